@@ -1,6 +1,11 @@
 /** The command line: `parley start`, and the commands of an owner while the gateway runs. */
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { channels } from '../channels/index.ts';
+import packageFile from '../package.json' with { type: 'json' };
+import { helpOf, helpText, unknownCommand } from './commands/command-list.ts';
+import { completionCommand } from './commands/completion.ts';
 import { withEnvFiles } from './commands/environment.ts';
 import { loadConfig } from './config.ts';
 import { secretsOf } from './config-views.ts';
@@ -13,56 +18,21 @@ import { deadLettersCommand } from './ops/dead-letters.ts';
 import { traceCommand } from './ops/trace/commands.ts';
 import { createTraces } from './ops/trace/traces.ts';
 import { escapeControls, oneLine } from './lib/text.ts';
+import { logFileOf } from './ops/log-file.ts';
 import { createLog, redactor } from './ops/log.ts';
+import { exportCommand, sessionsCommand } from './ops/sessions-command.ts';
 import { mcpCommand } from './mcp/command.ts';
-import { pairChannels, pairCommand, tokenCommand } from './security/index.ts';
+import { pairCommand, tokenCommand } from './security/index.ts';
 import { configCommand } from './settings/index.ts';
 import type { HomeStore } from './store/open-store.ts';
-
-const HELP = `Usage: npx parley <command>
-
-  start                           run the gateway (also: npm start)
-    --workers N|auto              that many processes behind one port; on Postgres
-  init                            set a gateway up by questions; run again, it edits what is there
-    --yes                         ask nothing; --model NAME and the like answer single questions
-  status                          show whether a gateway runs, and what is pending and running
-  doctor                          check everything a gateway needs, and say how to correct it
-    --fix                         correct what can be corrected without losing anything
-    --json                        the same for programs
-  backup FILE                     write database and home into one file, while the gateway runs
-    --passphrase-file FILE        encrypt it with the first line of that file
-  restore FILE                    put it back, also into the other kind of database; the gateway must not run
-    --replace                     delete the data that is there
-  mcp                             list the MCP servers, with their tools and last errors
-  pair                            list pending codes and grants
-  pair approve CODE               allow the person who was given CODE; the first one becomes the owner
-    --no-owner                    allow them without that
-  pair group CHANNEL CHAT_ID      answer in a group (CHANNEL: ${pairChannels(channels).join(', ')})
-  pair revoke CHANNEL ID          revoke the grant of a person or group
-  token                           list HTTP tokens, with their scopes, origin, last use and expiry
-  token create NAME               make a token; it is shown once
-  token rotate [ID]               give a token (without ID: the generated first one) a new secret
-  token change ID                 change its scopes or expiry
-  token revoke ID                 revoke a token for good
-    --scope SCOPES                chat (default), approve, commands, admin; several with commas
-    --expires TIME                30d, 12h, 90m or never (default)
-  config validate                 check config.json and the environment
-  config get [FIELD]              show a setting, such as limits.messagesPerMinute, or all
-  config set FIELD VALUE          change one; the comments in the file stay
-  config unset FIELD              give it its default again
-  trace [ID]                      why a message got no answer, and what happened in its turn (ID: turn, session or chat; without it the last)
-  dead-letters                    list messages that were given up, with their errors (kept for a week)
-  dead-letters replay ID          queue one again (--all: all of them)
-
-Settings come from the environment and from config.json in GATEWAY_HOME (default ./.parley); docs/configuration.md lists them.
-These commands, but for restore, work while the gateway runs, and while it does not. They exit with 0, or 1 when something failed.
-`;
 
 /** Runs one command. Sets the exit code; never throws. */
 export async function main(args: string[]): Promise<void> {
   try {
     const { command, rest, help, ...flags } = readArgs(args);
-    if (help || command === undefined || command === 'help') return print(HELP);
+    if (command === undefined || command === 'help') return print(helpText());
+    if (command === '--version' || command === '-V') return print(packageFile.version);
+    if (help) return print(helpOf(command));
     readEnvFiles();
     if (command === 'start') {
       const { start } = await import('./commands/start.ts');
@@ -71,9 +41,8 @@ export async function main(args: string[]): Promise<void> {
     const alone = Object.hasOwn(WITHOUT_STORE, command) ? WITHOUT_STORE[command] : undefined;
     if (alone !== undefined) return await alone(rest);
     const read = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
-    if (read === undefined)
-      throw new GatewayError('usage', `There is no command "${command}". See: npx parley --help`);
-    await withStore(read(rest, flags));
+    if (read === undefined) throw unknownCommand(command);
+    await withStore(await read(rest, flags));
   } catch (error) {
     process.stderr.write(`${toGatewayError(error).message}\n`);
     process.exitCode = 1;
@@ -92,11 +61,18 @@ interface Args extends Flags {
   help: boolean;
 }
 
+/** Commands on the store that read their own arguments. */
+const OWN_ARGUMENTS = new Set(['start', 'token', 'sessions', 'schedule', 'export']);
+
 /** Throws `GatewayError('usage')` for an unknown option. */
 function readArgs(args: string[]): Args {
   const [first, ...others] = args;
+  if (first === '--help' || first === '-h')
+    return { command: undefined, rest: [], all: false, noOwner: false, help: true };
+  if (first === '--version' || first === '-V')
+    return { command: first, rest: [], all: false, noOwner: false, help: false };
   // These commands read their own arguments.
-  if (first === 'token' || first === 'start' || Object.hasOwn(WITHOUT_STORE, first ?? '')) {
+  if (OWN_ARGUMENTS.has(first ?? '') || Object.hasOwn(WITHOUT_STORE, first ?? '')) {
     const help = args.includes('--help') || args.includes('-h');
     return { command: first, rest: others, all: false, noOwner: false, help };
   }
@@ -115,7 +91,7 @@ function readArgs(args: string[]): Args {
     const { all = false, 'no-owner': noOwner = false, help = false } = values;
     return { command, rest, all, noOwner, help };
   } catch (error) {
-    const message = `${toGatewayError(error).message}\n\n${HELP.trimEnd()}`;
+    const message = `${toGatewayError(error).message}\n\n${helpText().trimEnd()}`;
     throw new GatewayError('usage', message, { cause: error });
   }
 }
@@ -127,6 +103,21 @@ function readEnvFiles(): void {
 
 /** The commands that open no store. They read their own arguments, and throw `GatewayError`. */
 const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = {
+  completion: (args) => print(completionCommand(args)),
+  async logs(args) {
+    const { logsCommand } = await import('./ops/logs-command.ts');
+    const run = logsCommand(args);
+    const ending = new AbortController();
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
+    const { stdout } = process;
+    // The reader of a pipe, such as head, may have enough.
+    stdout.on('error', () => ending.abort());
+    await run(logFileOf(loadConfig(process.env).home), {
+      write: (text) => void stdout.write(text),
+      colours: stdout.isTTY && stdout.hasColors(),
+      signal: ending.signal,
+    });
+  },
   config: (args) => print(configCommand(args)(editableConfig(process.env))),
   async init(args) {
     const { initCommand, readInitFlags } = await import('./commands/init.ts');
@@ -165,7 +156,7 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
 type Act = (store: HomeStore, config: Config) => Promise<string>;
 
 /** The commands besides `start`. Each reads its arguments before the store is opened, and throws `GatewayError('usage')`. */
-const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act> = {
+const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act | Promise<Act>> = {
   pair: (rest, { noOwner }) => {
     return (store, config) => {
       const hasOwners = config.channels.some(({ access }) => (access?.owners.length ?? 0) > 0);
@@ -175,6 +166,18 @@ const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act> = {
   token: (rest) => {
     const run = tokenCommand(rest);
     return (store, { home }) => run(store.access, home);
+  },
+  sessions: sessionsCommand,
+  export: (rest) => {
+    const write = exportCommand(rest);
+    return async (store) => {
+      await pipeline(Readable.from(write(store)), process.stdout, { end: false });
+      return '';
+    };
+  },
+  async schedule(rest) {
+    const { scheduleCommand } = await import('./commands/schedule.ts');
+    return scheduleCommand(rest);
   },
   'dead-letters':
     (rest, { all }) =>
@@ -233,5 +236,5 @@ async function status(store: HomeStore, { home }: Config): Promise<string> {
 }
 
 function print(text: string): void {
-  process.stdout.write(`${text.trimEnd()}\n`);
+  if (text !== '') process.stdout.write(`${text.trimEnd()}\n`);
 }

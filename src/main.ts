@@ -1,10 +1,9 @@
 /** The gateway as a process: configuration, start, signals, and a clean end. */
+import { openProcessLog } from './commands/process-log.ts';
 import { loadConfig } from './config.ts';
-import { secretsOf } from './config-views.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
 import { startGateway } from './gateway.ts';
 import type { Gateway, GatewayOptions } from './gateway.ts';
-import { createLog, redactor } from './ops/log.ts';
 import type { Log } from './contracts/log.ts';
 import { onSupervisorStop, tellReady, workerInstance } from './worker.ts';
 
@@ -16,8 +15,8 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
   let log: Log | undefined;
   try {
     const config = loadConfig(process.env);
-    const redact = redactor(secretsOf(config));
-    log = createLog({ level: config.env.LOG_LEVEL, redact });
+    const { log: opened, redact } = openProcessLog(config);
+    log = opened;
     const announceToken = process.stdout.isTTY ? tellToken : undefined;
     const gateway = await startGateway(config, {
       log,

@@ -1,7 +1,10 @@
 /** The command line beside a running gateway and alone, as people type it. */
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import packageFile from '../package.json' with { type: 'json' };
+import { commandNames, helpOf } from '../src/commands/command-list.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { hashSecret, newPairingCode } from '../src/security/secrets.ts';
 import { chat, parley, startGatewayProcess } from './child.ts';
@@ -23,6 +26,27 @@ describe('the command line', () => {
       for (const command of ['start', 'pair approve CODE', 'token create NAME', 'status'])
         expect(stdout).toContain(command);
     }
+  });
+
+  it('prints its version, and the help of every command by itself', async () => {
+    expect(await run('--version')).toMatchObject({ code: 0, stdout: `${packageFile.version}\n` });
+    for (const name of commandNames()) expect(helpOf(name)).toContain(`  ${name}`);
+    expect((await run('token', '--help')).stdout).toBe(helpOf('token'));
+    expect((await run('pair', '-h')).stdout).toBe(helpOf('pair'));
+  });
+
+  it('completes its commands in bash, and writes scripts for zsh and fish', async () => {
+    const { stdout } = await run('completion', 'bash');
+    const asked = `${stdout}\nCOMP_WORDS=(parley token ro) COMP_CWORD=2; _parley; echo "\${COMPREPLY[*]}"`;
+    expect(execFileSync('bash', ['-c', asked], { encoding: 'utf8' })).toBe('rotate\n');
+    for (const shell of ['zsh', 'fish']) {
+      const script = (await run('completion', shell)).stdout;
+      for (const name of commandNames()) expect(script).toContain(name);
+    }
+    expect(await run('completion', 'csh')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('bash|zsh|fish'),
+    });
   });
 
   it('refuses an unknown command or option in one sentence, without touching the home', async () => {

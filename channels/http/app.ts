@@ -10,6 +10,7 @@ import { requestId } from './route.ts';
 import type { HandlerDeps, HttpContext, HttpEnv, Route } from './route.ts';
 import { MAX_ASKED_HEADERS } from './config.ts';
 import { answerError, callerReader, HttpError, toHttpError } from './errors.ts';
+import { forkSession } from './routes/conversations.ts';
 import { deleteFile, downloadFile, readFileLimits, uploadFile } from './routes/files.ts';
 import {
   healthz,
@@ -29,6 +30,7 @@ import { listSchedules, createSchedule, removeSchedule } from './routes/schedule
 import { allEvents } from './routes/all-events.ts';
 import { sessionEvents } from './routes/session-events.ts';
 import { readTrace } from './routes/traces.ts';
+import { exportSession } from './routes/transcripts.ts';
 import { readUsage } from './routes/usage.ts';
 import {
   changeSession,
@@ -64,6 +66,7 @@ const API: Route[] = [
   { method: 'PATCH', path: '/v1/sessions/:key', scope: 'chat', handle: changeSession },
   { method: 'DELETE', path: '/v1/sessions/:key', scope: 'chat', handle: deleteSession },
   { method: 'GET', path: '/v1/sessions/:key/messages', scope: 'chat', handle: listMessages },
+  { method: 'GET', path: '/v1/sessions/:key/export', scope: 'chat', handle: exportSession },
   { method: 'POST', path: '/v1/sessions/:key/messages', scope: 'chat', handle: postMessage },
   { method: 'POST', path: '/v1/sessions/:key/files', scope: 'chat', handle: uploadFile },
   // The paths of files have slashes.
@@ -72,6 +75,7 @@ const API: Route[] = [
   { method: 'GET', path: '/v1/file-limits', scope: 'chat', handle: readFileLimits },
   { method: 'GET', path: '/v1/sessions/:key/events', scope: 'chat', handle: sessionEvents },
   { method: 'GET', path: '/v1/sessions/:key/plan', scope: 'chat', handle: readPlan },
+  { method: 'POST', path: '/v1/sessions/:key/fork', scope: 'chat', handle: forkSession },
   { method: 'POST', path: '/v1/sessions/:key/stop', scope: 'chat', handle: stopSession },
   { method: 'POST', path: '/v1/sessions/:key/plans', scope: 'chat', handle: requestPlan },
   { method: 'GET', path: '/v1/plans', scope: 'chat', handle: listPlans },

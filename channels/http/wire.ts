@@ -8,6 +8,7 @@ import { FIRST_EVENT_ID } from '../../src/contracts/event.ts';
 import { versionOf } from '../../src/contracts/plans/plan-edits.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
 import type { MessageRecord, SessionRecord } from '../../src/contracts/store/records.ts';
+import type { Fork } from '../../src/contracts/sessions/fork.ts';
 import type { FoundSession, ListedSession } from '../../src/contracts/sessions/session-list.ts';
 import type { ScheduleRecord } from '../../src/contracts/schedules.ts';
 
@@ -24,6 +25,8 @@ type Json<Value> = Value extends Date
 export type WireSession = Json<ReturnType<typeof wireSession>>;
 /** A session as lists show it to clients. */
 export type WireListed = Json<ReturnType<typeof wireListed>>;
+/** A fork as clients read it. */
+export type WireFork = Json<ReturnType<typeof wireFork>>;
 /** A session that was found, as clients read it. */
 export type WireFound = Json<ReturnType<typeof wireFound>>;
 /** A stored message as clients read it. */
@@ -58,6 +61,11 @@ export function wireSession(session: SessionRecord) {
 export function wireListed(session: ListedSession) {
   const { ownerName, preview, state, queued, unread } = session;
   return { ...wireSession(session), preview, state, queued, unread, ownerName: ownerName ?? null };
+}
+
+/** The session that a fork made, and how much of its source it has. */
+export function wireFork({ session, messages, leftBehind }: Fork) {
+  return { ...wireSession(session), messages, leftBehind };
 }
 
 /** A session that was found, with the message that matches. */

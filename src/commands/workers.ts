@@ -2,12 +2,11 @@
 import cluster from 'node:cluster';
 import type { Worker } from 'node:cluster';
 import { loadConfig } from '../config.ts';
-import { secretsOf } from '../config-views.ts';
 import { ConfigError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import { backoffMs } from '../lib/backoff.ts';
-import { createLog, redactor } from '../ops/log.ts';
 import { isWorkerMessage, WORKER_NUMBER } from '../worker.ts';
+import { openProcessLog } from './process-log.ts';
 import { collectMetrics } from './worker-metrics.ts';
 import { lockHome } from '../store/embedded/home-lock.ts';
 
@@ -30,7 +29,7 @@ export async function superviseWorkers(count: number): Promise<void> {
       '--workers needs Postgres: set DATABASE_URL. The embedded database belongs to one process.',
     );
   }
-  const log = createLog({ level: config.env.LOG_LEVEL, redact: redactor(secretsOf(config)) });
+  const { log } = openProcessLog(config);
   const lock = await lockHome(config.home);
   try {
     const supervisor = new Supervisor(count, lock.instance, log);

@@ -32,6 +32,7 @@ import type {
   WaitingCalls,
 } from './store/records.ts';
 import type { ListedSession, SessionListQuery, SessionListStore } from './sessions/session-list.ts';
+import type { ConversationApi } from './sessions/conversation-api.ts';
 import type { MessagesWithWork } from './sessions/turn-work.ts';
 import type { ScheduleApi } from './schedules.ts';
 import type { UsageGroup, UsageQuery, UsageReport } from './usage.ts';
@@ -159,6 +160,7 @@ export interface GatewayApi {
     key: SessionKey,
     options: { limit: number; before?: number | undefined },
   ): Promise<MessagesWithWork | undefined>;
+  conversations: ConversationApi;
   files: FileApi;
   /** The newest plan of a session, and its todo list. */
   plan(

@@ -189,6 +189,8 @@ export type ReadInline = (
 export interface KeptFiles {
   /** Bytes of the files of a user that are at most `days` old. */
   keptBytes(userId: string, days: number): Promise<number>;
+  /** Bytes of the files of a session's folder. */
+  bytesIn(folder: string): Promise<number>;
   /** Files between two ages, by folder and path, beginning after `after`. */
   keptBetween(page: {
     fromDays: number;

@@ -155,6 +155,11 @@ export interface SessionFiles {
   read(folder: string, path: string): Promise<OpenedFile>;
   /** Removes a plain file of the folder; false when there is none. Throws `ToolError`: `bad_path`, `refused`. */
   discard(folder: string, path: string): Promise<boolean>;
+  /**
+   * Copies the plain files of a folder, as they are now, into another one, which the other nodes get; links are left out.
+   * Throws `ToolError`, also `workspace_full`.
+   */
+  copy(from: string, to: string): Promise<void>;
   /** Removes the folder with everything in it, if it is there. Never throws: false when something is left, which is logged. */
   remove(folder: string): Promise<boolean>;
 }

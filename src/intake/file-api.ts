@@ -141,7 +141,7 @@ const CODES: Record<string, string> = {
   bad_path: 'bad_path',
 };
 
-async function inWords<Result>(work: () => Promise<Result>): Promise<Result> {
+export async function inWords<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

@@ -15,9 +15,9 @@ import type { FollowChatMigration } from '../contracts/message.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Receive } from '../contracts/receive.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
+import type { ForkStore } from '../contracts/sessions/fork.ts';
 import type { WorkStore } from '../contracts/sessions/turn-work.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
-import { sleep } from '../lib/sleep.ts';
 import type { NoteRefusal, TurnExplanation } from '../contracts/store/traces.ts';
 import type { TodoStore } from '../contracts/store/notes.ts';
 import type { SessionFiles } from '../contracts/tool.ts';
@@ -37,15 +37,13 @@ import { refuseWhilePlanRuns } from './plans/modes.ts';
 import type { ChangePlanDeps } from './plans/change-plan.ts';
 import { createPlanApi } from './plans/plan-api.ts';
 import { actOnPlan } from './plans/plan-control.ts';
+import { createConversationApi } from './sessions/conversation-api.ts';
+import { deleteSession } from './sessions/delete-session.ts';
 import { checkedChange } from './sessions/session-change.ts';
 import { workOf } from './sessions/turn-work.ts';
 
 /** Most rows in a page of messages or sessions; a higher limit is lowered. */
 const MAX_PAGE = 200;
-
-/** Longest time that a deletion waits for the session's work to end, and the pause between two looks at it. */
-const MAX_END_MS = 3_000;
-const END_CHECK_MS = 20;
 
 export interface GatewayApiDeps {
   receive: Receive;
@@ -60,13 +58,14 @@ export interface GatewayApiDeps {
   events: EventBus;
   approvals: Approvals;
   journals: WorkStore;
+  forks: ForkStore;
   plans: PlanStore;
   classify: ChangePlanDeps['classify'];
   todos: Pick<TodoStore, 'todos'>;
-  files: Pick<SessionFiles, 'remove' | 'put' | 'read' | 'discard'>;
+  files: Pick<SessionFiles, 'remove' | 'put' | 'read' | 'discard' | 'copy'>;
   fileLimits: FileLimits;
   filesPerPerson: PersonLimit;
-  keptFiles: Pick<KeptFiles, 'keptBytes' | 'keep' | 'drop'>;
+  keptFiles: Pick<KeptFiles, 'keptBytes' | 'bytesIn' | 'keep' | 'drop'>;
   fileTypeOf: FileTypeOf;
   schedules: Schedules;
   usage: UsageStore;
@@ -150,15 +149,9 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     },
     async deleteSession(caller, key) {
       const record = await visible(caller, key);
-      if (record === undefined) return false;
-      await stopSession(deps, key, true);
-      await untilIdle(deps, key);
-      const gone = await deps.ledger.deleteSession(key);
-      if (gone) deps.events.emit(key, { type: 'session_deleted' });
-      // What cannot be removed now is removed by the next sweep: the store has noted the folder.
-      if (gone) await deps.files.remove(record.folder);
-      return gone;
+      return record !== undefined && (await deleteSession(deps, record));
     },
+    conversations: createConversationApi(deps, visible),
     async messages(caller, key, { limit, before }) {
       if ((await visible(caller, key)) === undefined) return undefined;
       return await deps.ledger.messages(key, { limit: Math.min(limit, MAX_PAGE), before });
@@ -236,19 +229,6 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     metrics: deps.metrics,
     settings: deps.settings,
   };
-}
-
-/**
- * Waits until a stopped session's turn and subagents have ended: rows that are deleted under them would leave their model
- * calls running to the end. A node that died cannot end them, so the wait is bounded.
- */
-async function untilIdle(deps: Pick<GatewayApiDeps, 'ledger' | 'subagents'>, key: SessionKey): Promise<void> {
-  const until = performance.now() + MAX_END_MS;
-  while (performance.now() < until) {
-    const [queue, agents] = await Promise.all([deps.ledger.queue(key), deps.subagents.working(key)]);
-    if (!queue.busy && agents.length === 0) return;
-    await sleep(END_CHECK_MS);
-  }
 }
 
 /** The token whose sessions the caller sees; undefined = all. */

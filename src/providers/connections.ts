@@ -48,7 +48,7 @@ export function createConnections(url: string, headers: Readonly<Record<string, 
       path: folder + path,
       method,
       headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
-      body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
+      body: body === undefined ? null : typeof body === 'string' ? body : jsonOf(body),
       signal,
     });
 
@@ -81,6 +81,21 @@ export function createConnections(url: string, headers: Readonly<Record<string, 
     },
     close: () => agent.destroy(),
   };
+}
+
+const toolTexts = new WeakMap<object, string>();
+
+/** A body as JSON. Tools are the same list in call after call and the longest part of a short one: their text is kept. */
+function jsonOf(body: object): string {
+  const { tools, ...rest }: { tools?: unknown } = body;
+  if (typeof tools !== 'object' || tools === null) return JSON.stringify(body);
+  let text = toolTexts.get(tools);
+  if (text === undefined) {
+    text = JSON.stringify(tools);
+    toolTexts.set(tools, text);
+  }
+  const others = JSON.stringify(rest);
+  return others === '{}' ? `{"tools":${text}}` : `${others.slice(0, -1)},"tools":${text}}`;
 }
 
 /** An agent that remembers which errors ended a connection that had served an answer before. */

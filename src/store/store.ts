@@ -8,6 +8,7 @@ import type { ContextStore } from '../contracts/store/records.ts';
 import type { KeptFiles } from '../contracts/media.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
+import type { ForkStore } from '../contracts/sessions/fork.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { PostStore } from '../contracts/delivery.ts';
 import type { ChoiceStore, RemovedFolders, SessionStart } from '../contracts/store/records.ts';
@@ -41,6 +42,7 @@ import { createChatMigrationStore } from './statements/chat-migration.ts';
 import { migrateDatabase } from './database/migrate.ts';
 import { createRemovedFolders } from './statements/removed-folders.ts';
 import { createFileStore } from './statements/session-files.ts';
+import { createForks } from './statements/forks.ts';
 import { createKeptFiles } from './statements/kept-files.ts';
 import { createScratchpad, createTodos } from './statements/notes.ts';
 import { createPlans } from './statements/plans.ts';
@@ -70,6 +72,7 @@ export interface Store {
   contexts: ContextStore;
   approvals: ApprovalStore;
   journals: WorkStore;
+  forks: ForkStore;
   plans: PlanStore;
   todos: TodoStore;
   scratchpad: ScratchpadStore;
@@ -127,6 +130,7 @@ export async function openStoreAt(
     contexts: createContexts(database),
     approvals: createApprovalStore(database),
     journals: createJournals(database),
+    forks: createForks(database),
     plans: createPlans(database),
     todos: createTodos(database),
     scratchpad: createScratchpad(database),

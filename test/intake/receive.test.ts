@@ -38,7 +38,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     notifyStop: (lane: string) => void hints.push(lane),
     sweepSoon: () => undefined,
     isLeased: () => true,
-    running: () => ({ in: 0, out: 0, agent: 0, poll: 0 }),
+    running: () => ({ in: 0, out: 0, agent: 0, poll: 0, speech: 0 }),
   };
   const deps = {
     lanes: store.lanes,
@@ -84,8 +84,9 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     approvals,
     plans: store.plans,
     journals: store.journals,
+    forks: store.forks,
     todos: store.todos,
-    files: { remove: async () => true, put: no, read: no, discard: no },
+    files: { remove: async () => true, put: no, read: no, discard: no, copy: no },
     fileLimits: { maxFileBytes: 1, maxFilesPerMessage: 1 },
     filesPerPerson: { maxBytes: 1, days: 1 },
     keptFiles: store.keptFiles,

@@ -135,6 +135,20 @@ export class TokenLimits {
     }
   }
 
+  /** Counts a session that is made without a message: like a message, and among the token's sessions. Gives what ends it. */
+  async beginSession(caller: Caller, key: SessionKey): Promise<() => void> {
+    if (hasScope(caller, 'admin')) return () => undefined;
+    const taken = this.#taken(caller);
+    this.#takeMessage(taken);
+    try {
+      await this.#checkSessions(caller, taken, key);
+    } catch (error) {
+      taken.making.delete(key);
+      throw error;
+    }
+    return () => void taken.making.delete(key);
+  }
+
   #taken({ tokenId }: Caller): Taken {
     const { messagesPerMinute } = this.#limits;
     const known = this.#tokens.get(tokenId);

@@ -22,8 +22,10 @@ export type Placed = Pick<
 export function createSurroundingsNote(surroundings: Surroundings): (turn: Placed) => string {
   const { timeZone, now, channelLabel } = surroundings;
   const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone });
+  let [minute, time] = [Number.NaN, ''];
   return (turn) => {
-    const time = `It is ${format.format(now())} (${timeZone}).`;
+    const at = Math.floor(now() / 60_000);
+    if (at !== minute) [minute, time] = [at, `It is ${format.format(at * 60_000)} (${timeZone}).`];
     // A subagent has its task and nothing else.
     if (turn.parentTurnId !== undefined) return time;
     const channel = turn.address.slice(0, turn.address.indexOf(':'));

@@ -117,8 +117,8 @@ async function handleTurn(
     }
     const trace = turn.trace.end(result.silent ? 'silent' : result.reason, turn.profile.id, live);
     const step = await commit(shared, turn, opened.address, { result, trace });
-    endTrace(shared, turn, trace, true);
     emitter.emit({ type: 'turn_ended', reason: result.reason });
+    endTrace(shared, turn, trace, true);
     afterTurn.start(endedTurn(turn, { ...result, title: opened.session.title }));
     return { kind: 'finished', step };
   } catch (error) {
@@ -266,6 +266,7 @@ async function commit(
     content: result.text,
     attachments,
     isError: result.isError,
+    speak: shared.deps.settings().speaks && !result.silent && !result.isError && result.text !== '',
     userId: turn.userId,
     usage: usageOf(turn),
     trace,

@@ -154,6 +154,9 @@ export const session = pgTable(
     archived: boolean('archived').notNull().default(false),
     /** The last message that was read on the page. */
     readSeq: integer('read_seq').notNull().default(0),
+    /** Answers are also spoken; and the last one could not be, of which the chat was told. */
+    voice: boolean('voice').notNull().default(false),
+    voiceFailing: boolean('voice_failing').notNull().default(false),
     messageSeq: integer('message_seq').notNull().default(0),
     freshSeq: integer('fresh_seq').notNull().default(0),
     /** When that was; null = never. */
@@ -186,10 +189,19 @@ export const turn = pgTable(
     failure: jsonb('failure').$type<TurnFailure>(),
     userSeq: integer('user_seq').notNull(),
     finalSeq: integer('final_seq'),
+    /** The first turn of its question, which this one answers again. */
+    retryOf: text('retry_of'),
+    /** A person took it out of what the model reads: its rows have `summarized_by` 0. */
+    leftOut: boolean('left_out').notNull().default(false),
     createdAt: createdAt(),
     endedAt: moment('ended_at'),
   },
-  (t) => [index('turn_session').on(t.session, t.laneSeq)],
+  (t) => [
+    index('turn_session').on(t.session, t.laneSeq),
+    index('turn_retry')
+      .on(t.retryOf)
+      .where(sql`retry_of is not null`),
+  ],
 );
 
 /** What people see; never rewritten. */
@@ -214,7 +226,10 @@ export const message = pgTable(
   ],
 );
 
-/** What the model sees, and the journal of a turn; (turn, iteration, kind, part) makes a repeated row a no-op. */
+/**
+ * What the model sees, and the journal of a turn; (turn, iteration, kind, part) makes a repeated row a no-op.
+ * `summarized_by` is the summary that replaces a row, or 0 where a person has left its turn out.
+ */
 export const context = pgTable(
   'context',
   {

@@ -1,6 +1,11 @@
 /** Summaries that replace old context rows: read from the newest end, stored in one statement. */
 import type postgres from 'postgres';
-import type { ContextStore, SummaryRange, UnsummarizedRow } from '../../contracts/store/records.ts';
+import type {
+  ContextRecord,
+  ContextStore,
+  SummaryRange,
+  UnsummarizedRow,
+} from '../../contracts/store/records.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { SessionKey } from '../../contracts/message.ts';
@@ -27,6 +32,40 @@ export function recap(sql: Sql, session: string, laneSeq: Fragment, columns: Fra
     where c.turn_id = ${summariesOf(session)} and c.kind = 'summary' and c.iteration < ${laneSeq}
       and c.iteration > (select fresh_seq from session where key = ${session})
     order by c.iteration desc limit 1)`;
+}
+
+/** Many rows of `context` in one value: a list for each column, all of the same length; null for no rows. */
+export interface PackedRecords {
+  seqs: number[] | null;
+  turnIds: string[];
+  iterations: number[];
+  entries: ContextRecord['entry'][];
+  tokens: number[];
+}
+
+/**
+ * Rows as `PackedRecords`, in the order of `rows`, a sorted query with the columns of `ContextRecord`. An object for
+ * each row would cost five times as much: a turn's history has hundreds.
+ */
+export function packed(sql: Sql, rows: Fragment): Fragment {
+  return sql`(select json_build_object('seqs', json_agg(seq), 'turnIds', json_agg("turnId"),
+    'iterations', json_agg(iteration), 'entries', json_agg(entry), 'tokens', json_agg(tokens)) from (${rows}) sorted)`;
+}
+
+/** The rows of `packed`, in their order. */
+export function unpacked({ seqs, turnIds, iterations, entries, tokens }: PackedRecords): ContextRecord[] {
+  if (seqs === null) return [];
+  const rows: ContextRecord[] = [];
+  for (const [nth, entry] of entries.entries()) {
+    rows.push({
+      seq: seqs[nth] ?? 0,
+      turnId: turnIds[nth] ?? '',
+      iteration: iterations[nth] ?? 0,
+      entry,
+      tokens: tokens[nth] ?? 0,
+    });
+  }
+  return rows;
 }
 
 /** The `ContextStore` over a database. */

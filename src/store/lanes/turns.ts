@@ -7,8 +7,8 @@ import type { Address, SentMessage } from '../../contracts/message.ts';
 import type { Plan } from '../../contracts/plan.ts';
 import type { ObservedMessage } from '../../contracts/store/group-chats.ts';
 import { MAX_TURN_APPROVALS, STEP_ITERATIONS } from '../../contracts/store/records.ts';
-import type { ContextRecord, OpenedTurn, TurnApproval, TurnFinish } from '../../contracts/store/records.ts';
-import { recap } from './contexts.ts';
+import type { OpenedTurn, TurnApproval, TurnFinish } from '../../contracts/store/records.ts';
+import { packed, type PackedRecords, recap, unpacked } from './contexts.ts';
 import type { Sql } from '../database/database.ts';
 import { insertRows, sessionOfLane } from './journal.ts';
 import {
@@ -30,8 +30,8 @@ import { usageRows } from './usage-rows.ts';
 
 interface OpenedRow {
   session: SessionRow;
-  journal: ContextRecord[];
-  history: ContextRecord[];
+  journal: PackedRecords;
+  history: PackedRecords;
   placeholders: SentMessage[] | null;
   address: Address;
   afterMs: number;
@@ -66,7 +66,6 @@ export async function openTurn(
       update approval set state = 'denied', decided_by = 'expiry', decided_at = now() from held
       where turn_id = ${turnId} and state = 'pending'),
     talk as (select ${sessionColumns(sql)} from session where key = ${key}),
-    journal as (select ${entry} from context c where c.turn_id = ${turnId} order by c.seq),
     ${recap(sql, key, sql`${fence.seq}`, entry)},
     history as (
       select ${entry}, c.lane_seq from context c
@@ -75,12 +74,19 @@ export async function openTurn(
         and c.lane_seq > coalesce((select lane_seq from recap), 0)
         and c.summarized_by is null and c.kind <> 'tool_intent' and c.kind <> 'plan_fact'
         and c.iteration < ${STEP_ITERATIONS}
-      order by c.lane_seq desc, c.seq desc limit ${limit})
-    select to_jsonb(talk) as session, begun.address,
+      order by c.lane_seq desc, c.seq desc limit ${limit}),
+    -- The newest earlier turn that wrote context. Its index, unlike a join, does not make the plan dear for every turn.
+    written as (
+      select coalesce(
+        (select c.lane_seq from context c
+          where c.session = ${key} and c.lane_seq < ${fence.seq}
+            and c.summarized_by is null and c.kind <> 'tool_intent'
+          order by c.lane_seq desc, c.seq desc limit 1),
+        (select lane_seq from recap), 0) as lane_seq)
+    select row_to_json(talk) as session, begun.address,
       (extract(epoch from now() - begun.created_at) * 1000)::float8 as "afterMs",
-      (select coalesce(jsonb_agg(to_jsonb(j) order by j.seq), '[]') from journal j) as journal,
-      (select coalesce(jsonb_agg(to_jsonb(h) - 'lane_seq' order by h.lane_seq, h.seq), '[]')
-        from (select * from recap union all select * from history) h) as history,
+      ${packed(sql, sql`select ${entry} from context c where c.turn_id = ${turnId} order by c.seq`)} as journal,
+      ${packed(sql, sql`select * from recap union all select * from history order by lane_seq, seq`)} as history,
       exists (select 1 from memory where user_id = ${cleanText(userId)}) as remembers,
       exists (select 1 from usage where turn_id = ${turnId} and purpose = 'plan') as planned,
       (select caller_seq = ${fence.seq} from held) as unanswered,
@@ -94,18 +100,16 @@ export async function openTurn(
       (select coalesce(jsonb_agg(jsonb_build_object('senderName', o.sender_name, 'content', o.content) order by o.id), '[]')
         from observed o where o.session = ${key} and o.after_seq < ${fence.seq}
           and o.after_seq >= (select fresh_seq from session where key = ${key})
-          and not exists (
-            select from context c
-            where c.session = ${key} and c.lane_seq > o.after_seq and c.lane_seq < ${fence.seq})) as meanwhile,
+          and o.after_seq >= (select lane_seq from written)) as meanwhile,
       (select doc from plan where turn_id = ${turnId} order by created_at desc limit 1) as plan
     from begun, talk, relaxed`;
   if (row === undefined) throw new FencedError(fence.lane);
-  const { journal, history, address, afterMs, approvals, remembers, planned, unanswered, meanwhile } = row;
+  const { address, afterMs, approvals, remembers, planned, unanswered, meanwhile } = row;
   const placeholders = row.placeholders ?? [];
   const session = toSession(row.session);
   const known = {
-    journal,
-    history,
+    journal: unpacked(row.journal),
+    history: unpacked(row.history),
     placeholders,
     address,
     afterMs,
@@ -121,15 +125,16 @@ export async function openTurn(
 }
 
 /** The columns of `session` under the names of `SessionRow`. */
-function sessionColumns(sql: Sql) {
+export function sessionColumns(sql: Sql) {
   return sql`key, profile_id as "profileId", profile_chosen as "profileChosen", model, mode, queue_mode as "queueMode", owner_token_id as "ownerTokenId", title, folder, sources,
     fresh_at as "freshAt", created_at as "createdAt", updated_at as "updatedAt", message_seq as "messageSeq",
-    pinned, archived, read_seq as "readSeq"`;
+    pinned, archived, read_seq as "readSeq", voice, voice_failing as "voiceFailing"`;
 }
 
 /** `Ledger.finishTurn`, one statement: nothing is written when the fence does not hold. */
 export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Promise<LaneStep> {
   const claim = claimOf(fence);
+  const queues = queuesMore(finish);
   const [row] = await sql<{ held: boolean; heads: HeadRow[] }[]>`
     with ${liveNode(sql, fence.node)},
     advanced as (${advanceLane(sql, fence)}),
@@ -138,19 +143,19 @@ export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Pr
       update session set message_seq = message_seq + ${finish.content === '' ? 0 : 1},
         updated_at = ${finish.content === '' ? sql`session.updated_at` : sql`now()`},
         sources = ${mergedSources(sql, sql`${fence.seq}`, finish.entries)}
-      from advanced where session.key = ${sessionOfLane(fence)} returning session.key, message_seq),
+      from advanced where session.key = ${sessionOfLane(fence)} returning session.key, message_seq, voice),
     closed as (
       update turn set state = 'done', reason = ${finish.reason}, ended_at = now(),
         failure = ${finish.failure === undefined ? null : cleanJson(finish.failure)}::jsonb,
         final_seq = ${finish.content === '' ? sql`null` : sql`talk.message_seq`}
-      from talk where id = ${finish.turnId} returning address),
+      from talk where id = ${finish.turnId} returning address, talk.voice),
     written as (${insertRows(sql, fence, finish.turnId, finish.entries, sql`advanced`)})
     ${finalMessage(sql, finish)}
     ${usageRows(sql, { ...finish, session: sessionOfLane(fence), purpose: 'turn' }, sql`advanced`)}
     ${tracedAttempt(sql, finish.turnId, finish.trace, sql`advanced`)}
     ${queuedDelivery(sql, finish, claim)},
-    moved as (select * from advanced ${finish.outbound === undefined ? sql`` : sql`union all select * from bumped`}),
-    heads as (${headsOf(sql, sql`moved`, claim, finish.outbound === undefined ? undefined : sql`queued`)})
+    moved as (select * from advanced ${queues ? sql`union all select * from bumped` : sql``}),
+    heads as (${headsOf(sql, sql`moved`, claim, queues ? sql`queued` : undefined)})
     select exists (select 1 from advanced) as held,
       (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads`;
   if (row?.held !== true) return { heads: await ownFinish(sql, fence) };
@@ -167,13 +172,23 @@ function finalMessage(sql: Sql, finish: TurnFinish) {
       ${files.length === 0 ? null : cleanJson(files)}::jsonb from talk)`;
 }
 
-/** The turn's address is the delivery's lane; the turn's id its dedupe key. */
+/** What follows a turn: its delivery, and the speech of its answer. */
+function queuesMore({ outbound, speak = false }: TurnFinish): boolean {
+  return outbound !== undefined || speak;
+}
+
+/** The turn's address names the lanes of its delivery and of its speech; the turn's id is the dedupe key. */
 function queuedDelivery(sql: Sql, finish: TurnFinish, claim: string) {
-  if (finish.outbound === undefined) return sql``;
-  const lane = sql`(select 'out:' || address as key from closed) source`;
+  const { turnId, outbound, speak = false } = finish;
+  if (!queuesMore(finish)) return sql``;
+  const lane = sql`(
+    select 'out:' || address as key from closed where ${outbound !== undefined}
+    union all select 'speech:' || address from closed where ${speak} and voice) source`;
   return sql`,
     bumped as (${bumpLane(sql, lane, claim)}),
     queued as (
       insert into lane_item (lane, seq, dedupe, payload)
-      select key, tail, ${finish.turnId}, ${cleanJson(finish.outbound)}::jsonb from bumped returning *)`;
+      select key, tail, ${turnId},
+        case class when 'out' then ${cleanJson(outbound ?? null)}::jsonb else ${cleanJson({ turnId })}::jsonb end
+      from bumped returning *)`;
 }

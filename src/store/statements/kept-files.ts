@@ -12,6 +12,12 @@ export function createKeptFiles(database: Database): KeptFiles {
           where user_id = ${userId} and kept_at > now() - ${days}::float8 * interval '1 day'`;
         return row?.bytes ?? 0;
       }),
+    bytesIn: (folder) =>
+      database.run(async (sql) => {
+        const [row] = await sql<{ bytes: number }[]>`
+          select coalesce(sum(bytes), 0)::float8 as bytes from kept_file where folder = ${folder}`;
+        return row?.bytes ?? 0;
+      }),
     keptBetween: ({ fromDays, toDays, after, limit }) =>
       database.run(
         async (sql) =>

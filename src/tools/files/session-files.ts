@@ -4,6 +4,7 @@ import path from 'node:path';
 import { ToolError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { FileStore, SessionFiles } from '../../contracts/tool.ts';
+import { copyFiles } from './copy-files.ts';
 import { namedFiles } from './named-files.ts';
 import { discardFile, putFile, readPlainFile } from './put-file.ts';
 import { createSharedFiles } from './shared-files.ts';
@@ -43,6 +44,7 @@ function createLocalFiles(root: string, log: Log): SessionFiles {
     put: async (folder, file) => await putFile(path.join(base, ARRIVING), await open(folder), file),
     read: (folder, name) => readPlainFile(placeOf(folder), name),
     discard: (folder, name) => discardFile(placeOf(folder), name),
+    copy: async (from, to) => await copyFiles(placeOf(from), await open(to)),
     async remove(folder) {
       try {
         await removeFolder(placeOf(folder), path.join(base, `.removed-${folder}`));

@@ -75,6 +75,11 @@ export function createSharedFiles(local: SessionFiles, store: FileStore): Sessio
       if (gone) await share(folder);
       return gone;
     },
+    async copy(from, to) {
+      await open(from);
+      await local.copy(from, to);
+      await share(to);
+    },
     async remove(folder) {
       known.delete(folder);
       return await local.remove(folder);

@@ -19,6 +19,20 @@ export const READY: HealthReport = {
   demo: false,
 };
 
+/** A gateway without plans, and without sessions that anybody may act on. */
+export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations'> = {
+  plans: {
+    list: async () => [],
+    read: async () => undefined,
+    change: async () => undefined,
+    cancel: async () => undefined,
+    run: async () => undefined,
+  },
+  conversations: {
+    fork: async () => undefined,
+  },
+};
+
 /** One model, and the profile that uses it. */
 export function listModels(): Promise<string[]> {
   return Promise.resolve(['default', 'tiny:1b']);
@@ -61,5 +75,7 @@ export function newRecord(key: SessionKey, ownerTokenId: string | undefined): Se
     pinned: false,
     archived: false,
     readSeq: 0,
+    voice: false,
+    voiceFailing: false,
   };
 }

@@ -5,13 +5,12 @@ import type { EventFilter, EventListener, EventReplay } from '../../../src/contr
 import { StoreError } from '../../../src/contracts/errors.ts';
 import type { GatewayApi, StatelessRequest, TurnStatus } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
-import { noPlans } from './shown-plans.ts';
 import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
 import type { ChatChunk } from '../../../src/contracts/provider.ts';
 import type { Receipt, ReceiveOptions } from '../../../src/contracts/receive.ts';
 import type { MessageRecord, SessionRecord } from '../../../src/contracts/store/records.ts';
 import { echoCompletion, fakeEmbed } from '../echo-completion.ts';
-import { listModels, metrics, newRecord, READY, resolveModel, settings } from './defaults.ts';
+import { EMPTY, listModels, metrics, newRecord, READY, resolveModel, settings } from './defaults.ts';
 import { COMMANDS, commandsFor, knownCallers, validOf } from './callers.ts';
 import { FakeEvents } from './events.ts';
 import { attachmentsOf, fakeFileApi } from './files.ts';
@@ -38,7 +37,8 @@ export class FakeGateway implements GatewayApi {
   readonly turns = new Map<string, FakeTurn>();
   /** The newest plans, by session. */
   readonly newestPlans = new Map<SessionKey, PlanRecord>();
-  plans: GatewayApi['plans'] = noPlans;
+  plans: GatewayApi['plans'] = EMPTY.plans;
+  conversations: GatewayApi['conversations'] = EMPTY.conversations;
   pendingApprovals: ApprovalRecord[] = [];
   chatMoved: GatewayApi['chatMoved'] = async () => undefined;
   readonly approvals = async (): Promise<ApprovalRecord[]> => this.pendingApprovals;

@@ -1,5 +1,4 @@
 /** Plans for tests of cards and panels. */
-import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { Plan, PlanStep, StepStatus } from '../../../src/contracts/plan.ts';
 
 /** A pending step with all fields; `over` replaces some. */
@@ -41,12 +40,3 @@ export function withStatus(of: Plan, index: number, status: StepStatus, attempts
     steps: of.steps.map((one) => (one.index === index ? { ...one, status, attempts } : one)),
   };
 }
-
-/** A gateway without plans; tests give their own. */
-export const noPlans: GatewayApi['plans'] = {
-  list: async () => [],
-  read: async () => undefined,
-  change: async () => undefined,
-  cancel: async () => undefined,
-  run: async () => undefined,
-};

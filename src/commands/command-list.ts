@@ -1,0 +1,190 @@
+/** Every command of `parley` with its forms and options: what `--help` prints and what shells complete. */
+import { channels } from '../../channels/index.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import { pairChannels } from '../security/index.ts';
+
+/** One way to call a command. */
+export interface CommandForm {
+  /** The words behind `parley`; those in capitals stand for something, those in brackets may be left out. */
+  usage: string;
+  does: string;
+  /** Its options as they are written, with what each does. */
+  options?: readonly (readonly [option: string, does: string])[];
+}
+
+const SCOPE_OPTIONS = [
+  ['--scope SCOPES', 'chat (default), approve, commands, admin; several with commas'],
+  ['--expires TIME', '30d, 12h, 90m or never (default)'],
+] as const;
+
+/** In the order of `parley --help`; the forms of one command stand together. */
+export const COMMAND_FORMS: readonly CommandForm[] = [
+  {
+    usage: 'start',
+    does: 'run the gateway (also: npm start)',
+    options: [['--workers N|auto', 'that many processes behind one port; on Postgres']],
+  },
+  {
+    usage: 'init',
+    does: 'set a gateway up by questions; run again, it edits what is there',
+    options: [['--yes', 'ask nothing; --model NAME and the like answer single questions']],
+  },
+  { usage: 'status', does: 'show whether a gateway runs, and what is pending and running' },
+  {
+    usage: 'doctor',
+    does: 'check everything a gateway needs, and say how to correct it',
+    options: [
+      ['--fix', 'correct what can be corrected without losing anything'],
+      ['--json', 'the same for programs'],
+    ],
+  },
+  {
+    usage: 'logs',
+    does: 'show the last lines of the log',
+    options: [
+      ['-f, --follow', 'and those that come, until Ctrl-C'],
+      ['--turn ID', 'only those of a turn'],
+      ['--level LEVEL', 'only those of debug, info, warn, error or fatal and above'],
+      ['--lines N', 'that many (default 100)'],
+      ['--json', 'as they were written'],
+    ],
+  },
+  {
+    usage: 'backup FILE',
+    does: 'write database and home into one file, while the gateway runs',
+    options: [['--passphrase-file FILE', 'encrypt it with the first line of that file']],
+  },
+  {
+    usage: 'restore FILE',
+    does: 'put it back, also into the other kind of database; the gateway must not run',
+    options: [
+      ['--passphrase-file FILE', 'the one of the backup'],
+      ['--replace', 'delete the data that is there'],
+    ],
+  },
+  {
+    usage: 'sessions',
+    does: 'list the sessions of all people, the newest first',
+    options: [
+      ['--archived', 'the archived ones'],
+      ['--limit N', 'that many (default 50)'],
+    ],
+  },
+  { usage: 'sessions show SESSION', does: 'show one, such as http:work, with its last messages' },
+  { usage: 'sessions rename SESSION TITLE', does: 'give it a title' },
+  {
+    usage: 'sessions delete SESSION',
+    does: 'delete it with its messages, plans, schedules and files',
+    options: [['--yes', 'really; without it, the command tells what would go']],
+  },
+  {
+    usage: 'export SESSION',
+    does: 'print a session with all of its messages',
+    options: [['--format md|json', 'for people (default), or for programs']],
+  },
+  { usage: 'schedule', does: 'list the schedules of all sessions' },
+  { usage: 'schedule list SESSION', does: 'list those of one' },
+  {
+    usage: 'schedule add SESSION WHEN TASK',
+    does: 'add one, as /schedule add does: "0 9 * * 1-5", "every 2 hours", "in 10 minutes"',
+    options: [['--as USER', 'whose rights count, as CHANNEL:ID; default: the person of the private chat']],
+  },
+  { usage: 'schedule run ID', does: 'run one now' },
+  { usage: 'schedule remove ID', does: 'remove one' },
+  { usage: 'mcp', does: 'list the MCP servers, with their tools and last errors' },
+  { usage: 'pair', does: 'list pending codes and grants' },
+  {
+    usage: 'pair approve CODE',
+    does: 'allow the person who was given CODE; the first one becomes the owner',
+    options: [['--no-owner', 'allow them without that']],
+  },
+  {
+    usage: 'pair group CHANNEL CHAT_ID',
+    does: `answer in a group (CHANNEL: ${pairChannels(channels).join(', ')})`,
+  },
+  { usage: 'pair revoke CHANNEL ID', does: 'revoke the grant of a person or group' },
+  { usage: 'token', does: 'list HTTP tokens, with their scopes, origin, last use and expiry' },
+  { usage: 'token create NAME', does: 'make a token; it is shown once', options: SCOPE_OPTIONS },
+  {
+    usage: 'token rotate [ID]',
+    does: 'give a token (without ID: the generated first one) a new secret',
+  },
+  { usage: 'token change ID', does: 'change its scopes or expiry', options: SCOPE_OPTIONS },
+  { usage: 'token revoke ID', does: 'revoke a token for good' },
+  { usage: 'config validate', does: 'check config.json and the environment' },
+  { usage: 'config get [FIELD]', does: 'show a setting, such as limits.messagesPerMinute, or all' },
+  { usage: 'config set FIELD VALUE', does: 'change one; the comments in the file stay' },
+  { usage: 'config unset FIELD', does: 'give it its default again' },
+  {
+    usage: 'trace [ID]',
+    does: 'why a message got no answer, and what happened in its turn (ID: turn, session or chat; without it the last)',
+  },
+  { usage: 'dead-letters', does: 'list messages that were given up, with their errors (kept for a week)' },
+  {
+    usage: 'dead-letters replay ID',
+    does: 'queue one again',
+    options: [['--all', 'all of them, without ID']],
+  },
+  { usage: 'completion SHELL', does: 'print what completes these commands in bash, zsh or fish' },
+];
+
+/** Words before their explanation, in characters. */
+const WIDTH = 32;
+const END =
+  'These commands, but for restore, work while the gateway runs, and while it does not. They exit with 0, or 1 when something failed.\n';
+
+/** The text of `parley --help`. */
+export function helpText(): string {
+  const lines = COMMAND_FORMS.flatMap(linesOf);
+  return `Usage: npx parley <command>
+
+${lines.join('\n')}
+  --version                       print the version
+  <command> --help                explain one command
+
+Settings come from the environment and from config.json in GATEWAY_HOME (default ./.parley); docs/configuration.md lists them.
+${END}`;
+}
+
+/** The text of `parley COMMAND --help`. Throws `GatewayError('usage')` for an unknown command. */
+export function helpOf(command: string): string {
+  const forms = formsOf(command);
+  if (forms.length === 0) throw unknownCommand(command);
+  return `Usage: npx parley ${command}\n\n${forms.flatMap(linesOf).join('\n')}\n`;
+}
+
+/** The error for a command that there is not. */
+export function unknownCommand(command: string): GatewayError {
+  return new GatewayError('usage', `There is no command "${command}". See: npx parley --help`);
+}
+
+/** The first words of all commands, each once. */
+export function commandNames(): string[] {
+  return [...new Set(COMMAND_FORMS.map(({ usage }) => nameOf(usage)))];
+}
+
+/** What may follow the name of a command: the second words, and the options as they are typed. */
+export function wordsAfter(command: string): string[] {
+  const words = formsOf(command).flatMap(({ usage, options = [] }) => [
+    ...usage
+      .split(' ')
+      .slice(1, 2)
+      .filter((word) => /^[a-z-]+$/.test(word)),
+    ...options.flatMap(([option]) => option.match(/(?<![\w-])--?[a-z][a-z-]*/g) ?? []),
+  ]);
+  return [...new Set([...words, '--help'])];
+}
+
+function formsOf(command: string): CommandForm[] {
+  return COMMAND_FORMS.filter(({ usage }) => nameOf(usage) === command);
+}
+
+function nameOf(usage: string): string {
+  return usage.split(' ')[0] ?? '';
+}
+
+function linesOf({ usage, does, options = [] }: CommandForm): string[] {
+  const line = (indent: string, words: string, text: string): string =>
+    `${(indent + words).padEnd(WIDTH)}  ${text}`;
+  return [line('  ', usage, does), ...options.map(([option, text]) => line('    ', option, text))];
+}

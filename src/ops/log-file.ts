@@ -1,0 +1,79 @@
+/** The log as a file in the home, beside standard output: it starts anew at a size, and a few old ones are kept. */
+import { closeSync, fstatSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { toGatewayError } from '../contracts/errors.ts';
+
+/** Size at which a new file begins, in bytes, and the old ones that are kept: together at most 50 MiB. */
+export const MAX_LOG_FILE_BYTES = 10 * 1024 * 1024;
+export const OLD_LOG_FILES = 4;
+/** Pause after a line that could not be written, in milliseconds. */
+const RETRY_MS = 10_000;
+
+/** Where the log of a home lies. */
+export function logFileOf(home: string): string {
+  return path.join(home, 'logs', 'parley.log');
+}
+
+/** The files of a log, oldest first; some may not be there. */
+export function logFiles(file: string): string[] {
+  const old = Array.from({ length: OLD_LOG_FILES }, (_, index) => `${file}.${OLD_LOG_FILES - index}`);
+  return [...old, file];
+}
+
+export interface LogFileOptions {
+  /** Called with the first failure of a row of them: the disk is full, or the folder may not be written. */
+  onFailure: (error: Error) => void;
+  /** Default: `MAX_LOG_FILE_BYTES`. */
+  maxBytes?: number;
+  /** Milliseconds of a monotonic clock. */
+  now?: () => number;
+}
+
+/**
+ * Makes the function that appends whole lines; only the owner may read the file. Several processes may write to one: whoever
+ * finds it full begins the next. Never throws: lines that cannot be written are missing in the file only.
+ */
+export function appendToLogFile(file: string, options: LogFileOptions): (line: string) => void {
+  const { onFailure, maxBytes = MAX_LOG_FILE_BYTES, now = () => performance.now() } = options;
+  let handle: number | undefined;
+  let retryAt = 0;
+  let failed = false;
+  const append = (line: string): void => {
+    handle ??= open(file);
+    if (fstatSync(handle).size >= maxBytes) {
+      beginNext(file, handle);
+      closeSync(handle);
+      handle = undefined;
+      handle = open(file);
+    }
+    writeSync(handle, line);
+  };
+  return (line) => {
+    if (now() < retryAt) return;
+    try {
+      append(line);
+      failed = false;
+      retryAt = 0;
+    } catch (error) {
+      retryAt = now() + RETRY_MS;
+      if (!failed) onFailure(toGatewayError(error));
+      failed = true;
+    }
+  };
+}
+
+function open(file: string): number {
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  return openSync(file, 'a', 0o600);
+}
+
+/** Renames the full file and the older ones, unless another process has begun the next one already. */
+function beginNext(file: string, handle: number): void {
+  if (statSync(file, { throwIfNoEntry: false })?.ino !== fstatSync(handle).ino) return;
+  const files = logFiles(file);
+  for (const [index, older] of files.slice(0, -1).entries()) {
+    const newer = files[index + 1];
+    if (newer !== undefined && statSync(newer, { throwIfNoEntry: false }) !== undefined)
+      renameSync(newer, older);
+  }
+}

@@ -1,0 +1,129 @@
+/** Lines of the log as people read them on a terminal: one line an event, repeats counted. */
+import { styleText } from 'node:util';
+import { z } from 'zod';
+import { escapeControls, oneLine } from '../lib/text.ts';
+
+/** Levels by pino's numbers. */
+export const LEVELS: Readonly<Record<string, number>> = {
+  trace: 10,
+  debug: 20,
+  info: 30,
+  warn: 40,
+  error: 50,
+  fatal: 60,
+};
+
+/** A line that repeats is counted; the count is told at least so often, in milliseconds of the log's time. */
+export const REPEATS_TOLD_MS = 10_000;
+/** Longest value of a field, in UTF-16 units. */
+const MAX_FIELD = 200;
+
+const recordSchema = z.looseObject({
+  level: z.number(),
+  time: z.number(),
+  msg: z.string().optional(),
+  turnId: z.string().optional(),
+});
+export type LogRecord = z.infer<typeof recordSchema>;
+
+const errorSchema = z.looseObject({
+  name: z.string().optional(),
+  code: z.string().optional(),
+  message: z.string().optional(),
+  stack: z.string().optional(),
+});
+type LoggedError = z.infer<typeof errorSchema> & { cause?: unknown };
+
+const COLOURS = { warn: 'yellow', error: 'red', fatal: 'red', debug: 'dim', trace: 'dim' } as const;
+
+/** The record of a line; undefined for what no log wrote. Never throws. */
+export function readRecord(line: string): LogRecord | undefined {
+  try {
+    return recordSchema.safeParse(JSON.parse(line)).data;
+  } catch {
+    // A line that a crash cut off, or that something else wrote.
+    return undefined;
+  }
+}
+
+export interface LogTextOptions {
+  colours: boolean;
+  /** IANA name; default: this machine's. */
+  timeZone?: string;
+}
+
+/** Words lines. A line is '' where it only repeats the one before; `rest` tells of repeats that were not told yet. */
+export interface LogText {
+  (line: string): string;
+  rest: () => string;
+}
+
+/** Makes the function that words lines, each with its line end. It never throws: what is no record stays as it is. */
+export function createLogText(options: LogTextOptions): LogText {
+  let last = '';
+  let repeats = 0;
+  let toldAt = 0;
+  const rest = (): string => {
+    const text = repeats === 0 ? '' : `              … ${repeats} more like this\n`;
+    repeats = 0;
+    return text;
+  };
+  const word = (line: string): string => {
+    const record = readRecord(line);
+    if (record === undefined) return `${rest()}${escapeControls(line.trimEnd())}\n`;
+    const kind = kindOf(record);
+    if (kind === last) {
+      repeats += 1;
+      if (record.time - toldAt < REPEATS_TOLD_MS) return '';
+      toldAt = record.time;
+      return rest();
+    }
+    last = kind;
+    toldAt = record.time;
+    return rest() + wordRecord(record, options);
+  };
+  return Object.assign(word, { rest });
+}
+
+/** The same for records that differ only in time and numbers, such as attempts. */
+function kindOf(record: LogRecord): string {
+  const { time: _, ...fields } = record;
+  return JSON.stringify(fields, (key, value: unknown) =>
+    typeof value === 'number' && key !== 'level' ? 0 : value,
+  );
+}
+
+function wordRecord(record: LogRecord, { colours, timeZone }: LogTextOptions): string {
+  const { level, time, msg = '', err, ...fields } = record;
+  const name = Object.keys(LEVELS).findLast((known) => (LEVELS[known] ?? 0) <= level) ?? 'trace';
+  const clock = new Date(time).toLocaleTimeString('en-GB', { ...(timeZone && { timeZone }) });
+  const rest = Object.entries(fields).map(([field, value]) => `${field}=${valueText(value)}`);
+  const { sentence, stack } = errorText(err, level);
+  const head = `${clock} ${name.toUpperCase().padEnd(5)} ${escapeControls(oneLine(msg))}`;
+  const colour = Object.hasOwn(COLOURS, name) ? COLOURS[name as keyof typeof COLOURS] : undefined;
+  const shown = colours && colour !== undefined ? styleText(colour, head, { validateStream: false }) : head;
+  const details = rest.length === 0 ? '' : `  ${rest.join(' ')}`;
+  const tail = colours && details !== '' ? styleText('dim', details, { validateStream: false }) : details;
+  return `${shown}${sentence}${tail}\n${stack}`;
+}
+
+function valueText(value: unknown): string {
+  const text = typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
+  const line = escapeControls(oneLine(text));
+  return line.length > MAX_FIELD ? `${line.slice(0, MAX_FIELD).toWellFormed()}…` : line;
+}
+
+/** What happened; the stack only of errors that nobody expected: those have no code of ours. */
+function errorText(err: unknown, level: number): { sentence: string; stack: string } {
+  const error: LoggedError | undefined = errorSchema.safeParse(err).data;
+  if (error === undefined) return { sentence: err === undefined ? '' : `: ${valueText(err)}`, stack: '' };
+  const { name = 'Error', code, message = '', stack } = error;
+  const cause = errorSchema.safeParse(error.cause).data?.message;
+  const because = cause === undefined || message.includes(cause) ? '' : ` (${oneLine(cause)})`;
+  const sentence = `: ${escapeControls(oneLine(message))}${escapeControls(because)}`;
+  const isExpected = /^(Gateway|Field|Config|Channel|Provider|Tool|Store|Fenced)Error$/.test(name);
+  const hidden = (isExpected && code !== 'internal') || level < (LEVELS['error'] ?? 0);
+  if (hidden || stack === undefined) return { sentence, stack: '' };
+  const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
+  return { sentence, stack: frames.map((frame) => `${escapeControls(frame)}\n`).join('') };
+}

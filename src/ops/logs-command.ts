@@ -1,0 +1,164 @@
+/** `parley logs`: the last lines of the log's files, and those that come. */
+import { createReadStream } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import { GatewayError, toGatewayError } from '../contracts/errors.ts';
+import { pause } from '../lib/sleep.ts';
+import { logFiles } from './log-file.ts';
+import { createLogText, LEVELS, readRecord } from './log-text.ts';
+
+/** Lines that are shown where nobody asks for another number, and the most. */
+const LINES = 100;
+export const MAX_LINES = 10_000;
+/** How often a file is looked at for new lines, in milliseconds. */
+const FOLLOW_MS = 250;
+/** Bytes of new lines that are read at a time. */
+const CHUNK_BYTES = 65_536;
+
+const USAGE = `Expected: logs [-f] [--turn ID] [--level ${Object.keys(LEVELS).join('|')}] [--lines 1-${MAX_LINES}] [--json]. See: npx parley logs --help`;
+
+interface LogsOptions {
+  follow: boolean;
+  turn: string | undefined;
+  /** By pino's numbers. */
+  level: number;
+  lines: number;
+  json: boolean;
+}
+
+/** Where the lines go, and what ends following. */
+export interface LogsOutput {
+  write: (text: string) => void;
+  colours: boolean;
+  signal: AbortSignal;
+}
+
+/** Reads the arguments behind `logs`. Throws `GatewayError('usage')`; what runs throws `GatewayError('no_log')` where there is none. */
+export function logsCommand(args: readonly string[]): (file: string, output: LogsOutput) => Promise<void> {
+  const options = readOptions(args);
+  return async (file, output) => {
+    const show = printer(options, output);
+    const { lines, position } = await lastLines(file, options);
+    if (position === undefined && !options.follow) {
+      throw new GatewayError(
+        'no_log',
+        `There is no log in ${file} yet; a gateway with this GATEWAY_HOME writes it.`,
+      );
+    }
+    for (const line of lines) show.line(line);
+    if (options.follow) await follow(file, position ?? 0, options, show, output.signal);
+    show.rest();
+  };
+}
+
+function readOptions(args: readonly string[]): LogsOptions {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        follow: { type: 'boolean', short: 'f', default: false },
+        turn: { type: 'string' },
+        level: { type: 'string', default: 'trace' },
+        lines: { type: 'string', short: 'n', default: String(LINES) },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    const level = Object.hasOwn(LEVELS, values.level) ? LEVELS[values.level] : undefined;
+    const lines = /^\d{1,5}$/.test(values.lines) ? Number(values.lines) : 0;
+    if (level === undefined || lines < 1 || lines > MAX_LINES) throw new GatewayError('usage', USAGE);
+    return { follow: values.follow, turn: values.turn, level, lines, json: values.json };
+  } catch (cause) {
+    if (cause instanceof GatewayError) throw cause;
+    throw new GatewayError('usage', USAGE, { cause });
+  }
+}
+
+function printer({ json }: LogsOptions, { write, colours }: LogsOutput) {
+  const text = createLogText({ colours });
+  if (json) return { line: (line: string) => write(`${line}\n`), rest: () => undefined };
+  return { line: (line: string) => write(text(line)), rest: () => write(text.rest()) };
+}
+
+function isWanted(line: string, { turn, level }: LogsOptions): boolean {
+  const record = readRecord(line);
+  // What no log wrote, such as a line that a crash cut off, belongs to no turn and has no level.
+  if (record === undefined) return turn === undefined && level <= (LEVELS['trace'] ?? 0);
+  return record.level >= level && (turn === undefined || record.turnId === turn);
+}
+
+/** The newest wanted lines of all files, and where the last file ended; `position` is undefined when there is no file. */
+async function lastLines(
+  file: string,
+  options: LogsOptions,
+): Promise<{ lines: string[]; position: number | undefined }> {
+  const kept: string[] = [];
+  let position: number | undefined;
+  for (const one of logFiles(file)) {
+    const size = (await stat(one).catch(absent))?.size;
+    if (size === undefined) continue;
+    position = one === file ? size : (position ?? 0);
+    if (size === 0) continue;
+    const content = createReadStream(one, { end: size - 1 });
+    for await (const line of createInterface({ input: content, crlfDelay: Infinity })) {
+      if (!isWanted(line, options)) continue;
+      kept.push(line);
+      if (kept.length >= 2 * options.lines) kept.splice(0, options.lines);
+    }
+  }
+  return { lines: kept.slice(-options.lines), position };
+}
+
+/** Shows what is appended until the signal aborts, also in the files that follow the present one. */
+async function follow(
+  file: string,
+  from: number,
+  options: LogsOptions,
+  show: ReturnType<typeof printer>,
+  signal: AbortSignal,
+): Promise<void> {
+  let handle: FileHandle | undefined;
+  let position = from;
+  let started = '';
+  const readOn = async (current: FileHandle): Promise<void> => {
+    const buffer = Buffer.alloc(CHUNK_BYTES);
+    for (;;) {
+      const { bytesRead } = await current.read(buffer, 0, CHUNK_BYTES, position);
+      if (bytesRead === 0) return;
+      // A character that is cut off is read again with the next lines.
+      const end = buffer.subarray(0, bytesRead).lastIndexOf(10) + 1;
+      const used = end === 0 ? bytesRead : end;
+      position += used;
+      const lines = (started + buffer.toString('utf8', 0, used)).split('\n');
+      started = lines.pop() ?? '';
+      for (const line of lines) if (isWanted(line, options)) show.line(line);
+    }
+  };
+  try {
+    while (!signal.aborted) {
+      handle ??= await open(file).catch(absent);
+      if (handle !== undefined) {
+        const isNext = (await stat(file).catch(absent))?.ino !== (await handle.stat()).ino;
+        await readOn(handle);
+        if (isNext) {
+          await handle.close();
+          handle = undefined;
+          position = 0;
+          continue;
+        }
+      }
+      await pause(FOLLOW_MS, signal);
+    }
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** For a file that is not there, which is no error here. */
+function absent(error: unknown): undefined {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+  throw new GatewayError('unreadable', `The log cannot be read: ${toGatewayError(error).message}`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,50 @@
+/** Lines of the log in words: levels, fields, errors, and repeats. */
+import { describe, expect, it } from 'vitest';
+import { createLogText, REPEATS_TOLD_MS } from '../../src/ops/log-text.ts';
+import { StoreError } from '../../src/contracts/errors.ts';
+import { createLog } from '../../src/ops/log.ts';
+
+const worded = (options = { colours: false, timeZone: 'UTC' }) => createLogText(options);
+const at = (time: number, fields: object) => JSON.stringify({ level: 30, time, ...fields });
+
+describe('the log in words', () => {
+  it('is one line an event, with its fields behind it', () => {
+    const line = at(Date.UTC(2026, 0, 1, 9, 5, 7), {
+      turnId: 't1',
+      why: 'too fast',
+      n: 3,
+      msg: 'turn_ended',
+    });
+    expect(worded()(line)).toBe('09:05:07 INFO  turn_ended  turnId=t1 why="too fast" n=3\n');
+  });
+
+  it('has the stack of an error that nobody expected, and none of one of the family', () => {
+    const lines: string[] = [];
+    const log = createLog({ level: 'info', redact: (text) => text, write: (line) => lines.push(line) });
+    log.error({ err: new TypeError('x is not a function') }, 'uncaught_error');
+    log.error({ err: new StoreError('unavailable', 'The database is away.') }, 'turn_dead');
+    const [unexpected = '', expected = ''] = lines.map((line) => worded()(line));
+    expect(unexpected).toMatch(/ERROR uncaught_error: x is not a function\n +at .*log-text/);
+    expect(expected).toMatch(/ERROR turn_dead: The database is away\.\n$/);
+  });
+
+  it('counts what repeats, also when only numbers differ, and tells the count from time to time', () => {
+    const text = worded();
+    const away = (time: number) => text(at(time, { level: 40, msg: 'away', attempt: time }));
+    expect(away(0)).toContain('away');
+    expect([away(1), away(2)]).toEqual(['', '']);
+    expect(away(REPEATS_TOLD_MS)).toMatch(/… 3 more like this\n$/);
+    expect(away(REPEATS_TOLD_MS + 1)).toBe('');
+    expect(text(at(0, { msg: 'back' }))).toMatch(/… 1 more like this\n.*back/s);
+    expect(text.rest()).toBe('');
+  });
+
+  it('colours warnings and errors where that is wanted, and shows control characters as numbers', () => {
+    const coloured = createLogText({ colours: true, timeZone: 'UTC' })(at(0, { level: 50, msg: 'broken' }));
+    expect(coloured).toContain('\u001B[31m');
+    const hostile = worded()(at(0, { name: '\u001B[2Jx', msg: 'a\nb' }));
+    expect(hostile).not.toContain('\u001B');
+    expect(hostile.trimEnd()).not.toContain('\n');
+    expect(worded()('no record \u001B[2J')).toBe('no record \\u{1b}[2J\n');
+  });
+});
