@@ -55,7 +55,7 @@ describeGatewayOnEachDatabase(
       const chat = await asked('wipe at length');
       says(chat, `/deny ${'x'.repeat(MAX_REASON_CHARS)}y`);
       await shows(chat, /Only the first 500 characters of your reason were kept/);
-      expect(fixture().telegram.screen(chat).join('\n')).toContain('x'.repeat(MAX_REASON_CHARS));
+      await shows(chat, 'x'.repeat(MAX_REASON_CHARS));
       expect(fixture().telegram.screen(chat).join('\n')).not.toContain(`${'x'.repeat(MAX_REASON_CHARS)}y`);
     });
 
