@@ -1,6 +1,6 @@
 /** The API of the gateway for channels. Session methods take the caller and give undefined for what the caller may not see. */
 import type { Caller } from './access.ts';
-import type { ApprovalRecord, Decided } from './approvals.ts';
+import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './approvals.ts';
 import type { EventFilter, EventListener, EventReplay } from './bus.ts';
 import type { CommandListing } from './command.ts';
 import type { FileApi } from './file-api.ts';
@@ -173,7 +173,16 @@ export interface GatewayApi {
   /** Approval requests that the caller may decide, oldest first. */
   approvals(caller: Caller, options: { limit: number }): Promise<ApprovalRecord[]>;
   /** Decides an approval request; `forbidden` must look like `unknown` to clients. */
-  decide(caller: Caller, approvalId: string, decision: ApprovalDecision): Promise<Decided>;
+  decide(
+    caller: Caller,
+    approvalId: string,
+    decision: ApprovalDecision,
+    detail?: DecisionDetail,
+  ): Promise<Decided>;
+  /** Rules of the sessions that the caller may see, newest first. */
+  approvalRules(caller: Caller): Promise<ApprovalRule[]>;
+  /** False when the caller may see no such rule. */
+  removeApprovalRule(caller: Caller, id: string): Promise<boolean>;
   /**
    * Acts on a running plan; with `stepId` a skip applies to that step and no later one. Undefined when the caller may see
    * no such plan.

@@ -14,8 +14,8 @@ import type { Receive } from '../contracts/receive.ts';
 import type { Settings } from '../contracts/settings.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { UsageStore } from '../contracts/usage.ts';
-import { createApprovalCommands } from './approval-commands.ts';
-import { createApprovals } from './approvals.ts';
+import { createApprovalCommands, createDenyByReply } from './approvals/commands.ts';
+import { createApprovals } from './approvals/approvals.ts';
 import { createCommands } from './commands.ts';
 import type { CommandDeps } from './commands.ts';
 import { createMemoryCommands } from './memory-commands.ts';
@@ -30,6 +30,7 @@ import type { ChoiceDeps } from './choice.ts';
 import { observeCommand } from './groups/observe-command.ts';
 import { queueCommand } from './queue-command.ts';
 import type { IntakeLimits } from './rate-limiter.ts';
+import { rulesCommand } from './approvals/rules-command.ts';
 import { createReceive } from './receive.ts';
 import { createTokenBudget } from './token-budget.ts';
 import type { CheckTokenBudget } from './token-budget.ts';
@@ -115,18 +116,22 @@ export function createIntake(options: IntakeOptions): Intake {
     ...options.commands,
     ...createMemoryCommands(options.memories),
     ...createApprovalCommands(approvals),
+    rulesCommand(approvals),
     ...createPlanCommands(planControl),
     queueCommand({ ledger }),
     titleCommand({ ledger, events }),
     trustCommand({ ledger }),
     observeCommand(options),
   ]);
+  const denyByReply = createDenyByReply(approvals, ledger);
+  const changePlan = createChangeByReply(planControl);
   const receive = createReceive({
     commands,
     approvals,
     buttons: [createPlanButtons(planControl)],
     checkPlanning,
-    changeByReply: createChangeByReply(planControl),
+    changeByReply: async (message, session, owner) =>
+      (await denyByReply(message, session, owner)) ?? (await changePlan(message, session)),
     accessPolicy: options.accessPolicy,
     groupChats: options.groupChats,
     noteRefusal: options.noteRefusal,

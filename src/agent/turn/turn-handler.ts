@@ -268,6 +268,7 @@ async function commit(
     content: result.text,
     attachments,
     isError: result.isError,
+    speak: shared.deps.settings().speaks && !result.silent && !result.isError && result.text !== '',
     userId: turn.userId,
     usage: usageOf(turn),
     trace,

@@ -4,9 +4,10 @@ import type { DeliveryPayload, SessionKey } from '../message.ts';
 
 /**
  * `in`: turns of a session; `out`: deliveries to an address; `agent`: a background subagent; `poll`: the election of the
- * node that holds a channel's connection.
+ * node that holds a channel's connection; `speech`: answers to be spoken to an address.
  */
-export type LaneClass = 'in' | 'out' | 'agent' | 'poll';
+export const LANE_CLASSES = ['in', 'out', 'agent', 'poll', 'speech'] as const;
+export type LaneClass = (typeof LANE_CLASSES)[number];
 
 export type LaneKey = `${LaneClass}:${string}`;
 
@@ -138,12 +139,15 @@ export interface LaneStore {
   ): Promise<void>;
   /** Parks a turn that waits for its caller's tools: state parked, head released until `expiresInMs` have passed. A stopped turn is due at once. */
   parkForCaller(fence: Fence, turn: { turnId: string; expiresInMs: number }): Promise<void>;
-  /** Decides a pending approval and wakes its lane at once; false when it was decided or had expired before. */
+  /**
+   * Decides a pending approval and wakes its lane at once; false when it was decided or had expired before. `always` stores
+   * the request's rule, if it has one and the session has fewer than `MAX_APPROVAL_RULES`.
+   */
   decide(
     approvalId: string,
     decision: ApprovalDecision,
     decidedBy: string,
-    decidedName?: string,
+    detail?: { name?: string | undefined; reason?: string | undefined; always?: boolean | undefined },
   ): Promise<boolean>;
   /** The newest `limit` dead letters, newest first; they are kept as long as any finished message. */
   deadLetters(limit: number): Promise<DeadLetter[]>;

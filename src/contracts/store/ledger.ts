@@ -244,6 +244,8 @@ export interface SessionStore extends SessionListStore {
       archived?: boolean;
       readSeq?: number;
       title?: string | null;
+      voice?: boolean;
+      voiceFailing?: boolean;
     },
     make?: { ownerTokenId?: string | undefined },
   ): Promise<SessionRecord | undefined>;

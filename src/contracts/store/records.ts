@@ -162,6 +162,10 @@ export interface SessionRecord {
   archived: boolean;
   /** The last message that was read on the page. */
   readSeq: number;
+  /** Answers are also spoken. */
+  voice: boolean;
+  /** The last one could not be, of which the chat was told. */
+  voiceFailing: boolean;
 }
 
 /** The folders of deleted sessions, for every node to remove its copy. Throws only `StoreError`. */
@@ -237,6 +241,8 @@ export interface TurnFinish {
   entries: JournalRow[];
   /** The delivery to queue; undefined for `http`, where the stored message is the delivery. */
   outbound?: unknown;
+  /** Queue the answer to be spoken, where the session's answers are. */
+  speak?: boolean | undefined;
   /** What its last attempt did. */
   trace?: TraceAttempt | undefined;
   /** Set when the message failed for good: the error of the dead letter, which can be replayed. */
@@ -248,14 +254,14 @@ export type ApprovalDecision = 'approved' | 'denied';
 /** Approvals of a turn that are read when it resumes; older ones have been acted on. */
 export const MAX_TURN_APPROVALS = 64;
 
-/** The decision on one approval of a turn: valid only for the call with this key and digest. */
+/** A decision by a user id, `expiry` or `stop`, with its `reason` if any: valid only for the call with this key and digest. */
 export interface TurnApproval {
   id: string;
   callKey: string;
   digest: string;
   decision: ApprovalDecision;
-  /** A user id, `expiry` or `stop`. */
   decidedBy: string;
+  reason?: string | null | undefined;
 }
 
 /** A row of a finished turn without a summary, with its turn's place in the session. */

@@ -51,6 +51,8 @@ export class FakeGateway implements GatewayApi {
   noteRefusal: GatewayApi['noteRefusal'] = () => undefined;
   noteRequest: GatewayApi['noteRequest'] = () => undefined;
   readonly embed = fakeEmbed;
+  approvalRules: GatewayApi['approvalRules'] = async () => [];
+  removeApprovalRule: GatewayApi['removeApprovalRule'] = async () => false;
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });
   readonly commands = COMMANDS;
   readonly commandsFor = commandsFor;
