@@ -10,6 +10,7 @@ import type { MemoryStore } from '../contracts/store/notes.ts';
 import type { NoteRefusal } from '../contracts/store/traces.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Receive } from '../contracts/receive.ts';
+import type { TryStore } from '../contracts/sessions/tries.ts';
 import type { Settings } from '../contracts/settings.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { UsageStore } from '../contracts/usage.ts';
@@ -31,6 +32,7 @@ import type { IntakeLimits } from './rate-limiter.ts';
 import { createReceive } from './receive.ts';
 import { createTokenBudget } from './token-budget.ts';
 import type { CheckTokenBudget } from './token-budget.ts';
+import { createTryCommands } from './sessions/try-commands.ts';
 import { titleCommand } from './sessions/title-command.ts';
 import { trustCommand } from './trust-command.ts';
 
@@ -58,6 +60,7 @@ export interface IntakeOptions
   approvals: ApprovalStore;
   plans: PlanStore;
   memories: MemoryStore;
+  tries: TryStore;
   usage: UsageStore;
   /** Their `limits` as they are now. */
   settings: Settings<{ limits: IntakeLimits }>;
@@ -108,6 +111,7 @@ export function createIntake(options: IntakeOptions): Intake {
     ...createPlanCommands(planControl),
     queueCommand({ ledger }),
     titleCommand({ ledger, events }),
+    ...createTryCommands({ tries: options.tries, events }),
     trustCommand({ ledger }),
     observeCommand(options),
   ]);

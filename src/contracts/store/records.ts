@@ -5,6 +5,7 @@ import type { Address, SentMessage, SessionKey } from '../message.ts';
 import type { ExecutionMode, Plan, PlanFact } from '../plan.ts';
 import type { ToolCall, Usage } from '../provider.ts';
 import type { Source } from '../risk.ts';
+import type { TryPlace } from '../sessions/tries.ts';
 import type { ModelUsage } from '../usage.ts';
 import type { ObservedMessage } from './group-chats.ts';
 import type { TraceAttempt } from './traces.ts';
@@ -20,6 +21,10 @@ export interface MessageRecord {
   isError: boolean;
   /** The files that came with it, once their bytes were read. */
   attachments?: readonly Attachment[] | undefined;
+  /** The model does not read it: it was taken back, or another answer was chosen. */
+  leftOut?: true | undefined;
+  /** Of an answer to a question that has several. */
+  tries?: TryPlace | undefined;
   createdAt: Date;
 }
 
