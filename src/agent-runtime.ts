@@ -4,6 +4,7 @@ import packageFile from '../package.json' with { type: 'json' };
 import { builtInProfiles, createAgent, createModels, createProfiles } from './agent/index.ts';
 import { clockOf, limitsOf, zoneOf } from './config-views.ts';
 import type { Config } from './config.ts';
+import { MAX_POSTS } from './contracts/delivery.ts';
 import type { Log } from './contracts/log.ts';
 import { partOf } from './contracts/settings.ts';
 import type { Settings, WatchFolders } from './contracts/settings.ts';
@@ -13,7 +14,7 @@ import { createMemory } from './memory/index.ts';
 import { createMcp } from './mcp/index.ts';
 import { ConfigError } from './contracts/errors.ts';
 import { createSendSystemMessage, unknownBoundProfiles } from './intake/index.ts';
-import { createMedia, createTranscriber } from './media/index.ts';
+import { createMedia, createSpeech, createTranscriber, fileTypeOf } from './media/index.ts';
 import { openModelServers } from './providers/index.ts';
 import { createScheduling } from './schedule/index.ts';
 import { createCreatorAccess, createEgress, createServiceFetch } from './security/index.ts';
@@ -104,6 +105,19 @@ export async function openAgentRuntime(
   });
   const sandbox = createSandbox({ home, hidden: [workspaceDir] });
   const post = createPost(store.posts, bus, transport.channels);
+  const speech = createSpeech({
+    settings: () => settings.current().speech,
+    service: createServiceFetch(),
+    ledger,
+    lanes: store.lanes,
+    files,
+    fileTypeOf,
+    keptFiles: store.keptFiles,
+    // However many messages the turn has sent, its speech is one more.
+    post: createPost(store.posts, bus, transport.channels, MAX_POSTS + 1),
+    events,
+    log,
+  });
   const search = partOf(settings, (now) => now.search && searchOf(now.search));
   const builtIn = {
     egress: createEgress({
@@ -167,6 +181,7 @@ export async function openAgentRuntime(
     limits: limitsOf(now),
     timeZone: zoneOf(now),
     afterTurn: now.afterTurn,
+    speaks: now.speech !== undefined,
   }));
   const tables = { subagents, lanes, approvals, plans, memories, contexts, todos };
   const agent = createAgent({
@@ -199,5 +214,5 @@ export async function openAgentRuntime(
     post,
     traces: { ...transport.traces, noteAttempt: (id, attempt) => store.traces.noteAttempt(id, attempt) },
   });
-  return { agent, models, provider, profiles, scheduling, files, mcp, media, memory };
+  return { agent, models, provider, profiles, scheduling, files, mcp, media, memory, speech };
 }

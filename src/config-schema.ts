@@ -7,9 +7,8 @@ import { SCHEDULE_LIMITS } from './contracts/schedules.ts';
 import { SESSION_START } from './contracts/store/records.ts';
 import { bindingsRule, limitsRule } from './intake/index.ts';
 import { mcpRule } from './mcp/settings.ts';
-import { mediaRule } from './media/index.ts';
+import { mediaRule, speechRule, transcriptionRule } from './media/index.ts';
 import { isTimeZone } from './lib/time-zone.ts';
-import { transcriptionRule } from './media/index.ts';
 import { providerKinds } from './providers/index.ts';
 import { providersSchemaFor } from './providers/servers.ts';
 import { ownToken } from './security/index.ts';
@@ -56,6 +55,7 @@ export const gatewayFile = z.strictObject({
     })
     .prefault({}),
   transcription: transcriptionRule.optional(),
+  speech: speechRule.optional(),
   afterTurn: z
     .strictObject({
       compression: z

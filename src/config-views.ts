@@ -53,6 +53,7 @@ export function secretsOf(config: Config): { secrets: string[]; shapes: SecretSh
     OPENAI_API_KEY,
     BRAVE_API_KEY,
     config.search?.apiKey,
+    config.speech?.apiKey,
     TRANSCRIPTION_API_KEY,
     ...config.modelServers.map(({ apiKey }) => apiKey),
     ...config.mcpServers.flatMap(({ secrets }) => secrets),

@@ -19,13 +19,15 @@ import { configureServers, presentProviders } from './providers/servers.ts';
 import type { ModelServer } from './providers/servers.ts';
 import { homePermissions, linkWarnings } from './security/index.ts';
 import { readJson } from './settings/index.ts';
+import { configureSpeech } from './media/index.ts';
+import type { SpeechSettings } from './media/index.ts';
 import { configureSearch } from './tools/web/search/services.ts';
 import type { SearchSettings } from './tools/web/search/services.ts';
 
 /** Errors that are told of one configuration; a file may have thousands. */
 const MAX_TOLD = 50;
 
-export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | 'search' | '$schema'> {
+export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | 'search' | 'speech' | '$schema'> {
   env: EnvironmentConfig;
   /** All channels of the list, those that are off included. */
   channels: readonly ConfiguredChannel[];
@@ -37,6 +39,8 @@ export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | 'search'
   mcpServers: readonly McpServerSettings[];
   /** The service of `web_search`, if any. */
   search: SearchSettings | undefined;
+  /** The server that speaks answers, if any. */
+  speech: SpeechSettings | undefined;
   /** The environment as it was read; programs get a few of its variables. */
   environment: Readonly<Record<string, string>>;
   /** Things that work but should be changed, for the log. */
@@ -117,11 +121,21 @@ export function checkConfig(
   problems.sort(byPlace);
   const values = parsed.data;
   if (!env.success || !parsed.success) return { ...unusable(problems), values };
-  const { access, channels: settings, providers, mcp, search: named, $schema: _, ...rest } = parsed.data;
+  const {
+    access,
+    channels: settings,
+    providers,
+    mcp,
+    search: named,
+    speech: spoken,
+    $schema: _,
+    ...rest
+  } = parsed.data;
   const models = configureServers(providerKinds, { env: set, file: providers });
   const servers = configureMcpServers(mcp, set);
   const { search, errors: ofSearch } = configureSearch(named, set);
-  for (const error of [...models.errors, ...servers.errors, ...ofSearch]) inFile(error);
+  const { speech, errors: ofSpeech } = configureSpeech(spoken, set);
+  for (const error of [...models.errors, ...servers.errors, ...ofSearch, ...ofSpeech]) inFile(error);
   const channels = manifests.map((manifest) => configureChannel(manifest, set, { access, settings }));
   for (const error of bindingErrors(rest.bindings, channels)) inFile(error);
   if (rest.heartbeat.everyMinutes > 0 && heartbeatAddress(rest, channels) === undefined) {
@@ -137,6 +151,7 @@ export function checkConfig(
     modelServers: models.servers,
     mcpServers: servers.servers,
     search,
+    speech,
     environment: set,
     warnings: [...permissions.warnings, ...linkWarnings(env.data)],
     source: {

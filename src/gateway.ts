@@ -37,6 +37,8 @@ import type { ProcessOutput, Security, Transport } from './transport.ts';
 const OUT_CONCURRENCY = 128;
 const AGENT_CONCURRENCY = 64;
 const POLL_CONCURRENCY = 16;
+/** Answers that one node has spoken at a time: servers of speech are slow and often have one graphics card. */
+const SPEECH_CONCURRENCY = 4;
 
 export interface GatewayOptions extends ProcessOutput {
   /** Answers come from a script, and the page says so. */
@@ -111,6 +113,7 @@ async function build(
   });
   bus.register({ class: 'agent', handler: subagents, concurrency: AGENT_CONCURRENCY });
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
+  bus.register({ class: 'speech', handler: runtime.speech.handler, concurrency: SPEECH_CONCURRENCY });
   tellSettings(settings, store, log);
   await lifecycle.start({ settings, store, ...transport, ...runtime, ...inbound, ...api });
   const url = channels.get('http')?.url ?? '';
@@ -183,6 +186,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
       ...createProfileCommands({ profiles, ledger, events, models, boundTo }),
       createUsageCommand({ usage: store.usage, epochNow: Date.now }),
       createWhyCommand(transport),
+      runtime.speech.command,
       ...scheduling.commands,
       ...mcp.commands({
         profileOf: async (session) => models.profile((await ledger.session(session))?.profileId),

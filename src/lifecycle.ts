@@ -38,6 +38,7 @@ export interface Components {
   agent: Closable;
   mcp: Closable & { start(): void };
   memory: Closable & { refresh(): void };
+  speech: Closable;
   delivery: Closable;
   loop: { stop(): void };
   media: { startSweep(signal: AbortSignal): void };
@@ -131,6 +132,7 @@ async function closeAll(all: Components): Promise<void> {
   await all.agent.close();
   await all.mcp.close();
   await all.memory.close();
+  await all.speech.close();
   for (const channel of all.channels.values()) await channel.stop();
   await all.refusals.close();
   all.delivery.close();

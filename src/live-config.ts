@@ -26,6 +26,7 @@ const AFTER_RESTART: Readonly<
   providers: true,
   schedules: false,
   search: false,
+  speech: false,
   tools: false,
   turns: ['concurrency'],
 };

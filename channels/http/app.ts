@@ -30,6 +30,7 @@ import { listSchedules, createSchedule, removeSchedule } from './routes/schedule
 import { allEvents } from './routes/all-events.ts';
 import { sessionEvents } from './routes/session-events.ts';
 import { readTrace } from './routes/traces.ts';
+import { exportSession } from './routes/transcripts.ts';
 import { readUsage } from './routes/usage.ts';
 import {
   changeSession,
@@ -65,6 +66,7 @@ const API: Route[] = [
   { method: 'PATCH', path: '/v1/sessions/:key', scope: 'chat', handle: changeSession },
   { method: 'DELETE', path: '/v1/sessions/:key', scope: 'chat', handle: deleteSession },
   { method: 'GET', path: '/v1/sessions/:key/messages', scope: 'chat', handle: listMessages },
+  { method: 'GET', path: '/v1/sessions/:key/export', scope: 'chat', handle: exportSession },
   { method: 'POST', path: '/v1/sessions/:key/messages', scope: 'chat', handle: postMessage },
   { method: 'POST', path: '/v1/sessions/:key/files', scope: 'chat', handle: uploadFile },
   // The paths of files have slashes.

@@ -85,6 +85,8 @@ export interface TurnSettings {
   timeZone: string;
   /** Which workers run after a turn. */
   afterTurn: AfterTurnSettings;
+  /** Answers can be spoken. */
+  speaks: boolean;
 }
 
 /** Everything the agent needs from other modules; the composition root supplies it. */

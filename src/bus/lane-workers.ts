@@ -1,6 +1,7 @@
 /** The workers of this node, one per lane: which heads run, which wait for capacity, and which must end. */
 import { LaneAbort } from '../contracts/bus.ts';
 import type { LaneBudget } from '../contracts/bus.ts';
+import { LANE_CLASSES } from '../contracts/store/lanes.ts';
 import type {
   LaneCapacity,
   LaneClass,
@@ -84,7 +85,13 @@ export class LaneWorkers {
 
   running(): Record<LaneClass, number> {
     const busy = (laneClass: LaneClass): number => this.#pools.get(laneClass)?.busy ?? 0;
-    return { in: busy('in'), out: busy('out'), agent: busy('agent'), poll: busy('poll') };
+    return {
+      in: busy('in'),
+      out: busy('out'),
+      agent: busy('agent'),
+      poll: busy('poll'),
+      speech: busy('speech'),
+    };
   }
 
   /** True when one more head of the class could start now; a refusal is remembered until capacity becomes free. */
@@ -224,10 +231,8 @@ export class LaneWorkers {
   }
 }
 
-const CLASSES: readonly LaneClass[] = ['in', 'out', 'agent', 'poll'];
-
 function classOf(lane: LaneKey): LaneClass {
-  return CLASSES.find((name) => lane.startsWith(`${name}:`)) ?? 'poll';
+  return LANE_CLASSES.find((name) => lane.startsWith(`${name}:`)) ?? 'poll';
 }
 
 function capacityOf(pool: WorkerPool): number {

@@ -245,11 +245,12 @@ function openSafely(open: () => LiveTurn, log: Log): LiveTurn {
   }
 }
 
-/** Makes `Post`: a message in the middle of a turn is committed when it resolves, then delivered like any answer. */
+/** Makes `Post`: a message of a turn is committed when it resolves, then delivered like any answer; a turn has at most `limit`. */
 export function createPost(
   posts: PostStore,
   bus: LaneRunner,
   channels: ReadonlyMap<string, Pick<Channel, 'capabilities'>>,
+  limit = MAX_POSTS,
 ): Post {
   return async (request) => {
     const { channel } = parseAddress(request.address);
@@ -257,7 +258,7 @@ export function createPost(
     const refusal =
       request.file && channel !== 'http' ? fileRefusal(request.file, channels.get(channel)) : undefined;
     if (refusal !== undefined) return refusal;
-    const { heads, ...result } = await posts.post(request, MAX_POSTS, bus.claimingNode('out'));
+    const { heads, ...result } = await posts.post(request, limit, bus.claimingNode('out'));
     bus.runHeads({ heads });
     return result;
   };

@@ -18,6 +18,9 @@ import { createReader } from './reader/reader.ts';
 import { fileLimitsOf } from './settings.ts';
 import { createKeepToolFile } from './tool-files.ts';
 
+export { configureSpeech, speechRule } from './speech/settings.ts';
+export type { SpeechSettings } from './speech/settings.ts';
+export { createSpeech } from './speech/speech.ts';
 export { transcriptionRule } from './transcription/settings.ts';
 export { createTranscriber } from './transcription/transcriber.ts';
 export { fileTypeOf } from './file-type.ts';

@@ -1,5 +1,6 @@
 /** The command `parley dead-letters`: lists messages that were given up, and queues them again. */
 import { GatewayError } from '../contracts/errors.ts';
+import { LANE_CLASSES } from '../contracts/store/lanes.ts';
 import type { DeadLetter, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
 
@@ -67,5 +68,5 @@ function parseId(id: string): { lane: LaneKey; seq: number } | undefined {
 }
 
 function isLaneKey(text: string): text is LaneKey {
-  return /^(in|out|agent|poll):./.test(text);
+  return LANE_CLASSES.some((name) => text.startsWith(`${name}:`) && text.length > name.length + 1);
 }

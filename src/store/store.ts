@@ -29,6 +29,7 @@ import { createGroupChats } from './statements/group-chats.ts';
 import { createApprovalStore } from './lanes/approvals.ts';
 import type { Log } from '../contracts/log.ts';
 import type { NodeSettingsStore } from '../contracts/operator/nodes.ts';
+import type { PersonStore } from '../contracts/operator/people.ts';
 import type { McpStatusStore } from '../contracts/mcp/servers.ts';
 import { createConnections } from './statements/connections.ts';
 import { createContexts } from './lanes/contexts.ts';
@@ -47,6 +48,7 @@ import { createForks } from './statements/forks.ts';
 import { createKeptFiles } from './statements/kept-files.ts';
 import { createTries } from './statements/tries.ts';
 import { createScratchpad, createTodos } from './statements/notes.ts';
+import { createPeople } from './statements/people.ts';
 import { createPlans } from './statements/plans.ts';
 import { createPosts } from './lanes/posts.ts';
 import { createTraceStore } from './statements/traces.ts';
@@ -88,6 +90,7 @@ export interface Store {
   choices: ChoiceStore;
   mcp: McpStatusStore;
   traces: TraceStore;
+  people: PersonStore;
   nodes: NodeSettingsStore;
   /** How the nodes on the same database share the files of sessions; undefined on the embedded one, which has one node. */
   files?: FileStore;
@@ -147,6 +150,7 @@ export async function openStoreAt(
     choices: createChoices(database),
     mcp: createMcpStatus(database),
     traces: createTraceStore(database),
+    people: createPeople(database),
     nodes: createNodeSettings(database),
     fanoutSecret: () => readFanoutSecret(database),
   };

@@ -38,7 +38,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     notifyStop: (lane: string) => void hints.push(lane),
     sweepSoon: () => undefined,
     isLeased: () => true,
-    running: () => ({ in: 0, out: 0, agent: 0, poll: 0 }),
+    running: () => ({ in: 0, out: 0, agent: 0, poll: 0, speech: 0 }),
   };
   const deps = {
     lanes: store.lanes,

@@ -4,7 +4,6 @@ import type { CallerOptions } from '../provider.ts';
 import type { ExecutionMode } from '../plan.ts';
 import type { WhyNot } from '../sessions/tries.ts';
 import type { LaneStep } from './lanes.ts';
-import type { TurnPayload } from './ledger.ts';
 import type { PlanToRun } from './plan-store.ts';
 
 export type AcceptResult =
@@ -51,4 +50,26 @@ export interface AcceptRequest {
   retryOf?: string | undefined;
   /** Claim the lane for this node when it is free; undefined = leave it to the sweep. */
   node?: string | undefined;
+}
+
+/** What an `in:` message carries. */
+export interface TurnPayload {
+  turnId: string;
+  address: Address;
+  message: InboundMessage;
+  /** `run` answers without planning (cron, `stream:false`), `runStream` may plan first, `plan` makes a plan and runs nothing. */
+  entry: 'runStream' | 'run' | 'plan';
+  /** An answer that is only this is neither delivered nor shown. */
+  silentToken?: string | undefined;
+  /** Overrides for this turn only; `usualModel` gives way to a model that the session names. */
+  model?: string | undefined;
+  profileId?: string | undefined;
+  usualModel?: string | undefined;
+  mode?: ExecutionMode | undefined;
+  /** The stored plan that the turn runs. */
+  plan?: PlanToRun | undefined;
+  /** What the caller asks of the answer. */
+  options?: CallerOptions | undefined;
+  /** The sender was an owner when the message was accepted. For the prompt: rights are looked up when they are used. */
+  isOwner?: boolean | undefined;
 }

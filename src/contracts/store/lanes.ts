@@ -4,9 +4,10 @@ import type { DeliveryPayload, SessionKey } from '../message.ts';
 
 /**
  * `in`: turns of a session; `out`: deliveries to an address; `agent`: a background subagent; `poll`: the election of the
- * node that holds a channel's connection.
+ * node that holds a channel's connection; `speech`: answers to be spoken to an address.
  */
-export type LaneClass = 'in' | 'out' | 'agent' | 'poll';
+export const LANE_CLASSES = ['in', 'out', 'agent', 'poll', 'speech'] as const;
+export type LaneClass = (typeof LANE_CLASSES)[number];
 
 export type LaneKey = `${LaneClass}:${string}`;
 

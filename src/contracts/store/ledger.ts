@@ -1,10 +1,10 @@
 /** Every transaction in the life of a message, one function each (T1-T7 in docs/architecture.md). */
 import type { CallerOptions, Usage } from '../provider.ts';
 import type { Attachment } from '../media.ts';
-import type { Address, DeliveryPayload, InboundMessage, SentMessage, SessionKey } from '../message.ts';
+import type { Address, DeliveryPayload, SentMessage, SessionKey } from '../message.ts';
 import type { Fence, LaneStep } from './lanes.ts';
-import type { ExecutionMode, Plan } from '../plan.ts';
-import type { PlanningRecord, PlanToRun } from './plan-store.ts';
+import type { Plan } from '../plan.ts';
+import type { PlanningRecord } from './plan-store.ts';
 import type {
   ContextEntry,
   JournalRow,
@@ -71,28 +71,6 @@ export interface NotedFiles {
   folder: string;
   userId: string;
   attachments: readonly Attachment[];
-}
-
-/** What an `in:` message carries. */
-export interface TurnPayload {
-  turnId: string;
-  address: Address;
-  message: InboundMessage;
-  /** `run` answers without planning (cron, `stream:false`), `runStream` may plan first, `plan` makes a plan and runs nothing. */
-  entry: 'runStream' | 'run' | 'plan';
-  /** An answer that is only this is neither delivered nor shown. */
-  silentToken?: string | undefined;
-  /** Overrides for this turn only; `usualModel` gives way to a model that the session names. */
-  model?: string | undefined;
-  profileId?: string | undefined;
-  usualModel?: string | undefined;
-  mode?: ExecutionMode | undefined;
-  /** The stored plan that the turn runs. */
-  plan?: PlanToRun | undefined;
-  /** What the caller asks of the answer. */
-  options?: CallerOptions | undefined;
-  /** The sender was an owner when the message was accepted. For the prompt: rights are looked up when they are used. */
-  isOwner?: boolean | undefined;
 }
 
 /**
@@ -204,6 +182,8 @@ export interface SessionStore extends SessionListStore {
       archived?: boolean;
       readSeq?: number;
       title?: string | null;
+      voice?: boolean;
+      voiceFailing?: boolean;
     },
     make?: { ownerTokenId?: string | undefined },
   ): Promise<SessionRecord | undefined>;

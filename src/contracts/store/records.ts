@@ -167,6 +167,10 @@ export interface SessionRecord {
   archived: boolean;
   /** The last message that was read on the page. */
   readSeq: number;
+  /** Answers are also spoken. */
+  voice: boolean;
+  /** The last one could not be, of which the chat was told. */
+  voiceFailing: boolean;
 }
 
 /** The folders of deleted sessions, for every node to remove its copy. Throws only `StoreError`. */
@@ -242,6 +246,8 @@ export interface TurnFinish {
   entries: JournalRow[];
   /** The delivery to queue; undefined for `http`, where the stored message is the delivery. */
   outbound?: unknown;
+  /** Queue the answer to be spoken, where the session's answers are. */
+  speak?: boolean | undefined;
   /** What its last attempt did. */
   trace?: TraceAttempt | undefined;
   /** Set when the message failed for good: the error of the dead letter, which can be replayed. */

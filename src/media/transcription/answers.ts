@@ -1,23 +1,14 @@
 /** What a speech-to-text server answers, as a text or as an error that says what to do. */
 import { z } from 'zod';
 import { GatewayError } from '../../contracts/errors.ts';
-import { oneLine } from '../../lib/text.ts';
+import { parsedJson, reasonIn } from '../server-reason.ts';
 import type { FormAnswer } from './post-form.ts';
 
-/** Longest reason of a server that is repeated, in UTF-16 units. */
-const MAX_REASON_CHARS = 200;
-
 const Transcript = z.object({ text: z.string() });
-/** OpenAI and vLLM, FastAPI (Speaches), whisper.cpp. */
-const Reason = z.union([
-  z.object({ error: z.object({ message: z.string() }) }).transform(({ error }) => error.message),
-  z.object({ detail: z.string() }).transform(({ detail }) => detail),
-  z.object({ error: z.string() }).transform(({ error }) => error),
-]);
 
 /** The text of a recording. Throws `GatewayError('bad_response')`. */
 export function readTranscript(body: string): string {
-  const read = Transcript.safeParse(parse(body));
+  const read = Transcript.safeParse(parsedJson(body));
   if (read.success) return read.data.text;
   throw new GatewayError(
     'bad_response',
@@ -27,8 +18,7 @@ export function readTranscript(body: string): string {
 
 /** The error for an answer with another status than 200. */
 export function refusalOf({ status, body, retryAfterMs }: FormAnswer, model: string): GatewayError {
-  const reason = Reason.safeParse(parse(body)).data;
-  const said = reason === undefined ? '' : `: "${clip(oneLine(reason))}"`;
+  const said = reasonIn(body);
   if (status === 401 || status === 403)
     return new GatewayError(
       'unauthorized',
@@ -67,17 +57,4 @@ export function unreachable(cause: unknown): GatewayError {
     `The speech-to-text server cannot be reached${code}: check transcription.baseUrl in config.json.`,
     { retryable: true, cause },
   );
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    // Not JSON: no schema accepts it.
-    return undefined;
-  }
-}
-
-function clip(text: string): string {
-  return text.length > MAX_REASON_CHARS ? `${text.slice(0, MAX_REASON_CHARS)}…`.toWellFormed() : text;
 }

@@ -154,6 +154,9 @@ export const session = pgTable(
     archived: boolean('archived').notNull().default(false),
     /** The last message that was read on the page. */
     readSeq: integer('read_seq').notNull().default(0),
+    /** Answers are also spoken; and the last one could not be, of which the chat was told. */
+    voice: boolean('voice').notNull().default(false),
+    voiceFailing: boolean('voice_failing').notNull().default(false),
     messageSeq: integer('message_seq').notNull().default(0),
     freshSeq: integer('fresh_seq').notNull().default(0),
     /** When that was; null = never. */

@@ -1,6 +1,7 @@
 /** T1: a message from a person becomes a queued turn, in one statement. */
 import type { AcceptRequest, AcceptResult } from '../../contracts/store/accept.ts';
-import { MAX_PENDING, type TurnPayload } from '../../contracts/store/ledger.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
+import { MAX_PENDING } from '../../contracts/store/ledger.ts';
 import { newId } from '../../lib/ids.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';

@@ -128,12 +128,13 @@ export async function openTurn(
 export function sessionColumns(sql: Sql) {
   return sql`key, profile_id as "profileId", profile_chosen as "profileChosen", model, mode, queue_mode as "queueMode", owner_token_id as "ownerTokenId", title, folder, sources,
     fresh_at as "freshAt", created_at as "createdAt", updated_at as "updatedAt", message_seq as "messageSeq",
-    pinned, archived, read_seq as "readSeq"`;
+    pinned, archived, read_seq as "readSeq", voice, voice_failing as "voiceFailing"`;
 }
 
 /** `Ledger.finishTurn`, one statement: nothing is written when the fence does not hold. */
 export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Promise<LaneStep> {
   const claim = claimOf(fence);
+  const queues = queuesMore(finish);
   const [row] = await sql<{ held: boolean; heads: HeadRow[] }[]>`
     with ${liveNode(sql, fence.node)},
     advanced as (${advanceLane(sql, fence)}),
@@ -142,19 +143,19 @@ export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Pr
       update session set message_seq = message_seq + ${finish.content === '' ? 0 : 1},
         updated_at = ${finish.content === '' ? sql`session.updated_at` : sql`now()`},
         sources = ${mergedSources(sql, sql`${fence.seq}`, finish.entries)}
-      from advanced where session.key = ${sessionOfLane(fence)} returning session.key, message_seq),
+      from advanced where session.key = ${sessionOfLane(fence)} returning session.key, message_seq, voice),
     closed as (
       update turn set state = 'done', reason = ${finish.reason}, ended_at = now(),
         failure = ${finish.failure === undefined ? null : cleanJson(finish.failure)}::jsonb,
         final_seq = ${finish.content === '' ? sql`null` : sql`talk.message_seq`}
-      from talk where id = ${finish.turnId} returning address),
+      from talk where id = ${finish.turnId} returning address, talk.voice),
     written as (${insertRows(sql, fence, finish.turnId, finish.entries, sql`advanced`)})
     ${finalMessage(sql, finish)}
     ${usageRows(sql, { ...finish, session: sessionOfLane(fence), purpose: 'turn' }, sql`advanced`)}
     ${tracedAttempt(sql, finish.turnId, finish.trace, sql`advanced`)}
     ${queuedDelivery(sql, finish, claim)},
-    moved as (select * from advanced ${finish.outbound === undefined ? sql`` : sql`union all select * from bumped`}),
-    heads as (${headsOf(sql, sql`moved`, claim, finish.outbound === undefined ? undefined : sql`queued`)})
+    moved as (select * from advanced ${queues ? sql`union all select * from bumped` : sql``}),
+    heads as (${headsOf(sql, sql`moved`, claim, queues ? sql`queued` : undefined)})
     select exists (select 1 from advanced) as held,
       (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads`;
   if (row?.held !== true) return { heads: await ownFinish(sql, fence) };
@@ -171,13 +172,23 @@ function finalMessage(sql: Sql, finish: TurnFinish) {
       ${files.length === 0 ? null : cleanJson(files)}::jsonb from talk)`;
 }
 
-/** The turn's address is the delivery's lane; the turn's id its dedupe key. */
+/** What follows a turn: its delivery, and the speech of its answer. */
+function queuesMore({ outbound, speak = false }: TurnFinish): boolean {
+  return outbound !== undefined || speak;
+}
+
+/** The turn's address names the lanes of its delivery and of its speech; the turn's id is the dedupe key. */
 function queuedDelivery(sql: Sql, finish: TurnFinish, claim: string) {
-  if (finish.outbound === undefined) return sql``;
-  const lane = sql`(select 'out:' || address as key from closed) source`;
+  const { turnId, outbound, speak = false } = finish;
+  if (!queuesMore(finish)) return sql``;
+  const lane = sql`(
+    select 'out:' || address as key from closed where ${outbound !== undefined}
+    union all select 'speech:' || address from closed where ${speak} and voice) source`;
   return sql`,
     bumped as (${bumpLane(sql, lane, claim)}),
     queued as (
       insert into lane_item (lane, seq, dedupe, payload)
-      select key, tail, ${finish.turnId}, ${cleanJson(finish.outbound)}::jsonb from bumped returning *)`;
+      select key, tail, ${turnId},
+        case class when 'out' then ${cleanJson(outbound ?? null)}::jsonb else ${cleanJson({ turnId })}::jsonb end
+      from bumped returning *)`;
 }

@@ -53,7 +53,7 @@ async function list(sql: Sql, query: SessionListQuery): Promise<ListedSession[]>
       select s.key, s.profile_id as "profileId", s.profile_chosen as "profileChosen", s.model, s.mode,
         s.queue_mode as "queueMode", s.owner_token_id as "ownerTokenId", s.folder, s.sources, s.title, s.pinned, s.archived,
         s.read_seq as "readSeq", s.fresh_at as "freshAt", s.created_at as "createdAt", s.updated_at as "updatedAt",
-        s.message_seq as "messageSeq", left(first.content, ${MAX_PREVIEW}) as preview, token.name as "ownerName",
+        s.message_seq as "messageSeq", s.voice, s.voice_failing as "voiceFailing", left(first.content, ${MAX_PREVIEW}) as preview, token.name as "ownerName",
         case when waits.id is not null then 'waiting' when lane.tail > lane.head then 'running' else 'idle' end as state,
         greatest(coalesce(lane.tail - lane.head - 1, 0), 0)::int as queued
       from listed s

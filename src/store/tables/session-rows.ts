@@ -19,6 +19,8 @@ export interface SessionRow {
   pinned: boolean;
   archived: boolean;
   readSeq: number;
+  voice: boolean;
+  voiceFailing: boolean;
   messageSeq: number;
   freshAt: Date | string | null;
   createdAt: Date | string;
@@ -41,6 +43,8 @@ export function toSession(row: SessionRow): SessionRecord {
     pinned: row.pinned,
     archived: row.archived,
     readSeq: row.readSeq,
+    voice: row.voice,
+    voiceFailing: row.voiceFailing,
     freshAt: new Date(row.freshAt ?? row.createdAt),
     createdAt: new Date(row.createdAt),
     updatedAt: new Date(row.updatedAt),

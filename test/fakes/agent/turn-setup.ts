@@ -178,7 +178,7 @@ export class TurnScenario {
       },
     };
     const afterTurn = { compression: true, facts: false, title: false, ...this.#options.afterTurn };
-    const settings = { limits, timeZone: 'UTC', afterTurn };
+    const settings = { limits, timeZone: 'UTC', afterTurn, speaks: false };
     const profiles = () => [this.profile, ...(this.#options.others ?? [])];
     return {
       ledger,

@@ -78,5 +78,7 @@ export function newRecord(key: SessionKey, ownerTokenId: string | undefined): Se
     pinned: false,
     archived: false,
     readSeq: 0,
+    voice: false,
+    voiceFailing: false,
   };
 }

@@ -1,0 +1,168 @@
+/**
+ * The `speech:` lanes: an answer whose text is stored is spoken into a file of the session, which is then posted once. The
+ * text never waits for it, and what is spoken survives a crash: the file has the turn's name, the post its reference.
+ */
+import { z } from 'zod';
+import type { EventBus, LaneHandler } from '../../contracts/bus.ts';
+import type { Post, PostRequest } from '../../contracts/delivery.ts';
+import { GatewayError, StoreError, ToolError } from '../../contracts/errors.ts';
+import { TYPE_HEAD_BYTES } from '../../contracts/file-api.ts';
+import type { FileTypeOf } from '../../contracts/file-api.ts';
+import type { Log } from '../../contracts/log.ts';
+import type { Attachment, KeptFiles } from '../../contracts/media.ts';
+import { addressOf, parseAddress } from '../../contracts/message.ts';
+import type { Address, SessionKey } from '../../contracts/message.ts';
+import type { LaneHead, LaneStore } from '../../contracts/store/lanes.ts';
+import type { SessionStore } from '../../contracts/store/ledger.ts';
+import type { SessionRecord } from '../../contracts/store/records.ts';
+import type { SessionFiles } from '../../contracts/tool.ts';
+import type { SpeechSettings } from './settings.ts';
+import type { Synthesize } from './speech-server.ts';
+import { spokenText } from './spoken-text.ts';
+
+/** Largest sound of one answer, in bytes: what Discord takes. */
+export const MAX_SPEECH_BYTES = 10 * 1024 * 1024;
+
+/** Whose the files are: they count for no person, and are removed by age like other files that were sent. */
+const KEPT_FOR = 'sent';
+
+const CUT = '*The beginning, spoken; the whole answer is the text above.*';
+
+/** As the end of a turn queues it. */
+const payloadShape = z.object({ turnId: z.string().min(1) });
+
+export interface SpeakAnswersDeps {
+  /** Undefined while no server is set. */
+  settings(): SpeechSettings | undefined;
+  synthesize: Synthesize;
+  ledger: Pick<SessionStore, 'session' | 'turn' | 'updateSession'>;
+  lanes: Pick<LaneStore, 'finish'>;
+  files: Pick<SessionFiles, 'put' | 'read'>;
+  fileTypeOf: FileTypeOf;
+  keptFiles: Pick<KeptFiles, 'keep'>;
+  post: Post;
+  events: Pick<EventBus, 'emit'>;
+  log: Log;
+}
+
+/** Makes the handler of `speech:` lanes. */
+export function createSpeakAnswers(deps: SpeakAnswersDeps): LaneHandler {
+  return {
+    async handle(head, signal) {
+      const { turnId } = payloadShape.parse(head.payload);
+      await speakAnswer(deps, { turnId, address: addressIn(head) }, signal);
+      return { kind: 'finished', step: await deps.lanes.finish(head) };
+    },
+    onDeadLetter: async (head, error) => await deps.lanes.finish(head, error.message),
+  };
+}
+
+interface Answer {
+  turnId: string;
+  address: Address;
+}
+
+/** Throws `StoreError` and the signal's reason; a server that cannot speak is told of in the chat. */
+async function speakAnswer(deps: SpeakAnswersDeps, answer: Answer, signal: AbortSignal): Promise<void> {
+  const { ledger, log } = deps;
+  const turn = await ledger.turn(answer.turnId);
+  const session = turn && (await ledger.session(turn.session));
+  const settings = deps.settings();
+  // The session may be gone, and `/voice off` or the settings may have changed since.
+  if (turn?.final === undefined || session?.voice !== true || settings === undefined) return;
+  const { text, isCut } = spokenText(turn.final.content, settings.maxChars);
+  if (text === '') return;
+  let file: Attachment;
+  try {
+    file = await spokenFile(deps, { ...answer, folder: session.folder, text, settings }, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof StoreError || !(error instanceof GatewayError)) throw error;
+    log.warn({ err: error, turnId: answer.turnId, sessionKey: session.key }, 'answer_not_spoken');
+    await tellOnce(deps, answer, session, error);
+    return;
+  }
+  await postOnce(deps, answer, session.key, { content: isCut ? CUT : '', file, folder: session.folder });
+  if (session.voiceFailing) await ledger.updateSession(session.key, { voiceFailing: false });
+}
+
+/** Tells the chat why nothing is heard, until something is again. */
+async function tellOnce(
+  deps: SpeakAnswersDeps,
+  answer: Answer,
+  session: SessionRecord,
+  error: GatewayError,
+): Promise<void> {
+  if (session.voiceFailing) return;
+  const content = `This answer could not be spoken: ${error.message} Answers go on as text; /voice off ends the attempts.`;
+  await postOnce(deps, answer, session.key, { content });
+  await deps.ledger.updateSession(session.key, { voiceFailing: true });
+}
+
+/** Under one reference for the turn: whatever is repeated after a crash, the chat gets one message. */
+async function postOnce(
+  { post, events, log }: SpeakAnswersDeps,
+  { turnId, address }: Answer,
+  session: SessionKey,
+  message: Pick<PostRequest, 'content' | 'file' | 'folder'>,
+): Promise<void> {
+  const result = await post({ ref: `${turnId}.speech`, turnId, address, ...message });
+  if (result.kind !== 'posted') {
+    log.info({ turnId, address, result: result.kind }, 'speech_not_posted');
+    return;
+  }
+  const { content, file } = message;
+  const attachments = file === undefined ? {} : { attachments: [file] };
+  events.emit(session, { type: 'message_sent', seq: result.seq, content, ...attachments });
+}
+
+/** The sound as a file of the session; one that an earlier attempt has left is taken as it is. */
+async function spokenFile(
+  { synthesize, files, fileTypeOf, keptFiles }: SpeakAnswersDeps,
+  about: { turnId: string; folder: string; text: string; settings: SpeechSettings },
+  signal: AbortSignal,
+): Promise<Attachment> {
+  const { turnId, folder, text, settings } = about;
+  const ending = settings.format === 'opus' ? 'ogg' : settings.format;
+  const path = `outbox/${turnId}.speech.${ending}`;
+  const bytes = (await bytesAt(files, folder, path)) ?? (await synthesize(text, settings, signal));
+  const name = `answer.${ending}`;
+  const { mimeType, kind } = await fileTypeOf(bytes.subarray(0, TYPE_HEAD_BYTES), name);
+  if (kind !== 'audio')
+    throw new GatewayError(
+      'bad_response',
+      'The text-to-speech server answered with something else than sound: check speech.baseUrl in config.json.',
+    );
+  const chunks = (async function* () {
+    yield bytes;
+  })();
+  const { path: file, ...content } = await files.put(folder, {
+    chunks,
+    maxBytes: MAX_SPEECH_BYTES,
+    pathOf: () => path,
+  });
+  await keptFiles.keep({ folder, path: file, userId: KEPT_FOR, bytes: content.bytes });
+  return { kind: 'voice', name, mimeType, ...content, file };
+}
+
+/** What lies there already; undefined when nothing does. */
+async function bytesAt(
+  files: Pick<SessionFiles, 'read'>,
+  folder: string,
+  path: string,
+): Promise<Uint8Array | undefined> {
+  try {
+    await using file = await files.read(folder, path);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of file.chunks()) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  } catch (error) {
+    if (error instanceof ToolError && error.code === 'not_found') return undefined;
+    throw error;
+  }
+}
+
+/** The address that a lane is named by. Throws `GatewayError('bad_address')`. */
+function addressIn({ lane }: LaneHead): Address {
+  return addressOf(parseAddress(lane.slice('speech:'.length)));
+}

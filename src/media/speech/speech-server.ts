@@ -1,0 +1,128 @@
+/** Text to speech by a server with OpenAI's API, such as Speaches, Kokoro-FastAPI or vLLM. */
+import { GatewayError } from '../../contracts/errors.ts';
+import type { Log } from '../../contracts/log.ts';
+import type { ServiceFetch } from '../../contracts/mcp/service-fetch.ts';
+import { backoffMs } from '../../lib/backoff.ts';
+import { sleep } from '../../lib/sleep.ts';
+import { clipEnd, oneLine } from '../../lib/text.ts';
+import { reasonIn } from '../server-reason.ts';
+import type { SpeechSettings } from './settings.ts';
+
+/** Longest time for one answer, in milliseconds. */
+const SPEAK_MS = 180_000;
+/** Attempts while the server is away or busy, and the first wait between two. */
+const MAX_TRIES = 3;
+const RETRY_MS = 1_000;
+const RETRY_CAP_MS = 10_000;
+
+export interface SpeechServerDeps {
+  request: ServiceFetch['request'];
+  log: Log;
+  limits?: { totalMs?: number; retryMs?: number };
+}
+
+/** The sound of a text, in the format of the settings. Throws `GatewayError`, or the reason of `signal`. */
+export type Synthesize = (text: string, settings: SpeechSettings, signal: AbortSignal) => Promise<Uint8Array>;
+
+/** Makes `Synthesize`. */
+export function createSynthesize({ request, log, limits = {} }: SpeechServerDeps): Synthesize {
+  const { totalMs = SPEAK_MS, retryMs = RETRY_MS } = limits;
+  return async (text, settings, signal) => {
+    const late = AbortSignal.timeout(totalMs);
+    const until = AbortSignal.any([signal, late]);
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await ask(request, text, settings, until);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (late.aborted) throw tooSlow(totalMs);
+        if (!(error instanceof GatewayError && error.retryable) || attempt + 1 >= MAX_TRIES) throw error;
+        log.debug({ err: error }, 'speech_delayed');
+        const waitMs = Math.max(backoffMs(attempt, retryMs, RETRY_CAP_MS), error.retryAfterMs ?? 0);
+        // Cut short by the end of the gateway or of the time: the next round throws which of them.
+        await sleep(waitMs, until).catch(() => undefined);
+      }
+    }
+  };
+}
+
+async function ask(
+  request: ServiceFetch['request'],
+  input: string,
+  { baseUrl, model, voice, format, apiKey, apiKeyEnv }: SpeechSettings,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const { status, headers, bytes } = await request(`${baseUrl}/audio/speech`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+    },
+    body: JSON.stringify({ model, voice, input, response_format: format }),
+    signal,
+  })
+    .then(async (response) => ({
+      status: response.status,
+      headers: response.headers,
+      bytes: new Uint8Array(await response.arrayBuffer()),
+    }))
+    .catch((error: unknown) => {
+      throw unreachable(error);
+    });
+  if (status !== 200) throw refusalOf({ status, headers, bytes }, { model, voice, apiKeyEnv });
+  const isSound = /^(audio\/|application\/(ogg|octet-stream))/i.test(headers.get('content-type') ?? '');
+  if (isSound && bytes.length > 0) return bytes;
+  throw new GatewayError(
+    'bad_response',
+    'The text-to-speech server answered with something else than sound: check speech.baseUrl in config.json.',
+  );
+}
+
+/** The error for an answer with another status than 200. */
+function refusalOf(
+  { status, headers, bytes }: { status: number; headers: Headers; bytes: Uint8Array },
+  { model, voice, apiKeyEnv }: Pick<SpeechSettings, 'model' | 'voice' | 'apiKeyEnv'>,
+): GatewayError {
+  const said = reasonIn(Buffer.from(bytes).toString('utf8'));
+  if (status === 401 || status === 403) {
+    const check = apiKeyEnv === undefined ? 'set speech.apiKeyEnv in config.json' : `check ${apiKeyEnv}`;
+    return new GatewayError('unauthorized', `The text-to-speech server refuses the gateway: ${check}.`);
+  }
+  if (status === 429) {
+    const seconds = Number(headers.get('retry-after'));
+    return new GatewayError('rate_limited', 'The text-to-speech server has too much to do just now.', {
+      retryable: true,
+      ...(seconds > 0 && { retryAfterMs: seconds * 1_000 }),
+    });
+  }
+  if (status >= 500)
+    return new GatewayError('unavailable', `The text-to-speech server failed with status ${status}${said}.`, {
+      retryable: true,
+    });
+  const named = `model "${clipEnd(oneLine(model), 80)}" and voice "${clipEnd(oneLine(voice), 80)}"`;
+  if (status >= 400)
+    return new GatewayError(
+      'refused',
+      `The text-to-speech server refuses a text for ${named}: check speech in config.json${said}.`,
+    );
+  return new GatewayError(
+    'bad_response',
+    `The text-to-speech server answered with status ${status}: check speech.baseUrl in config.json.`,
+  );
+}
+
+/** The error for a request without a whole answer. */
+function unreachable(cause: unknown): GatewayError {
+  if (cause instanceof GatewayError) return cause;
+  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
+  return new GatewayError(
+    'unavailable',
+    `The text-to-speech server cannot be reached${code}: check speech.baseUrl in config.json.`,
+    { retryable: true, cause },
+  );
+}
+
+function tooSlow(totalMs: number): GatewayError {
+  const minutes = Math.ceil(totalMs / 60_000);
+  return new GatewayError('timeout', `The text-to-speech server took longer than ${minutes} minutes.`);
+}

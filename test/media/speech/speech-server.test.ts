@@ -1,0 +1,140 @@
+/** Text to speech over HTTP: what is asked, what is made of each answer, and where it ends. */
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { GatewayError } from '../../../src/contracts/errors.ts';
+import { configureSpeech, speechRule } from '../../../src/media/speech/settings.ts';
+import { createSynthesize } from '../../../src/media/speech/speech-server.ts';
+import { createServiceFetch } from '../../../src/security/index.ts';
+import { silentLog } from '../../database.ts';
+import { OGG } from '../../fakes/media-bytes.ts';
+import { startRawServer } from '../../fakes/raw-server.ts';
+import { startFakeSpeech } from '../../fakes/speech.ts';
+import type { FakeSpeech } from '../../fakes/speech.ts';
+
+const KEY = 'key-of-the-speech-server';
+
+let server: FakeSpeech;
+
+beforeEach(async () => {
+  server = await startFakeSpeech(KEY);
+});
+afterEach(() => server.close());
+
+interface Asked {
+  settings?: object;
+  key?: string;
+  totalMs?: number;
+  signal?: AbortSignal;
+  maxBytes?: number;
+}
+
+/** The sound of "Good morning.". */
+async function ask(asked: Asked = {}): Promise<Uint8Array> {
+  const { settings, key = KEY, totalMs = 5_000, signal = new AbortController().signal, maxBytes } = asked;
+  const rule = speechRule.parse({ baseUrl: `${server.url}/`, apiKeyEnv: 'SPEECH_KEY', ...settings });
+  const { speech } = configureSpeech(rule, { SPEECH_KEY: key });
+  if (speech === undefined) throw new Error('no settings');
+  const service = createServiceFetch(maxBytes);
+  onTestFinished(() => service.close());
+  const synthesize = createSynthesize({
+    request: (url, init) => service.request(url, init),
+    log: silentLog,
+    limits: { totalMs, retryMs: 1 },
+  });
+  return await synthesize('Good morning.', speech, signal);
+}
+
+/** The error of a text that is not spoken; it tells neither key nor address. */
+async function failure(asked: Asked = {}): Promise<GatewayError> {
+  const error: unknown = await ask(asked).catch((thrown: unknown) => thrown);
+  if (!(error instanceof GatewayError)) throw new Error(`no GatewayError but ${inspect(error)}`);
+  expect(error.message).toMatch(/^[A-Z].*\.$/);
+  expect(error.message).not.toContain(KEY);
+  expect(error.message).not.toContain('127.0.0.1');
+  return error;
+}
+
+describe('a text', () => {
+  it('is sent with model, voice and format, and comes back as sound', async () => {
+    const sound = await ask({ settings: { model: 'kokoro', voice: 'nova' } });
+    expect(Buffer.from(sound)).toEqual(OGG);
+    expect(server.spoken).toEqual([
+      { model: 'kokoro', voice: 'nova', input: 'Good morning.', response_format: 'opus' },
+    ]);
+    expect(Buffer.from(await ask({ settings: { format: 'mp3' } })).toString()).toMatch(/^ID3/);
+  });
+});
+
+describe('a text-to-speech server', () => {
+  it('that is away or busy for a moment is asked again', async () => {
+    server.fails(503);
+    server.fails(429, '', { 'retry-after': '0.01' });
+    expect(Buffer.from(await ask())).toEqual(OGG);
+  });
+
+  it.each([
+    [500, '', {}, 'unavailable', /failed with status 500\.$/],
+    [429, '', {}, 'rate_limited', /too much to do/],
+    [404, '{"detail":"Not Found"}', {}, 'refused', /check speech in config\.json: "Not Found"/],
+    [400, '{"error":{"message":"no such\\nvoice"}}', {}, 'refused', /voice "alloy".*"no such voice"/],
+    [302, '', {}, 'bad_response', /speech\.baseUrl/],
+    [200, '<html>', { 'content-type': 'text/html' }, 'bad_response', /speech\.baseUrl/],
+    [200, '', { 'content-type': 'audio/ogg' }, 'bad_response', /speech\.baseUrl/],
+  ])('that answers with status %i and %.30s is told apart', async (status, body, headers, code, message) => {
+    for (let n = 0; n < 3; n += 1) server.fails(status, body, headers);
+    expect(await failure()).toMatchObject({ code, message: expect.stringMatching(message) });
+  });
+
+  it('that refuses the key names the variable with it', async () => {
+    expect((await failure({ key: 'wrong' })).message).toContain('check SPEECH_KEY');
+  });
+
+  it('that sends more than a limit is read up to it', async () => {
+    expect(await ask({ maxBytes: OGG.length })).toHaveLength(OGG.length);
+    expect(await failure({ maxBytes: OGG.length - 1 })).toMatchObject({ code: 'too_large' });
+  });
+
+  it('that falls silent is given up, and at once when the gateway stops', async () => {
+    server.fails('silence');
+    expect(await failure({ totalMs: 100 })).toMatchObject({ code: 'timeout' });
+    server.fails('silence');
+    const stop = new AbortController();
+    const asked = ask({ signal: stop.signal });
+    stop.abort(new Error('stopped'));
+    await expect(asked).rejects.toThrow('stopped');
+  });
+
+  it('that cannot be reached, or hangs up, names the setting', async () => {
+    await server.close();
+    expect((await failure()).message).toMatch(/ECONNREFUSED.*speech\.baseUrl/);
+    const raw = await startRawServer();
+    onTestFinished(() => raw.close());
+    raw.reply = Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: audio/ogg\r\nContent-Length: 100\r\n\r\nOggS');
+    expect((await failure({ settings: { baseUrl: raw.url } })).message).toContain('speech.baseUrl');
+    server = await startFakeSpeech();
+  });
+});
+
+describe('the settings', () => {
+  it.each([
+    [{ baseUrl: 'ftp://x' }],
+    [{ baseUrl: 'http://x', format: 'wav' }],
+    [{ baseUrl: 'http://x', maxChars: 99 }],
+    [{ baseUrl: 'http://x', maxChars: 4_097 }],
+    [{ baseUrl: 'http://x', apiKeyEnv: 'A B' }],
+    [{ baseUrl: 'http://x', url: 'y' }],
+    [{}],
+  ])('refuse %j', (settings) => {
+    expect(speechRule.safeParse(settings).success).toBe(false);
+  });
+
+  it('name a variable that is not set, and one that no header can carry', () => {
+    const file = speechRule.parse({ baseUrl: 'http://x', apiKeyEnv: 'SPEECH_KEY' });
+    expect(configureSpeech(file, {}).errors).toEqual([
+      'speech.apiKeyEnv: the environment variable SPEECH_KEY is not set',
+    ]);
+    expect(configureSpeech(file, { SPEECH_KEY: 'ä' }).errors).toEqual([
+      'SPEECH_KEY: may hold only visible ASCII characters',
+    ]);
+  });
+});
