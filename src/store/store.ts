@@ -4,7 +4,7 @@ import type { AccessStore } from '../contracts/access.ts';
 import type { ApprovalStore } from '../contracts/approvals.ts';
 import type { ConnectionStore } from '../contracts/receive.ts';
 import type { Fanout, FanoutSecret } from '../contracts/bus.ts';
-import type { ContextStore } from '../contracts/store/records.ts';
+import type { ContextStore } from '../contracts/store/contexts.ts';
 import type { KeptFiles } from '../contracts/media.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
