@@ -100,7 +100,9 @@ async function build(
   const api = createApi({ ...parts, inbound, demo, isReady: () => lifecycle.ready });
   const { channels, bus, delivery } = transport;
   for (const { name, create } of config.channels.filter(({ isOn }) => isOn)) {
-    const deps = { gateway: api.gateway, connections: store.connections, log: log.child({ channel: name }) };
+    const access = () => security.channelAccess(name);
+    const about = { connections: store.connections, access, log: log.child({ channel: name }) };
+    const deps = { gateway: api.gateway, ...about };
     channels.set(name, await create(deps));
   }
 
@@ -161,6 +163,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
   const intake = createIntake({
     settings,
     settingsReport: () => settings.report(),
+    channelNotices: () => [...channels.values()].flatMap((channel) => channel.health().notice ?? []),
     usage: store.usage,
     accessPolicy: security.accessPolicy,
     bus,

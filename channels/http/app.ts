@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import { checkHeaders } from './allow-list.ts';
 import type { AllowList } from './allow-list.ts';
 import type { RequestAuthenticator } from './authenticator.ts';
-import { answerApproval, listApprovals } from './routes/approvals.ts';
+import { answerApproval, listApprovals, listRules, removeRule } from './routes/approvals.ts';
 import { completions } from './routes/openai/completions.ts';
 import { embeddings } from './routes/openai/embeddings.ts';
 import { requestId } from './route.ts';
@@ -88,6 +88,8 @@ const API: Route[] = [
   { method: 'GET', path: '/v1/turns/:id/trace', scope: 'chat', handle: readTrace },
   { method: 'GET', path: '/v1/approvals', scope: 'chat', handle: listApprovals },
   { method: 'POST', path: '/v1/approvals/:id', scope: 'approve', handle: answerApproval },
+  { method: 'GET', path: '/v1/approval-rules', scope: 'chat', handle: listRules },
+  { method: 'DELETE', path: '/v1/approval-rules/:id', scope: 'approve', handle: removeRule },
   { method: 'GET', path: '/v1/schedules', scope: 'chat', handle: listSchedules },
   { method: 'POST', path: '/v1/schedules', scope: 'chat', handle: createSchedule },
   { method: 'DELETE', path: '/v1/schedules/:id', scope: 'chat', handle: removeSchedule },

@@ -1,5 +1,5 @@
 /** Records as the HTTP API answers with them; missing values are null. The page takes its types from here. */
-import type { ApprovalRecord } from '../../src/contracts/approvals.ts';
+import type { ApprovalRecord, ApprovalRule } from '../../src/contracts/approvals.ts';
 import type { Attachment } from '../../src/contracts/media.ts';
 import type { Todo } from '../../src/contracts/store/notes.ts';
 import type { TurnExplanation } from '../../src/contracts/store/traces.ts';
@@ -97,7 +97,22 @@ export function wireApproval(record: ApprovalRecord) {
   const { id, session, turnId, toolCallId, tool, args, warning, userId, createdAt, expiresAt } = record;
   const { files = [], agentId = null } = record;
   const call = { toolCallId, tool, args, files, warning, agentId };
-  return { id, session, turnId, ...call, plan: record.plan ?? null, userId, createdAt, expiresAt };
+  return {
+    id,
+    session,
+    turnId,
+    ...call,
+    plan: record.plan ?? null,
+    mayAlways: record.rule !== undefined,
+    userId,
+    createdAt,
+    expiresAt,
+  };
+}
+
+/** The rule, without the digest it is found by. */
+export function wireRule({ usedAt, createdName, ...rule }: ApprovalRule) {
+  return { ...rule, createdName: createdName ?? null, usedAt: usedAt ?? null };
 }
 
 /** The schedule, its timing with the fields it was created with. */

@@ -34,6 +34,8 @@ export interface TurnIdentity {
   folder: string;
   /** The address that the answer goes to. */
   address: Address;
+  /** The message on the platform that the answer replies to. */
+  replyTo?: string | undefined;
   /** The user who is answered, the same in every chat. */
   userId: string;
   /** Whose memories it reads and writes: the user's, or those of the end user that a client named. */

@@ -186,6 +186,7 @@ function startTurn(
     sessionKey,
     folder: opened.session.folder,
     address: opened.address,
+    replyTo: payload.message.answerTo,
     userId: userIdOf(payload.message),
     memoryOwner: memoryOwnerOf(payload.message),
     userName: payload.message.senderName,
@@ -240,6 +241,7 @@ function openOutput(
     shared.deps.live.open({
       turnId: turn.turnId,
       address: opened.address,
+      replyTo: turn.replyTo,
       placeholders,
       takenOver,
       textSoFar,

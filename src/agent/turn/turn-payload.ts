@@ -33,6 +33,7 @@ const message = z.object({
   timestamp: z.number(),
   media: z.array(mediaShape),
   replyTo: z.string().optional(),
+  answerTo: z.string().optional(),
   quoted: storedQuote.optional(),
   place: z.enum(['private', 'group']),
   forwarded: z.boolean().optional(),

@@ -259,14 +259,14 @@ export type ApprovalDecision = 'approved' | 'denied';
 /** Approvals of a turn that are read when it resumes; older ones have been acted on. */
 export const MAX_TURN_APPROVALS = 64;
 
-/** The decision on one approval of a turn: valid only for the call with this key and digest. */
+/** A decision by a user id, `expiry` or `stop`, with its `reason` if any: valid only for the call with this key and digest. */
 export interface TurnApproval {
   id: string;
   callKey: string;
   digest: string;
   decision: ApprovalDecision;
-  /** A user id, `expiry` or `stop`. */
   decidedBy: string;
+  reason?: string | null | undefined;
 }
 
 /** What the gateway chooses where nobody else does, by name. Throws only `StoreError`. */
