@@ -4,11 +4,12 @@ import type { AccessStore } from '../contracts/access.ts';
 import type { ApprovalStore } from '../contracts/approvals.ts';
 import type { ConnectionStore } from '../contracts/receive.ts';
 import type { Fanout, FanoutSecret } from '../contracts/bus.ts';
-import type { ContextStore } from '../contracts/store/records.ts';
+import type { ContextStore } from '../contracts/store/contexts.ts';
 import type { KeptFiles } from '../contracts/media.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { ForkStore } from '../contracts/sessions/fork.ts';
+import type { TryStore } from '../contracts/sessions/tries.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { PostStore } from '../contracts/delivery.ts';
 import type { ChoiceStore, RemovedFolders, SessionStart } from '../contracts/store/records.ts';
@@ -46,6 +47,7 @@ import { createRemovedFolders } from './statements/removed-folders.ts';
 import { createFileStore } from './statements/session-files.ts';
 import { createForks } from './statements/forks.ts';
 import { createKeptFiles } from './statements/kept-files.ts';
+import { createTries } from './statements/tries.ts';
 import { createScratchpad, createTodos } from './statements/notes.ts';
 import { createRetentionStore } from './statements/old-turns.ts';
 import { createPeople } from './statements/people.ts';
@@ -77,6 +79,7 @@ export interface Store {
   approvals: ApprovalStore;
   journals: WorkStore;
   forks: ForkStore;
+  tries: TryStore;
   plans: PlanStore;
   todos: TodoStore;
   scratchpad: ScratchpadStore;
@@ -137,6 +140,7 @@ export async function openStoreAt(
     approvals: createApprovalStore(database),
     journals: createJournals(database),
     forks: createForks(database),
+    tries: createTries(database),
     plans: createPlans(database),
     todos: createTodos(database),
     scratchpad: createScratchpad(database),
