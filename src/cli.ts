@@ -1,4 +1,6 @@
 /** The command line: `parley start`, and the commands of an owner while the gateway runs. */
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { channels } from '../channels/index.ts';
 import packageFile from '../package.json' with { type: 'json' };
@@ -18,6 +20,7 @@ import { createTraces } from './ops/trace/traces.ts';
 import { escapeControls, oneLine } from './lib/text.ts';
 import { logFileOf } from './ops/log-file.ts';
 import { createLog, redactor } from './ops/log.ts';
+import { exportCommand, sessionsCommand } from './ops/sessions-command.ts';
 import { mcpCommand } from './mcp/command.ts';
 import { pairCommand, tokenCommand } from './security/index.ts';
 import { configCommand } from './settings/index.ts';
@@ -39,7 +42,7 @@ export async function main(args: string[]): Promise<void> {
     if (alone !== undefined) return await alone(rest);
     const read = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
     if (read === undefined) throw unknownCommand(command);
-    await withStore(read(rest, flags));
+    await withStore(await read(rest, flags));
   } catch (error) {
     process.stderr.write(`${toGatewayError(error).message}\n`);
     process.exitCode = 1;
@@ -58,6 +61,9 @@ interface Args extends Flags {
   help: boolean;
 }
 
+/** Commands on the store that read their own arguments. */
+const OWN_ARGUMENTS = new Set(['start', 'token', 'sessions', 'schedule', 'export', 'person']);
+
 /** Throws `GatewayError('usage')` for an unknown option. */
 function readArgs(args: string[]): Args {
   const [first, ...others] = args;
@@ -66,7 +72,7 @@ function readArgs(args: string[]): Args {
   if (first === '--version' || first === '-V')
     return { command: first, rest: [], all: false, noOwner: false, help: false };
   // These commands read their own arguments.
-  if (first === 'token' || first === 'start' || Object.hasOwn(WITHOUT_STORE, first ?? '')) {
+  if (OWN_ARGUMENTS.has(first ?? '') || Object.hasOwn(WITHOUT_STORE, first ?? '')) {
     const help = args.includes('--help') || args.includes('-h');
     return { command: first, rest: others, all: false, noOwner: false, help };
   }
@@ -150,7 +156,7 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
 type Act = (store: HomeStore, config: Config) => Promise<string>;
 
 /** The commands besides `start`. Each reads its arguments before the store is opened, and throws `GatewayError('usage')`. */
-const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act> = {
+const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act | Promise<Act>> = {
   pair: (rest, { noOwner }) => {
     return (store, config) => {
       const hasOwners = config.channels.some(({ access }) => (access?.owners.length ?? 0) > 0);
@@ -160,6 +166,26 @@ const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act> = {
   token: (rest) => {
     const run = tokenCommand(rest);
     return (store, { home }) => run(store.access, home);
+  },
+  sessions: sessionsCommand,
+  export: (rest) => {
+    const write = exportCommand(rest);
+    return async (store) => {
+      await pipeline(Readable.from(write(store)), process.stdout, { end: false });
+      return '';
+    };
+  },
+  async person(rest) {
+    const { personCommand } = await import('./commands/person.ts');
+    const run = personCommand(rest);
+    return async (store, config) => {
+      await pipeline(Readable.from(run(store, config)), process.stdout, { end: false });
+      return '';
+    };
+  },
+  async schedule(rest) {
+    const { scheduleCommand } = await import('./commands/schedule.ts');
+    return scheduleCommand(rest);
   },
   'dead-letters':
     (rest, { all }) =>
@@ -218,5 +244,5 @@ async function status(store: HomeStore, { home }: Config): Promise<string> {
 }
 
 function print(text: string): void {
-  process.stdout.write(`${text.trimEnd()}\n`);
+  if (text !== '') process.stdout.write(`${text.trimEnd()}\n`);
 }

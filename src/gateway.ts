@@ -12,6 +12,7 @@ import { fileSchemaFor } from './config-schema.ts';
 import type { BoundTo } from './contracts/command.ts';
 import type { HealthReport } from './contracts/gateway-api.ts';
 import type { Log } from './contracts/log.ts';
+import type { Retention } from './contracts/operator/retention.ts';
 import { profileSchema } from './contracts/profile.ts';
 import type { Tool } from './contracts/tool.ts';
 import { bindingOf, createGatewayApi, createIntake, createLeader } from './intake/index.ts';
@@ -102,7 +103,9 @@ async function build(
   const api = createApi({ ...parts, inbound, demo, isReady: () => lifecycle.ready });
   const { channels, bus, delivery } = transport;
   for (const { name, create } of config.channels.filter(({ isOn }) => isOn)) {
-    const deps = { gateway: api.gateway, connections: store.connections, log: log.child({ channel: name }) };
+    const access = () => security.channelAccess(name);
+    const about = { connections: store.connections, access, log: log.child({ channel: name }) };
+    const deps = { gateway: api.gateway, ...about };
     channels.set(name, await create(deps));
   }
 
@@ -117,7 +120,8 @@ async function build(
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
   bus.register({ class: 'speech', handler: runtime.speech.handler, concurrency: SPEECH_CONCURRENCY });
   tellSettings(settings, store, log);
-  await lifecycle.start({ settings, store, ...transport, ...runtime, ...inbound, ...api });
+  const retention = (): Retention => settings.current().retention;
+  await lifecycle.start({ settings, retention, store, ...transport, ...runtime, ...inbound, ...api });
   const url = channels.get('http')?.url ?? '';
   return { url, health: () => api.health.report(), stop: () => lifecycle.stop() };
 }
@@ -163,6 +167,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
   const intake = createIntake({
     settings,
     settingsReport: () => settings.report(),
+    channelNotices: () => [...channels.values()].flatMap((channel) => channel.health().notice ?? []),
     usage: store.usage,
     accessPolicy: security.accessPolicy,
     bus,
@@ -173,6 +178,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     approvals,
     plans,
     memories: runtime.memory.memories,
+    tries: store.tries,
     subagents,
     noteRefusal: transport.refusals.note,
     profiles: () => profiles.list(),
@@ -246,6 +252,7 @@ function createApi(parts: ApiParts) {
     subagents: store.subagents,
     journals: store.journals,
     forks: store.forks,
+    tries: store.tries,
     plans: store.plans,
     classify: (profileId, step) => agent.classifyStep(profileId, step),
     todos: store.todos,

@@ -62,6 +62,41 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
       ['--replace', 'delete the data that is there'],
     ],
   },
+  {
+    usage: 'sessions',
+    does: 'list the sessions of all people, the newest first',
+    options: [
+      ['--archived', 'the archived ones'],
+      ['--limit N', 'that many (default 50)'],
+    ],
+  },
+  { usage: 'sessions show SESSION', does: 'show one, such as http:work, with its last messages' },
+  { usage: 'sessions rename SESSION TITLE', does: 'give it a title' },
+  {
+    usage: 'sessions delete SESSION',
+    does: 'delete it with its messages, plans, schedules and files',
+    options: [['--yes', 'really; without it, the command tells what would go']],
+  },
+  {
+    usage: 'export SESSION',
+    does: 'print a session with all of its messages',
+    options: [['--format md|json', 'for people (default), or for programs']],
+  },
+  { usage: 'person export PERSON', does: 'print everything of a person (CHANNEL:ID) as JSON' },
+  {
+    usage: 'person delete PERSON',
+    does: 'delete everything of a person; others keep what is theirs',
+    options: [['--yes', 'really; without it, the command tells what would go']],
+  },
+  { usage: 'schedule', does: 'list the schedules of all sessions' },
+  { usage: 'schedule list SESSION', does: 'list those of one' },
+  {
+    usage: 'schedule add SESSION WHEN TASK',
+    does: 'add one, as /schedule add does: "0 9 * * 1-5", "every 2 hours", "in 10 minutes"',
+    options: [['--as USER', 'whose rights count, as CHANNEL:ID; default: the person of the private chat']],
+  },
+  { usage: 'schedule run ID', does: 'run one now' },
+  { usage: 'schedule remove ID', does: 'remove one' },
   { usage: 'mcp', does: 'list the MCP servers, with their tools and last errors' },
   { usage: 'pair', does: 'list pending codes and grants' },
   {

@@ -74,6 +74,8 @@ export interface ScheduleStore {
   dueSchedules(limit: number): Promise<(ScheduleRecord & { nextAt: Date; now: Date })[]>;
   /** Moves a schedule from `slot` to its next one; false when another process has done it. */
   advanceSchedule(id: string, slot: Date, nextAt: Date | undefined): Promise<boolean>;
+  /** Makes a schedule due now, by the database's clock. False when there is none. */
+  makeDue(id: string): Promise<boolean>;
   /** Removes the next slot of a schedule; it stays in the lists. */
   switchOffSchedule(id: string): Promise<void>;
 }

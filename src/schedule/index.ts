@@ -15,6 +15,9 @@ import { fire } from './fire.ts';
 import { beat, HEARTBEAT_ID, settleHeartbeat } from './heartbeat.ts';
 import { createSchedules } from './schedules.ts';
 
+export { createSchedules } from './schedules.ts';
+export { parseWhen } from './when.ts';
+
 export interface SchedulingDeps {
   store: ScheduleStore;
   announce: SendSystemMessage;

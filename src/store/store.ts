@@ -4,11 +4,12 @@ import type { AccessStore } from '../contracts/access.ts';
 import type { ApprovalStore } from '../contracts/approvals.ts';
 import type { ConnectionStore } from '../contracts/receive.ts';
 import type { Fanout, FanoutSecret } from '../contracts/bus.ts';
-import type { ContextStore } from '../contracts/store/records.ts';
+import type { ContextStore } from '../contracts/store/contexts.ts';
 import type { KeptFiles } from '../contracts/media.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { ForkStore } from '../contracts/sessions/fork.ts';
+import type { TryStore } from '../contracts/sessions/tries.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { PostStore } from '../contracts/delivery.ts';
 import type { ChoiceStore, RemovedFolders, SessionStart } from '../contracts/store/records.ts';
@@ -28,6 +29,8 @@ import { createGroupChats } from './statements/group-chats.ts';
 import { createApprovalStore } from './lanes/approvals.ts';
 import type { Log } from '../contracts/log.ts';
 import type { NodeSettingsStore } from '../contracts/operator/nodes.ts';
+import type { PersonStore } from '../contracts/operator/people.ts';
+import type { RetentionStore } from '../contracts/operator/retention.ts';
 import type { McpStatusStore } from '../contracts/mcp/servers.ts';
 import { createConnections } from './statements/connections.ts';
 import { createContexts } from './lanes/contexts.ts';
@@ -44,7 +47,10 @@ import { createRemovedFolders } from './statements/removed-folders.ts';
 import { createFileStore } from './statements/session-files.ts';
 import { createForks } from './statements/forks.ts';
 import { createKeptFiles } from './statements/kept-files.ts';
+import { createTries } from './statements/tries.ts';
 import { createScratchpad, createTodos } from './statements/notes.ts';
+import { createRetentionStore } from './statements/old-turns.ts';
+import { createPeople } from './statements/people.ts';
 import { createPlans } from './statements/plans.ts';
 import { createPosts } from './lanes/posts.ts';
 import { createTraceStore } from './statements/traces.ts';
@@ -73,6 +79,7 @@ export interface Store {
   approvals: ApprovalStore;
   journals: WorkStore;
   forks: ForkStore;
+  tries: TryStore;
   plans: PlanStore;
   todos: TodoStore;
   scratchpad: ScratchpadStore;
@@ -85,6 +92,8 @@ export interface Store {
   choices: ChoiceStore;
   mcp: McpStatusStore;
   traces: TraceStore;
+  people: PersonStore;
+  retention: RetentionStore;
   nodes: NodeSettingsStore;
   /** How the nodes on the same database share the files of sessions; undefined on the embedded one, which has one node. */
   files?: FileStore;
@@ -131,6 +140,7 @@ export async function openStoreAt(
     approvals: createApprovalStore(database),
     journals: createJournals(database),
     forks: createForks(database),
+    tries: createTries(database),
     plans: createPlans(database),
     todos: createTodos(database),
     scratchpad: createScratchpad(database),
@@ -143,6 +153,8 @@ export async function openStoreAt(
     choices: createChoices(database),
     mcp: createMcpStatus(database),
     traces: createTraceStore(database),
+    people: createPeople(database),
+    retention: createRetentionStore(database),
     nodes: createNodeSettings(database),
     fanoutSecret: () => readFanoutSecret(database),
   };

@@ -168,7 +168,7 @@ async function runReady(
   const gated = { callKey, toolCallId: call.id, tool, args, agentId };
   const refusal = begun
     ? undefined
-    : ((await refuseWhileAsking(shared, turn, gated)) ?? (await passGate(turn, gated, files)));
+    : ((await refuseWhileAsking(shared, turn, gated)) ?? (await passGate(turn, gated, shared.deps)));
   if (refusal !== undefined) return refusal;
   const userRole = (turn.userRole ??= await roleOf(shared.deps, turn.userId));
   if (!begun && tool.effect !== 'pure') await journalIntent(shared, turn, n, callIndex, call);

@@ -5,7 +5,10 @@ import { KEPT_OVER, SCHEDULE_LIMITS } from '../../contracts/schedules.ts';
 import type { ScheduleLimits, ScheduleStore } from '../../contracts/schedules.ts';
 import type { Database, Sql } from '../database/database.ts';
 
-type ScheduleSlots = Pick<ScheduleStore, 'now' | 'addSchedule' | 'untilNextSlot' | 'advanceSchedule'>;
+type ScheduleSlots = Pick<
+  ScheduleStore,
+  'now' | 'addSchedule' | 'untilNextSlot' | 'advanceSchedule' | 'makeDue'
+>;
 
 /** The part of the `ScheduleStore` that locks and moves slots. */
 export function createScheduleSlots(database: Database): ScheduleSlots {
@@ -25,6 +28,11 @@ export function createScheduleSlots(database: Database): ScheduleSlots {
           select (extract(epoch from min(next_at) - now()) * 1000)::float8 as ms
           from schedule where next_at is not null`;
         return row?.ms === null || row === undefined ? undefined : Math.max(0, Math.ceil(row.ms));
+      }),
+    makeDue: (id) =>
+      database.run(async (sql) => {
+        const due = await sql`update schedule set next_at = now() where id = ${cleanText(id)} returning id`;
+        return due.length > 0;
       }),
     advanceSchedule: (id, slot, nextAt) =>
       database.run((sql, attempt) => advanceSchedule(sql, { id, slot, nextAt }, attempt)),

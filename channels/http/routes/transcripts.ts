@@ -1,0 +1,48 @@
+/** The export of a session: all of its messages as one file. */
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { readFormat, transcriptOf } from '../../../src/contracts/sessions/transcript.ts';
+import type { TranscriptFormat } from '../../../src/contracts/sessions/transcript.ts';
+import { HttpError, noSession } from '../errors.ts';
+import { readableKey } from '../inbound.ts';
+import { requestId } from '../route.ts';
+import type { HandlerDeps, HttpContext } from '../route.ts';
+
+const TYPES: Readonly<Record<TranscriptFormat, string>> = {
+  md: 'text/markdown; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+};
+
+/** Streams the session in the `format` of the query, `md` (default) or `json`. */
+export async function exportSession(c: HttpContext, { gateway, log }: HandlerDeps): Promise<Response> {
+  const key = readableKey(c.req.param('key') ?? '');
+  const format = formatOf(c);
+  const caller = c.get('caller');
+  const session = await gateway.session(caller, key);
+  if (session === undefined) throw noSession(key);
+  const { outgoing } = c.env;
+  const name = key.replaceAll(/[^A-Za-z0-9_-]/g, '-');
+  outgoing.writeHead(200, {
+    'content-type': TYPES[format],
+    'content-disposition': `attachment; filename="${name}.${format}"`,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  const pieces = transcriptOf(session, (page) => gateway.messages(caller, key, page), format);
+  try {
+    await pipeline(Readable.from(pieces), outgoing);
+  } catch (error) {
+    // The client went away, or the store did: what was sent has ended too early, which the client sees.
+    log.debug({ err: error, requestId: requestId(outgoing) }, 'export_ended');
+  }
+  return RESPONSE_ALREADY_SENT;
+}
+
+function formatOf(c: HttpContext): TranscriptFormat {
+  try {
+    return readFormat(c.req.query('format') ?? 'md');
+  } catch (cause) {
+    throw new HttpError(400, 'invalid_query', '"format" must be md or json.', { param: 'format', cause });
+  }
+}

@@ -1,0 +1,144 @@
+/** `parley schedule`: an operator lists, adds, runs and removes schedules of all sessions. */
+import { parseArgs } from 'node:util';
+import { accessOf, zoneOf } from '../config-views.ts';
+import type { Config } from '../config.ts';
+import { isId } from '../contracts/access.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import type { Address } from '../contracts/message.ts';
+import { parseAddress } from '../contracts/message.ts';
+import type { ScheduleRecord, Schedules } from '../contracts/schedules.ts';
+import { newId } from '../lib/ids.ts';
+import { clipEnd, escapeControls, oneLine } from '../lib/text.ts';
+import { createSchedules, parseWhen } from '../schedule/index.ts';
+import { createCreatorAccess } from '../security/index.ts';
+import { readKey } from '../ops/sessions-command.ts';
+import type { HomeStore } from '../store/open-store.ts';
+
+/** Characters of a line in the list. */
+const LINE_CHARS = 400;
+
+const USAGE =
+  'Expected: schedule [list [SESSION]] | add SESSION WHEN TASK [--as USER] | run ID | remove ID, with WHEN such as "0 9 * * 1-5", "every 2 hours" or "in 10 minutes". See: npx parley schedule --help';
+
+/** What runs a command that was read, and gives the text to print. Throws `GatewayError`. */
+export type ScheduleAct = (store: HomeStore, config: Config) => Promise<string>;
+
+/** Reads the arguments behind `schedule`. Throws `GatewayError('usage')`. */
+export function scheduleCommand(args: readonly string[]): ScheduleAct {
+  const { words, as } = read(args);
+  const [action = 'list', first, when, task, ...more] = words;
+  if (action === 'add' && first !== undefined && when !== undefined && task !== undefined) {
+    const session = readKey(first);
+    const wish = { session, when, task: [task, ...more].join(' '), as };
+    return (store, config) => add(store, config, wish);
+  }
+  if (when !== undefined || as !== undefined) throw usage();
+  if (action === 'list') {
+    const session = first === undefined ? undefined : readKey(first);
+    return async (store, config) => listed(await schedulesOf(store, config).list({ session }), config, store);
+  }
+  if (first === undefined) throw usage();
+  if (action === 'run') return (store, config) => run(store, config, first);
+  if (action === 'remove') return (store, config) => remove(store, config, first);
+  throw usage();
+}
+
+function read(args: readonly string[]): { words: string[]; as: string | undefined } {
+  try {
+    const options = { as: { type: 'string' } } as const;
+    const { positionals, values } = parseArgs({ args: [...args], options, allowPositionals: true });
+    return { words: positionals, as: values.as };
+  } catch (cause) {
+    throw usage(cause);
+  }
+}
+
+function usage(cause?: unknown): GatewayError {
+  return new GatewayError('usage', USAGE, { cause });
+}
+
+/** The same limits and rights as in chats. */
+function schedulesOf(store: HomeStore, config: Config): Schedules {
+  const { access, ledger } = store;
+  const standing = createCreatorAccess({
+    access,
+    ledger,
+    channelAccess: (channel) => accessOf(config, channel),
+  });
+  return createSchedules({
+    store: store.schedules,
+    standing,
+    settings: { current: () => ({ limits: config.schedules, timeZone: zoneOf(config) }) },
+    // The driver of a running gateway looks every few seconds.
+    soon: () => undefined,
+  });
+}
+
+function listed(rows: readonly ScheduleRecord[], config: Config, store: HomeStore): string {
+  if (rows.length === 0) return 'There are no schedules.';
+  const schedules = schedulesOf(store, config);
+  const lines = rows.map(({ id, session, creatorId, ...row }) => {
+    const what = schedules.describe({ id, session, creatorId, ...row });
+    return escapeControls(clipEnd(`${id}  ${session}  by ${creatorId}  ${oneLine(what)}`, LINE_CHARS));
+  });
+  return [...lines, `It is ${schedules.moment(new Date())} now.`].join('\n');
+}
+
+interface Wish {
+  session: Address;
+  when: string;
+  task: string;
+  as: string | undefined;
+}
+
+async function add(store: HomeStore, config: Config, { session, when, task, as }: Wish): Promise<string> {
+  if ((await store.ledger.session(session)) === undefined) {
+    throw new GatewayError('unknown_session', `There is no session ${session}. See: npx parley sessions`);
+  }
+  const creatorId = as ?? (await personOf(store, config, session));
+  const schedules = schedulesOf(store, config);
+  const made = await schedules.add({
+    id: newId(),
+    session,
+    address: session,
+    creatorId,
+    task,
+    when: parseWhen(when),
+  });
+  return `Scheduled ${made.id} for ${creatorId}: ${escapeControls(oneLine(schedules.describe(made)))}`;
+}
+
+/** Whose rights count: the person of a private chat, the token of an HTTP session. */
+async function personOf(store: HomeStore, config: Config, session: Address): Promise<string> {
+  const token = (await store.ledger.session(session))?.ownerTokenId;
+  if (token !== undefined) return `token:${token}`;
+  const { channel, chatId } = parseAddress(session);
+  const ids = config.channels.find(({ name }) => name === channel)?.ids;
+  if (ids?.privacyOf?.(chatId) === 'private' && isId(chatId, ids.userId)) return `${channel}:${chatId}`;
+  throw new GatewayError(
+    'usage',
+    `Say whose rights count in ${session}: --as ${channel}:USER_ID (in a group, an owner).`,
+  );
+}
+
+async function run(store: HomeStore, config: Config, id: string): Promise<string> {
+  const found = await find(schedulesOf(store, config), id);
+  await store.schedules.makeDue(found.id);
+  return `${found.id} is due now; a gateway that runs starts it within seconds.`;
+}
+
+async function remove(store: HomeStore, config: Config, id: string): Promise<string> {
+  const schedules = schedulesOf(store, config);
+  const found = await find(schedules, id);
+  await schedules.remove(found.id);
+  return `Removed: ${escapeControls(oneLine(schedules.describe(found)))}`;
+}
+
+async function find(schedules: Schedules, id: string): Promise<ScheduleRecord> {
+  const found = await schedules.find(id);
+  if (found !== undefined) return found;
+  throw new GatewayError(
+    'unknown_schedule',
+    `There is no schedule ${oneLine(id).slice(0, 80)}. See: npx parley schedule`,
+  );
+}
