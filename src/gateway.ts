@@ -46,6 +46,8 @@ export interface GatewayOptions extends ProcessOutput {
   demo?: boolean;
   /** Tools beside the built-in ones, enabled in the default profile. */
   tools?: readonly Tool[];
+  /** Origins that `web_fetch` may reach wherever they are; all others must be public. */
+  reachable?: readonly string[];
 }
 
 export interface Gateway {
