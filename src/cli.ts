@@ -62,7 +62,7 @@ interface Args extends Flags {
 }
 
 /** Commands on the store that read their own arguments. */
-const OWN_ARGUMENTS = new Set(['start', 'token', 'sessions', 'schedule', 'export']);
+const OWN_ARGUMENTS = new Set(['start', 'token', 'sessions', 'schedule', 'export', 'person']);
 
 /** Throws `GatewayError('usage')` for an unknown option. */
 function readArgs(args: string[]): Args {
@@ -172,6 +172,14 @@ const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act | Promise<A
     const write = exportCommand(rest);
     return async (store) => {
       await pipeline(Readable.from(write(store)), process.stdout, { end: false });
+      return '';
+    };
+  },
+  async person(rest) {
+    const { personCommand } = await import('./commands/person.ts');
+    const run = personCommand(rest);
+    return async (store, config) => {
+      await pipeline(Readable.from(run(store, config)), process.stdout, { end: false });
       return '';
     };
   },

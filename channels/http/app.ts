@@ -3,14 +3,14 @@ import { Hono } from 'hono';
 import { checkHeaders } from './allow-list.ts';
 import type { AllowList } from './allow-list.ts';
 import type { RequestAuthenticator } from './authenticator.ts';
-import { answerApproval, listApprovals } from './routes/approvals.ts';
+import { answerApproval, listApprovals, listRules, removeRule } from './routes/approvals.ts';
 import { completions } from './routes/openai/completions.ts';
 import { embeddings } from './routes/openai/embeddings.ts';
 import { requestId } from './route.ts';
 import type { HandlerDeps, HttpContext, HttpEnv, Route } from './route.ts';
 import { MAX_ASKED_HEADERS } from './config.ts';
 import { answerError, callerReader, HttpError, toHttpError } from './errors.ts';
-import { forkSession } from './routes/conversations.ts';
+import { chooseAnswer, forkSession, retryQuestion, undoQuestion } from './routes/conversations.ts';
 import { deleteFile, downloadFile, readFileLimits, uploadFile } from './routes/files.ts';
 import {
   healthz,
@@ -25,7 +25,6 @@ import { actOnPlan, changePlan, listPlans, readOnePlan, requestPlan } from './ro
 import type { OpenSockets } from './limits/open-sockets.ts';
 import { servePageFile } from './page-files.ts';
 import type { PageFiles } from './page-files.ts';
-import { WEBSOCKET_PATH } from './server.ts';
 import { responses } from './routes/openai/responses.ts';
 import { listSchedules, createSchedule, removeSchedule } from './routes/schedules.ts';
 import { allEvents } from './routes/all-events.ts';
@@ -63,7 +62,7 @@ const API: Route[] = [
   { method: 'POST', path: '/v1/sessions/delete', scope: 'chat', handle: deleteSessions },
   { method: 'GET', path: '/v1/search', scope: 'chat', handle: searchSessions },
   { method: 'GET', path: '/v1/events', scope: 'chat', handle: allEvents },
-  { method: 'GET', path: WEBSOCKET_PATH, handle: upgradeRequired },
+  { method: 'GET', path: '/v1/ws', handle: upgradeRequired },
   { method: 'GET', path: '/v1/sessions/:key', scope: 'chat', handle: readSession },
   { method: 'PATCH', path: '/v1/sessions/:key', scope: 'chat', handle: changeSession },
   { method: 'DELETE', path: '/v1/sessions/:key', scope: 'chat', handle: deleteSession },
@@ -78,6 +77,9 @@ const API: Route[] = [
   { method: 'GET', path: '/v1/sessions/:key/events', scope: 'chat', handle: sessionEvents },
   { method: 'GET', path: '/v1/sessions/:key/plan', scope: 'chat', handle: readPlan },
   { method: 'POST', path: '/v1/sessions/:key/fork', scope: 'chat', handle: forkSession },
+  { method: 'POST', path: '/v1/sessions/:key/retry', scope: 'chat', handle: retryQuestion },
+  { method: 'POST', path: '/v1/sessions/:key/undo', scope: 'chat', handle: undoQuestion },
+  { method: 'POST', path: '/v1/sessions/:key/turns/:turn/choose', scope: 'chat', handle: chooseAnswer },
   { method: 'POST', path: '/v1/sessions/:key/stop', scope: 'chat', handle: stopSession },
   { method: 'POST', path: '/v1/sessions/:key/plans', scope: 'chat', handle: requestPlan },
   { method: 'GET', path: '/v1/plans', scope: 'chat', handle: listPlans },
@@ -87,6 +89,8 @@ const API: Route[] = [
   { method: 'GET', path: '/v1/turns/:id/trace', scope: 'chat', handle: readTrace },
   { method: 'GET', path: '/v1/approvals', scope: 'chat', handle: listApprovals },
   { method: 'POST', path: '/v1/approvals/:id', scope: 'approve', handle: answerApproval },
+  { method: 'GET', path: '/v1/approval-rules', scope: 'chat', handle: listRules },
+  { method: 'DELETE', path: '/v1/approval-rules/:id', scope: 'approve', handle: removeRule },
   { method: 'GET', path: '/v1/schedules', scope: 'chat', handle: listSchedules },
   { method: 'POST', path: '/v1/schedules', scope: 'chat', handle: createSchedule },
   { method: 'DELETE', path: '/v1/schedules/:id', scope: 'chat', handle: removeSchedule },

@@ -127,6 +127,7 @@ const REFUSED = {
   empty: 400,
   tools_pending: 409,
   planning_off: 409,
+  not_retried: 409,
 } as const;
 
 /** The error for a refused message. Another token's session looks as if it did not exist. */

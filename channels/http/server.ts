@@ -60,7 +60,7 @@ export function makeServer(fetch: Parameters<typeof getRequestListener>[0]): Ser
 }
 
 /** The route of WebSockets. */
-export const WEBSOCKET_PATH = '/v1/ws';
+const WEBSOCKET_PATH = '/v1/ws';
 
 function isWebSocketRequest({ headers, url = '' }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === WEBSOCKET_PATH;

@@ -1,5 +1,5 @@
 /** Records as the HTTP API answers with them; missing values are null. The page takes its types from here. */
-import type { ApprovalRecord } from '../../src/contracts/approvals.ts';
+import type { ApprovalRecord, ApprovalRule } from '../../src/contracts/approvals.ts';
 import type { Attachment } from '../../src/contracts/media.ts';
 import type { Todo } from '../../src/contracts/store/notes.ts';
 import type { TurnExplanation } from '../../src/contracts/store/traces.ts';
@@ -73,9 +73,9 @@ export function wireFound({ key, title, ownerName, updatedAt, match }: FoundSess
   return { key, title, ownerName: ownerName ?? null, updatedAt, match: match ?? null };
 }
 
-/** The message as people see it, with its files. */
+/** The message as people see it, with its files; `leftOut` where the model no longer reads it. */
 export function wireMessage(message: MessageRecord) {
-  const { seq, role, content, turnId, createdAt, senderName, isPlan, isError } = message;
+  const { seq, role, content, turnId, createdAt, senderName, isPlan, isError, leftOut, tries } = message;
   const attachments = (message.attachments ?? []).map(wireFile);
   return {
     seq,
@@ -86,6 +86,8 @@ export function wireMessage(message: MessageRecord) {
     senderName: senderName ?? null,
     isPlan,
     isError,
+    leftOut: leftOut ?? false,
+    tries: tries ?? null,
     attachments,
   };
 }
@@ -95,7 +97,22 @@ export function wireApproval(record: ApprovalRecord) {
   const { id, session, turnId, toolCallId, tool, args, warning, userId, createdAt, expiresAt } = record;
   const { files = [], agentId = null } = record;
   const call = { toolCallId, tool, args, files, warning, agentId };
-  return { id, session, turnId, ...call, plan: record.plan ?? null, userId, createdAt, expiresAt };
+  return {
+    id,
+    session,
+    turnId,
+    ...call,
+    plan: record.plan ?? null,
+    mayAlways: record.rule !== undefined,
+    userId,
+    createdAt,
+    expiresAt,
+  };
+}
+
+/** The rule, without the digest it is found by. */
+export function wireRule({ usedAt, createdName, ...rule }: ApprovalRule) {
+  return { ...rule, createdName: createdName ?? null, usedAt: usedAt ?? null };
 }
 
 /** The schedule, its timing with the fields it was created with. */
@@ -145,5 +162,6 @@ export function acceptedAt(receipt: Exclude<Receipt, { kind: 'refused' }>, befor
  */
 export function wireReceipt(receipt: Exclude<Receipt, { kind: 'refused' }>, lastEventId: string) {
   if (receipt.kind === 'handled') return { handled: true as const, reply: receipt.reply ?? null };
-  return { turnId: receipt.turnId, seq: receipt.seq, lastEventId };
+  const note = 'note' in receipt && receipt.note !== undefined ? { note: receipt.note } : {};
+  return { turnId: receipt.turnId, seq: receipt.seq, lastEventId, ...note };
 }

@@ -3,7 +3,7 @@ import type { AfterTurnSettings } from '../contracts/agent/after-turn.ts';
 import type { ApprovalStore } from '../contracts/approvals.ts';
 import type { EventBus } from '../contracts/bus.ts';
 import type { EventBody } from '../contracts/event.ts';
-import type { ContextStore } from '../contracts/store/records.ts';
+import type { ContextStore } from '../contracts/store/contexts.ts';
 import type { LaneStep, LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { LiveMessages, Post } from '../contracts/delivery.ts';
@@ -97,7 +97,7 @@ export interface AgentDeps {
   background: { claimingNode(): string | undefined; run(step: LaneStep): void };
   /** Finishes a head whose payload cannot be read, so that it does not block its lane; parks a turn that waits for a human. */
   lanes: Pick<LaneStore, 'finish' | 'park' | 'parkForCaller'>;
-  approvals: Pick<ApprovalStore, 'approval' | 'asksOther'>;
+  approvals: Pick<ApprovalStore, 'approval' | 'asksOther' | 'useRule'>;
   /** True for the user id of an owner. Throws only `StoreError`. */
   isOwner(userId: string): Promise<boolean>;
   /** Requests of people on a plan while it runs: pause, skip. */

@@ -82,6 +82,12 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     does: 'print a session with all of its messages',
     options: [['--format md|json', 'for people (default), or for programs']],
   },
+  { usage: 'person export PERSON', does: 'print everything of a person (CHANNEL:ID) as JSON' },
+  {
+    usage: 'person delete PERSON',
+    does: 'delete everything of a person; others keep what is theirs',
+    options: [['--yes', 'really; without it, the command tells what would go']],
+  },
   { usage: 'schedule', does: 'list the schedules of all sessions' },
   { usage: 'schedule list SESSION', does: 'list those of one' },
   {

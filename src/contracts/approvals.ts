@@ -51,6 +51,8 @@ export const approvalSubject = z.object({
   files: z.array(namedFile).optional(),
   /** SHA-256 over session, call, tool, arguments and the content of the files. */
   digest: z.string(),
+  /** Digest of the rule that may be stored with the approval; absent = a person must be asked each time. */
+  rule: z.string().optional(),
   /** Reason of the request, as a sentence. */
   warning: z.string(),
   /** User id the turn answers; `system` when no person started it. */
@@ -81,6 +83,8 @@ export interface ApprovalRecord extends ApprovalSubject {
   /** Name of that user, for display only. */
   decidedName?: string | undefined;
   decidedAt?: Date | undefined;
+  /** What the person wrote with the denial. */
+  reason?: string | undefined;
   createdAt: Date;
   expiresAt: Date;
   /** It was not decided in time. */
@@ -90,8 +94,52 @@ export interface ApprovalRecord extends ApprovalSubject {
 /** Most requests in a list. */
 export const MAX_LISTED_APPROVALS = 200;
 
+/** Longest reason of a denial, in UTF-16 units. */
+export const MAX_REASON_CHARS = 500;
+/** Rules of one session. */
+export const MAX_APPROVAL_RULES = 50;
+/** Most rules in a list. */
+export const MAX_LISTED_RULES = 200;
+
+/**
+ * A person's standing approval of one call in one session: the same tool with the same arguments, the same content of the
+ * files that these name, in turns that answer the same person. It never covers a turn that has read text of others.
+ */
+export interface ApprovalRule {
+  id: string;
+  session: SessionKey;
+  tool: string;
+  args: unknown;
+  /** The person whose turns it covers. */
+  userId: string;
+  /** Who made it, as a user id, and the name for display. */
+  createdBy: string;
+  createdName?: string | undefined;
+  createdAt: Date;
+  /** How often a call has run by it, and when the last one did. */
+  uses: number;
+  usedAt?: Date | undefined;
+}
+
+/** Rules of one session, or of the sessions that one token created; neither = all. */
+export interface RuleFilter {
+  session?: SessionKey | undefined;
+  ownerTokenId?: string | undefined;
+}
+
+/** The rules behind approvals. Throws only `StoreError`. */
+export interface ApprovalRuleStore {
+  /** Newest first, at most `MAX_LISTED_RULES`. */
+  rules(filter: RuleFilter): Promise<ApprovalRule[]>;
+  hasRule(session: SessionKey, digest: string): Promise<boolean>;
+  /** Counts a use of the rule; its id, or undefined when there is none. */
+  useRule(session: SessionKey, digest: string): Promise<string | undefined>;
+  /** False when there is no such rule among those. */
+  removeRule(id: string, filter: RuleFilter): Promise<boolean>;
+}
+
 /** Reads approval requests. Throws only `StoreError`. */
-export interface ApprovalStore {
+export interface ApprovalStore extends ApprovalRuleStore {
   approval(id: string): Promise<ApprovalRecord | undefined>;
   /**
    * True while a person is asked about a tool call of the session, or has approved one that has not begun, other than the
@@ -124,7 +172,7 @@ export interface Decider {
 
 /** Outcome of a decision; only `decided` changed anything. */
 export type Decided =
-  | { kind: 'decided'; decision: ApprovalDecision }
+  | { kind: 'decided'; decision: ApprovalDecision; rule?: 'stored' | 'full' | 'not_offered' | undefined }
   | { kind: 'settled'; record: ApprovalRecord }
   | { kind: 'expired' }
   /** There is no such request. */
@@ -134,10 +182,24 @@ export type Decided =
   /** The user may not decide it. */
   | { kind: 'forbidden' };
 
+/** What a decision says besides. */
+export interface DecisionDetail {
+  /** Of a denial, for the model; at most `MAX_REASON_CHARS`. */
+  reason?: string | undefined;
+  /** With an approval: the same call runs in this session without a question from now on. */
+  always?: boolean | undefined;
+}
+
 /** Decides approval requests. Throws only `StoreError`. */
 export interface Approvals {
   /** Decides a request; committed when it resolves. The turn continues at once, on any node. */
-  decide(id: string, decision: ApprovalDecision, by: Decider): Promise<Decided>;
+  decide(id: string, decision: ApprovalDecision, by: Decider, detail?: DecisionDetail): Promise<Decided>;
+  /** The request, when this person may decide it and it is still pending. */
+  decidable(id: string, by: Decider): Promise<boolean>;
+  /** Rules that the decider may revoke, newest first; an owner sees all, others those of their session or token. */
+  rules(filter: RuleFilter): Promise<ApprovalRule[]>;
+  /** False when there is no such rule among those. */
+  removeRule(id: string, filter: RuleFilter): Promise<boolean>;
   /** Pending requests, oldest first. */
   pending(filter: Parameters<ApprovalStore['pendingApprovals']>[0]): Promise<ApprovalRecord[]>;
 }
@@ -175,14 +237,21 @@ export function approvalRef(id: string): string {
   return `approval:${id}`;
 }
 
+/** What a button decides; `always` approves and stores a rule. */
+export type ButtonDecision = ApprovalDecision | 'always';
+
+const VERBS = { approved: 'approve', denied: 'deny', always: 'always' } as const;
+
 /** The value of a request's button; at most 64 bytes (Telegram's limit). */
-export function buttonValue(id: string, decision: ApprovalDecision): string {
-  return `${decision === 'approved' ? 'approve' : 'deny'}:${id}`;
+export function buttonValue(id: string, decision: ButtonDecision): string {
+  return `${VERBS[decision]}:${id}`;
 }
 
 /** The request and decision in a button's value; undefined for anything else. */
-export function readButtonValue(value: string): { id: string; decision: ApprovalDecision } | undefined {
-  const [, verb, id] = /^(approve|deny):([\w-]{1,50})$/.exec(value) ?? [];
+export function readButtonValue(
+  value: string,
+): { id: string; decision: ApprovalDecision; always: boolean } | undefined {
+  const [, verb, id] = /^(approve|deny|always):([\w-]{1,50})$/.exec(value) ?? [];
   if (verb === undefined || id === undefined) return undefined;
-  return { id, decision: verb === 'approve' ? 'approved' : 'denied' };
+  return { id, decision: verb === 'deny' ? 'denied' : 'approved', always: verb === 'always' };
 }

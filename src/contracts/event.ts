@@ -61,7 +61,7 @@ export type EventBody =
   | { type: 'budget_warning'; remaining: number; total: number }
   /** `toolCallId` names the call that waits; a plan that waits has none. */
   | { type: 'approval_needed'; approvalId: string; toolCallId?: string; warningMessage?: string }
-  /** `by` is the name of the person; without one nobody decided in time, or a stop did. `decidedAt` is an ISO date. */
+  /** `by` is the name of the person; without one nobody decided in time, or a stop did. `decidedAt` is an ISO date; `reason` is what the person wrote with a denial. */
   | {
       type: 'approval_decided';
       approvalId: string;
@@ -70,6 +70,7 @@ export type EventBody =
       by?: string;
       how?: 'person' | 'expiry' | 'stop';
       decidedAt?: string;
+      reason?: string;
     }
   /** The turn waits for its caller, who runs these tools. */
   | { type: 'tool_results_needed'; calls: ToolCall[] }
@@ -89,6 +90,8 @@ export type EventBody =
   | { type: 'heartbeat_tick' }
   /** A person, or the gateway after the first answer, has given the session a title; null = it has none any more. */
   | { type: 'session_titled'; title: string | null }
+  /** A person has asked a question again, chosen among its answers, or taken them back: read the messages again. */
+  | { type: 'context_changed' }
   /** The session and everything that belongs to it is gone; always its last event. */
   | { type: 'session_deleted' }
   | { type: 'cron_executed'; scheduleId: string }

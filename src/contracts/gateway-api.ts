@@ -1,6 +1,6 @@
 /** The API of the gateway for channels. Session methods take the caller and give undefined for what the caller may not see. */
 import type { Caller } from './access.ts';
-import type { ApprovalRecord, Decided } from './approvals.ts';
+import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './approvals.ts';
 import type { EventFilter, EventListener, EventReplay } from './bus.ts';
 import type { CommandListing } from './command.ts';
 import type { FileApi } from './file-api.ts';
@@ -17,7 +17,7 @@ import type {
   ReplacedModel,
   Usage,
 } from './provider.ts';
-import type { FollowChatMigration } from './message.ts';
+import type { FollowChatMigration, NoteMembership } from './message.ts';
 import type { SettingsReport } from './settings.ts';
 import type { Todo } from './store/notes.ts';
 import type { NoteRefusal, TurnExplanation } from './store/traces.ts';
@@ -111,6 +111,8 @@ export interface GatewayApi {
   receive: Receive;
   /** Called by a channel when its platform reports a new id of a chat. */
   chatMoved: FollowChatMigration;
+  /** Called by a channel when the bot joins a chat or can no longer write there. */
+  membershipChanged: NoteMembership;
   /** The commands that channels list for users. */
   commands: readonly CommandListing[];
   /** The commands that this caller may use. */
@@ -171,7 +173,16 @@ export interface GatewayApi {
   /** Approval requests that the caller may decide, oldest first. */
   approvals(caller: Caller, options: { limit: number }): Promise<ApprovalRecord[]>;
   /** Decides an approval request; `forbidden` must look like `unknown` to clients. */
-  decide(caller: Caller, approvalId: string, decision: ApprovalDecision): Promise<Decided>;
+  decide(
+    caller: Caller,
+    approvalId: string,
+    decision: ApprovalDecision,
+    detail?: DecisionDetail,
+  ): Promise<Decided>;
+  /** Rules of the sessions that the caller may see, newest first. */
+  approvalRules(caller: Caller): Promise<ApprovalRule[]>;
+  /** False when the caller may see no such rule. */
+  removeApprovalRule(caller: Caller, id: string): Promise<boolean>;
   /**
    * Acts on a running plan; with `stepId` a skip applies to that step and no later one. Undefined when the caller may see
    * no such plan.
@@ -246,6 +257,8 @@ export interface ChannelHealth {
   state: 'off' | 'starting' | 'up' | 'degraded' | 'dead';
   /** What is wrong and how to fix it; absent when `up`. */
   detail?: string;
+  /** What whoever runs the gateway should change at the platform, although the channel is up. Names no chat and no person. */
+  notice?: string;
 }
 
 /** Public, without a token: it contains no secret and no name of a person. */

@@ -5,19 +5,18 @@ import type { EventBus, MessageBus } from '../contracts/bus.ts';
 import { hasScope } from '../contracts/access.ts';
 import { missingScope } from '../contracts/command.ts';
 import type { Command } from '../contracts/command.ts';
-import { GatewayError } from '../contracts/errors.ts';
 import type { FileLimits, FileTypeOf, PersonLimit } from '../contracts/file-api.ts';
 import type { KeptFiles } from '../contracts/media.ts';
 import type { GatewayApi } from '../contracts/gateway-api.ts';
 import type { HealthReport } from '../contracts/gateway-api.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { SessionKey } from '../contracts/message.ts';
-import type { FollowChatMigration } from '../contracts/message.ts';
+import type { FollowChatMigration, NoteMembership } from '../contracts/message.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Receive } from '../contracts/receive.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
-import { readTitle } from '../contracts/store/titles.ts';
 import type { ForkStore } from '../contracts/sessions/fork.ts';
+import type { TryStore } from '../contracts/sessions/tries.ts';
 import type { WorkStore } from '../contracts/sessions/turn-work.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
 import type { NoteRefusal, TurnExplanation } from '../contracts/store/traces.ts';
@@ -27,7 +26,6 @@ import type { Schedules } from '../contracts/schedules.ts';
 import type { UsageStore } from '../contracts/usage.ts';
 import { answerTools } from './caller-tools.ts';
 import { isAdmin, maySee } from './ownership.ts';
-import { readQueueMode } from './queue-command.ts';
 import { checkChoice, choosable } from './choice.ts';
 import type { CommandDeps } from './commands.ts';
 import type { ChoiceDeps } from './choice.ts';
@@ -36,24 +34,22 @@ import type { CheckTokenBudget } from './token-budget.ts';
 import { createFileApi } from './file-api.ts';
 import { createScheduleApi } from './schedule-api.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
-import { readMode } from '../contracts/plan.ts';
 import { refuseWhilePlanRuns } from './plans/modes.ts';
 import type { ChangePlanDeps } from './plans/change-plan.ts';
 import { createPlanApi } from './plans/plan-api.ts';
 import { actOnPlan } from './plans/plan-control.ts';
 import { createConversationApi } from './sessions/conversation-api.ts';
 import { deleteSession } from './sessions/delete-session.ts';
+import { checkedChange } from './sessions/session-change.ts';
 import { workOf } from './sessions/turn-work.ts';
 
 /** Most rows in a page of messages or sessions; a higher limit is lowered. */
 const MAX_PAGE = 200;
 
-/** Longest time for the model servers to list their models, in milliseconds. */
-const SERVERS_MS = 10_000;
-
 export interface GatewayApiDeps {
   receive: Receive;
   chatMoved: FollowChatMigration;
+  membershipChanged: NoteMembership;
   commands: readonly Command[];
   turnConcurrency: number;
   lanes: Pick<LaneStore, 'stop'>;
@@ -65,6 +61,7 @@ export interface GatewayApiDeps {
   approvals: Approvals;
   journals: WorkStore;
   forks: ForkStore;
+  tries: TryStore;
   plans: PlanStore;
   classify: ChangePlanDeps['classify'];
   todos: Pick<TodoStore, 'todos'>;
@@ -120,6 +117,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
   return {
     receive: deps.receive,
     chatMoved: deps.chatMoved,
+    membershipChanged: deps.membershipChanged,
     commands: listingOf(deps.commands),
     commandsFor: (caller) =>
       listingOf(deps.commands.filter((command) => missingScope(caller, command) === undefined)),
@@ -185,7 +183,10 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     plans: createPlanApi(deps, visible),
     approvals: (caller, { limit }) =>
       deps.approvals.pending({ limit, ownerTokenId: isAdmin(caller) ? undefined : caller.tokenId }),
-    decide: (caller, approvalId, decision) => deps.approvals.decide(approvalId, decision, deciderOf(caller)),
+    decide: (caller, approvalId, decision, detail) =>
+      deps.approvals.decide(approvalId, decision, deciderOf(caller), detail),
+    approvalRules: (caller) => deps.approvals.rules({ ownerTokenId: ownerOf(caller) }),
+    removeApprovalRule: (caller, id) => deps.approvals.removeRule(id, { ownerTokenId: ownerOf(caller) }),
     schedules: createScheduleApi(deps.schedules, visible),
     async actOnPlan(caller, planId, action, stepId) {
       const record = await deps.plans.plan(planId);
@@ -243,37 +244,4 @@ function deciderOf(caller: Caller): Decider {
   const { tokenId } = caller;
   const approves = hasScope(caller, 'approve');
   return { userId: `token:${tokenId}`, name: 'the HTTP API', owner: isAdmin(caller), tokenId, approves };
-}
-
-type SessionChange = Parameters<GatewayApi['updateSession']>[2];
-
-async function checkedChange(
-  change: SessionChange,
-  deps: Pick<GatewayApiDeps, 'profiles' | 'models'>,
-): Promise<Parameters<Ledger['updateSession']>[1]> {
-  const { profileId, model, mode, queueMode, title, pinned, archived, readSeq } = change;
-  const profileIds = deps.profiles().map(({ id }) => id);
-  if (profileId !== undefined && !profileIds.includes(profileId)) {
-    throw new GatewayError(
-      'unknown_profile',
-      `There is no profile "${clipName(profileId)}". Profiles: ${profileIds.join(', ')}.`,
-    );
-  }
-  const signal = AbortSignal.timeout(SERVERS_MS);
-  if (profileId !== undefined) await deps.models.checkProfile(profileId, signal);
-  if (typeof model === 'string') await deps.models.resolve(model, signal);
-  return {
-    ...(profileId && { profileId }),
-    ...(model !== undefined && { model }),
-    ...(mode && { mode: readMode(mode) }),
-    ...(queueMode !== undefined && { queueMode: readQueueMode(queueMode) }),
-    ...(pinned !== undefined && { pinned }),
-    ...(archived !== undefined && { archived }),
-    ...(readSeq !== undefined && { readSeq }),
-    ...(title !== undefined && { title: title === null ? null : readTitle(title) }),
-  };
-}
-
-function clipName(name: string): string {
-  return name.slice(0, 80);
 }

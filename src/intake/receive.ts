@@ -10,7 +10,7 @@ import type { InboundMessage, SessionKey } from '../contracts/message.ts';
 import type { Receipt, Receive, ReceiveOptions } from '../contracts/receive.ts';
 import { accept } from './accept.ts';
 import type { AcceptDeps } from './accept.ts';
-import { createApprovalButtons } from './approval-commands.ts';
+import { createApprovalButtons } from './approvals/commands.ts';
 import { missingScope } from '../contracts/command.ts';
 import { checkChoice } from './choice.ts';
 import { removeCopy } from './copies.ts';
@@ -41,7 +41,7 @@ export interface IntakeDeps extends ChoiceDeps, AcceptDeps, GroupTalkDeps {
   /** Refuses a request for a plan where none can be made. Throws `GatewayError('planning_off')`. */
   checkPlanning: CheckPlanning;
   /** Applies changes of a plan that a reply to its card holds; undefined for a message that is none. */
-  changeByReply(message: InboundMessage, session: SessionKey): Promise<string | undefined>;
+  changeByReply(message: InboundMessage, session: SessionKey, owner: boolean): Promise<string | undefined>;
   /** How fast a sender may write; owners may always. */
   messageRate?: (() => MessageRate) | undefined;
   /** Milliseconds that never jump back. */
@@ -61,11 +61,12 @@ export function createReceive(deps: IntakeDeps): Receive {
     if (message.button !== undefined) {
       return await reply(deps, message, await press(deps, message, message.button, verdict.owner));
     }
-    // A forwarded message is not an instruction of its sender.
-    const use = message.forwarded === true ? undefined : readCommand(message.content);
+    // A forwarded message is not an instruction of its sender, and a question asked again is no command.
+    const isText = message.forwarded === true || options.retryOf !== undefined;
+    const use = isText ? undefined : readCommand(message.content);
     const act = async (): Promise<Receipt> => {
       if (use !== undefined) return await runCommand(deps, use, message, options, verdict.owner);
-      const changed = await changeByReply(deps, message);
+      const changed = await changeByReply(deps, message, verdict.owner);
       if (changed !== undefined) return { kind: 'handled', reply: changed };
       const refusal = await refuseByRule(async () => {
         await checkChosen(deps, message, options);
@@ -186,9 +187,13 @@ async function sessionOf(
 }
 
 /** A forwarded text is none of its sender's, so it changes nothing. */
-async function changeByReply(deps: IntakeDeps, message: InboundMessage): Promise<string | undefined> {
+async function changeByReply(
+  deps: IntakeDeps,
+  message: InboundMessage,
+  owner: boolean,
+): Promise<string | undefined> {
   if (message.replyTo === undefined || message.forwarded === true) return undefined;
-  return await deps.changeByReply(message, await sessionOf(deps, message));
+  return await deps.changeByReply(message, await sessionOf(deps, message), owner);
 }
 
 /** Throws `GatewayError('forbidden')` for a profile or model of this message that the caller may not choose. */
@@ -281,7 +286,7 @@ async function reply(deps: IntakeDeps, message: InboundMessage, receipt: Receipt
   const answersInPlace = channel === 'http' || message.placeholder !== undefined;
   if (answersInPlace || message.button !== undefined) return receipt;
   const { reply: content, ...rest } = receipt;
-  const outbound = { channel, chatId, threadId, content, replyTo: undefined, media: [], buttons: [] };
+  const outbound = { channel, chatId, threadId, content, replyTo: message.answerTo, media: [], buttons: [] };
   const delivery = { ref: `reply:${channel}:${message.id}`, message: outbound };
   deps.bus.runHeads(await deps.ledger.enqueue(addressOf(message), delivery, deps.bus.claimingNode('out')));
   return rest;

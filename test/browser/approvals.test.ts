@@ -1,6 +1,6 @@
 /** Approvals in a real browser: shown with the call they are about, decided once, removed when decided elsewhere. */
 import { beforeEach, expect, it } from 'vitest';
-import type { ApprovalRecord } from '../../src/contracts/approvals.ts';
+import type { ApprovalRecord, DecisionDetail } from '../../src/contracts/approvals.ts';
 import type { ApprovalDecision } from '../../src/contracts/store/records.ts';
 import type { FakeTurn } from '../fakes/gateway/turn.ts';
 import { describePageOnFakeGateway } from './describe-page.ts';
@@ -28,10 +28,13 @@ function approval(turn: FakeTurn, id: string, command: string): ApprovalRecord {
 
 describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
   let decided: [string, ApprovalDecision][];
+  let details: DecisionDetail[];
   beforeEach(async () => {
     decided = [];
-    fixture.api.gateway.decide = async (_caller, id, decision) => {
+    details = [];
+    fixture.api.gateway.decide = async (_caller, id, decision, detail = {}) => {
       decided.push([id, decision]);
+      details.push(detail);
       fixture.api.gateway.pendingApprovals = fixture.api.gateway.pendingApprovals.filter(
         (one) => one.id !== id,
       );
@@ -105,6 +108,22 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     expect(shown).toContain('Named in build.sh: long.sh, 70000 bytes');
     expect(shown).toContain('It may name further files, which are not shown');
     expect(shown).toContain('run, which cannot be shown. "run" is a link');
+  });
+
+  it('are denied with a reason, and approved for good only where the gateway offers it', async () => {
+    const turn = await requestApproval('r1', 'rm x');
+    const always = tab.page.getByRole('button', { name: 'Always exactly this here' });
+    expect(await always.count()).toBe(0);
+    await tab.page.getByLabel('Reason for denying it').fill(' keep x ');
+    await tab.page.getByRole('button', { name: 'Deny' }).click();
+    await tab.page.getByText('May I do this?').waitFor({ state: 'detached' });
+    fixture.api.gateway.pendingApprovals = [{ ...approval(turn, 'r2', 'rm y'), rule: 'a-digest' }];
+    turn.emit({ type: 'approval_needed', approvalId: 'r2' });
+    await tab.screenshot('approval-always');
+    await always.click();
+    await tab.page.getByText('rm y').waitFor({ state: 'detached' });
+    await tab.page.getByText('Approved this once').waitFor();
+    expect(details).toEqual([{ reason: 'keep x' }, { always: true }]);
   });
 
   it('can be denied, and disappear when they are decided elsewhere', async () => {

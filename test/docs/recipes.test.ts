@@ -67,6 +67,7 @@ const EXCUSED: [command: RegExp, reason: string][] = [
     /^npx parley (sessions|export|schedule)/,
     'test/flows/operator/sessions.test.ts runs them with sessions that there are',
   ],
+  [/^npx parley person/, 'test/flows/operator/person.test.ts exports and deletes a person'],
   [/^npx parley logs/, 'test/flows/operator/logs.test.ts reads and follows the log of a process'],
   [/^npx parley COMMAND --help$/, 'test/cli.test.ts asks for the help of every command'],
   [/^npm link$/, 'changes the machine of the reader'],

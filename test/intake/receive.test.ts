@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Caller, Verdict } from '../../src/contracts/access.ts';
 import { createEventBus } from '../../src/bus/event-bus.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
-import { createApprovals } from '../../src/intake/approvals.ts';
+import { createApprovals } from '../../src/intake/approvals/approvals.ts';
 import { createCommands } from '../../src/intake/commands.ts';
 import { createGatewayApi } from '../../src/intake/index.ts';
 import { MESSAGE_RATE, REFUSALS_TOLD } from '../../src/intake/rate-limiter.ts';
@@ -71,6 +71,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     mcp: () => [],
     boundTo: () => undefined,
     settingsReport: () => ({ errors: [], needsRestart: [] }),
+    channelNotices: () => [],
   });
   const receive = createReceive({ ...deps, commands, approvals });
   const no = (): never => {
@@ -78,6 +79,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
   };
   const api = createGatewayApi({
     chatMoved: async () => undefined,
+    membershipChanged: async () => undefined,
     ...deps,
     commands,
     receive,
@@ -85,6 +87,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     plans: store.plans,
     journals: store.journals,
     forks: store.forks,
+    tries: store.tries,
     todos: store.todos,
     files: { remove: async () => true, put: no, read: no, discard: no, copy: no },
     fileLimits: { maxFileBytes: 1, maxFilesPerMessage: 1 },
@@ -221,8 +224,9 @@ describeEachDatabase('a message at the api', (databases) => {
     const no = (): never => {
       throw new Error('nothing is pending');
     };
+    const none = { pendingApprovals: no, rules: no, removeRule: no, hasRule: no };
     const approvals = createApprovals({
-      store: { approval: (id) => Promise.resolve(void asked.push(id)), pendingApprovals: no, asksOther: no },
+      store: { approval: (id) => Promise.resolve(void asked.push(id)), ...none },
       lanes: { decide: no },
       bus: { sweepSoon: no },
       log,

@@ -190,10 +190,11 @@ export class Api {
   /**
    * @param {string} id
    * @param {ApprovalDecision} decision
-   * @returns {Promise<{ id: string, decision: ApprovalDecision }>}
+   * @param {{ reason?: string, always?: boolean }} [detail] the reason of a denial, or that an approval holds for good
+   * @returns {Promise<{ id: string, decision: ApprovalDecision, rule?: string }>}
    */
-  decideApproval(id, decision) {
-    return this.#requests.json('POST', `/v1/approvals/${encodeURIComponent(id)}`, { decision });
+  decideApproval(id, decision, detail = {}) {
+    return this.#requests.json('POST', `/v1/approvals/${encodeURIComponent(id)}`, { decision, ...detail });
   }
 
   /**

@@ -80,9 +80,10 @@ async function act(
     }
     case 'approve': {
       if (!hasScope(caller, 'approve')) throw noScope('approve');
-      const decided = await deps.gateway.decide(caller, frame.id, frame.decision);
+      const { id, decision, reason, always } = frame;
+      const decided = await deps.gateway.decide(caller, id, decision, { reason, always });
       if (decided.kind !== 'decided') throw undecided(decided);
-      return ok({ id: frame.id, decision: decided.decision });
+      return ok({ id, decision: decided.decision, ...(decided.rule && { rule: decided.rule }) });
     }
     default:
       return frame satisfies never;

@@ -5,6 +5,7 @@ import { parseText } from '../body.ts';
 import { MAX_WAITING_FRAMES } from '../config.ts';
 import { HttpError } from '../errors.ts';
 import { IDEMPOTENCY_KEY } from '../inbound.ts';
+import { consistent, decisionFields } from '../routes/approvals.ts';
 import { messageSchema } from '../routes/posted-message.ts';
 
 /** Close codes: of RFC 6455, 7.4.1, and of this API (4000-4999). */
@@ -15,7 +16,7 @@ const ref = z.union([z.string().max(64), z.int()]).optional();
 const session = z.string().min(1).max(200);
 const eventId = z.string().regex(/^\d{1,15}-\d{1,15}$/, 'must be the id of an event');
 
-const frameSchema = z.discriminatedUnion('type', [
+const framesByType = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('subscribe'), ref, session, lastEventId: eventId.optional() }),
   /** As `subscribe`, from the event after this one. */
   z.strictObject({ type: z.literal('resume'), ref, session, lastEventId: eventId }),
@@ -31,14 +32,16 @@ const frameSchema = z.discriminatedUnion('type', [
     key: z.string().regex(IDEMPOTENCY_KEY).optional(),
   }),
   z.strictObject({ type: z.literal('stop'), ref, session }),
-  z.strictObject({
-    type: z.literal('approve'),
-    ref,
-    id: z.string(),
-    decision: z.enum(['approved', 'denied']),
-  }),
+  z.strictObject({ type: z.literal('approve'), ref, id: z.string(), ...decisionFields }),
   z.strictObject({ type: z.literal('ping'), ref }),
 ]);
+
+const approveSchema = consistent(z.object(decisionFields));
+const frameSchema = framesByType.superRefine((frame, context) => {
+  if (frame.type !== 'approve') return;
+  for (const { message, path } of approveSchema.safeParse(frame).error?.issues ?? [])
+    context.addIssue({ code: 'custom', message, path });
+});
 
 /** A frame of a client. */
 export type ClientFrame = z.output<typeof frameSchema>;

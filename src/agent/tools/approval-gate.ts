@@ -1,8 +1,10 @@
 /** The approval gate before every tool call: a dangerous call waits until a human approves exactly this call (S-45). */
 import { createHash } from 'node:crypto';
 import { MAX_ASKED, MAX_ASKED_CHARS, shownArgs, visibleText } from '../../contracts/approvals.ts';
-import type { ApprovalSubject, NamedFile } from '../../contracts/approvals.ts';
+import type { ApprovalRuleStore, ApprovalSubject, NamedFile } from '../../contracts/approvals.ts';
 import { ToolError } from '../../contracts/errors.ts';
+import { taints } from '../../contracts/risk.ts';
+import type { TurnApproval } from '../../contracts/store/records.ts';
 import { cleanJson, sortKeys } from '../../lib/json.ts';
 import type { SessionFiles, Tool } from '../../contracts/tool.ts';
 import { judgeCall, mustAsk } from './risk.ts';
@@ -43,21 +45,27 @@ type Gated = TurnIdentity &
 /** The parts of a turn that its calls are judged by. */
 type ReaderInput = Pick<TurnContext, 'past'> & Pick<TurnProgress, 'rows'> & Pick<TurnIdentity, 'author'>;
 
+/** What the gate asks: the files that a call names, and the rules that people have stored. */
+export interface GateDeps {
+  files: Pick<SessionFiles, 'named'>;
+  approvals: Pick<ApprovalRuleStore, 'useRule'>;
+}
+
 /**
  * Undefined when the call may run; an error result for the model when a human denied it, nobody answered in time, or
  * nobody can be asked. The approval is bound to the call's key, its exact arguments and the content of the files that they
- * name: a call that differs from what was shown is asked about anew. Throws `ApprovalWait` when somebody must be asked.
+ * name: a call that differs from what was shown is asked about anew. A stored rule stands for a person's approval. Throws `ApprovalWait` when somebody must be asked.
  */
 export async function passGate(
   turn: Gated,
   call: GatedCall,
-  files: Pick<SessionFiles, 'named'>,
+  { files, approvals }: GateDeps,
 ): Promise<Outcome | undefined> {
   const { callKey, toolCallId, tool, args, agentId } = call;
   const asked = turn.approvals.filter((one) => one.callKey === callKey);
   const [newest] = asked;
   // Checked first: a denial stands even when the reason why the call was dangerous is gone by now.
-  if (newest?.decision === 'denied') return failure(refusalText(tool.name, newest.decidedBy));
+  if (newest?.decision === 'denied') return failure(refusalText(tool.name, newest));
   const judgement = judgeCall(tool, args, readerOf(turn));
   if (!mustAsk(turn.profile, judgement)) return undefined;
   if (turn.mayAsk === false) return failure(cannotAsk(tool.name));
@@ -68,11 +76,17 @@ export async function passGate(
   if (named instanceof ToolError) return failure(`Not run: ${named.message}`);
   const digest = digestOf(turn.sessionKey, call, named);
   if (newest?.digest === digest) return undefined;
+  const rule = ruleDigest(turn, call, named);
+  const ruleId = rule === undefined ? undefined : await approvals.useRule(turn.sessionKey, rule);
+  if (ruleId !== undefined) {
+    turn.log.info({ ruleId, tool: tool.name, callKey }, 'approval_rule_used');
+    return undefined;
+  }
   if (asked.length >= MAX_ASKED) return failure(keepsChanging(tool.name));
   const { userId, address } = turn;
   const warning = newest === undefined ? judgement.warning : `${judgement.warning} ${CHANGED}`;
   const what = { tool: tool.name, args, ...(named.length > 0 && { files: shownFiles(named, length) }) };
-  throw new ApprovalWait({ callKey, toolCallId, ...what, digest, warning, userId, address, agentId });
+  throw new ApprovalWait({ callKey, toolCallId, ...what, digest, rule, warning, userId, address, agentId });
 }
 
 /** Added to the reason of a call that is asked about anew. */
@@ -111,6 +125,23 @@ function digestOf(
   return createHash('sha256').update(whole).digest('hex');
 }
 
+/**
+ * Digest of the rule that would cover this call: the same person, tool, arguments and content of files, in this session.
+ * Undefined where a person must decide each time: when text of others may have caused the call, and when it may run files
+ * that nobody has seen.
+ */
+function ruleDigest(
+  turn: Pick<Gated, 'sessionKey' | 'userId' | 'rows'>,
+  { tool, args }: GatedCall,
+  named: readonly NamedFile[],
+): string | undefined {
+  if (taints(turn.rows.taint.sources)) return undefined;
+  if (named.some((file) => 'problem' in file || file.mayNameMore === true)) return undefined;
+  const files = named.map((file) => [file.path, 'sha256' in file ? file.sha256 : '']);
+  const whole = cleanJson(sortKeys(['rule', turn.sessionKey, turn.userId, tool.name, args, files]));
+  return createHash('sha256').update(whole).digest('hex');
+}
+
 function cannotAsk(name: string): string {
   return (
     `Not run: ${name} needs the approval of a human, and a background subagent cannot ask for it. ` +
@@ -129,8 +160,13 @@ function keepsChanging(name: string): string {
   return `Not run: the files that this call of ${name} names changed each time after it was approved, ${MAX_ASKED} times. Tell the user.`;
 }
 
-function refusalText(name: string, decidedBy: string): string {
+function refusalText(
+  name: string,
+  { decidedBy, reason }: Pick<TurnApproval, 'decidedBy' | 'reason'>,
+): string {
   const instead = 'Do not try to reach the same in another way; say what you wanted to do and why.';
   if (decidedBy === 'expiry') return `Not run: nobody allowed ${name} in time. ${instead}`;
-  return `Not run: a person was asked and did not allow ${name}. ${instead}`;
+  const said = reason ? ` The person's reason: ${JSON.stringify(reason)}.` : '';
+  const next = reason ? 'Follow it, and do not try to reach the same in another way.' : instead;
+  return `Not run: a person was asked and did not allow ${name}.${said} ${next}`;
 }

@@ -8,7 +8,7 @@ import { waitDecided, waitQuestion } from '../executor/wait-question.ts';
 /** Longest name of the person who decided. */
 const MAX_NAME = 60;
 
-/** The question as a delivery with its two buttons; undefined over HTTP, where events and lists show it. */
+/** The question as a delivery with its buttons; undefined over HTTP, where events and lists show it. */
 export function questionFor(
   id: string,
   subject: ApprovalSubject,
@@ -17,10 +17,13 @@ export function questionFor(
   if (subject.plan !== undefined) return waitQuestion(id, subject, subject.plan.wait, expiresInMs);
   const minutes = Math.round(expiresInMs / 60_000);
   const time = minutes === 1 ? 'a minute' : `${minutes} minutes`;
-  const ending = `Press a button, or write /approve or /deny. Without an answer in ${time} it will not run.`;
+  const ending = `Press a button, or write /approve or /deny. A reply to this message denies it, and I read the reply as your reason. Without an answer in ${time} it will not run.`;
   return deliveryOf(id, subject, `**May I do this?**`, ending, [
     { label: 'Approve', value: buttonValue(id, 'approved'), style: 'confirm' },
     { label: 'Deny', value: buttonValue(id, 'denied'), style: 'danger' },
+    ...(subject.rule === undefined
+      ? []
+      : [{ label: 'Always exactly this here', value: buttonValue(id, 'always') }]),
   ]);
 }
 
@@ -32,11 +35,12 @@ export function decidedFor(record: ApprovalRecord): DeliveryPayload | undefined 
 }
 
 /** The decision in one line. */
-function verdictOf({ state, expired, decidedBy, decidedName }: ApprovalRecord): string {
+function verdictOf({ state, expired, decidedBy, decidedName, reason }: ApprovalRecord): string {
   if (expired) return 'Not run: nobody answered in time.';
   if (decidedBy === 'stop') return 'Not run: stopped.';
   const who = `\`${shownName(decidedName ?? decidedBy ?? '')}\``;
-  return state === 'approved' ? `Approved by ${who}.` : `Denied by ${who}.`;
+  if (state === 'approved') return `Approved by ${who}.`;
+  return reason === undefined ? `Denied by ${who}.` : `Denied by ${who}: \`${inline(reason)}\`.`;
 }
 
 function deliveryOf(

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { howDecided } from '../../contracts/approvals.ts';
 import type { ApprovalRecord } from '../../contracts/approvals.ts';
 import type { LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
+import type { EventBody } from '../../contracts/event.ts';
 import type { ApprovalWait } from '../tools/approval-gate.ts';
 import type { CallerWait } from '../tools/caller-calls.ts';
 import { decidedFor, questionFor } from './approval-question.ts';
@@ -75,11 +76,18 @@ export async function announceDecision(
   await deps.ledger.enqueue(record.address, delivery);
 }
 
-/** The call that was decided, and by whom. */
-function decidedCall(record: ApprovalRecord | undefined): { toolCallId?: string; by?: string } {
+/** The call that was decided, by whom and when. */
+function decidedCall(
+  record: ApprovalRecord | undefined,
+): Pick<Extract<EventBody, { type: 'approval_decided' }>, 'toolCallId' | 'by' | 'decidedAt' | 'reason'> {
   if (record === undefined || record.plan !== undefined) return {};
-  const { toolCallId, decidedName } = record;
-  return { toolCallId, ...(decidedName !== undefined && { by: decidedName }) };
+  const { toolCallId, decidedName, decidedAt, reason } = record;
+  return {
+    toolCallId,
+    ...(decidedName !== undefined && { by: decidedName }),
+    ...(decidedAt !== undefined && { decidedAt: decidedAt.toISOString() }),
+    ...(reason !== undefined && { reason }),
+  };
 }
 
 /** True when the call has a result: its decision was announced before it ran. */

@@ -33,6 +33,8 @@ export interface WorkApproval {
   decidedName: string | null;
   /** ISO date. */
   decidedAt: string | null;
+  /** What the person wrote with a denial. */
+  reason: string | null;
 }
 
 /** The rows of journals, oldest first. */

@@ -139,12 +139,15 @@ export interface LaneStore {
   ): Promise<void>;
   /** Parks a turn that waits for its caller's tools: state parked, head released until `expiresInMs` have passed. A stopped turn is due at once. */
   parkForCaller(fence: Fence, turn: { turnId: string; expiresInMs: number }): Promise<void>;
-  /** Decides a pending approval and wakes its lane at once; false when it was decided or had expired before. */
+  /**
+   * Decides a pending approval and wakes its lane at once; false when it was decided or had expired before. `always` stores
+   * the request's rule, if it has one and the session has fewer than `MAX_APPROVAL_RULES`.
+   */
   decide(
     approvalId: string,
     decision: ApprovalDecision,
     decidedBy: string,
-    decidedName?: string,
+    detail?: { name?: string | undefined; reason?: string | undefined; always?: boolean | undefined },
   ): Promise<boolean>;
   /** The newest `limit` dead letters, newest first; they are kept as long as any finished message. */
   deadLetters(limit: number): Promise<DeadLetter[]>;

@@ -11,7 +11,7 @@ import { isOpenPlan, openStep } from '../../contracts/plan.ts';
 import { readPlanButton } from '../../contracts/store/plan-store.ts';
 import type { PlanAction, PlanAnswer, PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
 import type { ApprovalDecision } from '../../contracts/store/records.ts';
-import { describeDecided } from '../approvals.ts';
+import { describeDecided } from '../approvals/approvals.ts';
 import { stopSession } from '../commands.ts';
 import { modeCommand } from './modes.ts';
 import type { ModeDeps } from './modes.ts';

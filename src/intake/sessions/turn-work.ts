@@ -112,7 +112,7 @@ function* askedFor({ approvals }: Journals, toolCallId: string, id: string): Gen
   const asked = approvals.filter(
     (approval) => approval.toolCallId === toolCallId && (approval.agentId ?? approval.turnId) === id,
   );
-  for (const { id: approvalId, warning, state, decidedBy, decidedName, decidedAt } of asked) {
+  for (const { id: approvalId, warning, state, decidedBy, decidedName, decidedAt, reason } of asked) {
     yield { type: 'approval_needed', approvalId, toolCallId, warningMessage: warning };
     if (state === 'pending') continue;
     yield {
@@ -123,6 +123,7 @@ function* askedFor({ approvals }: Journals, toolCallId: string, id: string): Gen
       how: howDecided(decidedBy ?? undefined),
       ...(decidedName !== null && { by: decidedName }),
       ...(decidedAt !== null && { decidedAt }),
+      ...(reason !== null && { reason }),
     };
   }
 }

@@ -82,6 +82,30 @@ export const token = pgTable('token', {
   lastUsedAt: moment('last_used_at'),
 });
 
+/** Standing approvals of one call in one session. */
+export const approvalRule = pgTable(
+  'approval_rule',
+  {
+    id: text('id').primaryKey(),
+    session: text('session').notNull(),
+    /** SHA-256 over session, person, tool, arguments and the content of the files that they name. */
+    digest: text('digest').notNull(),
+    tool: text('tool').notNull(),
+    args: jsonb('args').notNull(),
+    userId: text('user_id').notNull(),
+    createdBy: text('created_by').notNull(),
+    /** Display only. */
+    createdName: text('created_name'),
+    createdAt: createdAt(),
+    uses: integer('uses').notNull().default(0),
+    usedAt: moment('used_at'),
+  },
+  (t) => [
+    unique('approval_rule_call').on(t.session, t.digest),
+    index('approval_rule_created').on(t.createdAt),
+  ],
+);
+
 /** Tokens and model time, by turn or by stateless call. */
 export const usage = pgTable(
   'usage',

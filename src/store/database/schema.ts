@@ -277,6 +277,8 @@ export const approval = pgTable(
     decidedBy: text('decided_by'),
     /** Display only. */
     decidedName: text('decided_name'),
+    /** What the person wrote with a denial. */
+    reason: text('reason'),
     createdAt: createdAt(),
     expiresAt: moment('expires_at').notNull(),
     decidedAt: moment('decided_at'),

@@ -1,5 +1,6 @@
 /** Turns that wait for a human: parking one with its approval request, deciding requests, and listing them. */
-import { approvalSubject, MAX_LISTED_APPROVALS } from '../../contracts/approvals.ts';
+import { randomUUID } from 'node:crypto';
+import { approvalSubject, MAX_APPROVAL_RULES, MAX_LISTED_APPROVALS } from '../../contracts/approvals.ts';
 import type { ApprovalRecord, ApprovalStore } from '../../contracts/approvals.ts';
 import { FencedError } from '../../contracts/errors.ts';
 import type { Fence, LaneStore } from '../../contracts/store/lanes.ts';
@@ -9,13 +10,19 @@ import { addressOf } from '../../contracts/message.ts';
 import type { ApprovalDecision } from '../../contracts/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { bumpLane, dueAfter, dueNow, fromNow, holds, liveNode } from './lane-sql.ts';
+import { createApprovalRules } from '../statements/approval-rules.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
 
 export function createApprovals(database: Database): Pick<LaneStore, 'park' | 'decide'> {
   return {
     park: (fence, approval) => database.run((sql, attempt) => park(sql, fence, approval, attempt)),
-    decide: (id, decision, decidedBy, name) => {
-      const by = { id: cleanText(decidedBy), name: name === undefined ? null : cleanText(name) };
+    decide: (id, decision, decidedBy, { name, reason, always = false } = {}) => {
+      const by = {
+        id: cleanText(decidedBy),
+        name: name === undefined ? null : cleanText(name),
+        reason: reason === undefined ? null : cleanText(reason),
+        always,
+      };
       return database.run((sql, attempt) => decide(sql, cleanText(id), decision, by, attempt));
     },
   };
@@ -66,20 +73,35 @@ async function decide(
   sql: Sql,
   id: string,
   decision: ApprovalDecision,
-  by: { id: string; name: string | null },
+  by: { id: string; name: string | null; reason: string | null; always: boolean },
   attempt: number,
 ): Promise<boolean> {
   const [row] = await sql<{ decided: boolean; mine: boolean | null }[]>`
     with target as (
       select key from lane where key = (select lane from approval where id = ${id}) and owner is null for update),
     decided as (
-      update approval set state = ${decision}, decided_by = ${by.id}, decided_name = ${by.name}, decided_at = now()
+      update approval set state = ${decision}, decided_by = ${by.id}, decided_name = ${by.name}, decided_at = now(),
+        reason = ${by.reason}
       from target
-      where id = ${id} and state = 'pending' and expires_at > now() returning lane),
+      where id = ${id} and state = 'pending' and expires_at > now() returning lane, detail),
+    ${storedRule(sql, by, decision)}
     woken as (update lane set ${dueNow(sql)} from decided where key = decided.lane)
     select exists (select 1 from decided) as decided,
       (select state = ${decision} and decided_by = ${by.id} from approval where id = ${id}) as mine`;
   return row?.decided === true || (attempt > 0 && row?.mine === true);
+}
+
+/** The rule that the request offers, in the same statement; at the session's bound, nothing. */
+function storedRule(sql: Sql, by: { id: string; name: string | null; always: boolean }, decision: string) {
+  if (!by.always || decision !== 'approved') return sql``;
+  return sql`
+    ruled as (
+      insert into approval_rule (id, session, digest, tool, args, user_id, created_by, created_name)
+      select ${randomUUID()}, session, detail ->> 'rule', detail ->> 'tool', coalesce(detail -> 'args', 'null'),
+        detail ->> 'userId', ${by.id}, ${by.name}
+      from (select substr(lane, strpos(lane, ':') + 1) as session, detail from decided where detail ->> 'rule' is not null) asked
+      where (select count(*) from approval_rule r where r.session = asked.session) < ${MAX_APPROVAL_RULES}
+      on conflict (session, digest) do nothing),`;
 }
 
 interface ApprovalRow {
@@ -91,6 +113,7 @@ interface ApprovalRow {
   decidedBy: string | null;
   decidedName: string | null;
   decidedAt: string | null;
+  reason: string | null;
   createdAt: string;
   expiresAt: string;
   expired: boolean;
@@ -100,6 +123,7 @@ interface ApprovalRow {
 /** Reads approval requests. Rows with an unreadable subject are left out, since they cannot be decided. */
 export function createApprovalStore(database: Database): ApprovalStore {
   return {
+    ...createApprovalRules(database),
     approval: (id) =>
       database.run(async (sql) => {
         const rows = await sql<ApprovalRow[]>`${select(sql)} where a.id = ${cleanText(id)}`;
@@ -145,7 +169,7 @@ function asksOther(sql: Sql, session: string, callKey: string) {
 function select(sql: Sql) {
   return sql`
     select a.id, a.lane, a.turn_id as "turnId", a.detail, a.state, a.decided_by as "decidedBy",
-      a.decided_name as "decidedName", a.decided_at as "decidedAt", a.created_at as "createdAt", a.expires_at as "expiresAt",
+      a.decided_name as "decidedName", a.reason, a.decided_at as "decidedAt", a.created_at as "createdAt", a.expires_at as "expiresAt",
       (a.decided_by = 'expiry' or (a.state = 'pending' and a.expires_at <= now())) is true as expired,
       s.owner_token_id as "ownerTokenId"
     from approval a left join session s on s.key = substr(a.lane, strpos(a.lane, ':') + 1)`;
@@ -166,6 +190,7 @@ function toRecord(row: ApprovalRow): ApprovalRecord[] {
       decidedBy: row.decidedBy ?? undefined,
       decidedName: row.decidedName ?? undefined,
       decidedAt: row.decidedAt === null ? undefined : new Date(row.decidedAt),
+      reason: row.reason ?? undefined,
       createdAt: new Date(row.createdAt),
       expiresAt: new Date(row.expiresAt),
       expired,

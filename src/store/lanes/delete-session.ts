@@ -33,7 +33,7 @@ async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boole
   await sql`delete from context where turn_id in (${turns}) or turn_id = ${summariesOf(key)}`;
   await sql`delete from lane_item where lane = ${lane}`;
   await sql`delete from message where session = ${key}`;
-  for (const table of ['plan', 'todo', 'scratchpad', 'schedule', 'observed']) {
+  for (const table of ['plan', 'todo', 'scratchpad', 'schedule', 'observed', 'approval_rule']) {
     await sql`delete from ${sql(table)} where session = ${key}`;
   }
   await sql`delete from turn where session = ${key}`;

@@ -37,7 +37,7 @@ async function journals(sql: Sql, ids: readonly string[]): Promise<JournalPage> 
         from counted where place > ${MAX_WORK_ROWS} or total > ${MAX_WORK_TOKENS}) as cut,
       (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'turnId', turn_id, 'toolCallId', detail ->> 'toolCallId',
           'agentId', detail ->> 'agentId', 'warning', detail ->> 'warning', 'state', state,
-          'decidedBy', decided_by, 'decidedName', decided_name, 'decidedAt', decided_at) order by created_at), '[]')
+          'decidedBy', decided_by, 'decidedName', decided_name, 'decidedAt', decided_at, 'reason', reason) order by created_at), '[]')
         from (select * from approval where turn_id in (${asked}) and detail -> 'plan' is null
           order by created_at desc limit ${MAX_LISTED_APPROVALS}) asked) as approvals`;
   const { rows, approvals, cut } = row ?? { rows: [], approvals: [], cut: [] };

@@ -94,7 +94,7 @@ export async function openTurn(
       (select coalesce(jsonb_agg(jsonb_build_object(
           'id', id, 'callKey', coalesce(detail ->> 'callKey', ''), 'digest', coalesce(detail ->> 'digest', ''),
           'decision', case when state = 'approved' then state else 'denied' end,
-          'decidedBy', coalesce(decided_by, 'expiry')) order by created_at desc), '[]')
+          'decidedBy', coalesce(decided_by, 'expiry'), 'reason', reason) order by created_at desc), '[]')
         from (select * from approval where turn_id = ${turnId} order by created_at desc
           limit ${MAX_TURN_APPROVALS}) asked) as approvals,
       (select coalesce(jsonb_agg(jsonb_build_object('senderName', o.sender_name, 'content', o.content) order by o.id), '[]')

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { EXPLAIN_PROMPT, modePrompt } from '../../../src/agent/executor/mode-prompts.ts';
 import { MODES } from '../../../src/contracts/plan.ts';
 import type { ExecutionMode } from '../../../src/contracts/plan.ts';
-import { createApprovals } from '../../../src/intake/approvals.ts';
+import { createApprovals } from '../../../src/intake/approvals/approvals.ts';
 import { actOnPlan } from '../../../src/intake/plans/plan-control.ts';
 import { describeEmbedded, silentLog } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';

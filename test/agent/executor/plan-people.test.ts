@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { ApprovalRecord } from '../../../src/contracts/approvals.ts';
 import { ToolError } from '../../../src/contracts/errors.ts';
-import { createApprovals } from '../../../src/intake/approvals.ts';
+import { createApprovals } from '../../../src/intake/approvals/approvals.ts';
 import { actOnPlan } from '../../../src/intake/plans/plan-control.ts';
 import type { ExecutionMode } from '../../../src/contracts/plan.ts';
 import type { PlanAction, PlanAnswer, PlanRecord } from '../../../src/contracts/store/plan-store.ts';

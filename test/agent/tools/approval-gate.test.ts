@@ -58,13 +58,16 @@ describeEmbedded('a dangerous call', (databases) => {
         buttons: [
           { label: 'Approve', value: `approve:${asked.id}` },
           { label: 'Deny', value: `deny:${asked.id}` },
+          { label: 'Always exactly this here', value: `always:${asked.id}` },
         ],
       },
     });
     expect(JSON.stringify(shown)).toContain('It wipes a disk.');
     expect(ran).toEqual([]);
     expect(await scenario.sweep()).toBeUndefined();
-    expect(await scenario.store.lanes.decide(asked.id, 'approved', 'telegram:42', 'Ada')).toBe(true);
+    expect(await scenario.store.lanes.decide(asked.id, 'approved', 'telegram:42', { name: 'Ada' })).toBe(
+      true,
+    );
     expect(await scenario.store.lanes.decide(asked.id, 'denied', 'telegram:42')).toBe(false);
     expect((await resume(scenario)).kind).toBe('finished');
     expect(ran).toEqual(['wipe disk `1`\u202e']);
@@ -75,6 +78,7 @@ describeEmbedded('a dangerous call', (databases) => {
       decision: 'approved',
       how: 'person',
       by: 'Ada',
+      decidedAt: expect.any(String),
     });
     expect((await sent(store))[1]).toMatchObject({
       ref: `approval:${asked.id}`,

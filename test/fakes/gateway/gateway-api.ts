@@ -41,6 +41,7 @@ export class FakeGateway implements GatewayApi {
   conversations: GatewayApi['conversations'] = EMPTY.conversations;
   pendingApprovals: ApprovalRecord[] = [];
   chatMoved: GatewayApi['chatMoved'] = async () => undefined;
+  membershipChanged: GatewayApi['membershipChanged'] = async () => undefined;
   readonly approvals = async (): Promise<ApprovalRecord[]> => this.pendingApprovals;
   actOnPlan: GatewayApi['actOnPlan'] = async () => undefined;
   groups: GatewayApi['groups'] = async () => [];
@@ -50,6 +51,8 @@ export class FakeGateway implements GatewayApi {
   noteRefusal: GatewayApi['noteRefusal'] = () => undefined;
   noteRequest: GatewayApi['noteRequest'] = () => undefined;
   readonly embed = fakeEmbed;
+  approvalRules: GatewayApi['approvalRules'] = async () => [];
+  removeApprovalRule: GatewayApi['removeApprovalRule'] = async () => false;
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });
   readonly commands = COMMANDS;
   readonly commandsFor = commandsFor;

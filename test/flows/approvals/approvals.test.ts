@@ -69,7 +69,7 @@ describeGatewayOnEachDatabase(
 
     it('asks with buttons, runs once when they are pressed, and says by whom (S-37, B-20)', async () => {
       const chat = await askOnTelegram('wipe it all');
-      expect(buttons(chat)).toEqual(['Approve', 'Deny']);
+      expect(buttons(chat)).toEqual(['Approve', 'Deny', 'Always exactly this here']);
       await shows(chat, /"word": "wipe it all"[\s\S]*It wipes a disk\./);
       const press = fixture().telegram.press(chat, 'Approve', chat);
       fixture().telegram.presses(chat, chat, 'approve:nobody-knows-this-one');
@@ -84,7 +84,7 @@ describeGatewayOnEachDatabase(
       const { telegram } = fixture();
       telegram.failure({ kind: 'drop', method: 'sendMessage' });
       const chat = await askOnTelegram('wipe it twice');
-      await vi.waitFor(() => expect(buttons(chat)).toEqual(['Approve', 'Deny', 'Approve', 'Deny']), WAIT);
+      await vi.waitFor(() => expect(buttons(chat)).toHaveLength(6), WAIT);
       const [first] = telegram.messages(chat);
       const { id } = await asked(`telegram:${chat}`);
       const press = telegram.presses(chat, chat, `approve:${id}`, first);

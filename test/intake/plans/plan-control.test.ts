@@ -41,6 +41,9 @@ function gatewayOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Deci
       },
     },
     approvals: {
+      rules: async () => [],
+      removeRule: async () => false,
+      decidable: async () => true,
       pending: async () => (waits === undefined ? [] : [question as ApprovalRecord]),
       decide: async (_id, decision) => {
         const answer = waits?.answer ?? { kind: 'decided', decision };

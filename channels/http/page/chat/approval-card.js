@@ -4,24 +4,49 @@ import { h } from '../dom.js';
 
 /** @typedef {import('../api.js').Approval} Approval */
 
+/** The gateway refuses a longer one. */
+const MAX_REASON_CHARS = 500;
+const ALWAYS_HINT =
+  'Approve, and run the same call with the same arguments in this chat without a question from now on. /rules ends it.';
+const NOT_KEPT = 'Approved this once: this chat has as many rules as it may have. /rules lists them.';
+
 /**
  * The card of a question, with buttons for who may decide.
  * @param {import('../api.js').Api} api
  * @param {Approval} approval
  * @param {boolean} mayDecide
- * @param {() => Promise<void>} decided called once it is decided, here or elsewhere
+ * @param {(note?: string) => Promise<void>} decided called once it is decided, here or elsewhere, with what is to be said besides
  */
-export function approvalCard(api, { id, tool, args, files, warning, expiresAt }, mayDecide, decided) {
+export function approvalCard(api, approval, mayDecide, decided) {
+  const { id, tool, args, files, warning, expiresAt, mayAlways } = approval;
   const errorText = h('p', { class: 'error-text', role: 'alert' });
+  const reason = h('input', {
+    type: 'text',
+    class: 'approval-reason',
+    maxlength: MAX_REASON_CHARS,
+    'aria-label': 'Reason for denying it',
+    placeholder: 'Why not? (optional, read by the model)',
+    autocomplete: 'off',
+  });
+  const deny = () => void decide('denied', reason.value.trim() === '' ? {} : { reason: reason.value.trim() });
+  const always = () => void decide('approved', { always: true });
   const buttons = [
     h('button', { type: 'button', class: 'primary', onclick: () => void decide('approved') }, 'Approve'),
-    h('button', { type: 'button', class: 'danger', onclick: () => void decide('denied') }, 'Deny'),
+    ...(mayAlways
+      ? [h('button', { type: 'button', title: ALWAYS_HINT, onclick: always }, 'Always exactly this here')]
+      : []),
+    h('button', { type: 'button', class: 'danger', onclick: deny }, 'Deny'),
   ];
-  /** @param {import('../api.js').ApprovalDecision} decision */
-  const decide = async (decision) => {
+  /**
+   * @param {import('../api.js').ApprovalDecision} decision
+   * @param {{ reason?: string, always?: boolean }} [detail]
+   */
+  const decide = async (decision, detail = {}) => {
+    let note;
     for (const button of buttons) button.disabled = true;
     try {
-      await api.decideApproval(id, decision);
+      const { rule } = await api.decideApproval(id, decision, detail);
+      if (detail.always === true && rule !== 'stored') note = NOT_KEPT;
     } catch (error) {
       // It was decided elsewhere or has expired: the list shows the outcome.
       if (!(error instanceof ApiError && error.status < 500 && error.status !== 0)) {
@@ -30,7 +55,7 @@ export function approvalCard(api, { id, tool, args, files, warning, expiresAt },
         return;
       }
     }
-    await decided();
+    await decided(note);
   };
   const until = new Date(expiresAt).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
   return h(
@@ -43,7 +68,7 @@ export function approvalCard(api, { id, tool, args, files, warning, expiresAt },
     h(
       'div',
       { class: 'approval-foot' },
-      ...(mayDecide ? buttons : [h('span', {}, 'Your token may not decide this.')]),
+      ...(mayDecide ? [...buttons, reason] : [h('span', {}, 'Your token may not decide this.')]),
       h('span', { class: 'quiet' }, `Denied automatically at ${until}.`),
     ),
     errorText,

@@ -53,6 +53,12 @@ export class ApprovalCards {
     }
   }
 
+  /** @param {string} [note] */
+  async #decided(note) {
+    if (note !== undefined) this.#showError(note);
+    await this.refresh();
+  }
+
   /** @param {AgentEvent} event */
   apply({ type }) {
     if (['approval_needed', 'approval_decided', 'turn_ended'].includes(type)) void this.refresh();
@@ -64,7 +70,8 @@ export class ApprovalCards {
     this.#list.replaceChildren(
       ...waiting.map(
         (approval) =>
-          known.get(approval.id) ?? approvalCard(this.#api, approval, this.#mayDecide, () => this.refresh()),
+          known.get(approval.id) ??
+          approvalCard(this.#api, approval, this.#mayDecide, (note) => this.#decided(note)),
       ),
     );
     this.#list.hidden = waiting.length === 0;

@@ -136,12 +136,13 @@ export class ToolPart {
    * Shows who decided about the call, and when.
    * @param {Extract<import('../../../../src/contracts/event.ts').EventBody, { type: 'approval_decided' }>} event
    */
-  setDecision({ decision, how = 'person', by, decidedAt }) {
+  setDecision({ decision, how = 'person', by, decidedAt, reason }) {
     this.element.classList.remove('waiting');
     if (this.isRunning) this.#state.textContent = 'running…';
     this.#decided.hidden = false;
     const at = decidedAt === undefined ? '' : `, ${shortTime(decidedAt)}`;
-    this.#decided.textContent = `${decidedBy(decision, how, by)}${at}`;
+    const why = reason === undefined ? '' : `: “${reason}”`;
+    this.#decided.textContent = `${decidedBy(decision, how, by)}${at}${why}`;
   }
 
   /** Marks the call when the turn ended before its result. */

@@ -113,10 +113,16 @@ export class Inbox {
     );
     const card =
       approval.plan === null
-        ? [approvalCard(this.#api, approval, this.#mayDecide, () => this.refresh())]
+        ? [approvalCard(this.#api, approval, this.#mayDecide, (note) => this.#decided(note))]
         : [];
     const plan = approval.plan === null ? [] : [h('p', {}, 'A plan waits for its next step.')];
     return h('div', { class: 'inbox-item', 'data-approval': approval.id }, head, ...card, ...plan);
+  }
+
+  /** @param {string} [note] */
+  async #decided(note) {
+    if (note !== undefined) this.#host.showError(note);
+    await this.refresh();
   }
 
   /** @param {Approval} approval */

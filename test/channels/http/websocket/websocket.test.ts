@@ -114,6 +114,7 @@ describe('over a WebSocket', () => {
       [{ type: 'resume', session: 'http:anna', lastEventId: 'x', ref: 5 }, 'invalid_body'],
       [{ type: 'approve', id: 'none', decision: 'approved', ref: 6 }, 'approval_not_found'],
       [{ type: 'message', session: 'http:mine', content: 'x', more: 1, ref: 7 }, 'invalid_body'],
+      [{ type: 'approve', id: 'none', decision: 'approved', reason: 'because', ref: 8 }, 'invalid_body'],
     ];
     for (const [frame] of tries)
       stranger.webSocket.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
@@ -121,7 +122,7 @@ describe('over a WebSocket', () => {
     await stranger.answer('alive');
     const told = stranger.frames.filter(({ type }) => type === 'error');
     expect(told.map(({ error }) => error?.code)).toEqual(tries.map(([, code]) => code));
-    expect(told.map(({ ref }) => ref)).toEqual([undefined, 1, 2, 3, 4, 5, 6, 7]);
+    expect(told.map(({ ref }) => ref)).toEqual([undefined, 1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
   it('one socket hears of all sessions that its token may see, without their texts (B-38)', async () => {

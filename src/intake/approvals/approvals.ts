@@ -1,12 +1,18 @@
 /** Approvals: checks who may decide a request, and commits the decision, whichever channel it comes from. */
-import { isApprovalId } from '../contracts/approvals.ts';
-import type { ApprovalRecord, Approvals, ApprovalStore, Decided, Decider } from '../contracts/approvals.ts';
-import type { MessageBus } from '../contracts/bus.ts';
-import type { LaneStore } from '../contracts/store/lanes.ts';
-import type { Log } from '../contracts/log.ts';
+import { isApprovalId, MAX_APPROVAL_RULES } from '../../contracts/approvals.ts';
+import type {
+  ApprovalRecord,
+  Approvals,
+  ApprovalStore,
+  Decided,
+  Decider,
+} from '../../contracts/approvals.ts';
+import type { MessageBus } from '../../contracts/bus.ts';
+import type { LaneStore } from '../../contracts/store/lanes.ts';
+import type { Log } from '../../contracts/log.ts';
 
 export interface ApprovalsDeps {
-  store: ApprovalStore;
+  store: Pick<ApprovalStore, 'approval' | 'pendingApprovals' | 'rules' | 'removeRule' | 'hasRule'>;
   lanes: Pick<LaneStore, 'decide'>;
   bus: Pick<MessageBus, 'sweepSoon'>;
   log: Log;
@@ -16,7 +22,13 @@ export interface ApprovalsDeps {
 export function createApprovals({ store, lanes, bus, log }: ApprovalsDeps): Approvals {
   return {
     pending: (filter) => store.pendingApprovals(filter),
-    async decide(id, decision, by) {
+    rules: (filter) => store.rules(filter),
+    removeRule: (id, filter) => store.removeRule(id, filter),
+    async decidable(id, by) {
+      const record = isApprovalId(id) ? await store.approval(id) : undefined;
+      return record !== undefined && refused(record, by) === undefined;
+    },
+    async decide(id, decision, by, { reason, always } = {}) {
       if (!isApprovalId(id)) return { kind: 'unknown' };
       const record = await store.approval(id);
       const refusal = record === undefined ? ({ kind: 'unknown' } as const) : refused(record, by);
@@ -24,9 +36,10 @@ export function createApprovals({ store, lanes, bus, log }: ApprovalsDeps): Appr
         log.info({ approvalId: id, userId: by.userId, why: refusal.kind }, 'approval_decision_refused');
         return refusal;
       }
-      if (await lanes.decide(id, decision, by.userId, by.name)) {
+      if (await lanes.decide(id, decision, by.userId, { name: by.name, reason, always })) {
         bus.sweepSoon();
-        return { kind: 'decided', decision };
+        const rule = always === true && record ? await ruleOf(store, record) : undefined;
+        return { kind: 'decided', decision, rule };
       }
       // Someone else decided first, or it expired.
       const current = await store.approval(id);
@@ -34,6 +47,15 @@ export function createApprovals({ store, lanes, bus, log }: ApprovalsDeps): Appr
       return outcomeOf(current) ?? { kind: 'expired' };
     },
   };
+}
+
+/** What became of the rule that was asked for with an approval. */
+async function ruleOf(
+  store: Pick<ApprovalStore, 'hasRule'>,
+  { session, rule }: ApprovalRecord,
+): Promise<'stored' | 'full' | 'not_offered'> {
+  if (rule === undefined) return 'not_offered';
+  return (await store.hasRule(session, rule)) ? 'stored' : 'full';
 }
 
 /** Reason why this decision changes nothing; undefined when it may. */
@@ -66,7 +88,9 @@ function isEntitled(record: ApprovalRecord, { owner, tokenId, approves, userId, 
 export function describeDecided(decided: Decided): string {
   switch (decided.kind) {
     case 'decided':
-      return decided.decision === 'approved' ? 'Approved.' : 'Denied: it will not be run.';
+      return decided.decision === 'denied'
+        ? 'Denied: it will not be run.'
+        : `Approved.${describeRule(decided.rule)}`;
     case 'settled':
       return `Nothing changed: ${howSettled(decided.record)}.`;
     case 'expired':
@@ -79,6 +103,21 @@ export function describeDecided(decided: Decided): string {
       return 'Only an owner of this bot can decide this.';
     default:
       return decided satisfies never;
+  }
+}
+
+function describeRule(rule: Extract<Decided, { kind: 'decided' }>['rule']): string {
+  switch (rule) {
+    case undefined:
+      return '';
+    case 'stored':
+      return ' Exactly this runs here without a question from now on; /rules shows and removes that.';
+    case 'full':
+      return ` Not remembered: this chat has ${MAX_APPROVAL_RULES} rules, see /rules.`;
+    case 'not_offered':
+      return ' Only this once: it cannot be allowed for good.';
+    default:
+      return rule satisfies never;
   }
 }
 

@@ -1,0 +1,57 @@
+/** Everything of one person on a network, for its operator: found, exported, deleted. */
+import type { SessionKey } from '../message.ts';
+
+/** A person by the id that the platform gives them. */
+export interface Person {
+  channel: string;
+  id: string;
+  /** The private chat with them, where the platform's ids tell it. */
+  privateChat?: string | undefined;
+}
+
+/** What the database has of a person. */
+export interface PersonData {
+  /** Sessions in which nobody else writes: they go whole. */
+  sessions: SessionKey[];
+  /** Sessions with others, in which only what the person wrote is theirs. */
+  shared: SessionKey[];
+  /** Messages they wrote in shared sessions. */
+  sharedMessages: number;
+  memories: number;
+  schedules: number;
+  /** Rights to write, rights as an owner, and pending codes. */
+  grants: number;
+  /** Files they sent. */
+  files: number;
+  /** Rows of usage, which are kept without their name. */
+  usage: number;
+}
+
+/** A part of what a person wrote or had stored, as an export has it. */
+export type PersonRow =
+  | { kind: 'message'; session: SessionKey; seq: number; content: string; createdAt: string }
+  | { kind: 'memory'; session: SessionKey; content: string; createdAt: string }
+  | { kind: 'schedule'; id: string; session: SessionKey; task: string; timing: unknown }
+  | { kind: 'grant'; right: string; grantedAt: string }
+  | { kind: 'file'; folder: string; path: string; bytes: number; keptAt: string }
+  | { kind: 'usage'; model: string; promptTokens: number; completionTokens: number; at: string };
+
+/** Throws only `StoreError`. */
+export interface PersonStore {
+  person(person: Person): Promise<PersonData>;
+  /** Of the kind, up to `limit` rows behind the first `after`, in an order that does not change. */
+  personRows(
+    person: Person,
+    kind: PersonRow['kind'],
+    page: { after: number; limit: number },
+  ): Promise<PersonRow[]>;
+  /**
+   * Deletes what is theirs apart from their own sessions, in one transaction; safe to repeat. Texts of theirs in shared
+   * sessions become `REMOVED_TEXT`, files of theirs there are due for the next sweep of files kept `fileDays` days, and
+   * usage loses its name, also that of `sessions`, which are to be deleted next.
+   */
+  forgetPerson(person: Person, more: { sessions: readonly SessionKey[]; fileDays: number }): Promise<void>;
+}
+
+/** Stands where a deleted person's text was, in sessions with others. */
+export const REMOVED_TEXT = '(deleted)';

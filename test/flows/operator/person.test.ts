@@ -1,0 +1,124 @@
+/** Everything of one person: told, exported and deleted, while what belongs to others stays row by row. */
+import { expect, it } from 'vitest';
+import { personCommand } from '../../../src/commands/person.ts';
+import { loadConfig } from '../../../src/config.ts';
+import { parley } from '../../child.ts';
+import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+import type { GatewayFixture } from '../setup.ts';
+
+const [ada = '', bob = '', eve = ''] = FRIENDS;
+
+/** Words that only one person says, to find them in any table. */
+const secretOf = (person: string, n: number): string => `secret${person}x${n}`;
+
+/** Rows of every table as text, by table; timestamps of lanes and sessions move by themselves and are left out. */
+async function rows({ sql }: GatewayFixture): Promise<string[]> {
+  const tables = await sql<{ name: string }[]>`
+    select tablename as name from pg_tables where schemaname = 'public'
+      and tablename not in ('node', 'lane', 'mcp_status', 'node_settings', 'connection', 'token', 'removed_folder')`;
+  const all = await Promise.all(
+    tables.map(async ({ name }) =>
+      (await sql`select * from ${sql(name)}`).map((row) => `${name} ${JSON.stringify(row)}`),
+    ),
+  );
+  return all.flat();
+}
+
+describeGatewayOnEachDatabase(
+  'the data of a person',
+  {
+    telegram: true,
+    file: {
+      access: {
+        telegram: { allow: [bob, eve], groups: { '-1001': { mention: false }, '-1002': { mention: false } } },
+      },
+    },
+    model: { fallback: { text: 'Noted.' } },
+  },
+  (fixture) => {
+    const person = async (...args: string[]): Promise<string> => {
+      const pieces = personCommand(args)(fixture().store, loadConfig(fixture().env));
+      let text = '';
+      for await (const piece of pieces) text += piece;
+      return text;
+    };
+
+    it('is exported and deleted whole, and not a row of others changes', async () => {
+      const on = fixture();
+      const { store, telegram, sql } = on;
+      await store.access.addGrant('telegram', 'dm', ada);
+      // Chats of all kinds: private ones, a group of several, a group in which only Ada wrote.
+      const talks = [
+        ...[ada, bob, eve].map((who, n) => ({ chat: who, who, n })),
+        ...[ada, bob, eve, ada].map((who, n) => ({ chat: '-1001', who, n: n + 3 })),
+        { chat: '-1002', who: ada, n: 7 },
+      ];
+      for (const { chat, who, n } of talks) {
+        telegram.says(chat, `Remember ${secretOf(who, n)}`, who);
+        await on.modelCall(secretOf(who, n));
+        await on.idle(`telegram:${chat}`);
+      }
+      for (const who of [ada, bob]) {
+        const fact = { text: `fact of ${secretOf(who, 9)}`, key: 'k', session: `telegram:${who}` as const };
+        await store.memories.remember(`telegram:${who}`, { ...fact, untrusted: false });
+        telegram.says(who, `/schedule add "0 9 * * *" task of ${secretOf(who, 10)}`, who);
+      }
+      await expect.poll(async () => (await store.schedules.schedules({ limit: 9 })).length, WAIT).toBe(2);
+      await on.idle(`telegram:${ada}`);
+      await on.idle(`telegram:${bob}`);
+      const before = await rows(on);
+
+      const exported = await parley(['person', 'export', `telegram:${ada}`], on.env);
+      const content = JSON.parse(exported.stdout) as Record<string, unknown[]>;
+      expect(content['sessions']).toMatchObject([{ session: { key: `telegram:${ada}` } }]);
+      for (const n of [0, 3, 6, 7, 9, 10]) expect(exported.stdout).toContain(secretOf(ada, n));
+      expect(exported.stdout).not.toContain(secretOf(bob, 1));
+      expect(exported.stdout).not.toMatch(new RegExp(`secret(${bob}|${eve})`));
+      expect(content['grants']).toMatchObject([{ right: 'dm' }]);
+      expect(content['messagesInSharedSessions']).toHaveLength(3);
+
+      const told = await parley(['person', 'delete', `telegram:${ada}`], on.env);
+      expect(told.code).toBe(1);
+      expect(told.stderr).toMatch(
+        /3 messages in 2 sessions with others[\s\S]*memories: 1; schedules: 1; rights and pairing codes: 1/,
+      );
+      expect(await rows(on)).toEqual(before);
+
+      expect(await person('delete', `telegram:${ada}`, '--yes')).toContain('Deleted what belonged to');
+      const after = await rows(on);
+      const leaks = after.filter((row) => row.includes(`secret${ada}`) || row.includes(`telegram:${ada}`));
+      expect(leaks).toEqual([]);
+      // Rows of others are as they were: those that named Ada nowhere.
+      const ofOthers = before.filter((row) => !row.includes(ada));
+      const kept = new Set(after);
+      // Rows of Ada's turns that hold only the id of the turn.
+      const lost = ofOthers.filter((row) => !kept.has(row) && !/^(delivery|turn_trace) /.test(row));
+      expect(lost).toEqual([]);
+      for (const [who, n] of [
+        [bob, 1],
+        [eve, 2],
+        [bob, 4],
+        [eve, 5],
+        [bob, 9],
+        [bob, 10],
+      ] as const)
+        expect(after.some((row) => row.includes(secretOf(who, n)))).toBe(true);
+      for (const key of [`telegram:${bob}`, `telegram:${eve}`])
+        expect(after.filter((row) => row.includes(`"${key}"`))).toEqual(
+          before.filter((row) => row.includes(`"${key}"`)),
+        );
+      const [usage] = await sql<{ named: number; all: number }[]>`
+        select count(*) filter (where user_id = ${`telegram:${ada}`})::int as named, count(*)::int as all from usage`;
+      expect(usage).toEqual({ named: 0, all: before.filter((row) => row.startsWith('usage ')).length });
+      expect(await person('delete', `telegram:${ada}`, '--yes')).toContain('sessions of their own: none');
+    });
+
+    it('names what is no person, and what config.json still says', async () => {
+      for (const wrong of ['http:x', 'telegram:ada', 'nothing'])
+        await expect(person('export', wrong)).rejects.toThrow(/is no person: expected CHANNEL:ID/);
+      await expect(person('delete', `telegram:${bob}`)).rejects.toThrow(/config\.json still names them/);
+      for (const wrong of [[], ['export'], ['forget', 'x'], ['export', 'a', 'b']])
+        expect(() => personCommand(wrong)).toThrow(/^Expected: person/);
+    });
+  },
+);
