@@ -4,6 +4,7 @@ import { checkHeaders } from './allow-list.ts';
 import type { AllowList } from './allow-list.ts';
 import type { RequestAuthenticator } from './authenticator.ts';
 import { answerApproval, listApprovals, listRules, removeRule } from './routes/approvals.ts';
+import { describeApi } from './routes/openapi/document.ts';
 import { completions } from './routes/openai/completions.ts';
 import { embeddings } from './routes/openai/embeddings.ts';
 import { requestId } from './route.ts';
@@ -45,7 +46,8 @@ import {
   stopSession,
 } from './routes/sessions.ts';
 
-const API: Route[] = [
+/** The routes of the API, all but the files of the page. */
+export const API: readonly Route[] = [
   { method: 'GET', path: '/healthz', handle: healthz },
   { method: 'GET', path: '/readyz', scope: 'chat', tokenOptional: true, handle: readyz },
   { method: 'GET', path: '/metrics', scope: 'admin', handle: metrics },
@@ -55,6 +57,7 @@ const API: Route[] = [
   { method: 'GET', path: '/v1/models', scope: 'chat', handle: listModels },
   // Names of models may have slashes.
   { method: 'GET', path: '/v1/models/*', scope: 'chat', handle: readModel },
+  { method: 'GET', path: '/v1/openapi.json', scope: 'chat', handle: describeApi(() => API) },
   { method: 'GET', path: '/v1/commands', scope: 'chat', handle: listCommands },
   { method: 'GET', path: '/v1/settings', scope: 'admin', handle: readSettings },
   { method: 'GET', path: '/v1/usage', scope: 'chat', handle: readUsage },

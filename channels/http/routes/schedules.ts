@@ -18,7 +18,8 @@ export async function listSchedules(c: HttpContext, deps: HandlerDeps): Promise<
 
 const minutes = z.number().min(1).max(527_040);
 
-const scheduleSchema = z.strictObject({
+/** The body. */
+export const scheduleSchema = z.strictObject({
   session: z.string().min(1),
   task: z.string().min(1),
   cron: z.string().min(1).optional(),
