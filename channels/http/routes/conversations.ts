@@ -15,6 +15,8 @@ const MAX_SEQ = 2_147_483_647;
 const forkSchema = z.strictObject({
   /** The last message that is copied; 0 = none. */
   seq: z.int().min(0).max(MAX_SEQ),
+  /** What is before the question of that message is copied instead. */
+  before: z.boolean().optional(),
   title: z.string().optional(),
 });
 
