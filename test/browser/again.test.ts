@@ -83,5 +83,7 @@ describePage('acting on a conversation', (tab) => {
     await shows('one', 'echo: one');
     await write(tab.page, 'three');
     await shows('one', 'echo: one', 'three', 'echo: three');
+    const { body } = await fixture.modelCall('three');
+    expect(body.messages.map(({ content }) => content)).not.toContain('two');
   });
 });
