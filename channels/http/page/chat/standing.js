@@ -50,3 +50,12 @@ export function standings(turns) {
   if (last !== undefined) last.isLast = true;
   return found;
 }
+
+/**
+ * The marks of a stored answer. A message that a turn has sent on its way has an id of its own behind the turn's: it stands alone.
+ * @param {import('../api.js').Message} answer
+ * @returns {Partial<TurnMarks>}
+ */
+export function answerMarks({ turnId, leftOut: answerLeftOut, tries }) {
+  return turnId.includes('.') ? {} : { turnId, answerLeftOut, tries };
+}

@@ -1,5 +1,6 @@
 /** What people do with a turn besides reading it: fork, ask again, choose an answer, edit, put back. Buttons say it with an event. */
-import { byId, h, icon } from '../dom.js';
+import { byId, copyButton, h, icon, shortTime } from '../dom.js';
+import { traceButton } from './trace-panel.js';
 
 /**
  * @typedef {{ do: 'fork', seq: number } | { do: 'retry' } | { do: 'choose', turnId: string }
@@ -8,8 +9,7 @@ import { byId, h, icon } from '../dom.js';
 
 /** @typedef {import('./standing.js').Standing} Standing */
 
-const FORK =
-  'M6 3v12M9 18a3 3 0 1 1-6 0a3 3 0 0 1 6 0M21 6a3 3 0 1 1-6 0a3 3 0 0 1 6 0M18 9a9 9 0 0 1-9 9';
+const FORK = 'M6 3v12M9 18a3 3 0 1 1-6 0a3 3 0 0 1 6 0M21 6a3 3 0 1 1-6 0a3 3 0 0 1 6 0M18 9a9 9 0 0 1-9 9';
 const AGAIN = 'M20 11a8 8 0 1 0-2.3 6.3M20 5v6h-6';
 const PENCIL = 'M4 20l4-1L19 8l-3-3L5 16zM14 7l3 3';
 
@@ -36,13 +36,20 @@ function actButton(label, face, act, kind = 'turn-act') {
 }
 
 /**
- * The buttons under a stored answer.
- * @param {{ seq: number }} answer
+ * What stands under a stored answer; `tries` is the place of the switch between answers.
+ * @param {import('../api.js').Message} answer
+ * @param {HTMLElement} tries
  */
-export function answerButtons({ seq }) {
+export function footOf({ seq, turnId, content, createdAt }, tries) {
+  // A message that a turn has sent on its way has an id that begins with the turn's.
+  const [turn = ''] = turnId.split('.', 1);
   return [
+    h('time', { datetime: createdAt }, shortTime(createdAt)),
+    tries,
+    ...(content === '' ? [] : [copyButton(() => content, 'Copy the answer')]),
     actButton('Answer again', icon(AGAIN), { do: 'retry' }, 'turn-act only-last'),
     actButton('Continue from here in a new chat', icon(FORK), { do: 'fork', seq }),
+    traceButton(turn),
   ];
 }
 

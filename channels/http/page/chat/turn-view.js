@@ -1,11 +1,11 @@
 /** One turn: the message and its answer, which grows with events and is replaced by the stored text. */
 import { AnswerParts } from './answer-parts.js';
-import { copyButton, h, shortTime } from '../dom.js';
+import { h } from '../dom.js';
 import { LiveMarkdown } from '../markdown/view.js';
 import { PlanView } from '../plan/plan-view.js';
+import { answerMarks } from './standing.js';
 import { SentFiles } from './sent-files.js';
-import { answerButtons, takenBackLine, trySwitch } from './turn-acts.js';
-import { traceButton } from './trace-panel.js';
+import { footOf, takenBackLine, trySwitch } from './turn-acts.js';
 import { compressed } from './turn-parts.js';
 import { QuestionPart } from './question-part.js';
 import { TodoView } from '../plan/todo-view.js';
@@ -155,16 +155,9 @@ export class TurnView {
     this.seq = Math.min(this.seq, message.seq);
     this.#answer.setStored(message.content, message.isError);
     if (this.#isRestored) this.#answer.finish();
-    this.#foot.replaceChildren(
-      h('time', { datetime: message.createdAt }, shortTime(message.createdAt)),
-      this.#tries,
-      copyButton(() => message.content, 'Copy the answer'),
-      ...answerButtons(message),
-      traceButton(message.turnId),
-    );
+    this.#foot.replaceChildren(...footOf(message, this.#tries));
     this.#foot.hidden = false;
-    const { turnId, leftOut: answerLeftOut, tries } = message;
-    this.marks = { ...this.marks, turnId, answerLeftOut, tries };
+    this.marks = { ...this.marks, ...answerMarks(message) };
     this.#sent.set(message.seq, message.attachments ?? []);
     this.#sent.place(this.#answer.element);
   }
