@@ -54,7 +54,7 @@ export async function retryQuestion(c: HttpContext, deps: HandlerDeps): Promise<
   const { content, turnId: retryOf } = question;
   const choice =
     model === undefined ? {} : await deps.gateway.resolveModel(model, AbortSignal.timeout(MODELS_TIMEOUT_MS));
-  const message = toInbound(incoming, caller, id, { content, media: [] });
+  const message = toInbound(idempotencyKey(incoming), caller, id, { content, media: [] });
   const before = deps.gateway.lastEventId(`http:${id}`);
   const receipt = await deps.receive(message, { caller, retryOf, ...choice });
   if (receipt.kind === 'refused') throw refusal(receipt, `http:${id}`);
