@@ -73,6 +73,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     databaseUrl: env.DATABASE_URL,
     worker: workerInstance(),
     newSessions: newSessionsOf(settings),
+    progress: options.progress,
     log,
   });
   writeSchemaFile(path.join(home, 'config.schema.json'), fileSchemaFor(manifests), log);
@@ -96,6 +97,7 @@ async function build(
   const lifecycle = createLifecycle(log);
   const security = await openSecurity(settings, options, store);
   const transport = await openTransport(settings, log, store, security);
+  options.progress?.step('Asking the model servers…');
   const runtime = await openAgentRuntime(settings, options, { store, security, transport });
   const parts = { settings, log, store, security, transport, runtime };
   const inbound = createInbound(parts);
@@ -119,6 +121,7 @@ async function build(
   bus.register({ class: 'agent', handler: subagents, concurrency: AGENT_CONCURRENCY });
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
   bus.register({ class: 'speech', handler: runtime.speech.handler, concurrency: SPEECH_CONCURRENCY });
+  options.progress?.step('Starting the channels…');
   tellSettings(settings, store, log);
   const retention = (): Retention => settings.current().retention;
   await lifecycle.start({ settings, retention, store, ...transport, ...runtime, ...inbound, ...api });

@@ -68,6 +68,7 @@ const API: Route[] = [
   { method: 'POST', path: '/v1/sessions/delete', scope: 'chat', handle: deleteSessions },
   { method: 'GET', path: '/v1/search', scope: 'chat', handle: searchSessions },
   { method: 'GET', path: '/v1/events', scope: 'chat', handle: allEvents },
+  { method: 'GET', path: '/v1/ws', handle: upgradeRequired },
   { method: 'GET', path: '/v1/sessions/:key', scope: 'chat', handle: readSession },
   { method: 'PATCH', path: '/v1/sessions/:key', scope: 'chat', handle: changeSession },
   { method: 'DELETE', path: '/v1/sessions/:key', scope: 'chat', handle: deleteSession },
@@ -220,6 +221,12 @@ function allowCrossOrigin(c: HttpContext): Response | undefined {
 function askedHeaders(asked: string | undefined): string {
   const isList = asked !== undefined && asked.length <= MAX_ASKED_HEADERS && HEADER_NAMES.test(asked);
   return isList ? asked : READ_HEADERS;
+}
+
+/** What a request gets that reaches the route of WebSockets without asking for one (RFC 9110, 15.5.22). */
+function upgradeRequired(c: HttpContext): Response {
+  c.env.outgoing.setHeader('upgrade', 'websocket');
+  throw new HttpError(426, 'upgrade_required', 'This route speaks WebSocket; see docs/http-api.md.');
 }
 
 /** Asks for the gateway's health until it has been ready once; later failures have their own errors. */

@@ -30,6 +30,7 @@ import { createApprovalStore } from './lanes/approvals.ts';
 import type { Log } from '../contracts/log.ts';
 import type { NodeSettingsStore } from '../contracts/operator/nodes.ts';
 import type { PersonStore } from '../contracts/operator/people.ts';
+import type { StartProgress } from '../contracts/operator/progress.ts';
 import type { RetentionStore } from '../contracts/operator/retention.ts';
 import type { McpStatusStore } from '../contracts/mcp/servers.ts';
 import { createConnections } from './statements/connections.ts';
@@ -112,6 +113,8 @@ export interface UseOptions {
   retryForMs?: number | undefined;
   /** Connections of this process. */
   poolSize?: number | undefined;
+  /** Told what an open takes time for. */
+  progress?: StartProgress | undefined;
   /** Settings of new sessions; default `SESSION_START`. */
   newSessions?: SessionStart | undefined;
 }
@@ -122,9 +125,10 @@ const NOTE_CONNECTIONS = 1;
 /** Opens the store in a running database; `migrate` brings its tables up to date first. Throws what `openStore` throws. */
 export async function openStoreAt(
   place: DatabasePlace,
-  { log, migrate, retryForMs, poolSize, newSessions }: UseOptions & { migrate: boolean },
+  { log, migrate, retryForMs, poolSize, newSessions, progress }: UseOptions & { migrate: boolean },
 ): Promise<Store> {
-  if (migrate) await migrateDatabase(place, { retryForMs });
+  progress?.step('Preparing the tables…');
+  if (migrate) await migrateDatabase(place, { retryForMs, progress });
   const database = openDatabase({ ...place, poolSize, retryForMs });
   const notes = openDatabase({ ...place, poolSize: NOTE_CONNECTIONS, retryForMs });
   const parts = {

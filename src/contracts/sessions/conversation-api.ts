@@ -23,7 +23,7 @@ export interface ConversationApi {
   fork(
     caller: Caller,
     key: SessionKey,
-    asked: { id: string; seq: number; title?: string | undefined },
+    asked: { id: string; seq: number; before?: boolean | undefined; title?: string | undefined },
   ): Promise<Fork | undefined>;
   /** The newest question that can be asked again (`Receive` with `retryOf`). Throws `GatewayError('not_changed')` without one. */
   lastQuestion(caller: Caller, key: SessionKey): Promise<Question | undefined>;
