@@ -93,6 +93,7 @@ export interface GatewayApiDeps {
   health: () => Promise<HealthReport>;
   metrics: () => Promise<string>;
   settings: GatewayApi['settings'];
+  administration: GatewayApi['administration'];
 }
 
 /** Makes the API. Methods throw only `GatewayError`. */
@@ -228,6 +229,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     health: deps.health,
     metrics: deps.metrics,
     settings: deps.settings,
+    administration: deps.administration,
   };
 }
 

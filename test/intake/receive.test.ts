@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { Caller, Verdict } from '../../src/contracts/access.ts';
 import { createEventBus } from '../../src/bus/event-bus.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
+import { fakeAdministration } from '../fakes/gateway/administration.ts';
 import { createApprovals } from '../../src/intake/approvals/approvals.ts';
 import { createCommands } from '../../src/intake/commands.ts';
 import { createGatewayApi } from '../../src/intake/index.ts';
@@ -73,9 +74,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     settingsReport: () => ({ errors: [], needsRestart: [] }),
   });
   const receive = createReceive({ ...deps, commands, approvals });
-  const no = (): never => {
-    throw new Error('the session routes ask no model');
-  };
+  const no = (): never => expect.fail('the session routes ask no model');
   const api = createGatewayApi({
     chatMoved: async () => undefined,
     ...deps,
@@ -91,7 +90,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     filesPerPerson: { maxBytes: 1, days: 1 },
     keptFiles: store.keptFiles,
     fileTypeOf: no,
-    schedules: { add: no, list: no, find: no, remove: no, describe: no, moment: no },
+    schedules: { add: no, list: no, find: no, change: no, runNow: no, remove: no, describe: no, moment: no },
     turnConcurrency: 8,
     agent: { complete: no, embed: no, checkOptions: no },
     models: { list: no, resolve: no, checkProfile: no, describe: deps.defaultModel },
@@ -99,6 +98,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     usage: { sum: no, groups: no },
     metrics: no,
     settings: no,
+    administration: fakeAdministration(),
   });
   return { receive, api, hints, clock };
 }
