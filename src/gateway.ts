@@ -13,6 +13,7 @@ import { fileSchemaFor } from './config-schema.ts';
 import type { BoundTo } from './contracts/command.ts';
 import type { HealthReport } from './contracts/gateway-api.ts';
 import type { Log } from './contracts/log.ts';
+import type { Retention } from './contracts/operator/retention.ts';
 import { profileSchema } from './contracts/profile.ts';
 import type { Tool } from './contracts/tool.ts';
 import { bindingOf, createGatewayApi, createIntake, createLeader } from './intake/index.ts';
@@ -46,6 +47,8 @@ export interface GatewayOptions extends ProcessOutput {
   demo?: boolean;
   /** Tools beside the built-in ones, enabled in the default profile. */
   tools?: readonly Tool[];
+  /** Origins that `web_fetch` may reach wherever they are; all others must be public. */
+  reachable?: readonly string[];
 }
 
 export interface Gateway {
@@ -71,6 +74,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     databaseUrl: env.DATABASE_URL,
     worker: workerInstance(),
     newSessions: newSessionsOf(settings),
+    progress: options.progress,
     log,
   });
   writeSchemaFile(path.join(home, 'config.schema.json'), fileSchemaFor(manifests), log);
@@ -94,6 +98,7 @@ async function build(
   const lifecycle = createLifecycle(log);
   const security = await openSecurity(settings, options, store);
   const transport = await openTransport(settings, log, store, security);
+  options.progress?.step('Asking the model servers…');
   const runtime = await openAgentRuntime(settings, options, { store, security, transport });
   const parts = { settings, log, store, security, transport, runtime };
   const inbound = createInbound(parts);
@@ -101,7 +106,9 @@ async function build(
   const api = createApi({ ...parts, inbound, demo, isReady: () => lifecycle.ready });
   const { channels, bus, delivery } = transport;
   for (const { name, create } of config.channels.filter(({ isOn }) => isOn)) {
-    const deps = { gateway: api.gateway, connections: store.connections, log: log.child({ channel: name }) };
+    const access = () => security.channelAccess(name);
+    const about = { connections: store.connections, access, log: log.child({ channel: name }) };
+    const deps = { gateway: api.gateway, ...about };
     channels.set(name, await create(deps));
   }
 
@@ -115,8 +122,10 @@ async function build(
   bus.register({ class: 'agent', handler: subagents, concurrency: AGENT_CONCURRENCY });
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
   bus.register({ class: 'speech', handler: runtime.speech.handler, concurrency: SPEECH_CONCURRENCY });
+  options.progress?.step('Starting the channels…');
   tellSettings(settings, store, log);
-  await lifecycle.start({ settings, store, ...transport, ...runtime, ...inbound, ...api });
+  const retention = (): Retention => settings.current().retention;
+  await lifecycle.start({ settings, retention, store, ...transport, ...runtime, ...inbound, ...api });
   const url = channels.get('http')?.url ?? '';
   return { url, health: () => api.health.report(), stop: () => lifecycle.stop() };
 }
@@ -162,6 +171,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
   const intake = createIntake({
     settings,
     settingsReport: () => settings.report(),
+    channelNotices: () => [...channels.values()].flatMap((channel) => channel.health().notice ?? []),
     usage: store.usage,
     accessPolicy: security.accessPolicy,
     bus,
@@ -172,6 +182,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     approvals,
     plans,
     memories: runtime.memory.memories,
+    tries: store.tries,
     subagents,
     noteRefusal: transport.refusals.note,
     profiles: () => profiles.list(),
@@ -245,6 +256,7 @@ function createApi(parts: ApiParts) {
     subagents: store.subagents,
     journals: store.journals,
     forks: store.forks,
+    tries: store.tries,
     plans: store.plans,
     classify: (profileId, step) => agent.classifyStep(profileId, step),
     todos: store.todos,

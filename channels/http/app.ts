@@ -11,7 +11,7 @@ import { requestId } from './route.ts';
 import type { HandlerDeps, HttpContext, HttpEnv, Route } from './route.ts';
 import { MAX_ASKED_HEADERS } from './config.ts';
 import { answerError, callerReader, HttpError, toHttpError } from './errors.ts';
-import { forkSession } from './routes/conversations.ts';
+import { chooseAnswer, forkSession, retryQuestion, undoQuestion } from './routes/conversations.ts';
 import { deleteFile, downloadFile, readFileLimits, uploadFile } from './routes/files.ts';
 import {
   healthz,
@@ -69,6 +69,7 @@ const API: Route[] = [
   { method: 'POST', path: '/v1/sessions/delete', scope: 'chat', handle: deleteSessions },
   { method: 'GET', path: '/v1/search', scope: 'chat', handle: searchSessions },
   { method: 'GET', path: '/v1/events', scope: 'chat', handle: allEvents },
+  { method: 'GET', path: '/v1/ws', handle: upgradeRequired },
   { method: 'GET', path: '/v1/sessions/:key', scope: 'chat', handle: readSession },
   { method: 'PATCH', path: '/v1/sessions/:key', scope: 'chat', handle: changeSession },
   { method: 'DELETE', path: '/v1/sessions/:key', scope: 'chat', handle: deleteSession },
@@ -83,6 +84,9 @@ const API: Route[] = [
   { method: 'GET', path: '/v1/sessions/:key/events', scope: 'chat', handle: sessionEvents },
   { method: 'GET', path: '/v1/sessions/:key/plan', scope: 'chat', handle: readPlan },
   { method: 'POST', path: '/v1/sessions/:key/fork', scope: 'chat', handle: forkSession },
+  { method: 'POST', path: '/v1/sessions/:key/retry', scope: 'chat', handle: retryQuestion },
+  { method: 'POST', path: '/v1/sessions/:key/undo', scope: 'chat', handle: undoQuestion },
+  { method: 'POST', path: '/v1/sessions/:key/turns/:turn/choose', scope: 'chat', handle: chooseAnswer },
   { method: 'POST', path: '/v1/sessions/:key/stop', scope: 'chat', handle: stopSession },
   { method: 'POST', path: '/v1/sessions/:key/plans', scope: 'chat', handle: requestPlan },
   { method: 'GET', path: '/v1/plans', scope: 'chat', handle: listPlans },
@@ -220,6 +224,12 @@ function allowCrossOrigin(c: HttpContext): Response | undefined {
 function askedHeaders(asked: string | undefined): string {
   const isList = asked !== undefined && asked.length <= MAX_ASKED_HEADERS && HEADER_NAMES.test(asked);
   return isList ? asked : READ_HEADERS;
+}
+
+/** What a request gets that reaches the route of WebSockets without asking for one (RFC 9110, 15.5.22). */
+function upgradeRequired(c: HttpContext): Response {
+  c.env.outgoing.setHeader('upgrade', 'websocket');
+  throw new HttpError(426, 'upgrade_required', 'This route speaks WebSocket; see docs/http-api.md.');
 }
 
 /** Asks for the gateway's health until it has been ready once; later failures have their own errors. */

@@ -55,6 +55,7 @@ const STATUS: Record<string, number> = {
   bad_queue_mode: 400,
   bad_title: 400,
   message_not_found: 404,
+  not_changed: 409,
   bad_request: 400,
   bad_schedule: 400,
   too_many_schedules: 409,

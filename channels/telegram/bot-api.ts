@@ -29,7 +29,7 @@ const OFFICIAL_ROOT = 'https://api.telegram.org';
 const MAX_PRESS_TEXT = 200;
 
 /** The kinds of update asked for; others would only be thrown away. */
-const WANTED_UPDATES = ['message', 'callback_query'] as const;
+const WANTED_UPDATES = ['message', 'callback_query', 'my_chat_member'] as const;
 
 /** Telegram as the channel needs it. Methods throw only `ChannelError`. */
 export class BotApi {
@@ -54,7 +54,7 @@ export class BotApi {
   async identify(signal?: AbortSignal): Promise<ChannelIdentity> {
     const me = await this.#call('getMe', signal, (limit) => this.#api.getMe(limit));
     this.#reachability.noteAnswer();
-    return { id: String(me.id), name: me.username };
+    return { id: String(me.id), name: me.username, readsAll: me.can_read_all_group_messages };
   }
 
   /** `getUpdates`; the elements are of any shape. A webhook that was left behind is deleted, and the next call succeeds. */

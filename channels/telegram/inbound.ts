@@ -1,10 +1,10 @@
 /** Converts a Telegram update to an `InboundMessage`: pure; ignores everything that no person wrote to the bot. */
 import type { ChannelIdentity } from '../../src/contracts/channel.ts';
-import type { InboundMessage } from '../../src/contracts/message.ts';
+import type { InboundMessage, MembershipChange } from '../../src/contracts/message.ts';
 import { enclosureOf, mediaOf } from './content.ts';
 import { nameOf, quotedOf } from './quoted.ts';
 import { updateSchema } from './update.ts';
-import type { TelegramEntity, TelegramMessage, TelegramPress } from './update.ts';
+import type { TelegramEntity, TelegramMembership, TelegramMessage, TelegramPress } from './update.ts';
 
 /** Telegram's own account that forwards a linked channel's posts into its group. */
 const LINKED_CHANNEL_ID = '777000';
@@ -18,6 +18,8 @@ export type Inbound =
   | { kind: 'message'; message: InboundMessage; album?: string; textLength: number; isCommand: boolean }
   /** Without a message when the update does not tell what was pressed or where: then the press is only acknowledged. */
   | { kind: 'button'; callbackId: string; message?: InboundMessage }
+  /** The bot was let into a chat, or can no longer write there. */
+  | { kind: 'membership'; change: MembershipChange }
   /** A group has become a supergroup, which has an id of its own. */
   | { kind: 'moved'; from: string; to: string }
   /** `from` is set for what a person wrote: they wait for an answer that does not come. */
@@ -35,8 +37,9 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
     const [issue] = parsed.error.issues;
     return { kind: 'ignored', why: `malformed at ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}` };
   }
-  const { update_id: updateId, message, callback_query: press } = parsed.data;
+  const { update_id: updateId, message, callback_query: press, my_chat_member: membership } = parsed.data;
   if (press) return fromPress(`${bot.id}:${updateId}`, press, bot);
+  if (membership) return fromMembership(`${bot.id}:${updateId}`, membership, bot);
   if (!message) return { kind: 'ignored', why: 'of a kind that is not answered' };
   const { chat, migrate_to_chat_id: to, migrate_from_chat_id: from } = message;
   if (to !== undefined) return { kind: 'moved', from: chat.id, to };
@@ -51,14 +54,41 @@ function writtenBy(message: TelegramMessage): Pick<Extract<Inbound, { kind: 'ign
   return { from: { chatId: chat.id, threadId: threadOf(message), senderId: from?.id ?? '' } };
 }
 
+/** `kicked` is also the word for a bot that a person has blocked. */
+function fromMembership(id: string, membership: TelegramMembership, bot: Reader): Inbound {
+  const { chat, from, old_chat_member: before, new_chat_member: after } = membership;
+  if (chat.type === 'channel') return { kind: 'ignored', why: 'about a channel' };
+  if (isMember(before) === isMember(after)) return { kind: 'ignored', why: 'another right of the bot' };
+  return {
+    kind: 'membership',
+    change: {
+      id,
+      channel: 'telegram',
+      chatId: chat.id,
+      place: chat.type === 'private' ? 'private' : 'group',
+      change: isMember(after) ? 'joined' : 'left',
+      byId: from.id,
+      readsAll: bot.readsAll === true,
+    },
+  };
+}
+
+function isMember({ status, is_member: stays }: TelegramMembership['old_chat_member']): boolean {
+  return status === 'restricted' ? stays === true : status !== 'left' && status !== 'kicked';
+}
+
+/** An administrator of the group who writes in its name. Telegram vouches that only administrators can. */
+function isAnonymousAdmin({ chat, sender_chat: author }: TelegramMessage): boolean {
+  return author !== undefined && author.id === chat.id && chat.type !== 'channel';
+}
+
 /**
- * Why a message is not answered, whatever it says; undefined when a person wrote it, or another bot. Anonymous admins
- * (1087968824), people writing as a channel and linked channels have nobody behind them who could be authorised; inline bots
- * wrote the text of others.
+ * Why a message is not answered, whatever it says; undefined when a person wrote it, or another bot. People writing as a
+ * channel and linked channels have nobody behind them who could be authorised; inline bots wrote the text of others.
  */
 function notAnswered(message: TelegramMessage, botId: string): string | undefined {
   if (!message.from) return 'a channel post or without a sender';
-  if (message.sender_chat) return 'written in the name of a chat';
+  if (message.sender_chat && !isAnonymousAdmin(message)) return 'written in the name of another chat';
   if (message.from.id === botId) return 'written by this bot';
   if (message.via_bot) return 'written through an inline bot';
   if (message.from.id === LINKED_CHANNEL_ID || message.is_automatic_forward === true)
@@ -122,13 +152,12 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
       channel: 'telegram',
       chatId: chat.id,
       threadId: threadOf(message),
-      senderId: from.id,
-      ...(from.is_bot && { fromBot: true }),
-      senderName: nameOf(from),
+      ...writerOf(message, from),
       content: [content, enclosure?.words ?? ''].filter(Boolean).join('\n'),
       timestamp: message.date * 1_000,
       media,
       replyTo: repliedTo(message)?.message_id,
+      ...(place === 'group' && { answerTo: message.message_id }),
       ...(quoted && { quoted }),
       place,
       ...(author && { forwarded: true, forwardedFrom: author.author }),
@@ -136,6 +165,20 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
       metadata: { messageId: message.message_id },
     },
   };
+}
+
+/**
+ * Who wrote a message. Anonymous administrators share an account of Telegram's (1087968824) in all groups: they are known by
+ * the id of their group, which has the group's rights and can be no person's.
+ */
+function writerOf(
+  message: TelegramMessage,
+  from: TelegramPress['from'],
+): Pick<InboundMessage, 'senderId' | 'senderName' | 'fromBot'> {
+  const { chat, author_signature: title } = message;
+  if (isAnonymousAdmin(message))
+    return { senderId: chat.id, senderName: title ?? `an administrator of ${chat.title ?? 'this group'}` };
+  return { senderId: from.id, ...(from.is_bot && { fromBot: true }), senderName: nameOf(from) };
 }
 
 /** The id of the topic; in a forum, a message outside every topic is in General. Threads of plain replies are not topics. */

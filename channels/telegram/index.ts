@@ -1,4 +1,5 @@
 /** The Telegram channel: long polling in, messages that grow by edits out, over grammY's Bot API client. */
+import type { ChannelAccess } from '../../src/contracts/access.ts';
 import type { Capabilities, Channel, ChannelDeps } from '../../src/contracts/channel.ts';
 import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
@@ -9,6 +10,7 @@ import { BotApi, CALL_TIMEOUT_MS, fileRootOf } from './bot-api.ts';
 import { FileDownload, SILENCE_MS } from './file-download.ts';
 import { POLL_TIMING, Poller } from './polling.ts';
 import type { PollTiming } from './polling.ts';
+import { groupsThatNeedAll, PRIVACY_REMEDY } from './privacy.ts';
 import { renderTelegram } from './render.ts';
 import { MAX_CAPTION, MAX_UPLOAD_BYTES } from './uploads.ts';
 
@@ -59,9 +61,9 @@ const TIMING: TelegramTiming = {
   clock: systemClock,
 };
 
-/** The channel's dependencies: a log, the commands it offers, and the report of groups that got a new id. */
-export interface TelegramDeps extends Pick<ChannelDeps, 'log'> {
-  gateway: Pick<GatewayApi, 'commands' | 'chatMoved' | 'noteRefusal'>;
+/** The channel's dependencies: a log, its access rules, the commands it offers, and where it reports what happens to chats. */
+export interface TelegramDeps extends Pick<ChannelDeps, 'log' | 'access'> {
+  gateway: Pick<GatewayApi, 'commands' | 'chatMoved' | 'membershipChanged' | 'noteRefusal'>;
 }
 
 /** Makes the channel; nothing is opened before `start`. Never throws. */
@@ -75,6 +77,7 @@ export function create(
   const files = new FileDownload(bot, fileRootOf({ token, apiRoot }), timing.silenceMs);
   let health: ChannelHealth = { state: 'off' };
   let poller: Poller | undefined;
+  let readsAll = true;
 
   const capabilities: Capabilities = {
     edit: true,
@@ -111,7 +114,11 @@ export function create(
         receive,
         commands: deps.gateway.commands,
         chatMoved: deps.gateway.chatMoved,
+        membershipChanged: deps.gateway.membershipChanged,
         noteRefusal: deps.gateway.noteRefusal,
+        identified: (identity) => {
+          readsAll = identity.readsAll === true;
+        },
         log: deps.log,
         timing,
         setHealth: (next) => {
@@ -132,7 +139,16 @@ export function create(
     delete: (sent, place) => bot.delete(sent, place),
     render: renderTelegram,
     typing: (place) => bot.type(place),
-    health: () => health,
+    health: () => ({ ...health, ...(!readsAll && noticeOf(deps.access())) }),
+  };
+}
+
+/** Told while privacy mode keeps from the bot what the settings of groups ask for. */
+function noticeOf(access: ChannelAccess | undefined): Pick<ChannelHealth, 'notice'> {
+  const needing = groupsThatNeedAll(access);
+  if (needing.length === 0) return {};
+  return {
+    notice: `Telegram: privacy mode is on, but the settings of ${needing.length === 1 ? 'a group' : `${needing.length} groups`} ask for all messages. ${PRIVACY_REMEDY[0]?.toUpperCase()}${PRIVACY_REMEDY.slice(1)}.`,
   };
 }
 

@@ -5,17 +5,14 @@ import type { GatewayError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { backoffMs } from '../../src/lib/backoff.ts';
 import { sleep } from '../../src/lib/sleep.ts';
-import type { Log } from '../../src/contracts/log.ts';
 import { SplitMessages } from './split-messages.ts';
 import type { BotApi } from './bot-api.ts';
-import { toInbound } from './inbound.ts';
-import type { Inbound, Reader } from './inbound.ts';
+import type { Reader } from './inbound.ts';
 import { toMenu } from './menu.ts';
 import { Publisher } from './publishing.ts';
-import type { PendingMessage } from './publishing.ts';
-import { addressOf } from '../../src/contracts/message.ts';
-import type { FollowChatMigration } from '../../src/contracts/message.ts';
-import type { NoteRefusal } from '../../src/contracts/store/traces.ts';
+import { readUpdates, Updates } from './updates.ts';
+import type { UpdatesParts } from './updates.ts';
+import type { ChannelIdentity } from '../../src/contracts/channel.ts';
 import type { CommandListing } from '../../src/contracts/command.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 
@@ -52,16 +49,13 @@ export const POLL_TIMING: PollTiming = {
 };
 
 /** Dependencies of the poller. */
-export interface PollerParts {
+export interface PollerParts extends Omit<UpdatesParts, 'answerPress'> {
   bot: BotApi;
   receive: Receive;
-  /** Called with a group's new id; its messages are published only afterwards. */
-  chatMoved: FollowChatMigration;
-  /** Counts messages that are not handed over. */
-  noteRefusal: NoteRefusal;
+  /** Called with who the bot is, as often as Telegram was asked. */
+  identified: (bot: ChannelIdentity) => void;
   /** Commands that people can write with a `/`. */
   commands: readonly CommandListing[];
-  log: Log;
   timing: PollTiming;
   setHealth: (health: ChannelHealth) => void;
 }
@@ -80,13 +74,13 @@ export class Poller {
   /** Updates behind the offset that are done, while it waits for further parts of a message; at most one batch. */
   #finished = new Set<number>();
   readonly #publisher: Publisher;
+  readonly #updates: Updates;
 
   constructor(parts: PollerParts) {
     this.#parts = parts;
-    this.#publisher = new Publisher({
-      ...parts,
-      answerPress: (callbackId, text) => this.#answerPress(callbackId, text),
-    });
+    const answerPress = (callbackId: string, text: string | undefined) => this.#answerPress(callbackId, text);
+    this.#publisher = new Publisher({ ...parts, answerPress });
+    this.#updates = new Updates({ ...parts, answerPress });
   }
 
   /** Begins to receive. Never throws: failures from here on are reported as health. */
@@ -110,7 +104,9 @@ export class Poller {
       try {
         if (!me) {
           const commands = new Set(this.#parts.commands.map(({ name }) => name));
-          me = { ...(await this.#parts.bot.identify(signal)), commands };
+          const identity = await this.#parts.bot.identify(signal);
+          this.#parts.identified(identity);
+          me = { ...identity, commands };
           if (!this.#commandsOffered) void this.#offerCommands();
           this.#commandsOffered = true;
         }
@@ -129,34 +125,14 @@ export class Poller {
     }
   }
 
-  #noteIgnored(updateId: number, { why, from }: Extract<Inbound, { kind: 'ignored' }>): void {
-    this.#parts.log.debug({ updateId, why }, 'telegram_update_ignored');
-    if (from === undefined) return;
-    const { senderId, ...place } = from;
-    const address = addressOf({ channel: 'telegram', ...place });
-    this.#parts.noteRefusal({ address, senderId, code: 'ignored', detail: why });
-  }
-
   /** Polls once and publishes the batch; the offset moves only when all of it is committed or skipped. */
   async #poll(me: Reader, signal: AbortSignal): Promise<void> {
     const { bot, timing, setHealth } = this.#parts;
     // The first poll, and the first after a failure, must return at once: health must not wait for a message.
     const waitMs = this.#offset === undefined || this.#failures > 0 ? 0 : timing.longPollMs;
     const updates = await bot.updates({ offset: this.#offset, waitMs, stallMs: timing.stallMs }, signal);
-    const read = updates
-      .map((update) => ({ id: updateIdOf(update), inbound: toInbound(update, me) }))
-      .filter(({ id }) => !this.#finished.has(id));
-    const messages: PendingMessage[] = [];
-    for (const { id, inbound } of read) {
-      if (inbound.kind === 'moved') {
-        await this.#follow(inbound);
-      } else if (inbound.kind === 'ignored') {
-        this.#noteIgnored(id, inbound);
-      } else if (inbound.message !== undefined) {
-        const { message, ...about } = inbound;
-        messages.push({ id, message, ...about });
-      } else if (inbound.kind === 'button') void this.#answerPress(inbound.callbackId, undefined);
-    }
+    const read = readUpdates(updates, me).filter(({ id }) => !this.#finished.has(id));
+    const messages = await this.#updates.messagesOf(read);
     const { whole, open } = this.#split.collect(messages);
     await this.#publisher.publish(whole, signal);
     this.#advance(
@@ -176,17 +152,6 @@ export class Poller {
       open.size > 0 ? Math.min(...open) : Math.max(this.#offset ?? 0, ...ids.map((id) => id + 1));
     this.#finished = new Set(done.filter((id) => id >= offset));
     this.#offset = offset;
-  }
-
-  /** Throws while the store is unavailable, to be tried again; any other failure is logged and must not stop receiving. */
-  async #follow({ from, to }: { from: string; to: string }): Promise<void> {
-    try {
-      await this.#parts.chatMoved({ channel: 'telegram', from, to });
-    } catch (error) {
-      const failure = toGatewayError(error);
-      if (failure.retryable) throw failure;
-      this.#parts.log.error({ err: failure, from, to }, 'chat_migration_failed');
-    }
   }
 
   async #backOff(failure: GatewayError, signal: AbortSignal): Promise<void> {
@@ -229,10 +194,4 @@ export class Poller {
 /** True when Telegram refuses the token, or the one call as if it did. */
 function isRefused(failure: GatewayError): boolean {
   return failure instanceof ChannelError && failure.code === 'unauthorized';
-}
-
-/** The id of an update of any shape; -1 moves no offset. */
-function updateIdOf(update: unknown): number {
-  if (typeof update !== 'object' || update === null || !('update_id' in update)) return -1;
-  return Number.isSafeInteger(update.update_id) ? Number(update.update_id) : -1;
 }

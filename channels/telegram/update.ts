@@ -11,7 +11,12 @@ export const person = z.object({
   last_name: z.string().optional(),
 });
 
-const chat = z.object({ id, type: z.string(), is_forum: z.boolean().optional() });
+const chat = z.object({
+  id,
+  type: z.string(),
+  title: z.string().optional(),
+  is_forum: z.boolean().optional(),
+});
 
 const entity = z.object({
   type: z.string(),
@@ -83,6 +88,8 @@ const message = z.object({
   chat,
   from: person.optional(),
   sender_chat: z.object({ id }).optional(),
+  /** Of an anonymous administrator: the title that the group gave them. */
+  author_signature: z.string().optional(),
   via_bot: person.optional(),
   is_automatic_forward: z.boolean().optional(),
   /** Present on what was forwarded. */
@@ -114,10 +121,17 @@ const message = z.object({
   ...z.object(enclosures).partial().shape,
 });
 
+/** What the bot may do in a chat: `restricted` is a member only while `is_member` says so. */
+const member = z.object({ status: z.string(), is_member: z.boolean().optional() });
+
 /** What one element of `getUpdates` must be for the channel to act on it (Bot API `Update`). */
 export const updateSchema = z.object({
   update_id: z.int().min(0),
   message: message.optional(),
+  /** The bot's own membership has changed. */
+  my_chat_member: z
+    .object({ chat, from: person, old_chat_member: member, new_chat_member: member })
+    .optional(),
   callback_query: z
     .object({
       id: z.string(),
@@ -138,6 +152,7 @@ export const updateSchema = z.object({
 });
 
 export type TelegramUpdate = z.infer<typeof updateSchema>;
+export type TelegramMembership = NonNullable<TelegramUpdate['my_chat_member']>;
 export type TelegramPress = NonNullable<TelegramUpdate['callback_query']>;
 export type TelegramMessage = z.infer<typeof message>;
 export type TelegramEntity = z.infer<typeof entity>;

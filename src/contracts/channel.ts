@@ -81,6 +81,8 @@ export interface OutboundFile extends Place {
 export interface ChannelIdentity {
   id: string;
   name: string;
+  /** False where the platform shows the bot only those messages of groups that are meant for it. */
+  readsAll?: boolean | undefined;
 }
 
 /**
@@ -140,6 +142,8 @@ export interface ChannelDeps {
   log: Log;
   gateway: GatewayApi;
   connections: ConnectionStore;
+  /** The channel's access rules as they are now; undefined for one without user ids of its own. */
+  access: () => ChannelAccess | undefined;
 }
 
 /** Longest setting of an edit interval, in milliseconds: with a longer one a reply would not visibly grow. */

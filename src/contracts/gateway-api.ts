@@ -18,7 +18,7 @@ import type {
   ReplacedModel,
   Usage,
 } from './provider.ts';
-import type { FollowChatMigration } from './message.ts';
+import type { FollowChatMigration, NoteMembership } from './message.ts';
 import type { SettingsReport } from './settings.ts';
 import type { Todo } from './store/notes.ts';
 import type { NoteRefusal, TurnExplanation } from './store/traces.ts';
@@ -114,6 +114,8 @@ export interface GatewayApi {
   receive: Receive;
   /** Called by a channel when its platform reports a new id of a chat. */
   chatMoved: FollowChatMigration;
+  /** Called by a channel when the bot joins a chat or can no longer write there. */
+  membershipChanged: NoteMembership;
   /** The commands that channels list for users. */
   commands: readonly CommandListing[];
   /** The commands that this caller may use. */
@@ -258,6 +260,8 @@ export interface ChannelHealth {
   state: 'off' | 'starting' | 'up' | 'degraded' | 'dead';
   /** What is wrong and how to fix it; absent when `up`. */
   detail?: string;
+  /** What whoever runs the gateway should change at the platform, although the channel is up. Names no chat and no person. */
+  notice?: string;
 }
 
 /** Public, without a token: it contains no secret and no name of a person. */

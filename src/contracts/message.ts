@@ -43,6 +43,8 @@ export interface InboundMessage extends Place {
   timestamp: number;
   media: Media[];
   replyTo?: string | undefined;
+  /** The message on the platform that the answer replies to; channels set it where several people write. */
+  answerTo?: string | undefined;
   /** What the message replies to; its text is never the sender's instruction. */
   quoted?: Quoted | undefined;
   /** `group` is every place where more than one person can write. */
@@ -208,6 +210,20 @@ export interface ChatMigrationStore {
    */
   moveChat(move: ChatMigration, listed: boolean): Promise<boolean>;
 }
+
+/** The bot was let into a chat, or can no longer write there: it was removed or blocked. */
+export interface MembershipChange extends Pick<InboundMessage, 'channel' | 'chatId' | 'place'> {
+  /** Unique for this change on this channel and account. */
+  id: string;
+  change: 'joined' | 'left';
+  /** Who changed it: an immutable id from the transport. */
+  byId: string;
+  /** False where the platform shows the bot only messages that are meant for it. */
+  readsAll: boolean;
+}
+
+/** Greets a group that the bot has joined, and ends work for a chat that it has left; the same change twice acts once. Throws only `StoreError`. */
+export type NoteMembership = (change: MembershipChange) => Promise<void>;
 
 /** Moves everything of a chat to its new id; a repeated call changes nothing. Throws only `StoreError`. */
 export type FollowChatMigration = (move: ChatMigration) => Promise<void>;

@@ -6,7 +6,9 @@ import type { Log } from '../contracts/log.ts';
 import { addressOf } from '../contracts/message.ts';
 import type { InboundMessage } from '../contracts/message.ts';
 import type { Receipt, ReceiveOptions } from '../contracts/receive.ts';
+import { WHY_NOT } from '../contracts/sessions/tries.ts';
 import { withKnownQuote } from './quotes.ts';
+import { tellEffects } from './sessions/retry-effects.ts';
 import { sendWaitingNotice } from './waiting-notice.ts';
 
 export interface AcceptDeps {
@@ -34,6 +36,7 @@ export async function accept(
     plan: options.plan,
     options: options.options,
     ...(isOwner && { isOwner }),
+    retryOf: options.retryOf,
     unlessToolsPending: options.awaitsAnswer,
     ownerTokenId: options.caller?.tokenId,
     anyOwner: options.caller?.scopes.includes('admin'),
@@ -55,6 +58,8 @@ export async function accept(
       reply: `This session waits for the results of the tool calls ${ids}: send them as tool messages, or stop the session.`,
     };
   }
+  if (accepted.kind === 'not_retried')
+    return { kind: 'refused', code: 'not_retried', reply: WHY_NOT[accepted.why] };
   const { session, turnId, laneSeq, seq } = accepted;
   const { channel, chatId } = message;
   const told = { channel, chatId, sessionKey: session, turnId, laneSeq };
@@ -63,16 +68,17 @@ export async function accept(
     return { kind: 'duplicate', turnId, seq, ...(accepted.differs && { differs: true }) };
   }
   deps.log.debug(told, 'message_accepted');
-  deps.events.emit(session, {
-    type: 'message_received',
-    content: message.content,
-    seq,
-    senderName: message.senderName,
-  });
+  deps.events.emit(
+    session,
+    options.retryOf !== undefined
+      ? { type: 'context_changed' }
+      : { type: 'message_received', content: message.content, seq, senderName: message.senderName },
+  );
   if (accepted.position > 0)
     deps.events.emit(session, { type: 'queue_position', position: accepted.position });
   deps.bus.runHeads(accepted);
   if (accepted.interrupts) deps.bus.notifyStop(`in:${session}`);
   if (accepted.position > 0) await sendWaitingNotice(deps, message, session);
-  return { kind: 'accepted', turnId, seq, position: accepted.position };
+  const note = accepted.effects && (await tellEffects(deps, message, { turnId, effects: accepted.effects }));
+  return { kind: 'accepted', turnId, seq, position: accepted.position, ...(note !== undefined && { note }) };
 }

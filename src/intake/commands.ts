@@ -30,6 +30,8 @@ export interface CommandDeps {
   /** The MCP servers of this gateway. */
   mcp(): readonly McpServerStatus[];
   settingsReport(): SettingsReport;
+  /** What should be changed at the platforms of the channels. */
+  channelNotices(): readonly string[];
 }
 
 /** Longest part of a subagent's task that `/status` repeats, in UTF-16 units. */
@@ -150,7 +152,7 @@ async function describeStatus(deps: CommandDeps, call: CommandCall): Promise<str
     ...agents.map((agent) => agentLine(agent, deps.epochNow())),
     ...deps.mcp().flatMap((server) => serverLines(server, reader)),
     ...(deps.profileErrors().length === 0 ? [] : ['Some profiles have errors: /profile lists them.']),
-    ...(reader === 'operator' ? settingsLines(deps.settingsReport()) : []),
+    ...(reader === 'operator' ? [...deps.channelNotices(), ...settingsLines(deps.settingsReport())] : []),
   ].join('\n');
 }
 

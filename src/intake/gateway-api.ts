@@ -11,11 +11,12 @@ import type { GatewayApi } from '../contracts/gateway-api.ts';
 import type { HealthReport } from '../contracts/gateway-api.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { SessionKey } from '../contracts/message.ts';
-import type { FollowChatMigration } from '../contracts/message.ts';
+import type { FollowChatMigration, NoteMembership } from '../contracts/message.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Receive } from '../contracts/receive.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
 import type { ForkStore } from '../contracts/sessions/fork.ts';
+import type { TryStore } from '../contracts/sessions/tries.ts';
 import type { WorkStore } from '../contracts/sessions/turn-work.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
 import type { NoteRefusal, TurnExplanation } from '../contracts/store/traces.ts';
@@ -48,6 +49,7 @@ const MAX_PAGE = 200;
 export interface GatewayApiDeps {
   receive: Receive;
   chatMoved: FollowChatMigration;
+  membershipChanged: NoteMembership;
   commands: readonly Command[];
   turnConcurrency: number;
   lanes: Pick<LaneStore, 'stop'>;
@@ -59,6 +61,7 @@ export interface GatewayApiDeps {
   approvals: Approvals;
   journals: WorkStore;
   forks: ForkStore;
+  tries: TryStore;
   plans: PlanStore;
   classify: ChangePlanDeps['classify'];
   todos: Pick<TodoStore, 'todos'>;
@@ -115,6 +118,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
   return {
     receive: deps.receive,
     chatMoved: deps.chatMoved,
+    membershipChanged: deps.membershipChanged,
     commands: listingOf(deps.commands),
     commandsFor: (caller) =>
       listingOf(deps.commands.filter((command) => missingScope(caller, command) === undefined)),

@@ -9,7 +9,9 @@ import type { Log } from '../contracts/log.ts';
 import type { MemoryStore } from '../contracts/store/notes.ts';
 import type { NoteRefusal } from '../contracts/store/traces.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
+import type { NoteMembership } from '../contracts/message.ts';
 import type { Receive } from '../contracts/receive.ts';
+import type { TryStore } from '../contracts/sessions/tries.ts';
 import type { Settings } from '../contracts/settings.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { UsageStore } from '../contracts/usage.ts';
@@ -21,6 +23,7 @@ import { createMemoryCommands } from './memory-commands.ts';
 import type { ChangePlanDeps } from './plans/change-plan.ts';
 import { createChangeByReply } from './plans/plan-reply.ts';
 import { createPlanningCheck } from './plans/planning-off.ts';
+import { createNoteMembership } from './groups/membership.ts';
 import type { ModeDeps } from './plans/modes.ts';
 import type { PlanningDeps } from './plans/planning-off.ts';
 import { createPlanButtons, createPlanCommands } from './plans/plan-control.ts';
@@ -32,6 +35,7 @@ import { rulesCommand } from './approvals/rules-command.ts';
 import { createReceive } from './receive.ts';
 import { createTokenBudget } from './token-budget.ts';
 import type { CheckTokenBudget } from './token-budget.ts';
+import { createTryCommands } from './sessions/try-commands.ts';
 import { titleCommand } from './sessions/title-command.ts';
 import { trustCommand } from './trust-command.ts';
 
@@ -49,7 +53,14 @@ export interface IntakeOptions
     Pick<ModeDeps, 'modelOf'>,
     Pick<
       CommandDeps,
-      'subagents' | 'profileErrors' | 'mcp' | 'settingsReport' | 'defaultModel' | 'aboutModel' | 'boundTo'
+      | 'subagents'
+      | 'profileErrors'
+      | 'mcp'
+      | 'settingsReport'
+      | 'channelNotices'
+      | 'defaultModel'
+      | 'aboutModel'
+      | 'boundTo'
     > {
   accessPolicy: AccessPolicy;
   bus: MessageBus;
@@ -59,6 +70,7 @@ export interface IntakeOptions
   approvals: ApprovalStore;
   plans: PlanStore;
   memories: MemoryStore;
+  tries: TryStore;
   usage: UsageStore;
   /** Their `limits` as they are now. */
   settings: Settings<{ limits: IntakeLimits }>;
@@ -75,6 +87,7 @@ export interface IntakeOptions
 /** The intake as the composition root wires it. */
 export interface Intake {
   receive: Receive;
+  membershipChanged: NoteMembership;
   approvals: Approvals;
   commands: readonly Command[];
   checkTokenBudget: CheckTokenBudget;
@@ -110,6 +123,7 @@ export function createIntake(options: IntakeOptions): Intake {
     ...createPlanCommands(planControl),
     queueCommand({ ledger }),
     titleCommand({ ledger, events }),
+    ...createTryCommands({ tries: options.tries, events }),
     trustCommand({ ledger }),
     observeCommand(options),
   ]);
@@ -135,5 +149,6 @@ export function createIntake(options: IntakeOptions): Intake {
     messageRate: () => settings.current().limits,
     monotonicNow: () => performance.now(),
   });
-  return { receive, approvals, commands, checkTokenBudget };
+  const membershipChanged = createNoteMembership(options);
+  return { receive, membershipChanged, approvals, commands, checkTokenBudget };
 }

@@ -61,8 +61,9 @@ export function createReceive(deps: IntakeDeps): Receive {
     if (message.button !== undefined) {
       return await reply(deps, message, await press(deps, message, message.button, verdict.owner));
     }
-    // A forwarded message is not an instruction of its sender.
-    const use = message.forwarded === true ? undefined : readCommand(message.content);
+    // A forwarded message is not an instruction of its sender, and a question asked again is no command.
+    const isText = message.forwarded === true || options.retryOf !== undefined;
+    const use = isText ? undefined : readCommand(message.content);
     const act = async (): Promise<Receipt> => {
       if (use !== undefined) return await runCommand(deps, use, message, options, verdict.owner);
       const changed = await changeByReply(deps, message, verdict.owner);
@@ -285,7 +286,7 @@ async function reply(deps: IntakeDeps, message: InboundMessage, receipt: Receipt
   const answersInPlace = channel === 'http' || message.placeholder !== undefined;
   if (answersInPlace || message.button !== undefined) return receipt;
   const { reply: content, ...rest } = receipt;
-  const outbound = { channel, chatId, threadId, content, replyTo: undefined, media: [], buttons: [] };
+  const outbound = { channel, chatId, threadId, content, replyTo: message.answerTo, media: [], buttons: [] };
   const delivery = { ref: `reply:${channel}:${message.id}`, message: outbound };
   deps.bus.runHeads(await deps.ledger.enqueue(addressOf(message), delivery, deps.bus.claimingNode('out')));
   return rest;

@@ -28,10 +28,10 @@ export async function sendWaitingNotice(
       `Your message is next: first I wait for an answer about \`${waiting.tool}\` ` +
       '(its buttons, /approve or /deny; /stop drops everything).';
     deps.events.emit(session, { type: 'notice', code: 'waiting_for_approval', text });
-    const { channel, chatId, threadId, senderId } = message;
+    const { channel, chatId, threadId, senderId, answerTo: replyTo } = message;
     if (channel === 'http') return;
     const ref = `waiting:${waiting.id}:${senderId}`;
-    const notice = { channel, chatId, threadId, content: text, media: [], buttons: [] };
+    const notice = { channel, chatId, threadId, content: text, replyTo, media: [], buttons: [] };
     const step = await deps.ledger.enqueue(
       addressOf(message),
       { ref, message: notice },

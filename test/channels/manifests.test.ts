@@ -49,7 +49,8 @@ function errorsOf(environment: Record<string, string>, file: object = {}, manife
 async function open(config: Config, name: string) {
   const channel = config.channels.find((one) => one.name === name);
   if (channel === undefined) throw new Error(`no channel ${name}`);
-  const deps = { log: silentLog, gateway: new FakeGateway(), connections: new MemoryConnections() };
+  const gateway = new FakeGateway();
+  const deps = { log: silentLog, gateway, connections: new MemoryConnections(), access: () => undefined };
   return await channel.create(deps);
 }
 

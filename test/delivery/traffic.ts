@@ -17,7 +17,8 @@ const LONGEST_MS = 3_600_000;
 /** Telegram's rates, as its channel declares them by default. */
 export function telegramRates(): RateLimits {
   const config = { token: '1:x', ...manifest.settings.parse({}) };
-  return create(config, { log: silentLog, gateway: new FakeGateway() }).capabilities.rates;
+  const deps = { log: silentLog, gateway: new FakeGateway(), access: () => undefined };
+  return create(config, deps).capabilities.rates;
 }
 
 export interface Traffic {

@@ -19,6 +19,7 @@ const commands = createCommands({
   profileErrors: none,
   mcp: none,
   settingsReport: () => ({ errors: [], needsRestart: [] }),
+  channelNotices: () => [],
 });
 const read = readCommands(commands);
 

@@ -72,11 +72,13 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     mcp: () => [],
     boundTo: () => undefined,
     settingsReport: () => ({ errors: [], needsRestart: [] }),
+    channelNotices: () => [],
   });
   const receive = createReceive({ ...deps, commands, approvals });
   const no = (): never => expect.fail('the session routes ask no model');
   const api = createGatewayApi({
     chatMoved: async () => undefined,
+    membershipChanged: async () => undefined,
     ...deps,
     commands,
     receive,
@@ -84,6 +86,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     plans: store.plans,
     journals: store.journals,
     forks: store.forks,
+    tries: store.tries,
     todos: store.todos,
     files: { remove: async () => true, put: no, read: no, discard: no, copy: no },
     fileLimits: { maxFileBytes: 1, maxFilesPerMessage: 1 },

@@ -7,6 +7,7 @@ import type { CheckContext, Finding } from '../../../src/contracts/operator/find
 import { stripEnd } from '../../../src/lib/text.ts';
 import { toChannelError } from '../errors.ts';
 import { createFetch } from '../http-call.ts';
+import { groupsThatNeedAll, PRIVACY_REMEDY } from '../privacy.ts';
 import type { GrammySignal } from '../uploads.ts';
 
 const SUBJECT = 'Telegram';
@@ -69,17 +70,13 @@ function privacyFinding(readsAll: boolean | undefined, access: ChannelAccess | u
       level: 'ok',
       text: 'Privacy mode is off: the bot sees all messages of its groups.',
     };
-  const needing = Object.entries(access?.groups ?? {}).filter(
-    ([, { mention, observe }]) => !mention || observe === true,
-  );
+  const needing = groupsThatNeedAll(access);
   const text = 'Privacy mode is on: in groups the bot sees commands, mentions and replies to it.';
   if (needing.length === 0) return { subject: SUBJECT, level: 'ok', text };
-  const groups = needing.map(([id]) => id).join(', ');
   return {
     subject: SUBJECT,
     level: 'warning',
-    text: `${text} The settings of ${groups} ask for all messages.`,
-    remedy:
-      'turn privacy mode off at @BotFather (/setprivacy), then remove the bot from the group and add it again',
+    text: `${text} The settings of ${needing.join(', ')} ask for all messages.`,
+    remedy: PRIVACY_REMEDY,
   };
 }

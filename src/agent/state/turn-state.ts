@@ -2,7 +2,7 @@
 import type { CallerOptions } from '../../contracts/provider.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { Fence } from '../../contracts/store/lanes.ts';
-import type { TurnPayload } from '../../contracts/store/ledger.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
 import type { PlanToRun } from '../../contracts/store/plan-store.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
@@ -34,6 +34,8 @@ export interface TurnIdentity {
   folder: string;
   /** The address that the answer goes to. */
   address: Address;
+  /** The message on the platform that the answer replies to. */
+  replyTo?: string | undefined;
   /** The user who is answered, the same in every chat. */
   userId: string;
   /** Whose memories it reads and writes: the user's, or those of the end user that a client named. */

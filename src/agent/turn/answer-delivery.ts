@@ -14,22 +14,27 @@ export interface AnswerDelivery {
 /** The answer with its files, which are kept as they are now. Throws `StoreError`. */
 export async function deliveryWithFiles(
   answerFiles: AnswerFiles,
-  { turnId, folder }: { turnId: string; folder: string },
+  { turnId, folder, replyTo }: { turnId: string; folder: string; replyTo?: string | undefined },
   address: Address,
   { silent, isError, text }: Pick<OutputResult, 'silent' | 'isError' | 'text'>,
 ): Promise<AnswerDelivery> {
   if (silent) return { attachments: [], outbound: undefined };
-  if (isError) return { attachments: [], outbound: deliveryOf(turnId, address, { content: text, isError }) };
+  if (isError)
+    return { attachments: [], outbound: deliveryOf(turnId, address, { content: text, isError, replyTo }) };
   const { media, content } = await answerFiles(folder, text);
   const files = media.length === 0 ? {} : { media: [...media], folder };
-  return { attachments: media, outbound: deliveryOf(turnId, address, { content, isError, ...files }) };
+  return {
+    attachments: media,
+    outbound: deliveryOf(turnId, address, { content, isError, replyTo, ...files }),
+  };
 }
 
 /** The delivery of an answer; undefined for `http`, where the stored message is the delivery. */
 export function deliveryOf(
   turnId: string,
   address: Address,
-  answer: Pick<OutboundMessage, 'content' | 'isError'> & Partial<Pick<OutboundMessage, 'media' | 'folder'>>,
+  answer: Pick<OutboundMessage, 'content' | 'isError'> &
+    Partial<Pick<OutboundMessage, 'media' | 'folder' | 'replyTo'>>,
 ): DeliveryPayload | undefined {
   const place = parseAddress(address);
   if (place.channel === 'http') return undefined;

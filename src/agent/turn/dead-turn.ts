@@ -23,6 +23,7 @@ export async function endDeadLetter(
   const turn = payload instanceof GatewayError ? await ledger.turnAt(head) : payload;
   if (turn === undefined) return await lanes.finish(head, error.message);
   const { turnId, address } = turn;
+  const replyTo = payload instanceof GatewayError ? undefined : payload.message.answerTo;
   const text = failureText(error, 'person');
   const plan = await ledger.planOf(turnId);
   const open = plan !== undefined && isOpenPlan(plan);
@@ -36,7 +37,7 @@ export async function endDeadLetter(
     userId: payload instanceof GatewayError ? '' : userIdOf(payload.message),
     usage: [],
     entries: [],
-    outbound: deliveryOf(turnId, address, { content: text, isError: true }),
+    outbound: deliveryOf(turnId, address, { content: text, isError: true, replyTo }),
     deadLetter: error.message,
   });
   const emitter = events.turn({

@@ -3,7 +3,7 @@ import { LaneAbort } from '../../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
-import type { TurnPayload } from '../../contracts/store/ledger.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
 import { memoryOwnerOf, userIdOf } from '../../contracts/message.ts';
 import type { Address } from '../../contracts/message.ts';
 import { readMode } from '../../contracts/plan.ts';
@@ -186,6 +186,7 @@ function startTurn(
     sessionKey,
     folder: opened.session.folder,
     address: opened.address,
+    replyTo: payload.message.answerTo,
     userId: userIdOf(payload.message),
     memoryOwner: memoryOwnerOf(payload.message),
     userName: payload.message.senderName,
@@ -240,6 +241,7 @@ function openOutput(
     shared.deps.live.open({
       turnId: turn.turnId,
       address: opened.address,
+      replyTo: turn.replyTo,
       placeholders,
       takenOver,
       textSoFar,

@@ -5,7 +5,7 @@ import { callerOptions } from '../../contracts/provider.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import { mediaShape } from '../../contracts/media.ts';
 import type { ReceivedFile } from '../../contracts/media.ts';
-import type { TurnPayload } from '../../contracts/store/ledger.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import { MODES } from '../../contracts/plan.ts';
 import { storedQuote } from '../../contracts/quoted.ts';
@@ -33,6 +33,7 @@ const message = z.object({
   timestamp: z.number(),
   media: z.array(mediaShape),
   replyTo: z.string().optional(),
+  answerTo: z.string().optional(),
   quoted: storedQuote.optional(),
   place: z.enum(['private', 'group']),
   forwarded: z.boolean().optional(),

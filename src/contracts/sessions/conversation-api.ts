@@ -2,6 +2,7 @@
 import type { Caller } from '../access.ts';
 import type { SessionKey } from '../message.ts';
 import type { Fork } from './fork.ts';
+import type { Question } from './tries.ts';
 
 /** For sessions that the caller may see; undefined for any other. Methods throw only `GatewayError`. */
 export interface ConversationApi {
@@ -15,4 +16,10 @@ export interface ConversationApi {
     key: SessionKey,
     asked: { id: string; seq: number; title?: string | undefined },
   ): Promise<Fork | undefined>;
+  /** The newest question that can be asked again (`Receive` with `retryOf`). Throws `GatewayError('not_changed')` without one. */
+  lastQuestion(caller: Caller, key: SessionKey): Promise<Question | undefined>;
+  /** Takes the newest question and its answers out of what the model reads. Throws `GatewayError('not_changed')`. */
+  undo(caller: Caller, key: SessionKey): Promise<Question | undefined>;
+  /** Lets the model read this turn, of all answers to its question (`TryStore.choose`). Throws `GatewayError('not_changed')`. */
+  choose(caller: Caller, key: SessionKey, turnId: string): Promise<Question | undefined>;
 }

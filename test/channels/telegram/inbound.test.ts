@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toInbound } from '../../../channels/telegram/inbound.ts';
+import { manifest } from '../../../channels/telegram/manifest.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 
 const BOT = { id: '987654321', name: 'parley_test_bot', commands: new Set(['stop', 'queue']) };
@@ -154,7 +155,10 @@ describe('updates that are no message of a person to the bot', () => {
 
   it.each([
     ['the bot itself', { from: { id: 987_654_321, is_bot: true } }],
-    ['an anonymous admin', { chat: group, from: { id: 1_087_968_824, is_bot: true }, sender_chat: group }],
+    [
+      'a linked channel in its own name',
+      { chat: { id: -1009, type: 'channel' }, sender_chat: { id: -1009 } },
+    ],
     ['a person in the name of a channel', { chat: group, sender_chat: { id: -100_777 } }],
     ['a linked channel', { chat: group, from: { id: 777_000, is_bot: false } }],
     ['an inline bot', { via_bot: { id: 6, is_bot: true } }],
@@ -163,6 +167,50 @@ describe('updates that are no message of a person to the bot', () => {
     ['a service message', { text: undefined, new_chat_title: 'x' }],
   ])('ignores what %s wrote', (_who, fields) => {
     expect(toInbound(message(fields), BOT).kind).toBe('ignored');
+  });
+
+  it('know an anonymous administrator by the group, never as a person who could own the gateway', () => {
+    const from = { id: 1_087_968_824, is_bot: true, first_name: 'Group' };
+    const anonymous = read(message({ chat: group, from, sender_chat: group, author_signature: 'Chief' }));
+    expect(anonymous).toMatchObject({ senderId: String(group.id), senderName: 'Chief', answerTo: '7' });
+    expect(anonymous).not.toHaveProperty('fromBot');
+    expect(anonymous.senderId).not.toMatch(manifest.ids?.userId ?? '');
+  });
+
+  it.each([
+    ['left', 'member', 'joined'],
+    ['kicked', 'administrator', 'joined'],
+    ['member', 'kicked', 'left'],
+    ['administrator', 'left', 'left'],
+    ['member', 'administrator', undefined],
+    ['left', 'kicked', undefined],
+  ])('report that the bot, once %s, is %s now: %s', (before, after, change) => {
+    const my_chat_member = {
+      chat: group,
+      from: PERSON,
+      old_chat_member: { status: before },
+      new_chat_member: { status: after },
+    };
+    const inbound = toInbound({ update_id: 10, my_chat_member }, BOT);
+    const about = { id: '987654321:10', place: 'group', byId: '42', readsAll: false };
+    if (change === undefined) expect(inbound.kind).toBe('ignored');
+    else expect(inbound).toMatchObject({ kind: 'membership', change: { ...about, change } });
+  });
+
+  it('take a restricted bot for a member only where Telegram says so', () => {
+    const changed = (is_member: boolean): unknown => ({
+      update_id: 10,
+      my_chat_member: {
+        chat: group,
+        from: PERSON,
+        old_chat_member: { status: 'left' },
+        new_chat_member: { status: 'restricted', is_member },
+      },
+    });
+    expect([toInbound(changed(true), BOT).kind, toInbound(changed(false), BOT).kind]).toEqual([
+      'membership',
+      'ignored',
+    ]);
   });
 
   it.each([

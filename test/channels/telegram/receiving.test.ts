@@ -57,7 +57,9 @@ describe('the Telegram channel', () => {
     const menu = COMMANDS.map(({ name, description }) => ({ command: name, description }));
     await vi.waitFor(() => expect(fake.commands).toEqual(menu), WAIT);
     await vi.waitFor(() => expect(fake.updates.polls).toBeGreaterThan(0), WAIT);
-    expect(fake.last.get('getUpdates')).toMatchObject({ allowed_updates: ['message', 'callback_query'] });
+    expect(fake.last.get('getUpdates')).toMatchObject({
+      allowed_updates: ['message', 'callback_query', 'my_chat_member'],
+    });
   });
 
   it('answers every button press, and ignores that an old one can no longer be answered', async () => {

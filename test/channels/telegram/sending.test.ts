@@ -266,6 +266,7 @@ describe('the account', () => {
     expect(await channel.identify?.(AbortSignal.timeout(5_000))).toEqual({
       id: String(FAKE_BOT.id),
       name: FAKE_BOT.username,
+      readsAll: false,
     });
   });
 });

@@ -26,7 +26,9 @@ export function telegramConfig(apiRoot: string): TelegramConfig {
 /** The channel's dependencies: a log whose lines the test reads, and a gateway with those commands. */
 export function telegramDeps(lines: string[] = [], moves: ChatMigration[] = []): TelegramDeps {
   const chatMoved = async (move: ChatMigration): Promise<void> => void moves.push(move);
-  return { log: quietLog(lines), gateway: { commands: COMMANDS, chatMoved, noteRefusal: () => undefined } };
+  const membershipChanged = async (): Promise<void> => undefined;
+  const gateway = { commands: COMMANDS, chatMoved, membershipChanged, noteRefusal: () => undefined };
+  return { log: quietLog(lines), gateway, access: () => undefined };
 }
 
 /** A log whose lines go nowhere, or into `lines`. */

@@ -30,6 +30,9 @@ export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations'> = {
   },
   conversations: {
     fork: async () => undefined,
+    lastQuestion: async () => undefined,
+    undo: async () => undefined,
+    choose: async () => undefined,
   },
 };
 

@@ -42,6 +42,7 @@ export class FakeGateway implements GatewayApi {
   conversations: GatewayApi['conversations'] = EMPTY.conversations;
   pendingApprovals: ApprovalRecord[] = [];
   chatMoved: GatewayApi['chatMoved'] = async () => undefined;
+  membershipChanged: GatewayApi['membershipChanged'] = async () => undefined;
   readonly approvals = async (): Promise<ApprovalRecord[]> => this.pendingApprovals;
   actOnPlan: GatewayApi['actOnPlan'] = async () => undefined;
   groups: GatewayApi['groups'] = async () => [];

@@ -15,7 +15,8 @@ interface Bot {
   username: string;
 }
 
-function chatJson(chat: FakeChat): Record<string, unknown> {
+/** A chat, as updates name it. */
+export function chatJson(chat: FakeChat): Record<string, unknown> {
   const id = Number(chat.id);
   if (chat.type === 'private') return { id, type: chat.type, first_name: `Person ${chat.id}` };
   return { id, type: chat.type, title: `Group ${chat.id}`, ...(chat.isForum ? { is_forum: true } : {}) };

@@ -15,10 +15,11 @@ import { giveNoAnswer, isOutage } from './outage.ts';
 import type { Outage } from './outage.ts';
 import { FloodControl } from './limits.ts';
 import type { FloodLimits } from './limits.ts';
-import { badRequest, Refusal, textOf } from './refusal.ts';
+import { answer, readParams } from './http.ts';
+import { Refusal, textOf } from './refusal.ts';
 import type { Params } from './refusal.ts';
 import { UpdateQueue } from './updates.ts';
-import { readForm, UPLOADS } from './uploads.ts';
+import { UPLOADS } from './uploads.ts';
 
 export const FAKE_TOKEN = '987654321:fake_token_of_the_test_bot_1234567890';
 export const FAKE_BOT = { id: 987_654_321, username: 'parley_test_bot' };
@@ -269,29 +270,4 @@ export class FakeTelegram {
     const chat: FakeChat = this.chats.find(params['chat_id']);
     this.flood.admit(method, chat.id, chat.type !== 'private');
   }
-}
-
-async function readParams(request: IncomingMessage): Promise<Params> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const whole = Buffer.concat(chunks);
-  const type = request.headers['content-type'] ?? '';
-  if (type.startsWith('multipart/')) return readForm(type, whole);
-  const body = whole.toString('utf8');
-  if (body === '') return Object.fromEntries(new URL(request.url ?? '', 'http://fake').searchParams);
-  try {
-    return JSON.parse(body) as Params;
-  } catch {
-    throw badRequest("can't parse JSON object");
-  }
-}
-
-function answer(response: ServerResponse, status: number, body: unknown): void {
-  if (response.destroyed) return;
-  const text = JSON.stringify(body);
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(text),
-  });
-  response.end(text);
 }

@@ -10,7 +10,17 @@ interface Waiter {
   limit: number;
 }
 
-const DEFAULT_KINDS = ['message', 'edited_message', 'channel_post', 'edited_channel_post', 'callback_query'];
+/** What a bot gets that names no kinds, and what it gets only when it names it (Bot API `getUpdates`). */
+const DEFAULT_KINDS = [
+  'message',
+  'edited_message',
+  'channel_post',
+  'edited_channel_post',
+  'callback_query',
+  'my_chat_member',
+  'stopped_message_generation',
+];
+const ON_REQUEST = ['chat_member', 'message_reaction', 'message_reaction_count'];
 
 /** The same offset asked again within this long, with a short timeout, is stretched to it (Client.cpp). */
 const REPEAT_STRETCH_MS = 3_000;
@@ -32,7 +42,8 @@ export class UpdateQueue {
     const update = { ...body, update_id: this.#nextId };
     this.#nextId += 1;
     const kind = Object.keys(body)[0] ?? '';
-    if (this.#kinds.includes(kind) || !DEFAULT_KINDS.includes(kind)) {
+    const isKnown = DEFAULT_KINDS.includes(kind) || ON_REQUEST.includes(kind);
+    if (this.#kinds.includes(kind) || !isKnown) {
       this.#pending.push(update);
       this.#feed();
     }

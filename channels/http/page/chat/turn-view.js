@@ -153,11 +153,13 @@ export class TurnView {
     this.seq = Math.min(this.seq, message.seq);
     this.#answer.setStored(message.content, message.isError);
     if (this.#isRestored) this.#answer.finish();
-    const copy = copyButton(() => message.content, 'Copy the answer');
+    const copy = message.content === '' ? [] : [copyButton(() => message.content, 'Copy the answer')];
+    // A message that a turn has sent on its way has an id that begins with the turn's.
+    const [turnId = ''] = message.turnId.split('.', 1);
     this.#foot.replaceChildren(
       h('time', { datetime: message.createdAt }, shortTime(message.createdAt)),
-      copy,
-      traceButton(message.turnId),
+      ...copy,
+      traceButton(turnId),
     );
     this.#foot.hidden = false;
     this.#sent.set(message.seq, message.attachments ?? []);

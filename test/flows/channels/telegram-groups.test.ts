@@ -1,0 +1,122 @@
+/** Telegram groups as their members see them: replies, administrators without a name, coming and going, privacy mode. */
+import { expect, it, vi } from 'vitest';
+import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
+import type { FakeMessage } from '../../fakes/telegram/chats.ts';
+import { changesBot, saysAnonymously } from '../../fakes/telegram/people.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
+
+const NAME = `@${FAKE_BOT.username}`;
+const OWNER = '7001';
+const file = {
+  access: {
+    telegram: {
+      allow: FRIENDS,
+      groups: { '-4201': {}, '-4202': {}, '-4203': {}, '-4204': { mention: false } },
+    },
+    owners: { telegram: [OWNER] },
+  },
+};
+
+describeGateway('A Telegram group', { telegram: true, file }, (fixture) => {
+  const screen = (chat: string): string[] => fixture().telegram.screen(chat);
+  const shown = (chat: string): FakeMessage[] => fixture().telegram.messages(chat);
+  const idle = (chat: string): Promise<void> => fixture().idle(`telegram:${chat}`);
+  const questionOf = (chat: string, text: string): FakeMessage | undefined =>
+    [...(fixture().telegram.chats.peek(chat)?.messages.values() ?? [])].find((one) =>
+      one.text.includes(text),
+    );
+
+  it('reads each answer as a reply to its question, also one that grows, and a command', async () => {
+    const chat = '-4201';
+    fixture().ollama.answer({ text: 'one two three four five six seven', perSecond: 20 }, { when: 'first' });
+    fixture().telegram.says(chat, `${NAME} first`, '31');
+    fixture().telegram.says(chat, `${NAME} second`, '32');
+    await vi.waitFor(() => expect(screen(chat)).toHaveLength(2), WAIT);
+    await idle(chat);
+    expect(shown(chat).map(({ replyTo }) => replyTo)).toEqual([
+      questionOf(chat, 'first')?.id,
+      questionOf(chat, 'second')?.id,
+    ]);
+    fixture().telegram.says(chat, '/status', '33');
+    await vi.waitFor(() => expect(shown(chat).at(-1)?.replyTo).toBe(questionOf(chat, '/status')?.id), WAIT);
+  });
+
+  it('gets the answer to a question that was deleted meanwhile, and none replies in private', async () => {
+    const chat = '-4202';
+    fixture().ollama.answer({ text: 'still here', hold: true }, { when: 'gone soon' });
+    fixture().telegram.says(chat, `${NAME} gone soon`, '31');
+    const call = await fixture().modelCall('gone soon');
+    fixture()
+      .telegram.chats.peek(chat)
+      ?.messages.delete(questionOf(chat, 'gone soon')?.id ?? 0);
+    call.release();
+    await vi.waitFor(() => expect(screen(chat)).toEqual(['still here']), WAIT);
+    const [friend = ''] = FRIENDS;
+    fixture().telegram.says(friend, 'alone', friend);
+    await vi.waitFor(() => expect(screen(friend)).toEqual(['echo: alone']), WAIT);
+    expect(shown(friend)[0]?.replyTo).toBeUndefined();
+  });
+
+  it('obeys an anonymous administrator with the rights of the group, and not as an owner', async () => {
+    const chat = '-4203';
+    fixture().ollama.answer({ text: 'word '.repeat(2_000), perSecond: 20 }, { when: 'long story' });
+    fixture().telegram.says(chat, `${NAME} long story`, '31');
+    await fixture().modelCall('long story');
+    saysAnonymously(fixture().telegram, chat, `/stop@${FAKE_BOT.username}`);
+    await vi.waitFor(() => expect(screen(chat)).toContain('Stopped.'), WAIT);
+    saysAnonymously(fixture().telegram, chat, '/observe on');
+    await vi.waitFor(() => expect(screen(chat).at(-1)).toContain('Only an owner'), WAIT);
+    saysAnonymously(fixture().telegram, chat, `${NAME} and I?`);
+    const { body } = await fixture().modelCall('and I?');
+    expect(JSON.stringify(body)).toContain('an administrator of Group -4203 writes');
+    await idle(chat);
+  });
+
+  it('is greeted when the bot joins: with how it is asked, or with what allows the group', async () => {
+    const { telegram } = fixture();
+    changesBot(telegram, '-4201', '31', ['left', 'member']);
+    await vi.waitFor(() => expect(screen('-4201').at(-1)).toMatch(/^Hello! Mention me/), WAIT);
+    changesBot(telegram, '-4299', '31', ['left', 'member']);
+    await vi.waitFor(
+      () => expect(screen('-4299')).toEqual([expect.stringContaining('parley pair group telegram -4299')]),
+      WAIT,
+    );
+    // A promotion is no arrival, and in private nobody is greeted.
+    changesBot(telegram, '-4299', '31', ['member', 'administrator']);
+    const [, friend = ''] = FRIENDS;
+    changesBot(telegram, friend, friend, ['kicked', 'member']);
+    telegram.says(friend, 'hi', friend);
+    await vi.waitFor(() => expect(screen(friend)).toEqual(['echo: hi']), WAIT);
+    expect(screen('-4299')).toHaveLength(1);
+  });
+
+  it('that has removed the bot, and a person who has blocked it, cost the model nothing more', async () => {
+    const [, , friend = ''] = FRIENDS;
+    for (const [chat, status] of [
+      ['-4202', 'left'],
+      [friend, 'kicked'],
+    ] as const) {
+      fixture().ollama.answer({ text: 'word '.repeat(4_000), perSecond: 5 }, { when: `tell ${chat}` });
+      fixture().telegram.says(chat, `${NAME} tell ${chat}`, friend);
+      const call = await fixture().modelCall(`tell ${chat}`);
+      changesBot(fixture().telegram, chat, friend, ['member', status]);
+      expect((await call.closed).by).toBe('client');
+    }
+    // Whoever lets it in again is answered.
+    changesBot(fixture().telegram, friend, friend, ['kicked', 'member']);
+    fixture().telegram.says(friend, 'back again', friend);
+    await vi.waitFor(() => expect(screen(friend).at(-1)).toBe('echo: back again'), WAIT);
+  });
+
+  it('tells operators in /status that privacy mode hides what the settings ask for, and members nothing', async () => {
+    fixture().telegram.says(OWNER, '/status', OWNER);
+    await vi.waitFor(
+      () => expect(screen(OWNER).at(-1)).toMatch(/privacy mode is on, .* a group ask.*\/setprivacy/s),
+      WAIT,
+    );
+    const [, , , friend = ''] = FRIENDS;
+    fixture().telegram.says(friend, '/status', friend);
+    await vi.waitFor(() => expect(screen(friend).at(-1)).toContain('Idle'), WAIT);
+    expect(screen(friend).at(-1)).not.toContain('privacy mode');
+  });
+});
