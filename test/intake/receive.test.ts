@@ -217,29 +217,6 @@ describeEachDatabase('a message at the api', (databases) => {
       expect(await receive(inbound(`o${n}`, { content: '/status' }))).toMatchObject({ kind: 'handled' });
   });
 
-  it('decides nothing by what cannot be the id of a request, and asks the store for nothing', async () => {
-    const asked: string[] = [];
-    const logged: unknown[] = [];
-    const log = Object.assign(Object.create(silentLog), { info: (fields: unknown) => logged.push(fields) });
-    const no = (): never => {
-      throw new Error('nothing is pending');
-    };
-    const none = { pendingApprovals: no, rules: no, removeRule: no, hasRule: no };
-    const approvals = createApprovals({
-      store: { approval: (id) => Promise.resolve(void asked.push(id)), ...none },
-      lanes: { decide: no },
-      bus: { sweepSoon: no },
-      log,
-    });
-    const by = { userId: 'token:1', owner: true };
-    for (const id of ['', 'x'.repeat(51), 'a.'.repeat(131_072), 'a\nb', 'a b', 'é']) {
-      expect(await approvals.decide(id, 'approved', by)).toEqual({ kind: 'unknown' });
-    }
-    expect([asked, logged]).toEqual([[], []]);
-    expect(await approvals.decide('x'.repeat(50), 'denied', by)).toEqual({ kind: 'unknown' });
-    expect(asked).toEqual(['x'.repeat(50)]);
-  });
-
   it('gets its command’s reply in the receipt when the channel answers in place, else as a delivery', async () => {
     const store = await databases.open();
     const { receive } = intakeOf(store);
