@@ -11,7 +11,13 @@ import { requestId } from './route.ts';
 import type { HandlerDeps, HttpContext, HttpEnv, Route } from './route.ts';
 import { MAX_ASKED_HEADERS } from './config.ts';
 import { answerError, callerReader, HttpError, toHttpError } from './errors.ts';
-import { chooseAnswer, forkSession, retryQuestion, undoQuestion } from './routes/conversations.ts';
+import {
+  chooseAnswer,
+  forkSession,
+  readSessionModel,
+  retryQuestion,
+  undoQuestion,
+} from './routes/conversations.ts';
 import { deleteFile, downloadFile, readFileLimits, uploadFile } from './routes/files.ts';
 import {
   healthz,
@@ -84,6 +90,7 @@ const API: Route[] = [
   { method: 'GET', path: '/v1/sessions/:key/events', scope: 'chat', handle: sessionEvents },
   { method: 'GET', path: '/v1/sessions/:key/plan', scope: 'chat', handle: readPlan },
   { method: 'POST', path: '/v1/sessions/:key/fork', scope: 'chat', handle: forkSession },
+  { method: 'GET', path: '/v1/sessions/:key/model', scope: 'chat', handle: readSessionModel },
   { method: 'POST', path: '/v1/sessions/:key/retry', scope: 'chat', handle: retryQuestion },
   { method: 'POST', path: '/v1/sessions/:key/undo', scope: 'chat', handle: undoQuestion },
   { method: 'POST', path: '/v1/sessions/:key/turns/:turn/choose', scope: 'chat', handle: chooseAnswer },
