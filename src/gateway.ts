@@ -2,6 +2,7 @@
 import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { channels as manifests } from '../channels/index.ts';
+import { createAdministration } from './administration.ts';
 import { nodeSettingsOf } from './commands/node-settings.ts';
 import { createProfileCommands } from './agent/index.ts';
 import { openAgentRuntime } from './agent-runtime.ts';
@@ -281,6 +282,7 @@ function createApi(parts: ApiParts) {
     health: () => health.report(),
     usage: store.usage,
     metrics: sharedMetrics(() => metrics.text()),
+    administration: createAdministration({ settings, store, bus, profiles, log }),
     settings: () => ({
       ...settings.report(),
       file: config.source.file,

@@ -4,6 +4,7 @@ import { checkHeaders } from './allow-list.ts';
 import type { AllowList } from './allow-list.ts';
 import type { RequestAuthenticator } from './authenticator.ts';
 import { answerApproval, listApprovals, listRules, removeRule } from './routes/approvals.ts';
+import { ADMIN_ROUTES } from './routes/admin/routes.ts';
 import { completions } from './routes/openai/completions.ts';
 import { embeddings } from './routes/openai/embeddings.ts';
 import { requestId } from './route.ts';
@@ -32,7 +33,13 @@ import type { OpenSockets } from './limits/open-sockets.ts';
 import { servePageFile } from './page-files.ts';
 import type { PageFiles } from './page-files.ts';
 import { responses } from './routes/openai/responses.ts';
-import { listSchedules, createSchedule, removeSchedule } from './routes/schedules.ts';
+import {
+  changeSchedule,
+  createSchedule,
+  listSchedules,
+  removeSchedule,
+  runSchedule,
+} from './routes/schedules.ts';
 import { allEvents } from './routes/all-events.ts';
 import { sessionEvents } from './routes/session-events.ts';
 import { readTrace } from './routes/traces.ts';
@@ -100,7 +107,10 @@ const API: Route[] = [
   { method: 'DELETE', path: '/v1/approval-rules/:id', scope: 'approve', handle: removeRule },
   { method: 'GET', path: '/v1/schedules', scope: 'chat', handle: listSchedules },
   { method: 'POST', path: '/v1/schedules', scope: 'chat', handle: createSchedule },
+  { method: 'PATCH', path: '/v1/schedules/:id', scope: 'chat', handle: changeSchedule },
+  { method: 'POST', path: '/v1/schedules/:id/run', scope: 'chat', handle: runSchedule },
   { method: 'DELETE', path: '/v1/schedules/:id', scope: 'chat', handle: removeSchedule },
+  ...ADMIN_ROUTES,
 ];
 
 /** Parts of the app. `allowed` is called per request, because the port is known only once the server listens. */

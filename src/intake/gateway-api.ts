@@ -98,6 +98,7 @@ export interface GatewayApiDeps {
   health: () => Promise<HealthReport>;
   metrics: () => Promise<string>;
   settings: GatewayApi['settings'];
+  administration: GatewayApi['administration'];
 }
 
 /** Makes the API. Methods throw only `GatewayError`. */
@@ -234,6 +235,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     health: deps.health,
     metrics: deps.metrics,
     settings: deps.settings,
+    administration: deps.administration,
   };
 }
 
