@@ -2,6 +2,7 @@
 import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { channels as manifests } from '../channels/index.ts';
+import { createAdministration } from './administration.ts';
 import { nodeSettingsOf } from './commands/node-settings.ts';
 import { createProfileCommands } from './agent/index.ts';
 import { openAgentRuntime } from './agent-runtime.ts';
@@ -166,7 +167,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
   const { bus, ledger, events, channels } = transport;
   const { models, profiles, scheduling, mcp } = runtime;
   const { lanes, plans, approvals, subagents } = store;
-  const boundTo: BoundTo = (call) => bindingOf(settings.current().bindings, call);
+  const boundTo = boundBy(settings);
   const intake = createIntake({
     settings,
     settingsReport: () => settings.report(),
@@ -206,6 +207,11 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
   });
   const leader = createLeader({ channels, lanes, bus, receive: intake.receive, log });
   return { ...intake, leader };
+}
+
+/** The bindings of config.json, as they are now. */
+function boundBy(settings: LiveSettings<Config>): BoundTo {
+  return (call) => bindingOf(settings.current().bindings, call);
 }
 
 interface ApiParts extends Parts {
@@ -270,11 +276,13 @@ function createApi(parts: ApiParts) {
     noteRefusal: transport.refusals.note,
     noteRequest: (answered) => transport.meters.request(answered),
     models,
+    boundTo: boundBy(settings),
     schedules: scheduling.schedules,
     profiles: () => profiles.list(),
     health: () => health.report(),
     usage: store.usage,
     metrics: sharedMetrics(() => metrics.text()),
+    administration: createAdministration({ settings, store, bus, profiles, log }),
     settings: () => ({
       ...settings.report(),
       file: config.source.file,

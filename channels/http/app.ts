@@ -5,13 +5,20 @@ import type { AllowList } from './allow-list.ts';
 import type { RequestAuthenticator } from './authenticator.ts';
 import { answerApproval, listApprovals, listRules, removeRule } from './routes/approvals.ts';
 import { describeApi } from './routes/openapi/document.ts';
+import { ADMIN_ROUTES } from './routes/admin/routes.ts';
 import { completions } from './routes/openai/completions.ts';
 import { embeddings } from './routes/openai/embeddings.ts';
 import { requestId } from './route.ts';
 import type { HandlerDeps, HttpContext, HttpEnv, Route } from './route.ts';
 import { MAX_ASKED_HEADERS } from './config.ts';
 import { answerError, callerReader, HttpError, toHttpError } from './errors.ts';
-import { chooseAnswer, forkSession, retryQuestion, undoQuestion } from './routes/conversations.ts';
+import {
+  chooseAnswer,
+  forkSession,
+  readSessionModel,
+  retryQuestion,
+  undoQuestion,
+} from './routes/conversations.ts';
 import { deleteFile, downloadFile, readFileLimits, uploadFile } from './routes/files.ts';
 import {
   healthz,
@@ -27,7 +34,13 @@ import type { OpenSockets } from './limits/open-sockets.ts';
 import { servePageFile } from './page-files.ts';
 import type { PageFiles } from './page-files.ts';
 import { responses } from './routes/openai/responses.ts';
-import { listSchedules, createSchedule, removeSchedule } from './routes/schedules.ts';
+import {
+  changeSchedule,
+  createSchedule,
+  listSchedules,
+  removeSchedule,
+  runSchedule,
+} from './routes/schedules.ts';
 import { allEvents } from './routes/all-events.ts';
 import { sessionEvents } from './routes/session-events.ts';
 import { readTrace } from './routes/traces.ts';
@@ -80,6 +93,7 @@ export const API: readonly Route[] = [
   { method: 'GET', path: '/v1/sessions/:key/events', scope: 'chat', handle: sessionEvents },
   { method: 'GET', path: '/v1/sessions/:key/plan', scope: 'chat', handle: readPlan },
   { method: 'POST', path: '/v1/sessions/:key/fork', scope: 'chat', handle: forkSession },
+  { method: 'GET', path: '/v1/sessions/:key/model', scope: 'chat', handle: readSessionModel },
   { method: 'POST', path: '/v1/sessions/:key/retry', scope: 'chat', handle: retryQuestion },
   { method: 'POST', path: '/v1/sessions/:key/undo', scope: 'chat', handle: undoQuestion },
   { method: 'POST', path: '/v1/sessions/:key/turns/:turn/choose', scope: 'chat', handle: chooseAnswer },
@@ -96,7 +110,10 @@ export const API: readonly Route[] = [
   { method: 'DELETE', path: '/v1/approval-rules/:id', scope: 'approve', handle: removeRule },
   { method: 'GET', path: '/v1/schedules', scope: 'chat', handle: listSchedules },
   { method: 'POST', path: '/v1/schedules', scope: 'chat', handle: createSchedule },
+  { method: 'PATCH', path: '/v1/schedules/:id', scope: 'chat', handle: changeSchedule },
+  { method: 'POST', path: '/v1/schedules/:id/run', scope: 'chat', handle: runSchedule },
   { method: 'DELETE', path: '/v1/schedules/:id', scope: 'chat', handle: removeSchedule },
+  ...ADMIN_ROUTES,
 ];
 
 /** Parts of the app. `allowed` is called per request, because the port is known only once the server listens. */

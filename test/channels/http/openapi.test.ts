@@ -12,9 +12,7 @@ import type {
   schedule,
   session,
 } from '../../../channels/http/routes/openapi/answers.ts';
-import { SESSION_OPERATIONS } from '../../../channels/http/routes/openapi/conversations.ts';
-import { makeDocument } from '../../../channels/http/routes/openapi/document.ts';
-import { WORK_OPERATIONS } from '../../../channels/http/routes/openapi/work.ts';
+import { makeDocument, OPERATIONS } from '../../../channels/http/routes/openapi/document.ts';
 import type {
   WireApproval,
   WireListed,
@@ -66,14 +64,14 @@ describe('the description of the API', () => {
     const whole: Record<string, unknown> = JSON.parse(JSON.stringify(described));
     expect(await new Validator().validate(whole)).toEqual({ valid: true });
     const served = API.map(({ method, path }) => `${method} ${path}`).toSorted();
-    expect(Object.keys({ ...SESSION_OPERATIONS, ...WORK_OPERATIONS }).toSorted()).toEqual(served);
+    expect(Object.keys(OPERATIONS).toSorted()).toEqual(served);
     const operations = Object.values(described.paths).flatMap((item) => Object.values(item));
     expect(operations).toHaveLength(served.length);
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(served.length);
   });
 
   it('describes no route that does not exist', () => {
-    expect(() => makeDocument([{ method: 'GET', path: '/v1/nothing' }])).toThrow('GET /v1/nothing');
+    expect(() => makeDocument([{ method: 'GET', path: '/v1/nothing' }], '1')).toThrow('GET /v1/nothing');
   });
 
   it('is true of answers and errors', async () => {

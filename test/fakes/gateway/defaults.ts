@@ -32,6 +32,7 @@ export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations'> = {
     fork: async () => undefined,
     lastQuestion: async () => undefined,
     undo: async () => undefined,
+    model: async () => undefined,
     choose: async () => undefined,
   },
 };

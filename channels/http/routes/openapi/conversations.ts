@@ -57,6 +57,7 @@ export const SESSION_OPERATIONS: Operations = {
     query: { format: '`md` (default) or `json`' },
     answer: 'file',
   },
+  'GET /v1/sessions/:key/model': { tag: 'sessions', summary: 'Who answers the next message, and why' },
   'POST /v1/sessions/:key/fork': {
     tag: 'sessions',
     summary: 'A new session that begins as this one was at a message',

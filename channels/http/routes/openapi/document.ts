@@ -1,26 +1,26 @@
 /** `GET /v1/openapi.json`: the API described in OpenAPI 3.1, from the schemas that check its requests. */
 import { z } from 'zod';
-import project from '../../../../package.json' with { type: 'json' };
-import type { HttpContext } from '../../route.ts';
-import type { Route } from '../../route.ts';
+import type { Handler, Route } from '../../route.ts';
+import { ADMIN_OPERATIONS } from './administration.ts';
 import { error } from './answers.ts';
 import { SESSION_OPERATIONS } from './conversations.ts';
-import type { Operation } from './operation.ts';
+import type { Operation, Operations } from './operation.ts';
 import { WORK_OPERATIONS } from './work.ts';
 
 type Json = Record<string, unknown>;
 
-const OPERATIONS = { ...SESSION_OPERATIONS, ...WORK_OPERATIONS };
+/** All operations of the API. */
+export const OPERATIONS: Operations = { ...SESSION_OPERATIONS, ...WORK_OPERATIONS, ...ADMIN_OPERATIONS };
 
 const DESCRIPTION =
   'Chat with the bot, follow what it does, decide what it may do. Every route under /v1 wants a token; ' +
   'errors have the shape of OpenAI’s. A message with an Idempotency-Key may be repeated.';
 
 /** Answers with the description, which is made once. */
-export function describeApi(routes: () => readonly Route[]): (c: HttpContext) => Response {
+export function describeApi(routes: () => readonly Route[]): Handler {
   let text: string | undefined;
-  return (c) => {
-    text ??= JSON.stringify(makeDocument(routes()));
+  return async (c, { gateway }) => {
+    text ??= JSON.stringify(makeDocument(routes(), (await gateway.health()).version));
     return c.body(text, 200, { 'content-type': 'application/json' });
   };
 }
@@ -28,6 +28,7 @@ export function describeApi(routes: () => readonly Route[]): (c: HttpContext) =>
 /** The description of these routes. Throws `TypeError` for a route that no operation describes. */
 export function makeDocument(
   routes: readonly Pick<Route, 'method' | 'path' | 'scope' | 'tokenOptional'>[],
+  version: string,
 ): Json {
   const schemas: Json = {};
   const paths: Record<string, Json> = {};
@@ -40,7 +41,7 @@ export function makeDocument(
   }
   return {
     openapi: '3.1.1',
-    info: { title: 'Parley', version: project.version, description: DESCRIPTION, license: { name: 'MIT' } },
+    info: { title: 'Parley', version, description: DESCRIPTION, license: { name: 'MIT' } },
     servers: [{ url: '/' }],
     tags: [...new Set(Object.values(OPERATIONS).map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
@@ -134,6 +135,10 @@ function pathOf(route: string): { path: string; names: string[] } {
 
 /** `GET /v1/sessions/:key` as `getSessionsKey`. */
 function operationId(method: string, route: string): string {
-  const words = route.replace('/v1/', '/').match(/[A-Za-z]+/g) ?? [];
+  const words =
+    route
+      .replace('/v1/', '/')
+      .replace('*', 'path')
+      .match(/[A-Za-z]+/g) ?? [];
   return method.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
 }

@@ -3,7 +3,16 @@ import type { z } from 'zod';
 
 /** One route: what it does, what it reads, what it answers with. */
 export interface Operation {
-  tag: 'gateway' | 'openai' | 'sessions' | 'files' | 'plans' | 'approvals' | 'schedules' | 'usage';
+  tag:
+    | 'gateway'
+    | 'openai'
+    | 'sessions'
+    | 'files'
+    | 'plans'
+    | 'approvals'
+    | 'schedules'
+    | 'usage'
+    | 'administration';
   summary: string;
   /** Fields of the query, each with what it is. */
   query?: Record<string, string>;

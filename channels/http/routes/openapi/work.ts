@@ -5,7 +5,7 @@ import { completionSchema } from '../openai/completion-request.ts';
 import { embeddingSchema } from '../openai/embeddings.ts';
 import { responseSchema } from '../openai/response-request.ts';
 import { changeSchema as planChangeSchema, requestSchema, runSchema } from '../plans.ts';
-import { scheduleSchema } from '../schedules.ts';
+import { changeSchema, scheduleSchema } from '../schedules.ts';
 import { approval, receipt, schedule } from './answers.ts';
 import type { Operations } from './operation.ts';
 
@@ -84,6 +84,12 @@ export const WORK_OPERATIONS: Operations = {
     status: 201,
     answer: schedule,
   },
+  'PATCH /v1/schedules/:id': {
+    tag: 'schedules',
+    summary: 'Change its task or timing, or pause it',
+    body: changeSchema,
+  },
+  'POST /v1/schedules/:id/run': { tag: 'schedules', summary: 'Run it now' },
   'DELETE /v1/schedules/:id': { tag: 'schedules', summary: 'Remove a schedule' },
   'GET /v1/usage': {
     tag: 'usage',
