@@ -26,6 +26,7 @@ import {
   createUsageCommand,
   createWhyCommand,
 } from './ops/index.ts';
+import { createSignInApi, signInLink } from './security/index.ts';
 import { writeSchemaFile } from './settings/index.ts';
 import type { LiveSettings } from './settings/index.ts';
 import { openStore } from './store/open-store.ts';
@@ -54,6 +55,8 @@ export interface Gateway {
   /** Where the HTTP channel listens. */
   readonly url: string;
   health(): Promise<HealthReport>;
+  /** A link that signs a browser in once, with an admin's rights; undefined when no token has them. Throws `StoreError`. */
+  signInLink(): Promise<string | undefined>;
   /** Stops running work at a point where it can be resumed, and closes everything. Never throws; may be called twice. */
   stop(): Promise<void>;
 }
@@ -126,7 +129,12 @@ async function build(
   const retention = (): Retention => settings.current().retention;
   await lifecycle.start({ settings, retention, store, ...transport, ...runtime, ...inbound, ...api });
   const url = channels.get('http')?.url ?? '';
-  return { url, health: () => api.health.report(), stop: () => lifecycle.stop() };
+  return {
+    url,
+    health: () => api.health.report(),
+    signInLink: () => signInLink(store.access, store.signIns, { url }),
+    stop: () => lifecycle.stop(),
+  };
 }
 
 /** Tells the other gateways on this database what this one runs with, now and after changes. */
@@ -252,6 +260,7 @@ function createApi(parts: ApiParts) {
     events,
     turnConcurrency: config.turns.concurrency,
     lanes: store.lanes,
+    signIns: createSignInApi(store.signIns),
     subagents: store.subagents,
     journals: store.journals,
     forks: store.forks,

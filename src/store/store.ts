@@ -31,6 +31,7 @@ import type { Log } from '../contracts/log.ts';
 import type { NodeSettingsStore } from '../contracts/operator/nodes.ts';
 import type { PersonStore } from '../contracts/operator/people.ts';
 import type { StartProgress } from '../contracts/operator/progress.ts';
+import type { SignInStore } from '../contracts/operator/sign-in.ts';
 import type { RetentionStore } from '../contracts/operator/retention.ts';
 import type { McpStatusStore } from '../contracts/mcp/servers.ts';
 import { createConnections } from './statements/connections.ts';
@@ -52,6 +53,7 @@ import { createTries } from './statements/tries.ts';
 import { createScratchpad, createTodos } from './statements/notes.ts';
 import { createRetentionStore } from './statements/old-turns.ts';
 import { createPeople } from './statements/people.ts';
+import { createSignIns } from './statements/sign-ins.ts';
 import { createPlans } from './statements/plans.ts';
 import { createPosts } from './lanes/posts.ts';
 import { createTraceStore } from './statements/traces.ts';
@@ -94,6 +96,7 @@ export interface Store {
   mcp: McpStatusStore;
   traces: TraceStore;
   people: PersonStore;
+  signIns: SignInStore;
   retention: RetentionStore;
   nodes: NodeSettingsStore;
   /** How the nodes on the same database share the files of sessions; undefined on the embedded one, which has one node. */
@@ -158,6 +161,7 @@ export async function openStoreAt(
     mcp: createMcpStatus(database),
     traces: createTraceStore(database),
     people: createPeople(database),
+    signIns: createSignIns(database),
     retention: createRetentionStore(database),
     nodes: createNodeSettings(database),
     fanoutSecret: () => readFanoutSecret(database),

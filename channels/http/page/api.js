@@ -34,7 +34,7 @@ function messagesPath(key, { limit, before }) {
 export class Api {
   #requests;
 
-  /** @param {string} token */
+  /** @param {string | undefined} token undefined = the cookie of a sign-in */
   constructor(token) {
     this.#requests = new Requests(token);
   }

@@ -51,6 +51,7 @@ export class FakeGateway implements GatewayApi {
   noteRefusal: GatewayApi['noteRefusal'] = () => undefined;
   noteRequest: GatewayApi['noteRequest'] = () => undefined;
   readonly embed = fakeEmbed;
+  signIns: GatewayApi['signIns'] = EMPTY.signIns;
   approvalRules: GatewayApi['approvalRules'] = async () => [];
   removeApprovalRule: GatewayApi['removeApprovalRule'] = async () => false;
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });
