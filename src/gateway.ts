@@ -2,7 +2,8 @@
 import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { channels as manifests } from '../channels/index.ts';
-import { nodeSettingsOf } from './commands/node-settings.ts';
+import { createAdministration } from './administration.ts';
+import { tellSettings } from './commands/node-settings.ts';
 import { createProfileCommands } from './agent/index.ts';
 import { openAgentRuntime } from './agent-runtime.ts';
 import type { AgentRuntime } from './agent-runtime.ts';
@@ -137,17 +138,6 @@ async function build(
   };
 }
 
-/** Tells the other gateways on this database what this one runs with, now and after changes. */
-function tellSettings(settings: LiveSettings<Config>, { nodes, instance }: HomeStore, log: Log): void {
-  const tell = (config: Config): void => {
-    nodes
-      .saveNodeSettings(instance, nodeSettingsOf(config))
-      .catch((error: unknown) => log.warn({ err: error }, 'node_settings_not_stored'));
-  };
-  tell(settings.current());
-  settings.subscribe((next) => Promise.resolve(() => tell(next)));
-}
-
 /** What new sessions begin with, as it is now. */
 function newSessionsOf(settings: LiveSettings<Config>) {
   return {
@@ -174,7 +164,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
   const { bus, ledger, events, channels } = transport;
   const { models, profiles, scheduling, mcp } = runtime;
   const { lanes, plans, approvals, subagents } = store;
-  const boundTo: BoundTo = (call) => bindingOf(settings.current().bindings, call);
+  const boundTo = boundBy(settings);
   const intake = createIntake({
     settings,
     settingsReport: () => settings.report(),
@@ -214,6 +204,11 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
   });
   const leader = createLeader({ channels, lanes, bus, receive: intake.receive, log });
   return { ...intake, leader };
+}
+
+/** The bindings of config.json, as they are now. */
+function boundBy(settings: LiveSettings<Config>): BoundTo {
+  return (call) => bindingOf(settings.current().bindings, call);
 }
 
 interface ApiParts extends Parts {
@@ -279,11 +274,13 @@ function createApi(parts: ApiParts) {
     noteRefusal: transport.refusals.note,
     noteRequest: (answered) => transport.meters.request(answered),
     models,
+    boundTo: boundBy(settings),
     schedules: scheduling.schedules,
     profiles: () => profiles.list(),
     health: () => health.report(),
     usage: store.usage,
     metrics: sharedMetrics(() => metrics.text()),
+    administration: createAdministration({ settings, store, bus, profiles, log }),
     settings: () => ({
       ...settings.report(),
       file: config.source.file,

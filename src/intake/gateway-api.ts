@@ -39,6 +39,7 @@ import type { ChangePlanDeps } from './plans/change-plan.ts';
 import { createPlanApi } from './plans/plan-api.ts';
 import { actOnPlan } from './plans/plan-control.ts';
 import { createConversationApi } from './sessions/conversation-api.ts';
+import type { SessionModelDeps } from './sessions/session-model.ts';
 import { deleteSession } from './sessions/delete-session.ts';
 import { checkedChange } from './sessions/session-change.ts';
 import { workOf } from './sessions/turn-work.ts';
@@ -89,7 +90,8 @@ export interface GatewayApiDeps {
     resolve: GatewayApi['resolveModel'];
     /** Throws `GatewayError` when no model can answer under that profile and waiting would not help. */
     checkProfile(id: string, signal: AbortSignal): Promise<void>;
-  };
+  } & SessionModelDeps['models'];
+  boundTo: SessionModelDeps['boundTo'];
   /** What became of a turn; `detail` adds the words of errors. */
   explainTurn(turnId: string, detail: boolean): Promise<TurnExplanation | undefined>;
   noteRefusal: NoteRefusal;
@@ -97,6 +99,7 @@ export interface GatewayApiDeps {
   health: () => Promise<HealthReport>;
   metrics: () => Promise<string>;
   settings: GatewayApi['settings'];
+  administration: GatewayApi['administration'];
 }
 
 /** Makes the API. Methods throw only `GatewayError`. */
@@ -235,6 +238,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     health: deps.health,
     metrics: deps.metrics,
     settings: deps.settings,
+    administration: deps.administration,
   };
 }
 

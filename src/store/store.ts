@@ -26,8 +26,10 @@ import type { UsageStore } from '../contracts/usage.ts';
 import type { ScheduleStore } from '../contracts/schedules.ts';
 import { createGrants } from './tables/grants.ts';
 import { createGroupChats } from './statements/group-chats.ts';
+import { createAdministrationStore } from './statements/administration.ts';
 import { createApprovalStore } from './lanes/approvals.ts';
 import type { Log } from '../contracts/log.ts';
+import type { AdministrationStore } from '../contracts/operator/administration.ts';
 import type { NodeSettingsStore } from '../contracts/operator/nodes.ts';
 import type { PersonStore } from '../contracts/operator/people.ts';
 import type { StartProgress } from '../contracts/operator/progress.ts';
@@ -80,6 +82,7 @@ export interface Store {
   memoryVectors: MemoryVectorStore;
   contexts: ContextStore;
   approvals: ApprovalStore;
+  administration: AdministrationStore;
   journals: WorkStore;
   forks: ForkStore;
   tries: TryStore;
@@ -145,6 +148,7 @@ export async function openStoreAt(
     memoryVectors: createMemoryVectors(database),
     contexts: createContexts(database),
     approvals: createApprovalStore(database),
+    administration: createAdministrationStore(database),
     journals: createJournals(database),
     forks: createForks(database),
     tries: createTries(database),

@@ -15,6 +15,8 @@ const MAX_SEQ = 2_147_483_647;
 const forkSchema = z.strictObject({
   /** The last message that is copied; 0 = none. */
   seq: z.int().min(0).max(MAX_SEQ),
+  /** What is before the question of that message is copied instead. */
+  before: z.boolean().optional(),
   title: z.string().optional(),
 });
 
@@ -52,7 +54,7 @@ export async function retryQuestion(c: HttpContext, deps: HandlerDeps): Promise<
   const { content, turnId: retryOf } = question;
   const choice =
     model === undefined ? {} : await deps.gateway.resolveModel(model, AbortSignal.timeout(MODELS_TIMEOUT_MS));
-  const message = toInbound(incoming, caller, id, { content, media: [] });
+  const message = toInbound(idempotencyKey(incoming), caller, id, { content, media: [] });
   const before = deps.gateway.lastEventId(`http:${id}`);
   const receipt = await deps.receive(message, { caller, retryOf, ...choice });
   if (receipt.kind === 'refused') throw refusal(receipt, `http:${id}`);
@@ -79,4 +81,13 @@ export async function chooseAnswer(c: HttpContext, deps: HandlerDeps): Promise<R
 /** An id of a session, the same for the same words. */
 function digestOf(words: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(words)).digest('hex');
+}
+
+/** Who answers the next message of the session, the model that it is to have, and why another one answers. */
+export async function readSessionModel(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const key = readableKey(c.req.param('key') ?? '');
+  const found = await deps.gateway.conversations.model(c.get('caller'), key);
+  if (found === undefined) throw noSession(key);
+  const { configured, from, profileId, answering, reason = null, tools = null } = found;
+  return c.json({ configured, from, profileId, answering, reason, tools });
 }

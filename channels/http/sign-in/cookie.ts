@@ -32,12 +32,13 @@ export function sessionCookie(incoming: IncomingMessage, secret: string): string
 }
 
 /**
- * Gives a request without a token the authorization of its cookie, as if it had been sent. Throws `HttpError` 403 where a
- * page of another origin, allowed or not, or a mere form sends it.
+ * Gives a request of the page without a token the authorization of its cookie, as if it had been sent. The cookie alone,
+ * as forms, links and other sites may send it, counts for nothing. Throws `HttpError` 403 for a page of another origin,
+ * allowed or not.
  */
 export function authorizeByCookie(incoming: IncomingMessage): void {
   const { headers } = incoming;
-  if (headers.authorization !== undefined) return;
+  if (headers.authorization !== undefined || headers[PAGE_HEADER] === undefined) return;
   const secret = cookieSecret(incoming);
   if (secret === undefined) return;
   refuseOtherPages(incoming);

@@ -8,8 +8,10 @@ import type { Question, TryStore, WhyNot } from '../../contracts/sessions/tries.
 import type { SessionRecord } from '../../contracts/store/records.ts';
 import { forkSession } from './fork-session.ts';
 import type { ForkDeps } from './fork-session.ts';
+import { sessionModel } from './session-model.ts';
+import type { SessionModelDeps } from './session-model.ts';
 
-export type ConversationDeps = ForkDeps & { tries: TryStore };
+export type ConversationDeps = ForkDeps & SessionModelDeps & { tries: TryStore };
 
 /** Makes the API. `visible` gives a session that the caller may see. */
 export function createConversationApi(
@@ -31,6 +33,10 @@ export function createConversationApi(
     },
     async undo(caller, key) {
       return (await visible(caller, key)) && told(key, await deps.tries.undo(key));
+    },
+    async model(caller, key) {
+      const session = await visible(caller, key);
+      return session && (await sessionModel(deps, session));
     },
     async choose(caller, key, turnId) {
       return (await visible(caller, key)) && told(key, await deps.tries.choose(key, turnId));

@@ -38,6 +38,7 @@ export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations' | 'signIns'> = {
     fork: async () => undefined,
     lastQuestion: async () => undefined,
     undo: async () => undefined,
+    model: async () => undefined,
     choose: async () => undefined,
   },
 };

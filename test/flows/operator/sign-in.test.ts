@@ -62,7 +62,7 @@ describeGatewayOnEachDatabase('signing in by a link', {}, (fixture) => {
   it('takes the cookie from its own page only: not from forms, other sites, or allowed origins', async () => {
     const cookie = await signIn();
     const host = new URL(fixture().gateway.url).host;
-    expect((await ask(cookie, {})).status).toBe(403);
+    expect((await ask(cookie, {})).status).toBe(401);
     expect((await ask(cookie, { ...PAGE, origin: 'https://evil.example' })).status).toBe(403);
     expect((await ask(cookie, { ...PAGE, origin: `http://localhost:${host.split(':')[1]}` })).status).toBe(
       403,
