@@ -13,7 +13,7 @@ const OWN = new Set(['PORT', 'HOST', 'GATEWAY_HOME', 'LOG_LEVEL', 'DATABASE_URL'
 const DIGEST_CHARS = 12;
 
 /** The version, and a digest of each variable and field. No value can be read from it. */
-export function nodeSettingsOf({ env, source }: Config): NodeSettings {
+function nodeSettingsOf({ env, source }: Config): NodeSettings {
   const variables = Object.entries(env).filter(([name, value]) => !OWN.has(name) && value !== undefined);
   const fields = Object.entries(source.values).filter(([name]) => name !== '$schema');
   const digests = [...variables, ...fields].map(([name, value]): [string, string] => [name, digestOf(value)]);

@@ -35,7 +35,7 @@ describeGatewayOnEachDatabase('signing in by a link', {}, (fixture) => {
   it('gives a browser the rights of an admin by a code that works once, and the token is in no address', async () => {
     const code = await freshCode();
     const [one, other] = await Promise.all([redeem(code), redeem(code)]);
-    expect([one.status, other.status].toSorted()).toEqual([200, 401]);
+    expect(new Set([one.status, other.status])).toEqual(new Set([200, 401]));
     expect((await redeem(code)).status).toBe(401);
     const cookie = await signIn();
     expect((await ask(cookie)).status).toBe(200);
@@ -77,18 +77,19 @@ describeGatewayOnEachDatabase('signing in by a link', {}, (fixture) => {
   });
 
   it('lists the sessions, and ends them by the page, by an id, by the command, and with their token', async () => {
-    const { call, env, store } = fixture();
+    const on = fixture();
+    const { env, store } = on;
     const [first, second, third, fourth] = [await signIn(), await signIn(), await signIn(), await signIn()];
     const out = await fetch(at('/v1/sign-out'), { method: 'POST', headers: { cookie: first, ...PAGE } });
     expect(out.headers.get('set-cookie')).toContain('Max-Age=0');
     await expect.poll(async () => (await ask(first)).status, WAIT).toBe(401);
-    const listed = (await (await call('/v1/sign-ins')).json()) as {
+    const listed = (await (await on.call('/v1/sign-ins')).json()) as {
       signIns: { id: string; client: string }[];
     };
     expect(listed.signIns[0]).toMatchObject({ client: 'node' });
     const [newest, next] = listed.signIns;
-    expect((await call(`/v1/sign-ins/${newest?.id}`, { method: 'DELETE' })).status).toBe(200);
-    expect((await call(`/v1/sign-ins/${newest?.id}`, { method: 'DELETE' })).status).toBe(404);
+    expect((await on.call(`/v1/sign-ins/${newest?.id}`, { method: 'DELETE' })).status).toBe(200);
+    expect((await on.call(`/v1/sign-ins/${newest?.id}`, { method: 'DELETE' })).status).toBe(404);
     await expect.poll(async () => (await ask(fourth)).status, WAIT).toBe(401);
     expect((await parley(['sign-ins'], env)).stdout).toContain(`${next?.id}  token `);
     expect((await parley(['sign-ins', 'revoke', next?.id ?? ''], env)).stdout).toContain('Signed out');
