@@ -10,6 +10,7 @@ import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { ForkStore } from '../contracts/sessions/fork.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
+import type { QuestionStore } from '../contracts/store/questions.ts';
 import type { PostStore } from '../contracts/delivery.ts';
 import type { ChoiceStore, RemovedFolders, SessionStart } from '../contracts/store/records.ts';
 import type { WorkStore } from '../contracts/sessions/turn-work.ts';
@@ -49,6 +50,7 @@ import { createScratchpad, createTodos } from './statements/notes.ts';
 import { createPeople } from './statements/people.ts';
 import { createPlans } from './statements/plans.ts';
 import { createPosts } from './lanes/posts.ts';
+import { createQuestions } from './statements/questions.ts';
 import { createTraceStore } from './statements/traces.ts';
 import { createSubagentStore } from './lanes/subagents.ts';
 import { createChoices } from './tables/choices.ts';
@@ -69,6 +71,7 @@ export interface Store {
   posts: PostStore;
   access: AccessStore;
   groupChats: GroupChatStore;
+  questions: QuestionStore;
   memories: MemoryStore;
   memoryVectors: MemoryVectorStore;
   contexts: ContextStore;
@@ -128,6 +131,7 @@ export async function openStoreAt(
     posts: createPosts(database),
     access: { ...createGrants(database), ...createPairings(database), ...createTokens(database) },
     groupChats: createGroupChats(database),
+    questions: createQuestions(database),
     memories: createMemories(database),
     memoryVectors: createMemoryVectors(database),
     contexts: createContexts(database),
