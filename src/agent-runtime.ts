@@ -40,10 +40,17 @@ function searchOf(settings: SearchSettings) {
 
 export type AgentRuntime = Awaited<ReturnType<typeof openAgentRuntime>>;
 
+/** What a program that starts a gateway adds to it. */
+interface RuntimeOptions {
+  log: Log;
+  tools?: readonly Tool[];
+  reachable?: readonly string[];
+}
+
 /** Models, profiles, tools and the agent, and the schedules that start turns by themselves. */
 export async function openAgentRuntime(
   settings: Settings<Config>,
-  { log, tools: added = [] }: { log: Log; tools?: readonly Tool[] },
+  { log, tools: added = [], reachable = [] }: RuntimeOptions,
   { store, security, transport }: { store: HomeStore; security: Security; transport: Transport },
 ) {
   const config = settings.current();
@@ -121,6 +128,7 @@ export async function openAgentRuntime(
   const search = partOf(settings, (now) => now.search && searchOf(now.search));
   const builtIn = {
     egress: createEgress({
+      allow: reachable,
       ports: () => settings.current().tools.ports,
       limits: { wireBytes: MAX_FETCHED_BYTES, decodedBytes: MAX_FETCHED_BYTES },
     }),

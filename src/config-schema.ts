@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { accessRules, ownersRule } from './contracts/access.ts';
 import type { ChannelManifest } from './contracts/channel.ts';
 import { MODES } from './contracts/plan.ts';
+import { retentionRule } from './contracts/operator/retention.ts';
 import { SCHEDULE_LIMITS } from './contracts/schedules.ts';
 import { SESSION_START } from './contracts/store/records.ts';
 import { bindingsRule, limitsRule } from './intake/index.ts';
@@ -86,6 +87,7 @@ export const gatewayFile = z.strictObject({
         ),
     })
     .prefault({}),
+  retention: retentionRule.prefault({}),
   persona: z.string().max(20_000).optional(),
   turns: z
     .strictObject({

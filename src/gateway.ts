@@ -2,6 +2,7 @@
 import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { channels as manifests } from '../channels/index.ts';
+import { createAdministration } from './administration.ts';
 import { nodeSettingsOf } from './commands/node-settings.ts';
 import { createProfileCommands } from './agent/index.ts';
 import { openAgentRuntime } from './agent-runtime.ts';
@@ -12,6 +13,7 @@ import { fileSchemaFor } from './config-schema.ts';
 import type { BoundTo } from './contracts/command.ts';
 import type { HealthReport } from './contracts/gateway-api.ts';
 import type { Log } from './contracts/log.ts';
+import type { Retention } from './contracts/operator/retention.ts';
 import { profileSchema } from './contracts/profile.ts';
 import type { Tool } from './contracts/tool.ts';
 import { bindingOf, createGatewayApi, createIntake, createLeader } from './intake/index.ts';
@@ -45,6 +47,8 @@ export interface GatewayOptions extends ProcessOutput {
   demo?: boolean;
   /** Tools beside the built-in ones, enabled in the default profile. */
   tools?: readonly Tool[];
+  /** Origins that `web_fetch` may reach wherever they are; all others must be public. */
+  reachable?: readonly string[];
 }
 
 export interface Gateway {
@@ -70,6 +74,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
     databaseUrl: env.DATABASE_URL,
     worker: workerInstance(),
     newSessions: newSessionsOf(settings),
+    progress: options.progress,
     log,
   });
   writeSchemaFile(path.join(home, 'config.schema.json'), fileSchemaFor(manifests), log);
@@ -93,6 +98,7 @@ async function build(
   const lifecycle = createLifecycle(log);
   const security = await openSecurity(settings, options, store);
   const transport = await openTransport(settings, log, store, security);
+  options.progress?.step('Asking the model servers…');
   const runtime = await openAgentRuntime(settings, options, { store, security, transport });
   const parts = { settings, log, store, security, transport, runtime };
   const inbound = createInbound(parts);
@@ -116,8 +122,10 @@ async function build(
   bus.register({ class: 'agent', handler: subagents, concurrency: AGENT_CONCURRENCY });
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
   bus.register({ class: 'speech', handler: runtime.speech.handler, concurrency: SPEECH_CONCURRENCY });
+  options.progress?.step('Starting the channels…');
   tellSettings(settings, store, log);
-  await lifecycle.start({ settings, store, ...transport, ...runtime, ...inbound, ...api });
+  const retention = (): Retention => settings.current().retention;
+  await lifecycle.start({ settings, retention, store, ...transport, ...runtime, ...inbound, ...api });
   const url = channels.get('http')?.url ?? '';
   return { url, health: () => api.health.report(), stop: () => lifecycle.stop() };
 }
@@ -159,7 +167,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
   const { bus, ledger, events, channels } = transport;
   const { models, profiles, scheduling, mcp } = runtime;
   const { lanes, plans, approvals, subagents } = store;
-  const boundTo: BoundTo = (call) => bindingOf(settings.current().bindings, call);
+  const boundTo = boundBy(settings);
   const intake = createIntake({
     settings,
     settingsReport: () => settings.report(),
@@ -176,6 +184,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     approvals,
     plans,
     memories: runtime.memory.memories,
+    tries: store.tries,
     subagents,
     noteRefusal: transport.refusals.note,
     profiles: () => profiles.list(),
@@ -200,6 +209,11 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
   });
   const leader = createLeader({ channels, lanes, bus, receive: intake.receive, log });
   return { ...intake, leader };
+}
+
+/** The bindings of config.json, as they are now. */
+function boundBy(settings: LiveSettings<Config>): BoundTo {
+  return (call) => bindingOf(settings.current().bindings, call);
 }
 
 interface ApiParts extends Parts {
@@ -249,6 +263,7 @@ function createApi(parts: ApiParts) {
     subagents: store.subagents,
     journals: store.journals,
     forks: store.forks,
+    tries: store.tries,
     plans: store.plans,
     classify: (profileId, step) => agent.classifyStep(profileId, step),
     todos: store.todos,
@@ -263,11 +278,13 @@ function createApi(parts: ApiParts) {
     noteRefusal: transport.refusals.note,
     noteRequest: (answered) => transport.meters.request(answered),
     models,
+    boundTo: boundBy(settings),
     schedules: scheduling.schedules,
     profiles: () => profiles.list(),
     health: () => health.report(),
     usage: store.usage,
     metrics: sharedMetrics(() => metrics.text()),
+    administration: createAdministration({ settings, store, bus, profiles, log }),
     settings: () => ({
       ...settings.report(),
       file: config.source.file,

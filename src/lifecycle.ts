@@ -3,8 +3,10 @@ import type { EventBus, MessageBus } from './contracts/bus.ts';
 import type { Channel } from './contracts/channel.ts';
 import type { HealthReport } from './contracts/gateway-api.ts';
 import type { Log } from './contracts/log.ts';
+import type { Retention, RetentionStore } from './contracts/operator/retention.ts';
 import type { Receive } from './contracts/receive.ts';
 import type { LaneStore } from './contracts/store/lanes.ts';
+import type { SessionStore } from './contracts/store/ledger.ts';
 import type { RemovedFolders } from './contracts/store/records.ts';
 import type { TraceStore } from './contracts/store/traces.ts';
 import type { SessionFiles } from './contracts/tool.ts';
@@ -20,10 +22,14 @@ interface Closable {
 /** Everything that starts or stops, by name. */
 export interface Components {
   settings: { start(): Promise<void>; stop(): Promise<void> };
+  /** The rules of the moment. */
+  retention: () => Retention;
   store: {
     lanes: LaneStore;
     traces: TraceStore;
     folders: RemovedFolders;
+    retention: RetentionStore;
+    ledger: Pick<SessionStore, 'deleteSession'>;
     leaving(): Promise<void>;
     close(): Promise<void>;
   };
@@ -76,11 +82,9 @@ export function createLifecycle(log: Log): Lifecycle {
     },
     async start(components) {
       started = components;
-      const { store, files } = components;
-      startRetention(
-        { lanes: store.lanes, traces: store.traces, folders: store.folders, files, log },
-        closing.signal,
-      );
+      const { store, files, retention } = components;
+      const { lanes, traces, folders, ledger, retention: old } = store;
+      startRetention({ lanes, traces, folders, ledger, old, files, rules: retention, log }, closing.signal);
       try {
         await startAll(components);
         components.media.startSweep(closing.signal);

@@ -24,6 +24,7 @@ const AFTER_RESTART: Readonly<
   transcription: true,
   persona: false,
   providers: true,
+  retention: false,
   schedules: false,
   search: false,
   speech: false,

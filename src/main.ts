@@ -1,5 +1,7 @@
 /** The gateway as a process: configuration, start, signals, and a clean end. */
 import { openProcessLog } from './commands/process-log.ts';
+import { processNotes } from './commands/start-progress.ts';
+import type { StartNotes } from './commands/start-progress.ts';
 import { loadConfig } from './config.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
 import { startGateway } from './gateway.ts';
@@ -13,18 +15,22 @@ import { onSupervisorStop, tellReady, workerInstance } from './worker.ts';
  */
 export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}): Promise<void> {
   let log: Log | undefined;
+  let progress: StartNotes | undefined;
   try {
     const config = loadConfig(process.env);
     const { log: opened, redact } = openProcessLog(config);
     log = opened;
+    progress = processNotes(log);
     const announceToken = process.stdout.isTTY ? tellToken : undefined;
     const gateway = await startGateway(config, {
       log,
       learnSecrets: redact.learn,
       announceToken,
+      progress,
       ...options,
     });
     endOnSignals(gateway, log);
+    progress.step('Asking the model servers…');
     const { channels, model } = await gateway.health();
     const up = Object.keys(channels).filter((name) => channels[name]?.state !== 'off');
     if (tellReady({ url: gateway.url, channels: up })) return;
@@ -36,6 +42,8 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
     if (!(error instanceof GatewayError)) log?.fatal({ err: error }, 'start_failed');
     process.stderr.write(`\n${gatewayError.message}\n\n`);
     process.exitCode = 1;
+  } finally {
+    progress?.end();
   }
 }
 

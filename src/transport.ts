@@ -6,6 +6,7 @@ import type { Config } from './config.ts';
 import { chooseFanout, createEventBus, createMessageBus } from './bus/index.ts';
 import type { Channel } from './contracts/channel.ts';
 import type { Log } from './contracts/log.ts';
+import type { StartProgress } from './contracts/operator/progress.ts';
 import type { Settings } from './contracts/settings.ts';
 import { createDelivery } from './delivery/index.ts';
 import { bindTurns, createFollowChatMigration } from './intake/index.ts';
@@ -22,6 +23,8 @@ export interface ProcessOutput {
   log: Log;
   /** Takes secrets that the log must not show from now on, where it redacts any. */
   learnSecrets?: ((secrets: readonly string[]) => void) | undefined;
+  /** Told what the start takes time for. */
+  progress?: StartProgress | undefined;
   /** Shows the first token on the terminal; undefined = there is no terminal, and the token is written to a file. */
   announceToken?: ((token: string) => void) | undefined;
 }

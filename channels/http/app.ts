@@ -4,13 +4,20 @@ import { checkHeaders } from './allow-list.ts';
 import type { AllowList } from './allow-list.ts';
 import type { RequestAuthenticator } from './authenticator.ts';
 import { answerApproval, listApprovals, listRules, removeRule } from './routes/approvals.ts';
+import { ADMIN_ROUTES } from './routes/admin/routes.ts';
 import { completions } from './routes/openai/completions.ts';
 import { embeddings } from './routes/openai/embeddings.ts';
 import { requestId } from './route.ts';
 import type { HandlerDeps, HttpContext, HttpEnv, Route } from './route.ts';
 import { MAX_ASKED_HEADERS } from './config.ts';
 import { answerError, callerReader, HttpError, toHttpError } from './errors.ts';
-import { forkSession } from './routes/conversations.ts';
+import {
+  chooseAnswer,
+  forkSession,
+  readSessionModel,
+  retryQuestion,
+  undoQuestion,
+} from './routes/conversations.ts';
 import { deleteFile, downloadFile, readFileLimits, uploadFile } from './routes/files.ts';
 import {
   healthz,
@@ -26,7 +33,13 @@ import type { OpenSockets } from './limits/open-sockets.ts';
 import { servePageFile } from './page-files.ts';
 import type { PageFiles } from './page-files.ts';
 import { responses } from './routes/openai/responses.ts';
-import { listSchedules, createSchedule, removeSchedule } from './routes/schedules.ts';
+import {
+  changeSchedule,
+  createSchedule,
+  listSchedules,
+  removeSchedule,
+  runSchedule,
+} from './routes/schedules.ts';
 import { allEvents } from './routes/all-events.ts';
 import { sessionEvents } from './routes/session-events.ts';
 import { readTrace } from './routes/traces.ts';
@@ -62,6 +75,7 @@ const API: Route[] = [
   { method: 'POST', path: '/v1/sessions/delete', scope: 'chat', handle: deleteSessions },
   { method: 'GET', path: '/v1/search', scope: 'chat', handle: searchSessions },
   { method: 'GET', path: '/v1/events', scope: 'chat', handle: allEvents },
+  { method: 'GET', path: '/v1/ws', handle: upgradeRequired },
   { method: 'GET', path: '/v1/sessions/:key', scope: 'chat', handle: readSession },
   { method: 'PATCH', path: '/v1/sessions/:key', scope: 'chat', handle: changeSession },
   { method: 'DELETE', path: '/v1/sessions/:key', scope: 'chat', handle: deleteSession },
@@ -76,6 +90,10 @@ const API: Route[] = [
   { method: 'GET', path: '/v1/sessions/:key/events', scope: 'chat', handle: sessionEvents },
   { method: 'GET', path: '/v1/sessions/:key/plan', scope: 'chat', handle: readPlan },
   { method: 'POST', path: '/v1/sessions/:key/fork', scope: 'chat', handle: forkSession },
+  { method: 'GET', path: '/v1/sessions/:key/model', scope: 'chat', handle: readSessionModel },
+  { method: 'POST', path: '/v1/sessions/:key/retry', scope: 'chat', handle: retryQuestion },
+  { method: 'POST', path: '/v1/sessions/:key/undo', scope: 'chat', handle: undoQuestion },
+  { method: 'POST', path: '/v1/sessions/:key/turns/:turn/choose', scope: 'chat', handle: chooseAnswer },
   { method: 'POST', path: '/v1/sessions/:key/stop', scope: 'chat', handle: stopSession },
   { method: 'POST', path: '/v1/sessions/:key/plans', scope: 'chat', handle: requestPlan },
   { method: 'GET', path: '/v1/plans', scope: 'chat', handle: listPlans },
@@ -89,7 +107,10 @@ const API: Route[] = [
   { method: 'DELETE', path: '/v1/approval-rules/:id', scope: 'approve', handle: removeRule },
   { method: 'GET', path: '/v1/schedules', scope: 'chat', handle: listSchedules },
   { method: 'POST', path: '/v1/schedules', scope: 'chat', handle: createSchedule },
+  { method: 'PATCH', path: '/v1/schedules/:id', scope: 'chat', handle: changeSchedule },
+  { method: 'POST', path: '/v1/schedules/:id/run', scope: 'chat', handle: runSchedule },
   { method: 'DELETE', path: '/v1/schedules/:id', scope: 'chat', handle: removeSchedule },
+  ...ADMIN_ROUTES,
 ];
 
 /** Parts of the app. `allowed` is called per request, because the port is known only once the server listens. */
@@ -210,6 +231,12 @@ function allowCrossOrigin(c: HttpContext): Response | undefined {
 function askedHeaders(asked: string | undefined): string {
   const isList = asked !== undefined && asked.length <= MAX_ASKED_HEADERS && HEADER_NAMES.test(asked);
   return isList ? asked : READ_HEADERS;
+}
+
+/** What a request gets that reaches the route of WebSockets without asking for one (RFC 9110, 15.5.22). */
+function upgradeRequired(c: HttpContext): Response {
+  c.env.outgoing.setHeader('upgrade', 'websocket');
+  throw new HttpError(426, 'upgrade_required', 'This route speaks WebSocket; see docs/http-api.md.');
 }
 
 /** Asks for the gateway's health until it has been ready once; later failures have their own errors. */

@@ -7,8 +7,8 @@ import type { WrongTokens } from './limits/wrong-tokens.ts';
 
 /** Identifies callers by their token and checks its scopes. */
 export interface RequestAuthenticator {
-  /** The caller behind the request. Throws `HttpError` 401, 403 or 429. */
-  authorize(incoming: IncomingMessage, scope: Scope): Promise<Caller>;
+  /** The caller behind the request, or behind another `Authorization` value that came with it. Throws `HttpError` 401, 403 or 429. */
+  authorize(incoming: IncomingMessage, scope: Scope, authorization?: string): Promise<Caller>;
 }
 
 export interface AuthenticatorDeps {
@@ -29,8 +29,7 @@ export function createAuthenticator({
   addressOf,
 }: AuthenticatorDeps): RequestAuthenticator {
   return {
-    async authorize(incoming, scope) {
-      const { authorization } = incoming.headers;
+    async authorize(incoming, scope, authorization = incoming.headers.authorization) {
       if (authorization === undefined)
         throw unauthorized('Send your token in the header "Authorization: Bearer …".');
       const caller = await authenticate(authorization);

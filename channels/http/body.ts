@@ -61,6 +61,11 @@ async function readBody(
   return parseJson(await readText(incoming, outgoing, largeBodies));
 }
 
+/** A text as JSON of this shape. Throws `HttpError` 400 or 413. */
+export function parseText<Shape>(text: string, schema: z.ZodType<Shape>): Shape {
+  return parseBody(parseJson(text), schema);
+}
+
 function parseBody<Shape>(value: unknown, schema: z.ZodType<Shape>): Shape {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

@@ -107,3 +107,9 @@ export const MAX_LOGIT_BIASES = 1_024;
 export const MAX_INSTRUCTIONS = 100_000;
 /** Texts of one request for vectors. */
 export const MAX_EMBEDDED_TEXTS = 2_048;
+/** Time in which a WebSocket without a token in its headers must send one. */
+export const WEBSOCKET_AUTH_MS = 5_000;
+/** Sessions that one WebSocket may follow. */
+export const MAX_SUBSCRIPTIONS = 100;
+/** Frames of a WebSocket that wait for those before them. */
+export const MAX_WAITING_FRAMES = 64;

@@ -42,6 +42,9 @@ export function noSession(key: string): HttpError {
 /** HTTP statuses of gateway error codes; any other code is an internal error, 500. */
 const STATUS: Record<string, number> = {
   bad_address: 400,
+  bad_code: 400,
+  bad_config: 400,
+  bad_grant: 400,
   bad_path: 400,
   empty_file: 400,
   file_not_found: 404,
@@ -52,6 +55,7 @@ const STATUS: Record<string, number> = {
   bad_queue_mode: 400,
   bad_title: 400,
   message_not_found: 404,
+  not_changed: 409,
   bad_request: 400,
   bad_schedule: 400,
   too_many_schedules: 409,

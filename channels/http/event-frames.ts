@@ -6,7 +6,8 @@ type DeltaEvent = Extract<AgentEvent, { type: 'stream_chunk' | 'thinking_delta' 
 
 /** The event serialised last: the bus calls the readers of an event one after the other. */
 let lastEvent: AgentEvent | undefined;
-let lastFrame = '';
+let lastJson = '';
+let lastFrame: string | undefined;
 
 /** Makes the frames of one stream. What all tokens of a model call have in common is serialised once per call. */
 export class EventFrames {
@@ -14,14 +15,22 @@ export class EventFrames {
   #call: DeltaEvent | undefined;
   #head = '';
 
-  /** The frame, with the event's id for `Last-Event-ID` where it has one. */
+  /** The frame of an event stream, with the event's id for `Last-Event-ID` where it has one. */
   frameOf(event: AgentEvent): string {
-    if (event === lastEvent) return lastFrame;
+    const json = this.jsonOf(event);
+    if (lastFrame !== undefined) return lastFrame;
     const id = sseId(event);
-    const json = id !== undefined && isDelta(event) ? this.#deltaJson(event) : JSON.stringify(event);
     lastFrame = `${id === undefined ? '' : `id: ${id}\n`}data: ${json}\n\n`;
-    lastEvent = event;
     return lastFrame;
+  }
+
+  /** The event alone, as JSON. */
+  jsonOf(event: AgentEvent): string {
+    if (event === lastEvent) return lastJson;
+    lastJson = sseId(event) !== undefined && isDelta(event) ? this.#deltaJson(event) : JSON.stringify(event);
+    lastFrame = undefined;
+    lastEvent = event;
+    return lastJson;
   }
 
   /** The same as `JSON.stringify`, in another order of fields and, measured, in a third of the time. */
@@ -50,4 +59,23 @@ function isSameCall(one: DeltaEvent, other: DeltaEvent): boolean {
     one.isSubagent === other.isSubagent &&
     one.sessionKey === other.sessionKey
   );
+}
+
+/**
+ * Hands each event on once: a batch from another node may repeat events of the replay. A snapshot has the number of the last
+ * event it stands for, which may have been handed on before.
+ */
+export function eachOnce(next: (event: AgentEvent) => void): (event: AgentEvent) => void {
+  let lastEpoch = 0;
+  let lastSeq = 0;
+  return (event) => {
+    const { epoch, eventSeq } = event;
+    if (epoch !== undefined && eventSeq !== undefined) {
+      if (epoch < lastEpoch || (epoch === lastEpoch && eventSeq < lastSeq)) return;
+      if (epoch === lastEpoch && eventSeq === lastSeq && event.type !== 'snapshot') return;
+      lastEpoch = epoch;
+      lastSeq = eventSeq;
+    }
+    next(event);
+  };
 }

@@ -9,9 +9,9 @@ import type { Receipt } from '../../src/contracts/receive.ts';
 import { MAX_IDEMPOTENCY_KEY } from './config.ts';
 import { HttpError, noSession } from './errors.ts';
 
-/** The inbound message. `Idempotency-Key` is its id, so that a repeat gets the same answer. Throws `HttpError` 400. */
+/** The inbound message. `key`, the `Idempotency-Key`, is its id, so that a repeat gets the same answer. */
 export function toInbound(
-  incoming: IncomingMessage,
+  key: string | undefined,
   caller: Caller,
   sessionId: string,
   body: {
@@ -22,7 +22,7 @@ export function toInbound(
   },
 ): InboundMessage {
   return {
-    id: idempotencyKey(incoming) ?? newId(),
+    id: key ?? newId(),
     channel: 'http',
     chatId: sessionId,
     senderId: `token:${caller.tokenId}`,
@@ -37,11 +37,14 @@ export function toInbound(
   };
 }
 
+/** Visible ASCII. */
+export const IDEMPOTENCY_KEY = new RegExp(`^[\\x21-\\x7e]{1,${MAX_IDEMPOTENCY_KEY}}$`);
+
 /** The `Idempotency-Key` header; undefined without one. Throws `HttpError` 400. */
 export function idempotencyKey(incoming: IncomingMessage): string | undefined {
   const key = incoming.headers['idempotency-key'];
   if (key === undefined) return undefined;
-  if (typeof key === 'string' && key.length <= MAX_IDEMPOTENCY_KEY && /^[\x21-\x7e]+$/.test(key)) return key;
+  if (typeof key === 'string' && IDEMPOTENCY_KEY.test(key)) return key;
   throw new HttpError(
     400,
     'bad_idempotency_key',
@@ -124,6 +127,7 @@ const REFUSED = {
   empty: 400,
   tools_pending: 409,
   planning_off: 409,
+  not_retried: 409,
 } as const;
 
 /** The error for a refused message. Another token's session looks as if it did not exist. */

@@ -20,6 +20,7 @@ import { LargeBodies } from './limits/large-bodies.ts';
 import { OpenSockets } from './limits/open-sockets.ts';
 import { OpenStreams } from './open-streams.ts';
 import { makeServer } from './server.ts';
+import { serveWebSockets } from './websocket/upgrade.ts';
 import { TokenLimits } from './limits/token-limits.ts';
 import { limitUnreadBody } from './limits/unread-body.ts';
 
@@ -45,7 +46,7 @@ export function create(
     addressOf: (incoming) => addresses.of(incoming),
   });
   const limits = new TokenLimits({ limits: config.limits, gateway, now: () => performance.now() });
-  let running: { server: Server; streams: OpenStreams; url: string } | undefined;
+  let running: { server: Server; streams: OpenStreams; closeUnknown: () => void; url: string } | undefined;
   let health: ChannelHealth = { state: 'off' };
 
   async function start(receive: Receive): Promise<void> {
@@ -68,6 +69,7 @@ export function create(
     const page = await readPageFiles();
     const app = createApp({ deps, authenticator, sockets, page, allowed: () => allowed });
     const server = makeServer((request, env) => app.fetch(request, env));
+    const closeUnknown = serveWebSockets(server, { deps, authenticator, sockets, allowed: () => allowed });
     server.on('connection', (socket) => sockets.add(socket, addresses.ofSocket(socket)));
     server.prependListener('request', (incoming, outgoing) => {
       sockets.serve(incoming, outgoing);
@@ -77,7 +79,7 @@ export function create(
       const { port } = await listen(server, config);
       allowed = allowList(config, port);
       const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-      running = { server, streams, url: `http://${host}:${port}` };
+      running = { server, streams, closeUnknown, url: `http://${host}:${port}` };
       health = { state: 'up' };
       log.info({ url: running.url }, 'http_listening');
     } catch (error) {
@@ -95,6 +97,7 @@ export function create(
     health = { state: 'off' };
     const closed = new Promise<void>((resolve) => was.server.close(() => resolve()));
     was.streams.close();
+    was.closeUnknown();
     const grace = setTimeout(() => was.server.closeAllConnections(), CLOSE_GRACE_MS);
     await closed;
     clearTimeout(grace);

@@ -1,4 +1,5 @@
 /** The open event streams: bounded in number, flushed together, closed with the channel or when their token is revoked. */
+import type { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { hasScope } from '../../src/contracts/access.ts';
 import type { Caller } from '../../src/contracts/access.ts';
@@ -14,9 +15,20 @@ const MAINTAIN_MS = 500;
 /** Gives the callers behind `Authorization` values as they are now; what is not valid any more is missing. */
 export type Recheck = (authorizations: readonly string[]) => Promise<ReadonlyMap<string, Caller>>;
 
+/** What is kept open for a reader: an event stream or a WebSocket. */
+export interface KeptStream {
+  readonly owner: StreamOwner;
+  /** Writes what was added since the last write. */
+  flush(): void;
+  /** Pings a silent reader, and disconnects one that has read nothing for too long. */
+  maintain(now: number): void;
+  /** Closes the connection. */
+  cut(): void;
+}
+
 /** All open streams of this channel; timers maintain them and check their tokens. */
 export class OpenStreams {
-  readonly #streams = new Set<EventStream>();
+  readonly #streams = new Set<KeptStream>();
   /** Open streams by token. */
   readonly #counts = new Map<string, number>();
   readonly #recheck: Recheck;
@@ -24,7 +36,7 @@ export class OpenStreams {
   readonly #timers: NodeJS.Timeout[];
   #checking = false;
   /** Streams with frames to write at the end of this turn of the event loop. */
-  #unflushed: EventStream[] = [];
+  #unflushed: KeptStream[] = [];
 
   constructor(recheck: Recheck, { streamsPerToken }: Pick<HttpLimits, 'streamsPerToken'>) {
     this.#recheck = recheck;
@@ -37,9 +49,23 @@ export class OpenStreams {
 
   /** Opens a stream on this response. Throws `HttpError` 429 when too many are open; the last ones are for admins. */
   add(owner: StreamOwner, outgoing: ServerResponse): EventStream {
-    const { tokenId } = owner.caller;
+    const make = (flushSoon: (stream: KeptStream) => void): EventStream =>
+      new EventStream(owner, outgoing, Date.now(), flushSoon);
+    return this.keep(owner, outgoing, make);
+  }
+
+  /**
+   * Keeps what `make` makes until `closing` closes. Throws `HttpError` 429 when too many are open; the last ones are for
+   * admins.
+   */
+  keep<Stream extends KeptStream>(
+    { caller }: StreamOwner,
+    closing: EventEmitter,
+    make: (flushSoon: (stream: KeptStream) => void) => Stream,
+  ): Stream {
+    const { tokenId } = caller;
     const own = this.#counts.get(tokenId) ?? 0;
-    const isAdmin = hasScope(owner.caller, 'admin');
+    const isAdmin = hasScope(caller, 'admin');
     if (!isAdmin && own >= this.#perToken) {
       throw tooMany(`This token has ${this.#perToken} open streams, which is the most; close one.`);
     }
@@ -47,9 +73,9 @@ export class OpenStreams {
       throw tooMany(`${this.#streams.size} streams are open already; try again later.`);
     }
     this.#counts.set(tokenId, own + 1);
-    const stream = new EventStream(owner, outgoing, Date.now(), (ready) => this.#flushSoon(ready));
+    const stream = make((ready) => this.#flushSoon(ready));
     this.#streams.add(stream);
-    outgoing.once('close', () => {
+    closing.once('close', () => {
       this.#streams.delete(stream);
       const left = (this.#counts.get(tokenId) ?? 1) - 1;
       if (left === 0) this.#counts.delete(tokenId);
@@ -68,7 +94,7 @@ export class OpenStreams {
     for (const stream of this.#streams) stream.cut();
   }
 
-  #flushSoon(stream: EventStream): void {
+  #flushSoon(stream: KeptStream): void {
     if (this.#unflushed.length === 0) setImmediate(() => this.#flush());
     this.#unflushed.push(stream);
   }

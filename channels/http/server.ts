@@ -35,6 +35,8 @@ export function makeServer(fetch: Parameters<typeof getRequestListener>[0]): Ser
     connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     // Node's own refusal has no body.
     requireHostHeader: false,
+    // Other protocols are offered by clients that go on with HTTP/1.1, `h2c` for instance.
+    shouldUpgradeCallback: isWebSocketRequest,
   });
   server.maxConnections = MAX_CONNECTIONS;
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
@@ -55,6 +57,13 @@ export function makeServer(fetch: Parameters<typeof getRequestListener>[0]): Ser
   );
   server.on('clientError', refuseInvalid);
   return server;
+}
+
+/** The route of WebSockets. */
+const WEBSOCKET_PATH = '/v1/ws';
+
+function isWebSocketRequest({ headers, url = '' }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === WEBSOCKET_PATH;
 }
 
 /** The id under which a request is logged: its caller's own, or a new one. */
@@ -92,8 +101,8 @@ function refuseInvalid(error: NodeJS.ErrnoException, socket: Socket): void {
   refuseRaw(socket, new HttpError(status, code, message));
 }
 
-/** Writes the error as the last answer on a connection that has no response object. */
-function refuseRaw(socket: Socket, error: HttpError): void {
+/** Writes the error as the last answer on a connection that has no response object. Never throws. */
+export function refuseRaw(socket: Socket, error: HttpError): void {
   const body = JSON.stringify(errorBody(error));
   const head = [
     `HTTP/1.1 ${error.status} Refused`,

@@ -73,9 +73,9 @@ export function wireFound({ key, title, ownerName, updatedAt, match }: FoundSess
   return { key, title, ownerName: ownerName ?? null, updatedAt, match: match ?? null };
 }
 
-/** The message as people see it, with its files. */
+/** The message as people see it, with its files; `leftOut` where the model no longer reads it. */
 export function wireMessage(message: MessageRecord) {
-  const { seq, role, content, turnId, createdAt, senderName, isPlan, isError } = message;
+  const { seq, role, content, turnId, createdAt, senderName, isPlan, isError, leftOut, tries } = message;
   const attachments = (message.attachments ?? []).map(wireFile);
   return {
     seq,
@@ -86,6 +86,8 @@ export function wireMessage(message: MessageRecord) {
     senderName: senderName ?? null,
     isPlan,
     isError,
+    leftOut: leftOut ?? false,
+    tries: tries ?? null,
     attachments,
   };
 }
@@ -160,5 +162,6 @@ export function acceptedAt(receipt: Exclude<Receipt, { kind: 'refused' }>, befor
  */
 export function wireReceipt(receipt: Exclude<Receipt, { kind: 'refused' }>, lastEventId: string) {
   if (receipt.kind === 'handled') return { handled: true as const, reply: receipt.reply ?? null };
-  return { turnId: receipt.turnId, seq: receipt.seq, lastEventId };
+  const note = 'note' in receipt && receipt.note !== undefined ? { note: receipt.note } : {};
+  return { turnId: receipt.turnId, seq: receipt.seq, lastEventId, ...note };
 }

@@ -3,7 +3,7 @@ import type { AfterTurnSettings } from '../contracts/agent/after-turn.ts';
 import type { ApprovalStore } from '../contracts/approvals.ts';
 import type { EventBus } from '../contracts/bus.ts';
 import type { EventBody } from '../contracts/event.ts';
-import type { ContextStore } from '../contracts/store/records.ts';
+import type { ContextStore } from '../contracts/store/contexts.ts';
 import type { LaneStep, LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { LiveMessages, Post } from '../contracts/delivery.ts';

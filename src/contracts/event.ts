@@ -90,6 +90,8 @@ export type EventBody =
   | { type: 'heartbeat_tick' }
   /** A person, or the gateway after the first answer, has given the session a title; null = it has none any more. */
   | { type: 'session_titled'; title: string | null }
+  /** A person has asked a question again, chosen among its answers, or taken them back: read the messages again. */
+  | { type: 'context_changed' }
   /** The session and everything that belongs to it is gone; always its last event. */
   | { type: 'session_deleted' }
   | { type: 'cron_executed'; scheduleId: string }

@@ -8,6 +8,7 @@ import type { InlineFile } from './media.ts';
 import type { StopResult } from './store/lanes.ts';
 import type { McpState } from './mcp/servers.ts';
 import type { SessionKey } from './message.ts';
+import type { Administration } from './operator/administration.ts';
 import type {
   CallerOptions,
   ChatChunk,
@@ -108,6 +109,8 @@ export interface PlanApi {
 
 /** Methods throw only `GatewayError`. */
 export interface GatewayApi {
+  /** For admin tokens; the channel has checked that. */
+  administration: Administration;
   receive: Receive;
   /** Called by a channel when its platform reports a new id of a chat. */
   chatMoved: FollowChatMigration;

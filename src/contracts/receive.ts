@@ -1,7 +1,7 @@
 /** How channels pass messages to the gateway, and what is kept of their connections so that none is missed. */
 import type { Caller, DenialDetail } from './access.ts';
 import type { CallerOptions } from './provider.ts';
-import type { AcceptResult } from './store/ledger.ts';
+import type { AcceptResult } from './store/accept.ts';
 import type { PlanToRun } from './store/plan-store.ts';
 import { parseAddress } from './message.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
@@ -10,8 +10,8 @@ import type { Source } from './risk.ts';
 
 /** Result of `receive`. The channel may acknowledge to its platform after any of these. */
 export type Receipt =
-  /** Committed; `turnId` answers it. `position` messages of the session are before it. */
-  | { kind: 'accepted'; turnId: string; seq: number; position: number }
+  /** Committed; `turnId` answers it. `position` messages of the session are before it; `note` is a sentence for the sender. */
+  | { kind: 'accepted'; turnId: string; seq: number; position: number; note?: string | undefined }
   /** Received before; the ids are those of the first time. */
   /** `differs`: what was accepted under this id before says something else. */
   | { kind: 'duplicate'; turnId: string; seq: number; differs?: true }
@@ -29,7 +29,8 @@ export type Receipt =
         | 'too_large'
         | 'empty'
         | 'tools_pending'
-        | 'planning_off';
+        | 'planning_off'
+        | 'not_retried';
       reply?: string;
       /** What operators may read besides. */
       why?: DenialDetail;
@@ -48,6 +49,8 @@ export interface ReceiveOptions {
   mode?: ExecutionMode | undefined;
   /** The stored plan that the turn runs. */
   plan?: PlanToRun | undefined;
+  /** The question of this turn is asked again; the content is that of the question. */
+  retryOf?: string | undefined;
   /** What the caller asks of the answer. */
   options?: CallerOptions | undefined;
   /** The sender waits for the answer: refused while the session waits for its caller's tools, instead of queued. */
@@ -61,7 +64,7 @@ export interface PassedOn {
   content: string;
   /** In place of the id of the press: what is passed on under one id is asked once. */
   id?: string | undefined;
-  options: Pick<ReceiveOptions, 'entry' | 'mode' | 'plan'>;
+  options: Pick<ReceiveOptions, 'entry' | 'mode' | 'plan' | 'retryOf'>;
   /** The content is the text of this prompt of an MCP server, not the sender's own. */
   prompt?: InboundMessage['prompt'];
 }

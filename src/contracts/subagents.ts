@@ -1,6 +1,6 @@
 /** Subagents: how tools spawn them, their bounds, and how the store keeps them. */
 import type { Fence, LaneKey, LaneStep } from './store/lanes.ts';
-import type { TurnPayload } from './store/ledger.ts';
+import type { TurnPayload } from './store/accept.ts';
 import type { SessionKey, Address, InboundMessage } from './message.ts';
 import { MESSAGE_TOOL } from './delivery.ts';
 import { PLAN_TOOL, SWITCH_PROFILE } from './profile.ts';

@@ -7,7 +7,9 @@ import type { AskedQuestion } from '../contracts/delivery.ts';
 import { addressOf, askedQuestion } from '../contracts/message.ts';
 import type { InboundMessage } from '../contracts/message.ts';
 import type { Receipt, ReceiveOptions } from '../contracts/receive.ts';
+import { WHY_NOT } from '../contracts/sessions/tries.ts';
 import { withKnownQuote } from './quotes.ts';
+import { tellEffects } from './sessions/retry-effects.ts';
 import { sendWaitingNotice } from './waiting-notice.ts';
 
 export interface AcceptDeps {
@@ -37,6 +39,7 @@ export async function accept(
     plan: options.plan,
     options: options.options,
     ...(isOwner && { isOwner }),
+    retryOf: options.retryOf,
     unlessToolsPending: options.awaitsAnswer,
     ownerTokenId: options.caller?.tokenId,
     anyOwner: options.caller?.scopes.includes('admin'),
@@ -58,6 +61,8 @@ export async function accept(
       reply: `This session waits for the results of the tool calls ${ids}: send them as tool messages, or stop the session.`,
     };
   }
+  if (accepted.kind === 'not_retried')
+    return { kind: 'refused', code: 'not_retried', reply: WHY_NOT[accepted.why] };
   const { session, turnId, laneSeq, seq } = accepted;
   const { channel, chatId } = message;
   const told = { channel, chatId, sessionKey: session, turnId, laneSeq };
@@ -66,12 +71,12 @@ export async function accept(
     return { kind: 'duplicate', turnId, seq, ...(accepted.differs && { differs: true }) };
   }
   deps.log.debug(told, 'message_accepted');
-  deps.events.emit(session, {
-    type: 'message_received',
-    content: message.content,
-    seq,
-    senderName: message.senderName,
-  });
+  deps.events.emit(
+    session,
+    options.retryOf !== undefined
+      ? { type: 'context_changed' }
+      : { type: 'message_received', content: message.content, seq, senderName: message.senderName },
+  );
   if (accepted.position > 0)
     deps.events.emit(session, { type: 'queue_position', position: accepted.position });
   deps.bus.runHeads(accepted);
@@ -79,5 +84,6 @@ export async function accept(
   const question = accepted.position > 0 ? askedQuestion(message) : undefined;
   if (question !== undefined) deps.noteWaiting(question);
   if (accepted.position > 0) await sendWaitingNotice(deps, message, session);
-  return { kind: 'accepted', turnId, seq, position: accepted.position };
+  const note = accepted.effects && (await tellEffects(deps, message, { turnId, effects: accepted.effects }));
+  return { kind: 'accepted', turnId, seq, position: accepted.position, ...(note !== undefined && { note }) };
 }

@@ -4,7 +4,8 @@ import { isId } from '../contracts/access.ts';
 import type { ConfiguredChannel } from '../contracts/channel.ts';
 import { parseAddress, userIdOf } from '../contracts/message.ts';
 import type { Address } from '../contracts/message.ts';
-import type { AcceptRequest, Ledger } from '../contracts/store/ledger.ts';
+import type { AcceptRequest } from '../contracts/store/accept.ts';
+import type { Ledger } from '../contracts/store/ledger.ts';
 
 /** Bindings of one configuration. */
 const MAX_BINDINGS = 1_000;

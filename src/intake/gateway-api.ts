@@ -16,6 +16,7 @@ import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Receive } from '../contracts/receive.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
 import type { ForkStore } from '../contracts/sessions/fork.ts';
+import type { TryStore } from '../contracts/sessions/tries.ts';
 import type { WorkStore } from '../contracts/sessions/turn-work.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
 import type { NoteRefusal, TurnExplanation } from '../contracts/store/traces.ts';
@@ -38,6 +39,7 @@ import type { ChangePlanDeps } from './plans/change-plan.ts';
 import { createPlanApi } from './plans/plan-api.ts';
 import { actOnPlan } from './plans/plan-control.ts';
 import { createConversationApi } from './sessions/conversation-api.ts';
+import type { SessionModelDeps } from './sessions/session-model.ts';
 import { deleteSession } from './sessions/delete-session.ts';
 import { checkedChange } from './sessions/session-change.ts';
 import { workOf } from './sessions/turn-work.ts';
@@ -60,6 +62,7 @@ export interface GatewayApiDeps {
   approvals: Approvals;
   journals: WorkStore;
   forks: ForkStore;
+  tries: TryStore;
   plans: PlanStore;
   classify: ChangePlanDeps['classify'];
   todos: Pick<TodoStore, 'todos'>;
@@ -86,7 +89,8 @@ export interface GatewayApiDeps {
     resolve: GatewayApi['resolveModel'];
     /** Throws `GatewayError` when no model can answer under that profile and waiting would not help. */
     checkProfile(id: string, signal: AbortSignal): Promise<void>;
-  };
+  } & SessionModelDeps['models'];
+  boundTo: SessionModelDeps['boundTo'];
   /** What became of a turn; `detail` adds the words of errors. */
   explainTurn(turnId: string, detail: boolean): Promise<TurnExplanation | undefined>;
   noteRefusal: NoteRefusal;
@@ -94,6 +98,7 @@ export interface GatewayApiDeps {
   health: () => Promise<HealthReport>;
   metrics: () => Promise<string>;
   settings: GatewayApi['settings'];
+  administration: GatewayApi['administration'];
 }
 
 /** Makes the API. Methods throw only `GatewayError`. */
@@ -230,6 +235,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     health: deps.health,
     metrics: deps.metrics,
     settings: deps.settings,
+    administration: deps.administration,
   };
 }
 

@@ -12,6 +12,7 @@ import type { NoteRefusal } from '../contracts/store/traces.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { NoteMembership } from '../contracts/message.ts';
 import type { Receive } from '../contracts/receive.ts';
+import type { TryStore } from '../contracts/sessions/tries.ts';
 import type { Settings } from '../contracts/settings.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { QuestionStore } from '../contracts/store/questions.ts';
@@ -37,6 +38,7 @@ import { rulesCommand } from './approvals/rules-command.ts';
 import { createReceive } from './receive.ts';
 import { createTokenBudget } from './token-budget.ts';
 import type { CheckTokenBudget } from './token-budget.ts';
+import { createTryCommands } from './sessions/try-commands.ts';
 import { titleCommand } from './sessions/title-command.ts';
 import { trustCommand } from './trust-command.ts';
 
@@ -71,6 +73,7 @@ export interface IntakeOptions
   approvals: ApprovalStore;
   plans: PlanStore;
   memories: MemoryStore;
+  tries: TryStore;
   usage: UsageStore;
   /** Their `limits` as they are now. */
   settings: Settings<{ limits: IntakeLimits }>;
@@ -126,6 +129,7 @@ export function createIntake(options: IntakeOptions): Intake {
     ...createPlanCommands(planControl),
     queueCommand({ ledger }),
     titleCommand({ ledger, events }),
+    ...createTryCommands({ tries: options.tries, events }),
     trustCommand({ ledger }),
     observeCommand(options),
   ]);

@@ -65,8 +65,9 @@ export function createReceive(deps: IntakeDeps): Receive {
     if (message.button !== undefined) {
       return await reply(deps, message, await press(deps, message, message.button, verdict.owner));
     }
-    // A forwarded message is not an instruction of its sender.
-    const use = message.forwarded === true ? undefined : readCommand(message.content);
+    // A forwarded message is not an instruction of its sender, and a question asked again is no command.
+    const isText = message.forwarded === true || options.retryOf !== undefined;
+    const use = isText ? undefined : readCommand(message.content);
     const act = async (): Promise<Receipt> => {
       if (use !== undefined) return await runCommand(deps, use, message, options, verdict.owner);
       const changed = await changeByReply(deps, message, verdict.owner);

@@ -1,5 +1,7 @@
-/** Deletes what is no longer needed: finished messages that platforms can no longer repeat, and the folders of deleted sessions. */
+/** Deletes what is no longer needed, or older than the settings want: queue items, traces, messages, sessions, and folders. */
 import { toGatewayError } from '../contracts/errors.ts';
+import type { Retention, RetentionStore } from '../contracts/operator/retention.ts';
+import type { SessionStore } from '../contracts/store/ledger.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Log } from '../contracts/log.ts';
 import type { RemovedFolders } from '../contracts/store/records.ts';
@@ -16,8 +18,16 @@ const EVERY_MS = 3_600_000;
 /** Folders that are looked for at a time. */
 const FOLDER_PAGE = 500;
 
+/** Sessions and turns that are deleted in one round; while there are more, the next one comes soon. */
+export const OLD_BATCH = 200;
+const DAY_MS = 24 * 3_600_000;
+
 export interface RetentionDeps {
   lanes: Pick<LaneStore, 'purge'>;
+  ledger: Pick<SessionStore, 'deleteSession'>;
+  old: RetentionStore;
+  /** The rules of the moment. */
+  rules: () => Retention;
   traces: Pick<TraceStore, 'purgeTraces'>;
   folders: RemovedFolders;
   files: Pick<SessionFiles, 'remove'>;
@@ -26,7 +36,7 @@ export interface RetentionDeps {
 
 /** Deletes at intervals until the signal aborts. */
 export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
-  const { lanes, traces, log } = deps;
+  const { lanes, traces, log, rules } = deps;
   let timer: NodeJS.Timeout | undefined;
   const plan = (ms: number): void => {
     if (!signal.aborted) timer = setTimeout(() => void round(), ms).unref();
@@ -36,9 +46,10 @@ export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
   const round = async (): Promise<void> => {
     try {
       const purged = await lanes.purge(KEPT_MS, PURGE_BATCH);
-      const tracesPurged = await traces.purgeTraces(KEPT_MS, PURGE_BATCH);
+      const tracesPurged = await traces.purgeTraces(rules().tracesDays * DAY_MS, PURGE_BATCH);
       if (purged + tracesPurged > 0) log.debug({ purged, traces: tracesPurged }, 'messages_purged');
-      if (purged === PURGE_BATCH || tracesPurged >= PURGE_BATCH) return plan(MORE_AFTER_MS);
+      const isMore = await purgeOld(deps);
+      if (purged === PURGE_BATCH || tracesPurged >= PURGE_BATCH || isMore) return plan(MORE_AFTER_MS);
       withinMs = (await sweepFolders(deps, withinMs, signal)) ? 2 * EVERY_MS : KEPT_MS;
     } catch (error) {
       log.warn({ err: toGatewayError(error) }, 'purge_failed');
@@ -47,6 +58,23 @@ export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
   };
   signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
   plan(MORE_AFTER_MS);
+}
+
+/** Deletes a batch of what is older than `messagesDays`; true when there may be more. Throws `StoreError`. */
+export async function purgeOld({
+  old,
+  ledger,
+  rules,
+  log,
+}: Pick<RetentionDeps, 'old' | 'ledger' | 'rules' | 'log'>): Promise<boolean> {
+  const { messagesDays } = rules();
+  if (messagesDays === undefined) return false;
+  const idle = await old.idleSessions(messagesDays, OLD_BATCH);
+  for (const key of idle) await ledger.deleteSession(key);
+  const turns = await old.purgeTurns(messagesDays, OLD_BATCH);
+  if (idle.length + turns > 0)
+    log.info({ sessions: idle.length, turns, messagesDays }, 'old_messages_deleted');
+  return idle.length === OLD_BATCH || turns === OLD_BATCH;
 }
 
 /**

@@ -101,6 +101,7 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
     const place = { ...shared, url: options.databaseUrl };
     return { place, attached: false, close: () => Promise.resolve() };
   }
+  options.progress?.step(`Waiting for the process that is leaving GATEWAY_HOME ${options.home}…`);
   const lock = await lockHome(options.home, {
     ...(options.lockWaitMs !== undefined && { waitMs: options.lockWaitMs }),
   });
@@ -111,7 +112,7 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
   let embedded: EmbeddedDatabase | undefined;
   let stopWatching = (): void => undefined;
   try {
-    embedded = await openEmbedded(options.home, options.log);
+    embedded = await openEmbedded(options.home, options.log, options.progress);
     await lock.announce(embedded.socketPath);
     stopWatching = watchHome(lock, embedded, options);
   } catch (error) {

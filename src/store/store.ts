@@ -4,11 +4,12 @@ import type { AccessStore } from '../contracts/access.ts';
 import type { ApprovalStore } from '../contracts/approvals.ts';
 import type { ConnectionStore } from '../contracts/receive.ts';
 import type { Fanout, FanoutSecret } from '../contracts/bus.ts';
-import type { ContextStore } from '../contracts/store/records.ts';
+import type { ContextStore } from '../contracts/store/contexts.ts';
 import type { KeptFiles } from '../contracts/media.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { ForkStore } from '../contracts/sessions/fork.ts';
+import type { TryStore } from '../contracts/sessions/tries.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { QuestionStore } from '../contracts/store/questions.ts';
 import type { PostStore } from '../contracts/delivery.ts';
@@ -26,10 +27,14 @@ import type { UsageStore } from '../contracts/usage.ts';
 import type { ScheduleStore } from '../contracts/schedules.ts';
 import { createGrants } from './tables/grants.ts';
 import { createGroupChats } from './statements/group-chats.ts';
+import { createAdministrationStore } from './statements/administration.ts';
 import { createApprovalStore } from './lanes/approvals.ts';
 import type { Log } from '../contracts/log.ts';
+import type { AdministrationStore } from '../contracts/operator/administration.ts';
 import type { NodeSettingsStore } from '../contracts/operator/nodes.ts';
 import type { PersonStore } from '../contracts/operator/people.ts';
+import type { StartProgress } from '../contracts/operator/progress.ts';
+import type { RetentionStore } from '../contracts/operator/retention.ts';
 import type { McpStatusStore } from '../contracts/mcp/servers.ts';
 import { createConnections } from './statements/connections.ts';
 import { createContexts } from './lanes/contexts.ts';
@@ -46,7 +51,9 @@ import { createRemovedFolders } from './statements/removed-folders.ts';
 import { createFileStore } from './statements/session-files.ts';
 import { createForks } from './statements/forks.ts';
 import { createKeptFiles } from './statements/kept-files.ts';
+import { createTries } from './statements/tries.ts';
 import { createScratchpad, createTodos } from './statements/notes.ts';
+import { createRetentionStore } from './statements/old-turns.ts';
 import { createPeople } from './statements/people.ts';
 import { createPlans } from './statements/plans.ts';
 import { createPosts } from './lanes/posts.ts';
@@ -76,8 +83,10 @@ export interface Store {
   memoryVectors: MemoryVectorStore;
   contexts: ContextStore;
   approvals: ApprovalStore;
+  administration: AdministrationStore;
   journals: WorkStore;
   forks: ForkStore;
+  tries: TryStore;
   plans: PlanStore;
   todos: TodoStore;
   scratchpad: ScratchpadStore;
@@ -91,6 +100,7 @@ export interface Store {
   mcp: McpStatusStore;
   traces: TraceStore;
   people: PersonStore;
+  retention: RetentionStore;
   nodes: NodeSettingsStore;
   /** How the nodes on the same database share the files of sessions; undefined on the embedded one, which has one node. */
   files?: FileStore;
@@ -109,6 +119,8 @@ export interface UseOptions {
   retryForMs?: number | undefined;
   /** Connections of this process. */
   poolSize?: number | undefined;
+  /** Told what an open takes time for. */
+  progress?: StartProgress | undefined;
   /** Settings of new sessions; default `SESSION_START`. */
   newSessions?: SessionStart | undefined;
 }
@@ -119,9 +131,10 @@ const NOTE_CONNECTIONS = 1;
 /** Opens the store in a running database; `migrate` brings its tables up to date first. Throws what `openStore` throws. */
 export async function openStoreAt(
   place: DatabasePlace,
-  { log, migrate, retryForMs, poolSize, newSessions }: UseOptions & { migrate: boolean },
+  { log, migrate, retryForMs, poolSize, newSessions, progress }: UseOptions & { migrate: boolean },
 ): Promise<Store> {
-  if (migrate) await migrateDatabase(place, { retryForMs });
+  progress?.step('Preparing the tables…');
+  if (migrate) await migrateDatabase(place, { retryForMs, progress });
   const database = openDatabase({ ...place, poolSize, retryForMs });
   const notes = openDatabase({ ...place, poolSize: NOTE_CONNECTIONS, retryForMs });
   const parts = {
@@ -136,8 +149,10 @@ export async function openStoreAt(
     memoryVectors: createMemoryVectors(database),
     contexts: createContexts(database),
     approvals: createApprovalStore(database),
+    administration: createAdministrationStore(database),
     journals: createJournals(database),
     forks: createForks(database),
+    tries: createTries(database),
     plans: createPlans(database),
     todos: createTodos(database),
     scratchpad: createScratchpad(database),
@@ -151,6 +166,7 @@ export async function openStoreAt(
     mcp: createMcpStatus(database),
     traces: createTraceStore(database),
     people: createPeople(database),
+    retention: createRetentionStore(database),
     nodes: createNodeSettings(database),
     fanoutSecret: () => readFanoutSecret(database),
   };

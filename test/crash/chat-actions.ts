@@ -10,6 +10,11 @@ export async function say(url: string, session: string, content: string): Promis
   await call(`${url}/v1/sessions/http:${session}/messages`, { content });
 }
 
+/** Asks the last question of an HTTP session again; it is accepted when this resolves. */
+export async function retry(url: string, session: string): Promise<void> {
+  await call(`${url}/v1/sessions/http:${session}/retry`, {});
+}
+
 /** Stops a session. */
 export async function stop(url: string, session: string): Promise<z.infer<typeof stopAnswer>> {
   return stopAnswer.parse(await call(`${url}/v1/sessions/http:${session}/stop`, {}));

@@ -56,6 +56,7 @@ import {
 } from '../../src/contracts/store/notes.ts';
 import { MAX_CORRECTIONS, MAX_PLAN_STEPS } from '../../src/contracts/plan.ts';
 import { MAX_FORKED_TURNS } from '../../src/contracts/sessions/fork.ts';
+import { MAX_TRIES } from '../../src/contracts/sessions/tries.ts';
 import { SCHEDULE_LIMITS } from '../../src/contracts/schedules.ts';
 import {
   BACKGROUND_SUBAGENT_MS,
@@ -119,6 +120,7 @@ const PROMISES: Readonly<Record<string, readonly string[]>> = {
     `1 to ${MAX_END_USER} characters of any kind`,
     `silent for ${seconds(UPLOAD_STALL_MS)} seconds, or the file took longer than ${minutes(UPLOAD_TIMEOUT_MS)} minutes`,
     `kept nowhere, at most ${MAX_INLINE_FILES} in a request`,
+    `at most ${MAX_TRIES} answers belong to one question`,
     `At most the newest ${n(MAX_FORKED_TURNS)} turns are copied`,
     `the token sends ${MAX_UPLOADS_PER_TOKEN} files at this moment`,
     `The last ${n(RING_EVENTS)} events (or ${kib(RING_BYTES)}) of a turn`,

@@ -43,6 +43,8 @@ export interface FixtureOptions {
   model?: FakeOllamaOptions;
   /** Tools beside the built-in ones. */
   tools?: readonly Tool[];
+  /** Origins that `web_fetch` may reach, read when the gateway starts. */
+  reachable?: () => readonly string[];
   /** A second node: the same fakes, database and token, a home of its own. Only on Postgres. */
   beside?: GatewayFixture;
 }
@@ -160,6 +162,7 @@ export async function openGatewayFixture(
       log: createLog({ level: 'debug', redact, write }),
       learnSecrets: redact.learn,
       ...(options.tools && { tools: options.tools }),
+      ...(options.reachable && { reachable: options.reachable() }),
     });
   };
   const gateway = await start({});

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { Caller, Verdict } from '../../src/contracts/access.ts';
 import { createEventBus } from '../../src/bus/event-bus.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
+import { fakeAdministration } from '../fakes/gateway/administration.ts';
 import { createApprovals } from '../../src/intake/approvals/approvals.ts';
 import { createCommands } from '../../src/intake/commands.ts';
 import { createGatewayApi } from '../../src/intake/index.ts';
@@ -73,9 +74,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     channelNotices: () => [],
   });
   const receive = createReceive({ ...deps, commands, approvals });
-  const no = (): never => {
-    throw new Error('the session routes ask no model');
-  };
+  const no = (): never => expect.fail('the session routes ask no model');
   const api = createGatewayApi({
     chatMoved: async () => undefined,
     membershipChanged: async () => undefined,
@@ -86,20 +85,30 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     plans: store.plans,
     journals: store.journals,
     forks: store.forks,
+    tries: store.tries,
     todos: store.todos,
     files: { remove: async () => true, put: no, read: no, discard: no, copy: no },
     fileLimits: { maxFileBytes: 1, maxFilesPerMessage: 1 },
     filesPerPerson: { maxBytes: 1, days: 1 },
     keptFiles: store.keptFiles,
     fileTypeOf: no,
-    schedules: { add: no, list: no, find: no, remove: no, describe: no, moment: no },
+    schedules: { add: no, list: no, find: no, change: no, runNow: no, remove: no, describe: no, moment: no },
     turnConcurrency: 8,
     agent: { complete: no, embed: no, checkOptions: no },
-    models: { list: no, resolve: no, checkProfile: no, describe: deps.defaultModel },
+    models: {
+      list: no,
+      resolve: no,
+      checkProfile: no,
+      describe: deps.defaultModel,
+      usual: no,
+      whoAnswers: no,
+    },
+    boundTo: () => undefined,
     health: no,
     usage: { sum: no, groups: no },
     metrics: no,
     settings: no,
+    administration: fakeAdministration(),
   });
   return { receive, api, hints, clock };
 }
@@ -213,29 +222,6 @@ describeEachDatabase('a message at the api', (databases) => {
     const { receive } = intakeOf(await databases.open(), { kind: 'allow', owner: true });
     for (let n = 0; n < 3 * MESSAGE_RATE.messagesAtOnce; n += 1)
       expect(await receive(inbound(`o${n}`, { content: '/status' }))).toMatchObject({ kind: 'handled' });
-  });
-
-  it('decides nothing by what cannot be the id of a request, and asks the store for nothing', async () => {
-    const asked: string[] = [];
-    const logged: unknown[] = [];
-    const log = Object.assign(Object.create(silentLog), { info: (fields: unknown) => logged.push(fields) });
-    const no = (): never => {
-      throw new Error('nothing is pending');
-    };
-    const none = { pendingApprovals: no, rules: no, removeRule: no, hasRule: no };
-    const approvals = createApprovals({
-      store: { approval: (id) => Promise.resolve(void asked.push(id)), ...none },
-      lanes: { decide: no },
-      bus: { sweepSoon: no },
-      log,
-    });
-    const by = { userId: 'token:1', owner: true };
-    for (const id of ['', 'x'.repeat(51), 'a.'.repeat(131_072), 'a\nb', 'a b', 'é']) {
-      expect(await approvals.decide(id, 'approved', by)).toEqual({ kind: 'unknown' });
-    }
-    expect([asked, logged]).toEqual([[], []]);
-    expect(await approvals.decide('x'.repeat(50), 'denied', by)).toEqual({ kind: 'unknown' });
-    expect(asked).toEqual(['x'.repeat(50)]);
   });
 
   it('gets its command’s reply in the receipt when the channel answers in place, else as a delivery', async () => {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { TurnPayload } from '../../src/contracts/store/ledger.ts';
+import type { TurnPayload } from '../../src/contracts/store/accept.ts';
 import {
   HEARTBEAT_ID,
   MAX_INSTRUCTIONS,

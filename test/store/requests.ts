@@ -1,5 +1,5 @@
 /** Messages as a channel hands them over. */
-import type { AcceptRequest } from '../../src/contracts/store/ledger.ts';
+import type { AcceptRequest } from '../../src/contracts/store/accept.ts';
 import { addressOf, type InboundMessage } from '../../src/contracts/message.ts';
 
 /** A message as a channel hands it over. */

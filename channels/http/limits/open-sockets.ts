@@ -58,6 +58,12 @@ export class OpenSockets {
     outgoing.once('close', () => (entry.busy -= 1));
   }
 
+  /** Counts a connection as busy until it closes. */
+  hold(socket: Socket): void {
+    const entry = this.#entries.get(socket);
+    if (entry !== undefined) entry.busy += 1;
+  }
+
   /** The connection has carried a valid token: from now on it is that token's. */
   identify(socket: Socket, tokenId: string): void {
     const entry = this.#entries.get(socket);

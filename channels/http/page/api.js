@@ -1,4 +1,5 @@
 /** Calls of the gateway's API, with the token in the header and errors for people. */
+import { ConversationCalls } from './conversation-calls.js';
 import { ApiError, errorOf, pathOf, Requests } from './requests.js';
 
 export { ApiError };
@@ -33,10 +34,13 @@ function messagesPath(key, { limit, before }) {
 /** The gateway's API for one token; every method throws `ApiError`. */
 export class Api {
   #requests;
+  /** What people do with a conversation besides talking in it. */
+  conversations;
 
   /** @param {string} token */
   constructor(token) {
     this.#requests = new Requests(token);
+    this.conversations = new ConversationCalls(this.#requests);
   }
 
   /**
@@ -229,9 +233,6 @@ export class Api {
   changePlan(planId, version, edits) {
     return this.#requests.json('PATCH', `/v1/plans/${encodeURIComponent(planId)}`, { version, edits });
   }
-
-  /** @type {(turnId: string) => Promise<import('../wire.ts').WireTrace>} */
-  trace = (turnId) => this.#requests.json('GET', `/v1/turns/${encodeURIComponent(turnId)}/trace`);
 
   /**
    * @param {string[]} keys at most 100

@@ -90,6 +90,7 @@ async function startPage() {
   });
   const chat = new ChatView(api, sidebar, {
     showError,
+    open: (key) => open(key),
     changed: () => void refreshList(),
   });
 

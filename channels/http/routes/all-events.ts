@@ -1,11 +1,11 @@
 /** `GET /v1/events`: what happens in all sessions that the caller may see, without texts: for lists that stay up to date. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { hasScope } from '../../../src/contracts/access.ts';
+import type { Caller } from '../../../src/contracts/access.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
-import type { EventStream } from '../event-stream.ts';
 
 /** Time that a browser waits before it reconnects. */
 const RETRY_MS = 1_000;
@@ -27,10 +27,13 @@ const LISTED = new Set<AgentEvent['type']>([
   'cron_executed',
 ]);
 
+/** Is handed each event as JSON. */
+type ListReader = (json: string) => void;
+
 /** One subscription for all streams of a gateway: a token costs one look, however many pages are open. */
 class ListEvents {
   readonly #gateway: GatewayApi;
-  readonly #readers = new Map<EventStream, HttpContext['var']['caller']>();
+  readonly #readers = new Map<ListReader, Caller>();
   /** Whether a token may see a session, which never changes while the session exists. */
   readonly #seen = new Map<string, boolean>();
   #unsubscribe: (() => void) | undefined;
@@ -39,13 +42,13 @@ class ListEvents {
     this.#gateway = gateway;
   }
 
-  add(stream: EventStream, caller: HttpContext['var']['caller']): () => void {
-    this.#readers.set(stream, caller);
+  add(reader: ListReader, caller: Caller): () => void {
+    this.#readers.set(reader, caller);
     this.#unsubscribe ??= this.#gateway.subscribe({}, (event) => {
       if (LISTED.has(event.type)) void this.#tell(event);
     });
     return () => {
-      this.#readers.delete(stream);
+      this.#readers.delete(reader);
       if (this.#readers.size > 0) return;
       this.#unsubscribe?.();
       this.#unsubscribe = undefined;
@@ -54,14 +57,14 @@ class ListEvents {
 
   async #tell(event: AgentEvent): Promise<void> {
     const { type, sessionKey, turnId, at } = event;
-    const frame = `data: ${JSON.stringify({ type, sessionKey, turnId, at })}\n\n`;
-    for (const [stream, caller] of this.#readers)
-      if (hasScope(caller, 'admin') || (await this.#maySee(caller, sessionKey))) stream.write(frame);
+    const json = JSON.stringify({ type, sessionKey, turnId, at });
+    for (const [reader, caller] of this.#readers)
+      if (hasScope(caller, 'admin') || (await this.#maySee(caller, sessionKey))) reader(json);
     if (type === 'session_deleted')
       for (const { tokenId } of this.#readers.values()) this.#seen.delete(`${tokenId} ${sessionKey}`);
   }
 
-  async #maySee(caller: HttpContext['var']['caller'], key: SessionKey): Promise<boolean> {
+  async #maySee(caller: Caller, key: SessionKey): Promise<boolean> {
     const pair = `${caller.tokenId} ${key}`;
     const known = this.#seen.get(pair);
     if (known !== undefined) return known;
@@ -79,14 +82,22 @@ class ListEvents {
 
 const lists = new WeakMap<GatewayApi, ListEvents>();
 
+/** Follows what happens in all sessions that this caller may see; gives what ends that. The events have no texts and no ids. */
+export function followAll(gateway: GatewayApi, caller: Caller, reader: ListReader): () => void {
+  const events = lists.get(gateway) ?? new ListEvents(gateway);
+  lists.set(gateway, events);
+  return events.add(reader, caller);
+}
+
 /** Opens the stream. Its events have no ids: a reader that comes back loads its lists again. Throws `HttpError` 429. */
 export function allEvents(c: HttpContext, { gateway, streams }: HandlerDeps): Response {
   const { incoming, outgoing } = c.env;
   const caller = c.get('caller');
   const stream = streams.add({ caller, authorization: incoming.headers.authorization ?? '' }, outgoing);
-  const events = lists.get(gateway) ?? new ListEvents(gateway);
-  lists.set(gateway, events);
-  outgoing.once('close', events.add(stream, caller));
+  outgoing.once(
+    'close',
+    followAll(gateway, caller, (json) => stream.write(`data: ${json}\n\n`)),
+  );
   stream.write(`retry: ${RETRY_MS}\n\n`);
   return RESPONSE_ALREADY_SENT;
 }

@@ -18,29 +18,38 @@ export async function listApprovals(c: HttpContext, deps: HandlerDeps): Promise<
   return c.json({ approvals: waiting.map(wireApproval), mayDecide: hasScope(caller, 'approve') });
 }
 
-const answerSchema = z
-  .strictObject({
-    decision: z.enum(['approved', 'denied']),
-    /** Of a denial; the model reads it. */
-    reason: z.string().trim().min(1).max(MAX_REASON_CHARS).optional(),
-    /** Of an approval: exactly this call runs in this session without a question from now on. */
-    always: z.boolean().optional(),
-  })
-  .refine(({ decision, reason }) => reason === undefined || decision === 'denied', {
-    path: ['reason'],
-    message: 'only a denial has a reason',
-  })
-  .refine(({ decision, always }) => always !== true || decision === 'approved', {
-    path: ['always'],
-    message: 'only an approval can hold for good',
-  });
+/** The fields of a decision. */
+export const decisionFields = {
+  decision: z.enum(['approved', 'denied']),
+  /** Of a denial; the model reads it. */
+  reason: z.string().trim().min(1).max(MAX_REASON_CHARS).optional(),
+  /** Of an approval: exactly this call runs in this session without a question from now on. */
+  always: z.boolean().optional(),
+};
+
+type Decision = z.output<z.ZodObject<typeof decisionFields>>;
+
+/** A schema with `decisionFields` that also checks that they belong together. */
+export function consistent<Shape extends Decision>(schema: z.ZodType<Shape>): z.ZodType<Shape> {
+  return schema
+    .refine(({ decision, reason }) => reason === undefined || decision === 'denied', {
+      path: ['reason'],
+      message: 'only a denial has a reason',
+    })
+    .refine(({ decision, always }) => always !== true || decision === 'approved', {
+      path: ['always'],
+      message: 'only an approval can hold for good',
+    });
+}
+
+const answerSchema = consistent(z.strictObject(decisionFields));
 
 /** Decides an approval; a second decision is 409. */
 export async function answerApproval(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const id = c.req.param('id') ?? '';
   const { decision, ...detail } = await readJson(c.env.incoming, c.env.outgoing, answerSchema);
   const decided = await deps.gateway.decide(c.get('caller'), id, decision, detail);
-  if (decided.kind !== 'decided') throw errorOf(decided);
+  if (decided.kind !== 'decided') throw undecided(decided);
   return c.json({ id, decision: decided.decision, ...(decided.rule && { rule: decided.rule }) });
 }
 
@@ -58,8 +67,8 @@ export async function removeRule(c: HttpContext, { gateway }: HandlerDeps): Prom
   return c.json({ id, deleted: true });
 }
 
-/** An approval of others looks as if it did not exist. */
-function errorOf(decided: Exclude<Decided, { kind: 'decided' }>): HttpError {
+/** The error for a decision that was not made. An approval of others looks as if it did not exist. */
+export function undecided(decided: Exclude<Decided, { kind: 'decided' }>): HttpError {
   switch (decided.kind) {
     case 'settled':
       return new HttpError(

@@ -22,7 +22,11 @@ export async function requestPlan(c: HttpContext, deps: HandlerDeps): Promise<Re
   const caller = c.get('caller');
   const id = postableId(c.req.param('key') ?? '');
   const { request, user } = await readJson(incoming, outgoing, requestSchema);
-  const message = toInbound(incoming, caller, id, { content: cleanText(request), media: [], user });
+  const message = toInbound(idempotencyKey(incoming), caller, id, {
+    content: cleanText(request),
+    media: [],
+    user,
+  });
   const before = deps.gateway.lastEventId(`http:${id}`);
   const receipt = await deps.receive(message, { caller, entry: 'plan' });
   if (receipt.kind === 'refused') throw refusal(receipt, `http:${id}`);

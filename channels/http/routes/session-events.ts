@@ -1,11 +1,9 @@
 /** `GET /v1/sessions/:key/events`: the events of a session, first those the reader missed, then live ones. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { noSession } from '../errors.ts';
 import { readableKey } from '../inbound.ts';
-import { EventFrames } from '../event-frames.ts';
-import type { EventStream } from '../event-stream.ts';
+import { eachOnce, EventFrames } from '../event-frames.ts';
 
 /** Time that a browser waits before it reconnects. */
 const RETRY_MS = 1_000;
@@ -22,32 +20,15 @@ export async function sessionEvents(c: HttpContext, deps: HandlerDeps): Promise<
   const lastEventId = typeof given === 'string' && EVENT_ID.test(given) ? given : undefined;
 
   // Synchronous, so that no event is emitted between the replay and the subscription.
-  const write = writeOnce(stream);
+  const frames = new EventFrames();
+  const write = eachOnce((event) => {
+    stream.write(frames.frameOf(event));
+    if (event.type === 'session_deleted') stream.end();
+  });
   const missed = deps.gateway.replay(key, lastEventId).events;
   const unsubscribe = deps.gateway.subscribe({ sessionKey: key }, write);
   outgoing.once('close', unsubscribe);
   stream.write(`retry: ${RETRY_MS}\n\n`);
   for (const event of missed) write(event);
   return RESPONSE_ALREADY_SENT;
-}
-
-/**
- * Writes each event once: a batch from another node may repeat events of the replay. A snapshot has the number of the last
- * event it stands for, which may have been written before.
- */
-function writeOnce(stream: EventStream): (event: AgentEvent) => void {
-  const frames = new EventFrames();
-  let lastEpoch = 0;
-  let lastSeq = 0;
-  return (event) => {
-    const { epoch, eventSeq } = event;
-    if (epoch !== undefined && eventSeq !== undefined) {
-      if (epoch < lastEpoch || (epoch === lastEpoch && eventSeq < lastSeq)) return;
-      if (epoch === lastEpoch && eventSeq === lastSeq && event.type !== 'snapshot') return;
-      lastEpoch = epoch;
-      lastSeq = eventSeq;
-    }
-    stream.write(frames.frameOf(event));
-    if (event.type === 'session_deleted') stream.end();
-  };
 }

@@ -2,16 +2,13 @@
 import { z } from 'zod';
 import { cleanText } from '../../../src/lib/text.ts';
 import { MAX_DELETED_AT_ONCE } from '../../../src/contracts/sessions/session-list.ts';
-import type { Media } from '../../../src/contracts/media.ts';
-import { MAX_QUOTED_CHARS } from '../../../src/contracts/quoted.ts';
-import { readMode } from '../../../src/contracts/plan.ts';
 import { readJson } from '../body.ts';
-import { MAX_FILE_REFERENCE, MAX_PAGE_SIZE, MODELS_TIMEOUT_MS } from '../config.ts';
+import { MAX_PAGE_SIZE } from '../config.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
-import { endUserSchema } from './end-user.ts';
 import { HttpError, noSession } from '../errors.ts';
-import { checkRepeat, postableId, readableKey, refusal, toInbound } from '../inbound.ts';
-import { acceptedAt, wireFound, wireListed, wireMessage, wireSession, wireWork } from '../wire.ts';
+import { idempotencyKey, postableId, readableKey } from '../inbound.ts';
+import { acceptPosted, messageSchema } from './posted-message.ts';
+import { wireFound, wireListed, wireMessage, wireSession, wireWork } from '../wire.ts';
 
 const DEFAULT_PAGE_SIZE = 50;
 
@@ -130,62 +127,13 @@ export async function listMessages(c: HttpContext, deps: HandlerDeps): Promise<R
   return c.json({ messages: messages.map(wireMessage) });
 }
 
-const messageSchema = z.strictObject({
-  content: z.string(),
-  /** Files of the session that were uploaded for this message. */
-  files: z.array(z.string().min(1).max(MAX_FILE_REFERENCE)).default([]),
-  /** What the message replies to, as text of somebody else. */
-  quoted: z
-    .strictObject({
-      text: z.string().min(1).max(MAX_QUOTED_CHARS),
-      author: z.string().max(200).optional(),
-    })
-    .optional(),
-  /** As in chat completions: the end user whose memories count. */
-  user: endUserSchema,
-  /** As in chat completions, for this turn only. */
-  model: z.string().min(1).optional(),
-  /** The plan mode of this turn, instead of the session's. */
-  mode: z.string().optional(),
-});
-
 /** 202 once the message is committed; a repeated `Idempotency-Key` gets the same answer. A command runs at once: 200. */
 export async function postMessage(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { incoming, outgoing } = c.env;
-  const caller = c.get('caller');
   const id = postableId(c.req.param('key') ?? '');
   const body = await readJson(incoming, outgoing, messageSchema);
-  const media = await mediaOf(c, deps, id, body.files);
-  const { user, quoted } = body;
-  const content = cleanText(body.content);
-  const message = toInbound(incoming, caller, id, { content, media, user, quoted });
-  const signal = AbortSignal.timeout(MODELS_TIMEOUT_MS);
-  const choice = body.model === undefined ? {} : await deps.gateway.resolveModel(body.model, signal);
-  const mode = body.mode === undefined ? undefined : readMode(body.mode);
-  // Read before the message is accepted: a fast turn may have ended when this answer is made.
-  const before = deps.gateway.lastEventId(`http:${id}`);
-  const receipt = await deps.receive(message, { caller, mode, ...choice });
-  if (receipt.kind === 'refused') throw refusal(receipt, `http:${id}`);
-  checkRepeat(receipt);
-  return c.json(acceptedAt(receipt, before), receipt.kind === 'handled' ? 200 : 202);
-}
-
-/** The uploaded files that the message names. Throws `HttpError` 400 or 404. */
-async function mediaOf(
-  c: HttpContext,
-  { gateway }: HandlerDeps,
-  id: string,
-  files: string[],
-): Promise<Media[]> {
-  if (files.length === 0) return [];
-  const { maxFilesPerMessage } = gateway.files.limits;
-  if (files.length > maxFilesPerMessage || new Set(files).size < files.length) {
-    const text = `A message brings at most ${maxFilesPerMessage} files, each of them once.`;
-    throw new HttpError(400, 'too_many_files', text, { param: 'files' });
-  }
-  const media = await gateway.files.named(c.get('caller'), `http:${id}`, files);
-  if (media === undefined) throw noSession(`http:${id}`);
-  return media;
+  const answer = await acceptPosted(deps, c.get('caller'), { ...body, id, key: idempotencyKey(incoming) });
+  return c.json(answer, 'handled' in answer ? 200 : 202);
 }
 
 function keyOf(c: HttpContext): ReturnType<typeof readableKey> {

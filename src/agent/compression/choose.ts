@@ -1,5 +1,5 @@
 /** Chooses the turns that a summary replaces: the oldest ones, whole; the newest stay unchanged. */
-import type { UnsummarizedRow } from '../../contracts/store/records.ts';
+import type { UnsummarizedRow } from '../../contracts/store/contexts.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import { HISTORY_ROWS } from '../deps.ts';
 import type { ContextSize } from '../prompt/context-window.ts';

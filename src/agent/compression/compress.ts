@@ -1,6 +1,7 @@
 /** One compression: summarizes the oldest turns of a context and replaces them by the summary (N-67). */
 import { sourcesOfEntry } from '../../contracts/store/records.ts';
-import type { ContextEntry, UnsummarizedRow } from '../../contracts/store/records.ts';
+import type { UnsummarizedRow } from '../../contracts/store/contexts.ts';
+import type { ContextEntry } from '../../contracts/store/records.ts';
 import { ProviderError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { Profile } from '../../contracts/profile.ts';

@@ -12,19 +12,19 @@ import { TODO_TOOL } from '../prompt/todo-progress.ts';
 import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /**
- * Updates the plan from the todo list after the tool calls of the n-th answer, which may have changed it; a rewritten list
- * revises the plan. Idempotent, so it may be repeated after a crash. Throws `StoreError`.
+ * Updates the plan from the todo list after calls of these tools, which may have changed it; a rewritten list revises the
+ * plan. Idempotent, so it may be repeated after a crash. Throws `StoreError`.
  */
 export async function followTodos(
   shared: AgentShared,
   turn: TurnIdentity & TurnProgress,
-  n: number,
+  tools: readonly string[],
   emit: Emit,
 ): Promise<void> {
   const { plan } = turn;
   if (plan?.mode !== 'planner' || plan.state !== 'running') return;
   // A subagent's todo list is its parent's (N-10) and not that of its own plan.
-  if (turn.parentTurnId !== undefined || !mayHaveChanged(turn, n)) return;
+  if (turn.parentTurnId !== undefined || !tools.some(changesTodos)) return;
   const items = await shared.deps.todos.todos(turn.sessionKey);
   if (items.length === 0) return;
   const steps = stepsAfter(plan, items);
@@ -41,13 +41,8 @@ export async function followTodos(
 }
 
 /** Only these tools change the list. */
-function mayHaveChanged({ rows }: TurnProgress, n: number): boolean {
-  return rows.steps.some(
-    ({ iteration, entry }) =>
-      iteration === n &&
-      entry.kind === 'tool_result' &&
-      (entry.toolName === TODO_TOOL || entry.toolName === SPAWN_TOOL),
-  );
+function changesTodos(tool: string): boolean {
+  return tool === TODO_TOOL || tool === SPAWN_TOOL;
 }
 
 /** Ends a plan that is still open when its turn ends: each plan has exactly one terminal event. Throws `StoreError`. */

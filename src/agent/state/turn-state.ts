@@ -2,7 +2,7 @@
 import type { CallerOptions } from '../../contracts/provider.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { Fence } from '../../contracts/store/lanes.ts';
-import type { TurnPayload } from '../../contracts/store/ledger.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
 import type { PlanToRun } from '../../contracts/store/plan-store.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';

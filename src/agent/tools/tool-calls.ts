@@ -16,15 +16,24 @@ import type { Outcome } from './tool-run.ts';
 import { sentBy } from './unasked-reads.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
+/** The n-th answer of a turn. */
+interface AnswerToRun {
+  n: number;
+  answer: Answer;
+  /** Throws only `StoreError`. */
+  onResults?: (names: readonly string[]) => Promise<void>;
+}
+
 /**
- * Runs the calls of the n-th answer that have no result yet, and journals each result (T4). Throws only `StoreError`,
+ * Runs the calls of the n-th answer that have no result yet, and journals each result (T4). `onResults` gets the names of
+ * calls that have one, before the next calls begin: those may take hours. Throws only `StoreError`,
  * `ApprovalWait` where a human must approve first, `CallerWait` once only calls of the caller's tools are left,
  * `GatewayError` when their results did not come in time, and, between two calls, the signal's reason.
  */
 export async function runToolCalls(
   shared: AgentShared,
   turn: Turn,
-  { n, answer }: { n: number; answer: Answer },
+  { n, answer, onResults }: AnswerToRun,
   emit: Emit,
 ): Promise<void> {
   const forCaller = callerCalls(turn, n, answer);
@@ -34,6 +43,7 @@ export async function runToolCalls(
     const calls = batch.map((place) => () => finishCall(shared, turn, { ...place, n, signal }, emit));
     // An error of one call ends the turn: the others stop where they can be continued later.
     await runConcurrently(calls, MAX_SUBAGENTS_AT_ONCE, () => siblings.abort(new LaneAbort('shutdown')));
+    await onResults?.(batch.map(({ call }) => call.name));
   }
   turn.signal.throwIfAborted();
   announceResults(turn, forCaller, n, emit);

@@ -92,8 +92,8 @@ async function iterate(shared: AgentShared, turn: Turn, emit: Emit): Promise<Tur
     const answer = turn.rows.answer(n) ?? (await askModel(shared, turn, n, emit));
     checkCalls(answer.toolCalls, optionsOfCall(turn, n));
     if (answer.toolCalls.length === 0) return endWithAnswer(turn, answer, emit);
-    await runToolCalls(shared, turn, { n, answer }, emit);
-    await followTodos(shared, turn, n, emit);
+    const onResults = (names: readonly string[]) => followTodos(shared, turn, names, emit);
+    await runToolCalls(shared, turn, { n, answer, onResults }, emit);
     await followSwitch(shared, turn, n);
     if (await planOnCall(shared, turn, n, emit)) await runPlan(shared, turn, n + 1, emit);
   }

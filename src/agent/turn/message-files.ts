@@ -3,7 +3,7 @@ import type { ReceivedFile } from '../../contracts/media.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import { userIdOf } from '../../contracts/message.ts';
 import type { Fence } from '../../contracts/store/lanes.ts';
-import type { TurnPayload } from '../../contracts/store/ledger.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
 import type { AgentShared } from '../deps.ts';
 import { markUntrusted, titleOf } from '../prompt/marks.ts';
 

@@ -1,7 +1,8 @@
 /** Queue modes: how messages that arrive in a burst, or while a turn runs, join that turn. */
 import { GatewayError } from '../../contracts/errors.ts';
 import type { Fence } from '../../contracts/store/lanes.ts';
-import type { TurnPayload, WaitingBehind } from '../../contracts/store/ledger.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
+import type { WaitingBehind } from '../../contracts/store/ledger.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
 import { mergeSources } from '../../contracts/risk.ts';
 import type { Source } from '../../contracts/risk.ts';

@@ -3,7 +3,7 @@ import { LaneAbort } from '../../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
-import type { TurnPayload } from '../../contracts/store/ledger.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
 import { answeredMessage, askedQuestion, memoryOwnerOf, userIdOf } from '../../contracts/message.ts';
 import type { Address } from '../../contracts/message.ts';
 import { readMode } from '../../contracts/plan.ts';

@@ -5,7 +5,7 @@ import { callerOptions } from '../../contracts/provider.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import { mediaShape } from '../../contracts/media.ts';
 import type { ReceivedFile } from '../../contracts/media.ts';
-import type { TurnPayload } from '../../contracts/store/ledger.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import { MODES } from '../../contracts/plan.ts';
 import { storedQuote } from '../../contracts/quoted.ts';

@@ -1,7 +1,17 @@
 /** What people do with a conversation besides talking in it. */
 import type { Caller } from '../access.ts';
 import type { SessionKey } from '../message.ts';
+import type { WhoAnswers } from '../provider.ts';
 import type { Fork } from './fork.ts';
+import type { Question } from './tries.ts';
+
+/** The model that a session is to have, and the one that answers. */
+export interface SessionModel extends WhoAnswers {
+  configured: string;
+  /** What names it: the session, a binding of its chat, its profile, or the gateway for everybody. */
+  from: 'session' | 'binding' | 'profile' | 'gateway';
+  profileId: string;
+}
 
 /** For sessions that the caller may see; undefined for any other. Methods throw only `GatewayError`. */
 export interface ConversationApi {
@@ -13,6 +23,14 @@ export interface ConversationApi {
   fork(
     caller: Caller,
     key: SessionKey,
-    asked: { id: string; seq: number; title?: string | undefined },
+    asked: { id: string; seq: number; before?: boolean | undefined; title?: string | undefined },
   ): Promise<Fork | undefined>;
+  /** The newest question that can be asked again (`Receive` with `retryOf`). Throws `GatewayError('not_changed')` without one. */
+  lastQuestion(caller: Caller, key: SessionKey): Promise<Question | undefined>;
+  /** Takes the newest question and its answers out of what the model reads. Throws `GatewayError('not_changed')`. */
+  undo(caller: Caller, key: SessionKey): Promise<Question | undefined>;
+  /** Who answers the next message of the session. Throws `ProviderError` where no model is named and no server answers. */
+  model(caller: Caller, key: SessionKey): Promise<SessionModel | undefined>;
+  /** Lets the model read this turn, of all answers to its question (`TryStore.choose`). Throws `GatewayError('not_changed')`. */
+  choose(caller: Caller, key: SessionKey, turnId: string): Promise<Question | undefined>;
 }

@@ -10,6 +10,8 @@ export interface ForkRequest {
   source: SessionKey;
   /** The last message of the source that is copied; 0 = none of them. */
   seq: number;
+  /** Copies what is before the turn of that message instead, however many messages came between. */
+  before?: boolean | undefined;
   /** The new session: its key, owner, title, and the folder of its files. */
   key: SessionKey;
   folder: string;

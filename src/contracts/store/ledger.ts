@@ -1,10 +1,10 @@
 /** Every transaction in the life of a message, one function each (T1-T7 in docs/architecture.md). */
 import type { CallerOptions, Usage } from '../provider.ts';
 import type { Attachment } from '../media.ts';
-import type { Address, DeliveryPayload, InboundMessage, SentMessage, SessionKey } from '../message.ts';
+import type { Address, DeliveryPayload, SentMessage, SessionKey } from '../message.ts';
 import type { Fence, LaneStep } from './lanes.ts';
-import type { ExecutionMode, Plan } from '../plan.ts';
-import type { PlanningRecord, PlanToRun } from './plan-store.ts';
+import type { Plan } from '../plan.ts';
+import type { PlanningRecord } from './plan-store.ts';
 import type {
   ContextEntry,
   JournalRow,
@@ -17,6 +17,7 @@ import type {
   TurnFinish,
   WaitingCalls,
 } from './records.ts';
+import type { AcceptRequest, AcceptResult } from './accept.ts';
 import type { SessionListStore } from '../sessions/session-list.ts';
 import type { Todo } from './notes.ts';
 import type { Source } from '../risk.ts';
@@ -26,25 +27,6 @@ export type { DeliveryPayload } from '../message.ts';
 
 /** Messages that may wait in one session. */
 export const MAX_PENDING = 200;
-
-export type AcceptResult =
-  | ({
-      kind: 'accepted';
-      session: SessionKey;
-      turnId: string;
-      laneSeq: number;
-      seq: number;
-      position: number;
-      /** The running turn is to end for this message: the node that runs it should be notified at once. */
-      interrupts: boolean;
-    } & LaneStep)
-  /** `differs`: the message that was stored under this id says something else. */
-  | { kind: 'duplicate'; session: SessionKey; turnId: string; laneSeq: number; seq: number; differs: boolean }
-  | { kind: 'full'; limit: number }
-  /** The session belongs to another token. */
-  | { kind: 'foreign' }
-  /** The session waits for the results of its caller's tools. */
-  | { kind: 'tools_pending'; toolCallIds: string[] };
 
 /** Results of the tools that a turn's caller runs. */
 export interface CallerResults {
@@ -89,50 +71,6 @@ export interface NotedFiles {
   folder: string;
   userId: string;
   attachments: readonly Attachment[];
-}
-
-/** What an `in:` message carries. */
-export interface TurnPayload {
-  turnId: string;
-  address: Address;
-  message: InboundMessage;
-  /** `run` answers without planning (cron, `stream:false`), `runStream` may plan first, `plan` makes a plan and runs nothing. */
-  entry: 'runStream' | 'run' | 'plan';
-  /** An answer that is only this is neither delivered nor shown. */
-  silentToken?: string | undefined;
-  /** Overrides for this turn only; `usualModel` gives way to a model that the session names. */
-  model?: string | undefined;
-  profileId?: string | undefined;
-  usualModel?: string | undefined;
-  mode?: ExecutionMode | undefined;
-  /** The stored plan that the turn runs. */
-  plan?: PlanToRun | undefined;
-  /** What the caller asks of the answer. */
-  options?: CallerOptions | undefined;
-  /** The sender was an owner when the message was accepted. For the prompt: rights are looked up when they are used. */
-  isOwner?: boolean | undefined;
-}
-
-export interface AcceptRequest {
-  message: InboundMessage;
-  address: Address;
-  entry: TurnPayload['entry'];
-  silentToken?: string | undefined;
-  model?: string | undefined;
-  profileId?: string | undefined;
-  usualModel?: string | undefined;
-  mode?: ExecutionMode | undefined;
-  plan?: PlanToRun | undefined;
-  options?: CallerOptions | undefined;
-  isOwner?: boolean | undefined;
-  /** Refuse the message while the session waits for its caller's tools. */
-  unlessToolsPending?: boolean | undefined;
-  /** The token that owns the `http:` session this message creates; a session of another token refuses the message. */
-  ownerTokenId?: string | undefined;
-  /** The token may also write to sessions of other tokens (scope `admin`). */
-  anyOwner?: boolean | undefined;
-  /** Claim the lane for this node when it is free; undefined = leave it to the sweep. */
-  node?: string | undefined;
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Address, SentMessage, SessionKey } from '../message.ts';
 import type { ExecutionMode, Plan, PlanFact } from '../plan.ts';
 import type { ToolCall, Usage } from '../provider.ts';
 import type { Source } from '../risk.ts';
+import type { TryPlace } from '../sessions/tries.ts';
 import type { ModelUsage } from '../usage.ts';
 import type { ObservedMessage } from './group-chats.ts';
 import type { TraceAttempt } from './traces.ts';
@@ -20,6 +21,10 @@ export interface MessageRecord {
   isError: boolean;
   /** The files that came with it, once their bytes were read. */
   attachments?: readonly Attachment[] | undefined;
+  /** The model does not read it: it was taken back, or another answer was chosen. */
+  leftOut?: true | undefined;
+  /** Of an answer to a question that has several. */
+  tries?: TryPlace | undefined;
   createdAt: Date;
 }
 
@@ -262,34 +267,6 @@ export interface TurnApproval {
   decision: ApprovalDecision;
   decidedBy: string;
   reason?: string | null | undefined;
-}
-
-/** A row of a finished turn without a summary, with its turn's place in the session. */
-export interface UnsummarizedRow extends ContextRecord {
-  laneSeq: number;
-}
-
-/** A summary of the turns `from`…`upTo`, and of all before them; `rows` are the seqs it replaces. */
-export interface SummaryRange {
-  from: number;
-  upTo: number;
-  rows: readonly number[];
-  summary: ContextEntry & { kind: 'summary' };
-  tokens: number;
-}
-
-/** Throws only `StoreError`. */
-export interface ContextStore {
-  /**
-   * What the next turn of the session would read: the last summary since `/new`, then the newest rows of finished turns
-   * behind it, at most `limit`, oldest first. Read by index: the cost does not grow with the session's age.
-   */
-  unsummarized(session: SessionKey, limit: number): Promise<UnsummarizedRow[]>;
-  /**
-   * Stores the summary and marks the rows it replaces, in one statement. False, without a change, when one of the rows is
-   * deleted, already summarized, or of an unfinished turn.
-   */
-  summarize(session: SessionKey, range: SummaryRange): Promise<boolean>;
 }
 
 /** What the gateway chooses where nobody else does, by name. Throws only `StoreError`. */

@@ -1,22 +1,51 @@
 /** What people do with a conversation besides talking in it, behind the same owner check as the sessions. */
 import type { Caller } from '../../contracts/access.ts';
+import { GatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { ConversationApi } from '../../contracts/sessions/conversation-api.ts';
+import { WHY_NOT } from '../../contracts/sessions/tries.ts';
+import type { Question, TryStore, WhyNot } from '../../contracts/sessions/tries.ts';
 import type { SessionRecord } from '../../contracts/store/records.ts';
 import { forkSession } from './fork-session.ts';
 import type { ForkDeps } from './fork-session.ts';
+import { sessionModel } from './session-model.ts';
+import type { SessionModelDeps } from './session-model.ts';
 
-export type ConversationDeps = ForkDeps;
+export type ConversationDeps = ForkDeps & SessionModelDeps & { tries: TryStore };
 
 /** Makes the API. `visible` gives a session that the caller may see. */
 export function createConversationApi(
   deps: ConversationDeps,
   visible: (caller: Caller, key: SessionKey) => Promise<SessionRecord | undefined>,
 ): ConversationApi {
+  const told = (key: SessionKey, outcome: Question | WhyNot): Question => {
+    const question = changed(outcome);
+    deps.events.emit(key, { type: 'context_changed' });
+    return question;
+  };
   return {
     async fork(caller, key, asked) {
       const source = await visible(caller, key);
       return source && (await forkSession(deps, caller, source, asked));
     },
+    async lastQuestion(caller, key) {
+      return (await visible(caller, key)) && changed((await deps.tries.lastQuestion(key)) ?? 'nothing');
+    },
+    async undo(caller, key) {
+      return (await visible(caller, key)) && told(key, await deps.tries.undo(key));
+    },
+    async model(caller, key) {
+      const session = await visible(caller, key);
+      return session && (await sessionModel(deps, session));
+    },
+    async choose(caller, key, turnId) {
+      return (await visible(caller, key)) && told(key, await deps.tries.choose(key, turnId));
+    },
   };
+}
+
+/** Throws `GatewayError('not_changed')` with the reason in words. */
+function changed(outcome: Question | WhyNot): Question {
+  if (typeof outcome !== 'string') return outcome;
+  throw new GatewayError('not_changed', WHY_NOT[outcome]);
 }

@@ -26,7 +26,7 @@ export async function forkSession(
   deps: ForkDeps,
   caller: Caller,
   source: SessionRecord,
-  { id, seq, title: asked }: Parameters<ConversationApi['fork']>[2],
+  { id, seq, before, title: asked }: Parameters<ConversationApi['fork']>[2],
 ): Promise<Fork> {
   const title = asked === undefined ? titleOfCopy(source) : readTitle(asked);
   const userId = `token:${caller.tokenId}`;
@@ -35,6 +35,7 @@ export async function forkSession(
   const fork = await deps.forks.fork({
     source: source.key,
     seq,
+    before,
     key: `http:${id}`,
     folder,
     ownerTokenId: source.ownerTokenId ?? caller.tokenId,

@@ -2,6 +2,8 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { StoreError } from '../../contracts/errors.ts';
+import type { StartProgress } from '../../contracts/operator/progress.ts';
+import { hostsOf } from '../../lib/connection-url.ts';
 import { connect, type DatabasePlace } from './database.ts';
 import { drizzle, migrate, type Orm, readMigrationFiles, sql } from './drizzle.ts';
 import { withRetry } from './retry.ts';
@@ -9,6 +11,9 @@ import { withRetry } from './retry.ts';
 const MIGRATIONS = fileURLToPath(new URL('../../../drizzle', import.meta.url));
 const JOURNAL = 'migration';
 const OLDEST_POSTGRES = 15;
+/** When a wait for the server is told first, and how often then, in milliseconds. */
+const FIRST_WAIT_MS = 900;
+const WAIT_TOLD_MS = 5_000;
 
 /**
  * Applies what is missing under an advisory lock. Throws `StoreError`: `schema_newer` when a newer version has migrated
@@ -16,7 +21,11 @@ const OLDEST_POSTGRES = 15;
  */
 export async function migrateDatabase(
   place: DatabasePlace,
-  options: { retryForMs?: number | undefined; migrationsFolder?: string } = {},
+  options: {
+    retryForMs?: number | undefined;
+    migrationsFolder?: string;
+    progress?: StartProgress | undefined;
+  } = {},
 ): Promise<void> {
   const folder = options.migrationsFolder ?? MIGRATIONS;
   if (!existsSync(folder))
@@ -25,10 +34,30 @@ export async function migrateDatabase(
   try {
     await withRetry(() => migrateUnderLock(drizzle(client), place, folder), {
       ...(options.retryForMs !== undefined && { forMs: options.retryForMs }),
+      onWait: waitTeller(place, options.progress),
     });
   } finally {
     await client.end({ timeout: 0 });
   }
+}
+
+/** Tells every few seconds what is waited for, once a wait has lasted a second. */
+function waitTeller({ url }: DatabasePlace, progress: StartProgress | undefined) {
+  const since = performance.now();
+  let toldAt = since + FIRST_WAIT_MS - WAIT_TOLD_MS;
+  return (code: string, leftMs: number): void => {
+    const now = performance.now();
+    if (url === undefined || now - toldAt < WAIT_TOLD_MS) return;
+    toldAt = now;
+    const seconds = Math.max(1, Math.round(leftMs / 1_000));
+    progress?.tell(`Waiting for Postgres at ${serverOf(url)} (${code}), ${seconds} s left`);
+  };
+}
+
+/** The host and port of a connection URL, or all of them where it names several; never its user and password. */
+function serverOf(url: string): string {
+  const { hostname, port } = URL.parse(url) ?? {};
+  return hostname === undefined ? hostsOf(url).join(', ') : `${hostname}:${port === '' ? '5432' : port}`;
 }
 
 /** The moments by which the journal names this program's migrations, oldest first. */

@@ -87,11 +87,16 @@ function errorCode(error: unknown): string | undefined {
 
 /**
  * Runs `work` until it meets no transient error, with growing jittered pauses, for at most `forMs`. `work` is given the
- * number of failed runs: from the second run on, an earlier one may have been committed. Throws only `StoreError`.
+ * number of failed runs: from the second run on, an earlier one may have been committed. `onWait` is told of each pause: the
+ * code of the error, and the time left. Throws only `StoreError`.
  */
 export async function withRetry<T>(
   work: (attempt: number) => Promise<T>,
-  { forMs = RETRY_FOR_MS, signal }: { forMs?: number; signal?: AbortSignal } = {},
+  {
+    forMs = RETRY_FOR_MS,
+    signal,
+    onWait,
+  }: { forMs?: number; signal?: AbortSignal; onWait?: (code: string, leftMs: number) => void } = {},
 ): Promise<T> {
   const deadline = performance.now() + forMs;
   let last: unknown;
@@ -104,6 +109,7 @@ export async function withRetry<T>(
       if (signal?.aborted === true || !isTransient(error) || performance.now() + pause > deadline) {
         throw toStoreError(error);
       }
+      onWait?.(errorCode(error) ?? 'no answer', deadline - performance.now());
       await sleep(pause, signal).catch((aborted: unknown) => {
         throw toStoreError(aborted);
       });

@@ -8,6 +8,8 @@ export const VERSION_FILE = 'PG_VERSION';
 
 export interface DataFolder {
   path: string;
+  /** There was no database in it. */
+  isNew: boolean;
   /** Called once the database has opened. Rejects when the home is not writable. */
   opened(): Promise<void>;
 }
@@ -29,7 +31,7 @@ export async function prepareDataFolder(home: string): Promise<DataFolder> {
       `${folder} holds ${files.length} files but no ${VERSION_FILE}, so it is no complete database. Restore it from a backup; to begin with an empty database instead, move the folder away.`,
     );
   }
-  if (files.length > 0) return { path: folder, opened: () => Promise.resolve() };
+  if (files.length > 0) return { path: folder, isNew: false, opened: () => Promise.resolve() };
   await writeFile(mark, '', { mode: 0o600 });
-  return { path: folder, opened: () => rm(mark, { force: true }) };
+  return { path: folder, isNew: true, opened: () => rm(mark, { force: true }) };
 }

@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { StoreError } from '../../contracts/errors.ts';
 import { sleep } from '../../lib/sleep.ts';
 import type { Log } from '../../contracts/log.ts';
+import type { StartProgress } from '../../contracts/operator/progress.ts';
 import { prepareDataFolder } from './data-folder.ts';
 import { MAX_SOCKET_PATH } from './life-socket.ts';
 import type { WorkerMessage } from './worker-message.ts';
@@ -32,8 +33,14 @@ const STEADY_MS = 60_000;
  * same socket, and callers repeat their calls; after `MAX_RESTARTS` in a row it stays down, which health and every call
  * report. Throws `StoreError('embedded_failed')`.
  */
-export async function openEmbedded(home: string, log: Log): Promise<EmbeddedDatabase> {
+export async function openEmbedded(
+  home: string,
+  log: Log,
+  progress?: StartProgress,
+): Promise<EmbeddedDatabase> {
   const folder = await prepareDataFolder(home);
+  if (folder.isNew) progress?.tell('Preparing the database (first start)…');
+  else progress?.step('Opening the database…');
   const dataDir = folder.path;
   const { socketPath, folder: socketFolder } = await chooseSocketPath(home);
   const closing = new AbortController();

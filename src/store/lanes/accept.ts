@@ -1,10 +1,7 @@
 /** T1: a message from a person becomes a queued turn, in one statement. */
-import {
-  type AcceptRequest,
-  type AcceptResult,
-  MAX_PENDING,
-  type TurnPayload,
-} from '../../contracts/store/ledger.ts';
+import type { AcceptRequest, AcceptResult } from '../../contracts/store/accept.ts';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
+import { MAX_PENDING } from '../../contracts/store/ledger.ts';
 import { newId } from '../../lib/ids.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
@@ -25,23 +22,30 @@ import {
 } from './lane-sql.ts';
 import { dividedByZero, violatedKey } from '../database/retry.ts';
 
-/** `Ledger.accept`. The turn's id is made once per call, so that a call whose answer was lost knows its own row. */
+/** `Ledger.accept` of a new message. */
 export function accept(
   database: Database,
   request: AcceptRequest,
   newSessions: SessionStart,
 ): Promise<AcceptResult> {
+  const call = acceptCall(request, newSessions);
+  return database.run((sql, attempt) => acceptOnce(sql, call, attempt));
+}
+
+/** The call behind a request. The turn's id is made once, so that a call whose answer was lost knows its own row. */
+export function acceptCall(request: AcceptRequest, newSessions: SessionStart): AcceptCall {
   const { message, address, entry, silentToken, model, profileId, usualModel, mode, plan, options, isOwner } =
     request;
   const turnId = newId();
   const choice = { model, profileId, usualModel, mode, plan, options, isOwner };
   const payload: TurnPayload = { turnId, address, message, entry, silentToken, ...choice };
-  const call: AcceptCall = {
+  return {
     turnId,
     payload: cleanJson(payload),
     dedupe: dedupeKey(message.id),
     // A turn that may stay silent has no user message either.
     shown: silentToken === undefined ? 1 : 0,
+    retryOf: null,
     content: cleanText(message.content),
     role: message.channel === 'system' ? 'system' : 'user',
     senderName: message.senderName === undefined ? null : cleanText(message.senderName),
@@ -55,15 +59,17 @@ export function accept(
     claim: turnId,
     placeholder: message.placeholder,
   };
-  return database.run((sql, attempt) => acceptOnce(sql, call, attempt));
 }
 
-interface AcceptCall {
+/** One call of `accept`, in all its attempts. */
+export interface AcceptCall {
   turnId: string;
   payload: string;
   dedupe: string;
   /** Visible messages this adds to the session: 1 or 0. */
   shown: number;
+  /** The first turn of the question that is asked again. */
+  retryOf: string | null;
   content: string;
   role: string;
   senderName: string | null;
@@ -129,7 +135,8 @@ function positionOf(sql: Sql) {
   return sql`greatest(tail - 1 - ${over(sql)}, 0) + case when head < least(${over(sql)}, tail - 1) then 1 else 0 end`;
 }
 
-async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRow | undefined> {
+/** The one statement; undefined when the lane takes no message. */
+export async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRow | undefined> {
   const lane = sql`(select 'in:' || session as key from target) source`;
   const refuses = call.unlessToolsPending ? waitsForCaller(sql, sql`l.`) : undefined;
   const [row] = await sql<AcceptedRow[]>`
@@ -148,8 +155,8 @@ async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRow | und
         case when ${call.anyOwner} or s.owner_token_id = ${call.ownerTokenId} then s.message_seq + ${call.shown}::int else s.message_seq / 0 end
       returning key, message_seq),
     begun as (
-      insert into turn (id, session, address, lane_seq, user_seq)
-      select ${call.turnId}, talk.key, ${call.address}, bumped.tail, talk.message_seq from talk, bumped),
+      insert into turn (id, session, address, lane_seq, user_seq, retry_of)
+      select ${call.turnId}, talk.key, ${call.address}, bumped.tail, talk.message_seq, ${call.retryOf} from talk, bumped),
     said as (
       insert into message (session, seq, turn_id, role, content, sender_name)
       select key, message_seq, ${call.turnId}, ${call.role}, ${call.content}, ${call.senderName}
@@ -181,7 +188,7 @@ function said(sql: Sql, payload: ReturnType<Sql>) {
 }
 
 /** The message as it was stored before: by another delivery of it, or by an attempt of this call whose answer was lost. */
-async function acceptedBefore(
+export async function acceptedBefore(
   sql: Sql,
   call: AcceptCall,
   attempt: number,

@@ -1,11 +1,7 @@
 /** Summaries that replace old context rows: read from the newest end, stored in one statement. */
 import type postgres from 'postgres';
-import type {
-  ContextRecord,
-  ContextStore,
-  SummaryRange,
-  UnsummarizedRow,
-} from '../../contracts/store/records.ts';
+import type { ContextStore, SummaryRange, UnsummarizedRow } from '../../contracts/store/contexts.ts';
+import type { ContextRecord } from '../../contracts/store/records.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { SessionKey } from '../../contracts/message.ts';

@@ -17,6 +17,7 @@ import { deleteSession } from './delete-session.ts';
 import { trustSession } from './session-sources.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
 import { createSessionLists } from '../statements/session-list.ts';
+import { acceptRetry } from '../statements/tries.ts';
 import { createSessions } from '../tables/sessions.ts';
 import { planOf } from './turn-plan.ts';
 import { finishTurn, openTurn } from './turns.ts';
@@ -30,7 +31,10 @@ export function createLedger(
 ): Ledger {
   return {
     ...createSessionStore(database, newSessions),
-    accept: (request) => accept(database, request, newSessions),
+    accept: (request) =>
+      request.retryOf === undefined
+        ? accept(database, request, newSessions)
+        : acceptRetry(database, { ...request, retryOf: request.retryOf }, newSessions),
     openTurn: (fence, turnId, historyLimit, userId) =>
       database.run((sql) => openTurn(sql, fence, turnId, historyLimit, userId)),
     ...createJournal(database),

@@ -132,7 +132,7 @@ export async function replayDeadLetter(
   if (!lane.startsWith('in:')) return true;
   const session = lane.slice('in:'.length);
   const turns = await sql<{ id: string }[]>`
-    update turn set state = 'queued', reason = null, ended_at = null, lane_seq = ${tail}
+    update turn set state = 'queued', reason = null, ended_at = null, left_out = false, lane_seq = ${tail}
     where session = ${session} and lane_seq = ${seq} returning id`;
   for (const { id } of turns)
     await sql`update context set lane_seq = ${tail}, summarized_by = null where turn_id = ${id}`;

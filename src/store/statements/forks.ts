@@ -36,7 +36,7 @@ async function fork(sql: Sql, request: ForkRequest): Promise<Fork | undefined> {
   const [talk] = await sql<{ count: number }[]>`
     select message_seq as count from session where key = ${source} for share`;
   if (talk === undefined || request.seq > talk.count) return undefined;
-  const span = await spanOf(sql, source, request.seq);
+  const span = await spanOf(sql, source, request);
   await copySession(sql, { ...request, key, source }, span);
   await copyTurns(sql, source, key, span);
   await sql`
@@ -66,12 +66,13 @@ function turnOf(sql: Sql) {
   return sql`split_part(turn_id, '.', 1)`;
 }
 
-/** The newest turns before the first one that is unfinished or has a message behind `seq`. */
-async function spanOf(sql: Sql, source: string, seq: number): Promise<Span> {
+/** The newest turns before the first one that is unfinished, has a message behind `seq`, or is to be forked before. */
+async function spanOf(sql: Sql, source: string, { seq, before = false }: ForkRequest): Promise<Span> {
+  const behind = before ? sql`seq = ${seq}` : sql`seq > ${seq}`;
   const [row] = await sql<{ first: number | null; last: number | null; count: number }[]>`
     with open as (
       select min(lane_seq) as at from turn where session = ${source} and (state <> 'done' or id in (
-        select ${turnOf(sql)} from message where session = ${source} and seq > ${seq}))),
+        select ${turnOf(sql)} from message where session = ${source} and ${behind}))),
     whole as (
       select turn.lane_seq from turn, open
       where session = ${source} and (open.at is null or turn.lane_seq < open.at)),

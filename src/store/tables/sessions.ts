@@ -1,12 +1,42 @@
 /** Sessions and their messages: lists, pages, changes. */
 import type { SessionStore } from '../../contracts/store/ledger.ts';
 import { cleanText } from '../../lib/text.ts';
-import type { SessionStart } from '../../contracts/store/records.ts';
+import type { MessageRecord, SessionStart } from '../../contracts/store/records.ts';
 import type { Database } from '../database/database.ts';
-import { and, desc, eq, isNull, lt } from '../database/drizzle.ts';
+import { and, desc, eq, isNull, lt, sql } from '../database/drizzle.ts';
 import { address as addresses, message, session, turn } from '../database/schema.ts';
 import { asSessionKey, toMessage, toSession } from './session-rows.ts';
 import { toUsage, usageOfTurn } from './usage.ts';
+
+/** What is known of the answers to a message's question: whether the model reads them, and which one its turn is. */
+const triesOfMessage = {
+  leftOut: turn.leftOut,
+  first: sql<string>`coalesce(${turn.retryOf}, ${turn.id})`,
+  // A question is read while one of its answers is.
+  othersRead: sql<boolean>`exists (select from turn other where other.retry_of = ${turn.id} and not other.left_out)`,
+  nth: sql<number>`(select count(*)::int from turn other
+    where (other.retry_of = coalesce(${turn.retryOf}, ${turn.id}) or other.id = coalesce(${turn.retryOf}, ${turn.id}))
+      and other.lane_seq <= ${turn.laneSeq})`,
+  count: sql<number>`(select count(*)::int + 1 from turn other where other.retry_of = coalesce(${turn.retryOf}, ${turn.id}))`,
+};
+
+interface Marks {
+  leftOut: boolean | null;
+  first: string;
+  othersRead: boolean;
+  nth: number;
+  count: number;
+}
+
+function marksOf(marks: Marks | null, { role }: { role: string }): Pick<MessageRecord, 'leftOut' | 'tries'> {
+  if (marks === null) return {};
+  const { leftOut, first: of, othersRead, nth, count } = marks;
+  const isAnswer = role === 'assistant';
+  return {
+    ...(leftOut === true && (isAnswer || !othersRead) && { leftOut: true }),
+    ...(isAnswer && count > 1 && { tries: { of, nth, count } }),
+  };
+}
 
 /** Makes the functions of `SessionStore` that read and write rows of single tables. */
 export function createSessions(
@@ -76,11 +106,14 @@ export function createSessions(
       database.query(async (orm) => {
         const older = before === undefined ? undefined : lt(message.seq, before);
         const newest = orm
-          .select()
+          .select({ row: message, turn: triesOfMessage })
           .from(message)
+          .leftJoin(turn, eq(turn.id, sql`split_part(${message.turnId}, '.', 1)`))
           .where(and(eq(message.session, cleanText(key)), older));
         const rows = await newest.orderBy(desc(message.seq)).limit(limit);
-        return rows.toReversed().map(toMessage);
+        return rows
+          .toReversed()
+          .map(({ row, turn: marks }) => ({ ...toMessage(row), ...marksOf(marks, row) }));
       }),
     turn: (turnId) =>
       database.query(async (orm) => {

@@ -12,7 +12,8 @@ import {
   MIN_COVERED_TOKENS,
 } from '../../../src/agent/compression/choose.ts';
 import { summaryRequest } from '../../../src/agent/compression/transcript.ts';
-import type { ContextEntry, UnsummarizedRow } from '../../../src/contracts/store/records.ts';
+import type { UnsummarizedRow } from '../../../src/contracts/store/contexts.ts';
+import type { ContextEntry } from '../../../src/contracts/store/records.ts';
 import { estimateTokens } from '../../../src/lib/tokens.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 

@@ -30,6 +30,10 @@ export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations'> = {
   },
   conversations: {
     fork: async () => undefined,
+    lastQuestion: async () => undefined,
+    undo: async () => undefined,
+    model: async () => undefined,
+    choose: async () => undefined,
   },
 };
 

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { ApprovalSubject } from '../../../src/contracts/approvals.ts';
 import type { LaneHead, LaneStep } from '../../../src/contracts/store/lanes.ts';
-import type { AcceptResult } from '../../../src/contracts/store/ledger.ts';
+import type { AcceptResult } from '../../../src/contracts/store/accept.ts';
 import type { Address, InboundMessage } from '../../../src/contracts/message.ts';
 import type { TurnFinish } from '../../../src/contracts/store/records.ts';
 import type { Store } from '../../../src/store/store.ts';

@@ -29,10 +29,11 @@ async function openSession(store: TestStore) {
 }
 
 /** Forks `source` at a message. */
-async function forkAt(store: TestStore, seq: number, id = 'copy') {
+async function forkAt(store: TestStore, seq: number, id = 'copy', before = false) {
   return await store.forks.fork({
     source,
     seq,
+    before,
     key: `http:${id}`,
     folder: `folder-of-${id}`,
     ownerTokenId: 'tok',
@@ -91,6 +92,7 @@ describeEachDatabase('a fork', (databases) => {
     expect(await forkAt(store, 4, 'before')).toMatchObject({ messages: 2 });
     expect(await forkAt(store, 5, 'after')).toMatchObject({ messages: 4 });
     expect(await shown(store, 'http:after')).toEqual(['1 text of m1', '2 a1', '3 text of m2', '4 a2']);
+    expect(await forkAt(store, 3, 'edited', true)).toMatchObject({ messages: 2 });
     expect(await forkAt(store, 0, 'empty')).toMatchObject({ messages: 0 });
     expect(await nextReads(store, 'http:empty')).toEqual([]);
     expect(await forkAt(store, 6, 'beyond')).toBeUndefined();

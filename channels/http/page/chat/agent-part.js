@@ -59,13 +59,23 @@ export class AgentPart {
     const tool = [...this.#running.values()].at(-1);
     this.#activity.textContent = tool === undefined ? this.#task : tool;
     this.#activity.classList.toggle('at-tool', tool !== undefined);
+    if (event.type === 'approval_needed') this.#setWaiting(true);
+    // The end of any call: a person decided, or the gateway went on without one.
+    if (event.type === 'approval_decided' || event.type === 'tool_result') this.#setWaiting(false);
     if (event.type === 'subagent_completed') this.#finish(event.completedNormally);
+  }
+
+  /** @param {boolean} isWaiting A person is asked about a call of its own. */
+  #setWaiting(isWaiting) {
+    this.#state.textContent = isWaiting ? 'waits for you' : 'working…';
+    this.element.classList.toggle('waiting', isWaiting);
   }
 
   /** @param {boolean} isDone */
   #finish(isDone) {
     this.#steps.finish();
     this.#running.clear();
+    this.element.classList.remove('waiting');
     this.#activity.textContent = this.#task;
     this.#activity.classList.remove('at-tool');
     this.#state.textContent = isDone ? 'done' : 'not finished';

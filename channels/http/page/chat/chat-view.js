@@ -7,13 +7,28 @@ import { followSession } from '../follow.js';
 import { SessionHead } from './session-head.js';
 import { channelOf } from '../chats/sidebar.js';
 import { showChatInTitle } from '../title.js';
+import { TurnActs } from './turn-acts.js';
 import { Transcript } from './transcript.js';
 
 /**
  * @typedef {object} ChatHost
  * @property {(error: unknown) => void} showError
+ * @property {(key: string) => void} open Shows another chat.
  * @property {() => void} changed The list of chats may have changed.
  */
+
+/** Events after which the stored messages are read again. */
+const REFRESHING = new Set(['message_received', 'message_sent', 'context_changed']);
+
+/**
+ * A file of an edited message, which the new chat has a copy of.
+ * @param {string} file
+ * @returns {import('../api.js').StoredFile}
+ */
+function asSentAgain(file) {
+  const name = file.slice(file.indexOf('-') + 1);
+  return { file, name, kind: 'file', mimeType: '', bytes: 0, sha256: '' };
+}
 
 /** The main part of the page, which shows one session at a time. */
 export class ChatView {
@@ -80,7 +95,16 @@ export class ChatView {
   open(key, fresh) {
     this.#closeCurrent();
     this.key = key;
-    this.#transcript = new Transcript(this.#api, key);
+    const acts = new TurnActs(this.#api, key, {
+      showError: this.#host.showError,
+      refresh: async () => {
+        this.#follow();
+        await this.#transcript?.refresh(false);
+      },
+      forked: (fork, message) => this.#openFork(fork, message),
+    });
+    this.#transcript = new Transcript(this.#api, key, (signal) => acts.listen(signal));
+    byId('transcript', HTMLElement).classList.toggle('writable', key.startsWith('http:'));
     const here = key.startsWith('http:');
     this.#composer.open(key);
     this.#setTitle(fresh ? 'New chat' : this.#sidebar.titleOf(key));
@@ -92,6 +116,17 @@ export class ChatView {
     this.#showGreeting(fresh);
     if (!fresh) this.#follow();
     if (here) this.#composer.focus();
+  }
+
+  /**
+   * Opens the chat that was made from this one, and sends the edited message there.
+   * @param {string} key
+   * @param {{ content: string, files: readonly string[] } | undefined} message
+   */
+  #openFork(key, message) {
+    this.#host.changed();
+    this.#host.open(key);
+    if (message !== undefined) void this.#send(message.content, message.files.map(asSentAgain));
   }
 
   /** Shows the chat's name as the list has it now. */
@@ -140,7 +175,7 @@ export class ChatView {
         this.#approvals.apply(event);
         this.#setRunning(transcript.running);
         if (event.type === 'mode_changed' || event.type === 'profile_switched') void this.#head.refresh();
-        if (event.type === 'message_received' || event.type === 'message_sent') refresh();
+        if (REFRESHING.has(event.type)) refresh();
         if (event.type !== 'turn_ended') return;
         byId('announcer', HTMLElement).textContent = transcript.newestText;
         refresh();

@@ -1,7 +1,13 @@
 /** The message of a turn: its sender, its files and its text, also while it is being sent. */
 import { h } from '../dom.js';
+import { editField, pencil } from './turn-acts.js';
 
 /** @typedef {import('./file-views.js').ShownFile} ShownFile */
+
+/**
+ * A question as it is shown: a stored message, or what is known of one that was just sent.
+ * @typedef {{ seq: number, content: string, role?: string, turnId?: string, leftOut?: boolean, senderName?: string | null, attachments?: readonly ShownFile[] }} ShownQuestion
+ */
 
 /** One message of a person or of the gateway, shown in `element`. */
 export class QuestionPart {
@@ -22,16 +28,31 @@ export class QuestionPart {
 
   /**
    * Shows the stored message.
-   * @param {{ content: string, senderName?: string | null, attachments?: readonly ShownFile[] }} message
+   * @param {ShownQuestion} message
    */
-  set({ content, senderName, attachments = [] }) {
+  set(message) {
+    const { content, senderName, attachments = [] } = message;
     if (attachments.length > 0) this.#attachments = attachments;
+    // What a person is editing is not drawn again under their hands.
+    if (this.element.querySelector('.edit-question') !== null) return;
     this.element.replaceChildren(
       ...(senderName ? [h('p', { class: 'sender' }, senderName)] : []),
       ...this.#shownFiles(),
       ...messageText(content),
+      ...(message.role === 'user' ? [pencil(() => this.#edit(message))] : []),
     );
     this.element.classList.remove('sending', 'unsent');
+  }
+
+  /** @param {ShownQuestion} message */
+  #edit(message) {
+    const { seq, content } = message;
+    const files = this.#attachments.map(({ file }) => file);
+    const close = () => {
+      this.element.replaceChildren();
+      this.set(message);
+    };
+    this.element.replaceChildren(editField({ seq, content, files }, close));
   }
 
   /**

@@ -40,7 +40,7 @@ export async function showTrace(api, turnId) {
   document.body.append(dialog);
   dialog.showModal();
   try {
-    body.replaceChildren(...parts(await api.trace(turnId)));
+    body.replaceChildren(...parts(await api.conversations.trace(turnId)));
   } catch (error) {
     body.replaceChildren(
       h('p', { class: 'error-text' }, error instanceof Error ? error.message : String(error)),

@@ -1,7 +1,9 @@
 /** One session's conversation: its stored messages, its live turns, and the scroll position. */
 import { byId, h } from '../dom.js';
 import { isOpenPlan } from '../../../../src/contracts/isomorphic/plan-reducer.js';
+import { EndOfList } from './end-of-list.js';
 import { FileViews } from './file-views.js';
+import { standings } from './standing.js';
 import { showTrace, traceOf } from './trace-panel.js';
 import { TurnView } from './turn-view.js';
 
@@ -10,8 +12,6 @@ import { TurnView } from './turn-view.js';
 /** @typedef {import('../api.js').Approval} Approval */
 
 const PAGE_SIZE = 50;
-/** Within this distance of the end, the view follows a growing answer. */
-const NEAR_END_PX = 120;
 /** Most reads of a plan in a row: it is read again when events changed it meanwhile. */
 const MAX_PLAN_READS = 3;
 
@@ -20,7 +20,6 @@ export class Transcript {
   #api;
   #key;
   #list = byId('transcript', HTMLElement);
-  #scroller = byId('scroller', HTMLElement);
   /** @type {Map<string, TurnView>} */
   #turns = new Map();
   /** Turn ids by the agent ids of their subagents. @type {Map<string | undefined, string>} */
@@ -31,7 +30,7 @@ export class Transcript {
   #planHost;
   #files;
   #oldest = Infinity;
-  #isAtEnd = true;
+  #end;
   #loading = false;
   #earlier = h(
     'button',
@@ -43,8 +42,9 @@ export class Transcript {
   /**
    * @param {import('../api.js').Api} api
    * @param {string} key
+   * @param {(signal: AbortSignal) => void} acts listens to the buttons of turns until the signal aborts
    */
-  constructor(api, key) {
+  constructor(api, key, acts) {
     this.#api = api;
     this.#key = key;
     this.#planHost = {
@@ -53,13 +53,13 @@ export class Transcript {
       change: (planId, version, edits) => api.changePlan(planId, version, edits),
       approvalOf: (planId) => this.#planApprovals.get(planId),
     };
-    this.#files = new FileViews(api, key, () => this.#keepAtEnd());
+    this.#files = new FileViews(api, key, () => this.#end.keep());
     this.#list.replaceChildren(this.#earlier);
     const { signal } = this.#ended;
-    this.#scroller.addEventListener('scroll', () => this.#scrolled(), { signal, passive: true });
+    this.#end = new EndOfList(signal, () => this.#earlier.hidden || void this.loadEarlier());
     this.#list.addEventListener('trace', (event) => void showTrace(api, traceOf(event)), { signal });
-    byId('to-bottom', HTMLElement).addEventListener('click', () => this.toEnd(), { signal });
-    this.#scrolled();
+    acts(signal);
+    this.#end.look();
   }
 
   /** True while a turn of this session runs, by the events so far. */
@@ -91,7 +91,7 @@ export class Transcript {
     if (this.#ended.signal.aborted) return;
     this.#addMessages(messages, steps);
     if (messages.some(({ isPlan }) => isPlan)) await this.#loadPlan(false);
-    if (this.#isAtEnd) this.toEnd();
+    this.#end.keep();
   }
 
   /** Loads the messages before the oldest one shown; the view does not move. */
@@ -102,11 +102,8 @@ export class Transcript {
       const page = { limit: PAGE_SIZE, before: this.#oldest };
       const { messages, steps } = await this.#api.messagesWithWork(this.#key, page);
       if (this.#ended.signal.aborted) return;
-      const fromEnd = this.#scroller.scrollHeight - this.#scroller.scrollTop;
       if (messages.length === 0) this.#oldest = 1;
-      this.#addMessages(messages, steps);
-      // Texts are drawn in the next frame; their height is known only then.
-      requestAnimationFrame(() => (this.#scroller.scrollTop = this.#scroller.scrollHeight - fromEnd));
+      this.#end.keepPlace(() => this.#addMessages(messages, steps));
     } finally {
       this.#loading = false;
     }
@@ -153,7 +150,7 @@ export class Transcript {
     const turn = this.#newTurn();
     turn.question.setSending(content, attachments);
     this.#list.append(turn.element);
-    this.toEnd();
+    this.#end.go();
     return {
       /** @param {{ turnId: string, seq: number }} accepted */
       accepted: ({ turnId, seq }) => {
@@ -164,7 +161,7 @@ export class Transcript {
         if (shown.state === 'unknown') shown.state = 'waiting';
         this.#place(shown);
         this.#countWaiting();
-        this.toEnd();
+        this.#end.go();
       },
       /** @param {string | null} reply */
       handled: (reply) => {
@@ -229,11 +226,6 @@ export class Transcript {
     void this.#loadPlan(true).catch(() => undefined);
   }
 
-  toEnd() {
-    this.#isAtEnd = true;
-    this.#scroller.scrollTop = this.#scroller.scrollHeight;
-  }
-
   /**
    * @param {Message[]} messages
    * @param {import('../api.js').TurnWork[]} steps
@@ -249,6 +241,12 @@ export class Transcript {
       else turn.setAnswer(message);
       this.#place(turn);
     }
+    const shown = [...this.#turns.values()].toSorted((a, b) => a.seq - b.seq);
+    const stands = standings(shown.map(({ marks }) => marks).filter(({ turnId }) => turnId !== ''));
+    for (const turn of shown) {
+      const standing = stands.get(turn.marks.turnId);
+      if (standing !== undefined) turn.setStanding(standing);
+    }
     this.#earlier.hidden = this.#oldest <= 1 || this.#oldest === Infinity;
   }
 
@@ -262,7 +260,7 @@ export class Transcript {
   }
 
   #newTurn() {
-    return new TurnView(() => this.#keepAtEnd(), this.#planHost, this.#files);
+    return new TurnView(() => this.#end.keep(), this.#planHost, this.#files);
   }
 
   /**
@@ -277,16 +275,5 @@ export class Transcript {
     );
     const next = later.toSorted((a, b) => a.seq - b.seq)[0];
     this.#list.insertBefore(turn.element, next?.element ?? null);
-  }
-
-  #keepAtEnd() {
-    if (this.#isAtEnd) this.#scroller.scrollTop = this.#scroller.scrollHeight;
-  }
-
-  #scrolled() {
-    const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
-    this.#isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
-    byId('to-bottom', HTMLElement).hidden = this.#isAtEnd;
-    if (scrollTop < 40 && !this.#earlier.hidden) void this.loadEarlier();
   }
 }

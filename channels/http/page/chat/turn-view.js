@@ -1,16 +1,17 @@
 /** One turn: the message and its answer, which grows with events and is replaced by the stored text. */
 import { AnswerParts } from './answer-parts.js';
-import { copyButton, h, shortTime } from '../dom.js';
+import { h } from '../dom.js';
 import { LiveMarkdown } from '../markdown/view.js';
 import { PlanView } from '../plan/plan-view.js';
-import { traceButton } from './trace-panel.js';
+import { answerMarks } from './standing.js';
+import { SentFiles } from './sent-files.js';
+import { footOf, takenBackLine, trySwitch } from './turn-acts.js';
 import { compressed } from './turn-parts.js';
 import { QuestionPart } from './question-part.js';
 import { TodoView } from '../plan/todo-view.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../api.js').Message} Message */
-/** @typedef {import('./file-views.js').ShownFile} ShownFile */
 /** @typedef {import('../../../../src/contracts/event.ts').TurnEndReason} TurnEndReason */
 
 /** Shown where a turn ended without a text. @type {Partial<Record<TurnEndReason, string>>} */
@@ -36,13 +37,11 @@ export class TurnView {
   #plan;
   #todos = new TodoView();
   #answer;
-  #files;
-  #owner;
-  /** Files of the answer, by the number of their message. @type {Map<number, readonly ShownFile[]>} */
-  #sent = new Map();
-  /** The files below the answer. */
-  #below = '';
-  #sentFiles = h('div', { class: 'sent-files' });
+  #sent;
+  /** What its stored messages say of it. @type {import('./standing.js').TurnMarks} */
+  marks = { turnId: '' };
+  #tries = h('span');
+  #takenBack = h('p', { class: 'turn-note', hidden: true });
   #status = h('p', { class: 'turn-status', hidden: true });
   #foot = h('div', { class: 'turn-foot', hidden: true });
   element;
@@ -54,12 +53,12 @@ export class TurnView {
    */
   constructor(onResize, planHost, files) {
     this.#onResize = onResize;
-    this.#files = files;
-    this.#owner = files.newOwner();
-    this.#question = new QuestionPart(files, this.#owner);
+    const owner = files.newOwner();
+    this.#question = new QuestionPart(files, owner);
+    this.#sent = new SentFiles(files, owner);
     this.#plan = new PlanView(planHost);
     this.#answer = new AnswerParts(() => {
-      this.#placeFiles();
+      this.#sent.place(this.#answer.element);
       onResize();
     });
     this.element = h(
@@ -69,8 +68,9 @@ export class TurnView {
       this.#plan.element,
       this.#todos.element,
       this.#answer.element,
-      this.#sentFiles,
+      this.#sent.element,
       this.#status,
+      this.#takenBack,
       this.#foot,
     );
   }
@@ -87,10 +87,12 @@ export class TurnView {
 
   /**
    * Shows the stored message of the user.
-   * @param {{ seq: number, content: string, senderName?: string | null, attachments?: readonly ShownFile[] }} message
+   * @param {import('./question-part.js').ShownQuestion} message
    */
   setQuestion(message) {
     this.seq = Math.min(this.seq, message.seq);
+    const { turnId = this.marks.turnId, leftOut: questionLeftOut } = message;
+    this.marks = { ...this.marks, turnId, questionLeftOut };
     this.#question.set(message);
   }
 
@@ -153,28 +155,24 @@ export class TurnView {
     this.seq = Math.min(this.seq, message.seq);
     this.#answer.setStored(message.content, message.isError);
     if (this.#isRestored) this.#answer.finish();
-    const copy = copyButton(() => message.content, 'Copy the answer');
-    this.#foot.replaceChildren(
-      h('time', { datetime: message.createdAt }, shortTime(message.createdAt)),
-      copy,
-      traceButton(message.turnId),
-    );
+    this.#foot.replaceChildren(...footOf(message, this.#tries));
     this.#foot.hidden = false;
+    this.marks = { ...this.marks, ...answerMarks(message) };
     this.#sent.set(message.seq, message.attachments ?? []);
-    this.#placeFiles();
+    this.#sent.place(this.#answer.element);
   }
 
-  /** Shows the files of the answer: in its text where that shows them, else below it. */
-  #placeFiles() {
-    const below = [...this.#sent].map(([seq, files]) => {
-      const owner = `${this.#owner} ${seq}`;
-      return { owner, files: this.#files.place(files, owner, this.#answer.element) };
-    });
-    const names = below.flatMap(({ owner, files }) => files.map(({ file }) => `${owner} ${file}`)).join('\n');
-    // Sound that is moved stops.
-    if (names === this.#below) return;
-    this.#below = names;
-    this.#sentFiles.replaceChildren(...below.flatMap(({ owner, files }) => this.#files.list(files, owner)));
+  /**
+   * Shows it as one of several answers, or as taken back.
+   * @param {import('./standing.js').Standing} standing
+   */
+  setStanding({ isHidden, isTakenBack, isLast, place }) {
+    this.element.classList.toggle('other-answer', isHidden);
+    this.element.classList.toggle('taken-back', isTakenBack);
+    this.element.classList.toggle('last', isLast);
+    this.#tries.replaceChildren(...trySwitch(place));
+    this.#takenBack.hidden = !isTakenBack || isHidden;
+    this.#takenBack.replaceChildren(...takenBackLine(this.marks.turnId));
   }
 
   /**

@@ -68,8 +68,10 @@ export class Sidebar {
       sessions.push(...page);
     }
     this.#hasMore = sessions.length >= this.#shown;
+    const title = this.titleOf(this.#current);
     this.#sessions = sessions;
     this.redraw();
+    if (this.titleOf(this.#current) !== title) this.#host.renamed(this.#current);
     await this.#markRead();
   }
 

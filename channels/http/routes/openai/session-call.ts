@@ -10,7 +10,7 @@ import { newId } from '../../../../src/lib/ids.ts';
 import { turnOfRetry } from '../../client-retries.ts';
 import { MAX_INSTRUCTIONS, MODELS_TIMEOUT_MS } from '../../config.ts';
 import { callerReader, endedTurn, HttpError, noSession, toHttpError } from '../../errors.ts';
-import { checkRepeat, refusal, toInbound } from '../../inbound.ts';
+import { checkRepeat, refusal, idempotencyKey, toInbound } from '../../inbound.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
 import { TurnFeed } from '../../turn-feed.ts';
 import type { ApiCall } from './api-call.ts';
@@ -52,7 +52,11 @@ export async function answerInSession(
     }
     const { content, files } = input;
     const media = await storeFiles(c, deps, key, files);
-    const message = toInbound(incoming, caller, sessionId, { content, media, user: call.user });
+    const message = toInbound(idempotencyKey(incoming), caller, sessionId, {
+      content,
+      media,
+      user: call.user,
+    });
     // A plan would call tools and write texts of its own: an answer of a given form, or with given tools, has none.
     const isPlain = options?.tools === undefined && options?.format === undefined;
     const entry = call.stream && isPlain ? 'runStream' : 'run';

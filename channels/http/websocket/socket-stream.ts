@@ -1,0 +1,100 @@
+/** The way out of one WebSocket: the frames of an event loop turn are one write, and a reader that falls behind is told where. */
+import type { Socket } from 'node:net';
+import type { WebSocket } from 'ws';
+import type { SessionKey } from '../../../src/contracts/message.ts';
+import { MAX_STREAM_BACKLOG_BYTES, MAX_STREAM_LAG_MS, PING_MS } from '../config.ts';
+import type { StreamOwner } from '../event-stream.ts';
+import type { KeptStream } from '../open-streams.ts';
+import { CLOSE } from './frames.ts';
+
+/** One open WebSocket with a caller. */
+export class SocketStream implements KeptStream {
+  readonly owner: StreamOwner;
+  readonly #webSocket: WebSocket;
+  readonly #socket: Socket;
+  readonly #flushSoon: (stream: SocketStream) => void;
+  /** The newest event that was written, by session: from there a reader continues. */
+  readonly #cursors = new Map<SessionKey, string>();
+  #corked = false;
+  #blockedSince: number | undefined;
+  #heardAt = Date.now();
+  #pingedAt = Date.now();
+
+  /** `flushSoon` must call `flush` in the same turn of the event loop. */
+  constructor(
+    owner: StreamOwner,
+    { webSocket, socket }: { webSocket: WebSocket; socket: Socket },
+    flushSoon: (stream: SocketStream) => void,
+  ) {
+    this.owner = owner;
+    this.#webSocket = webSocket;
+    this.#socket = socket;
+    this.#flushSoon = flushSoon;
+    socket.on('drain', () => (this.#blockedSince = undefined));
+    const heard = (): void => {
+      this.#heardAt = Date.now();
+    };
+    webSocket.on('pong', heard).on('ping', heard).on('message', heard);
+  }
+
+  get open(): boolean {
+    return this.#webSocket.readyState === this.#webSocket.OPEN;
+  }
+
+  /** Adds a frame to the next write, or closes the connection of a reader that is too far behind. */
+  write(json: string): void {
+    if (!this.open) return;
+    if (this.#socket.writableLength + json.length > MAX_STREAM_BACKLOG_BYTES) this.#fallenBehind();
+    else this.#put(json);
+  }
+
+  /** As `write`; remembers the event as the place from which the reader continues in this session. */
+  writeEvent(session: SessionKey, id: string | undefined, json: string): void {
+    this.write(json);
+    if (id !== undefined && this.open) this.#cursors.set(session, id);
+  }
+
+  /** Forgets the place in a session that is not followed any more. */
+  leave(session: SessionKey): void {
+    this.#cursors.delete(session);
+  }
+
+  flush(): void {
+    if (!this.#corked) return;
+    this.#corked = false;
+    this.#socket.uncork();
+    if (this.#socket.writableNeedDrain) this.#blockedSince ??= Date.now();
+  }
+
+  maintain(now: number): void {
+    const silent = now - this.#heardAt > 2 * PING_MS;
+    const blocked = this.#blockedSince !== undefined && now - this.#blockedSince > MAX_STREAM_LAG_MS;
+    if (silent || blocked) this.cut();
+    else if (this.open && now - this.#pingedAt >= PING_MS) {
+      this.#pingedAt = now;
+      this.#webSocket.ping();
+    }
+  }
+
+  cut(): void {
+    this.#webSocket.terminate();
+  }
+
+  #put(json: string): void {
+    if (!this.#corked) {
+      this.#corked = true;
+      this.#socket.cork();
+      this.#flushSoon(this);
+    }
+    this.#webSocket.send(json);
+  }
+
+  /** What was written before is still on its way; after it come the places to continue from. */
+  #fallenBehind(): void {
+    const resume = Object.fromEntries(this.#cursors);
+    this.#put(JSON.stringify({ type: 'fallen_behind', resume }));
+    this.#webSocket.close(CLOSE.tryAgain, 'fallen_behind');
+    this.#webSocket.resume();
+    this.#blockedSince ??= Date.now();
+  }
+}

@@ -1,0 +1,75 @@
+/** The acceptance of a message into the lane of its session: what is asked, and what comes of it. */
+import type { Address, InboundMessage, SessionKey } from '../message.ts';
+import type { CallerOptions } from '../provider.ts';
+import type { ExecutionMode } from '../plan.ts';
+import type { WhyNot } from '../sessions/tries.ts';
+import type { LaneStep } from './lanes.ts';
+import type { PlanToRun } from './plan-store.ts';
+
+export type AcceptResult =
+  | ({
+      kind: 'accepted';
+      session: SessionKey;
+      turnId: string;
+      laneSeq: number;
+      seq: number;
+      position: number;
+      /** The running turn is to end for this message: the node that runs it should be notified at once. */
+      interrupts: boolean;
+      /** Of a question asked again: the tools that its earlier answers have called. */
+      effects?: readonly string[] | undefined;
+    } & LaneStep)
+  | { kind: 'not_retried'; why: WhyNot }
+  /** `differs`: the message that was stored under this id says something else. */
+  | { kind: 'duplicate'; session: SessionKey; turnId: string; laneSeq: number; seq: number; differs: boolean }
+  | { kind: 'full'; limit: number }
+  /** The session belongs to another token. */
+  | { kind: 'foreign' }
+  /** The session waits for the results of its caller's tools. */
+  | { kind: 'tools_pending'; toolCallIds: string[] };
+
+export interface AcceptRequest {
+  message: InboundMessage;
+  address: Address;
+  entry: TurnPayload['entry'];
+  silentToken?: string | undefined;
+  model?: string | undefined;
+  profileId?: string | undefined;
+  usualModel?: string | undefined;
+  mode?: ExecutionMode | undefined;
+  plan?: PlanToRun | undefined;
+  options?: CallerOptions | undefined;
+  isOwner?: boolean | undefined;
+  /** Refuse the message while the session waits for its caller's tools. */
+  unlessToolsPending?: boolean | undefined;
+  /** The token that owns the `http:` session this message creates; a session of another token refuses the message. */
+  ownerTokenId?: string | undefined;
+  /** The token may also write to sessions of other tokens (scope `admin`). */
+  anyOwner?: boolean | undefined;
+  /** Asks the question of this turn again instead: only `id`, sender, address and placeholder of the message count. */
+  retryOf?: string | undefined;
+  /** Claim the lane for this node when it is free; undefined = leave it to the sweep. */
+  node?: string | undefined;
+}
+
+/** What an `in:` message carries. */
+export interface TurnPayload {
+  turnId: string;
+  address: Address;
+  message: InboundMessage;
+  /** `run` answers without planning (cron, `stream:false`), `runStream` may plan first, `plan` makes a plan and runs nothing. */
+  entry: 'runStream' | 'run' | 'plan';
+  /** An answer that is only this is neither delivered nor shown. */
+  silentToken?: string | undefined;
+  /** Overrides for this turn only; `usualModel` gives way to a model that the session names. */
+  model?: string | undefined;
+  profileId?: string | undefined;
+  usualModel?: string | undefined;
+  mode?: ExecutionMode | undefined;
+  /** The stored plan that the turn runs. */
+  plan?: PlanToRun | undefined;
+  /** What the caller asks of the answer. */
+  options?: CallerOptions | undefined;
+  /** The sender was an owner when the message was accepted. For the prompt: rights are looked up when they are used. */
+  isOwner?: boolean | undefined;
+}

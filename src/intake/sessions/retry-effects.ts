@@ -1,0 +1,26 @@
+/** What a person is told who asks again where the first answer has done something. */
+import { addressOf } from '../../contracts/message.ts';
+import type { InboundMessage } from '../../contracts/message.ts';
+import type { LaneRunner } from '../../contracts/bus.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
+
+/**
+ * Gives the sentence; in a chat it is also queued as a message of its own, once for each turn. Throws `StoreError`.
+ */
+export async function tellEffects(
+  deps: { ledger: Pick<Ledger, 'enqueue'>; bus: LaneRunner },
+  message: InboundMessage,
+  { turnId, effects }: { turnId: string; effects: readonly string[] },
+): Promise<string> {
+  const text = `I answer again. What the earlier answer did with its tools is not undone: ${effects.join(', ')}.`;
+  const { channel, chatId, threadId } = message;
+  if (channel === 'http') return text;
+  const told = { channel, chatId, threadId, content: text, media: [], buttons: [] };
+  const step = await deps.ledger.enqueue(
+    addressOf(message),
+    { ref: `again:${turnId}`, message: told },
+    deps.bus.claimingNode('out'),
+  );
+  deps.bus.runHeads(step);
+  return text;
+}

@@ -1,0 +1,89 @@
+/** The page acts on a conversation of a whole gateway: another answer, the first one again, taken back, edited, forked. */
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { openGatewayFixture, OWNER, WAIT } from '../flows/setup.ts';
+import type { GatewayFixture } from '../flows/setup.ts';
+import { write } from './browser.ts';
+import { describePage, PHONE } from './describe-page.ts';
+
+describePage('acting on a conversation', (tab) => {
+  let fixture: GatewayFixture;
+  beforeAll(async () => {
+    fixture = await openGatewayFixture('embedded');
+  });
+  afterAll(() => fixture.close());
+  beforeEach(() => tab.open(fixture.gateway.url, { token: OWNER }));
+
+  /** The texts of the conversation that can be seen. */
+  const seen = async (): Promise<string[]> => {
+    const texts = await tab.page.locator('#transcript :is(.message-text, .md)').all();
+    const visible = await Promise.all(texts.map(async (one) => ((await one.isVisible()) ? [one] : [])));
+    return await Promise.all(visible.flat().map((one) => one.innerText()));
+  };
+  const shows = (...texts: string[]): Promise<void> =>
+    vi.waitFor(async () => expect(await seen()).toEqual(texts), WAIT);
+  const press = async (name: string): Promise<void> =>
+    await tab.page.getByRole('button', { name, exact: true }).filter({ visible: true }).last().click();
+
+  it('asks again, switches between the answers, and shows the same after a reload', async () => {
+    fixture.ollama.answer('the first', { when: 'tell me one' });
+    await write(tab.page, 'tell me one');
+    await shows('tell me one', 'the first');
+    fixture.ollama.answer('the second', { when: 'tell me one' });
+    await press('Answer again');
+    await shows('tell me one', 'the second');
+    await tab.page.getByText('2/2').waitFor();
+    await tab.screenshot('second-answer');
+    await press('Earlier answer');
+    await shows('tell me one', 'the first');
+    await tab.page.getByText('1/2').waitFor();
+    await write(tab.page, 'go on');
+    await shows('tell me one', 'the first', 'go on', 'echo: go on');
+    const { body } = await fixture.modelCall('go on');
+    expect(body.messages.some(({ content }) => content === 'the second')).toBe(false);
+    await tab.page.reload();
+    await shows('tell me one', 'the first', 'go on', 'echo: go on');
+  });
+
+  it('marks what /undo takes back, and puts it back', async () => {
+    await write(tab.page, 'forget me');
+    await shows('forget me', 'echo: forget me');
+    await write(tab.page, '/undo');
+    await tab.page.getByText('Taken back: later answers do not know of this.').waitFor();
+    await tab.screenshot('taken-back');
+    expect(await tab.page.locator('.taken-back .message-text').innerText()).toBe('forget me');
+    await press('Put back');
+    await tab.page.getByText('Taken back').waitFor({ state: 'hidden' });
+  });
+
+  it('sends an edited question in a new chat, which knows what was before it', async () => {
+    await write(tab.page, 'my name is Ann');
+    await shows('my name is Ann', 'echo: my name is Ann');
+    await write(tab.page, 'what is tea?');
+    await shows('my name is Ann', 'echo: my name is Ann', 'what is tea?', 'echo: what is tea?');
+    const before = tab.page.url();
+    await tab.page.getByText('what is tea?', { exact: true }).hover();
+    await press('Edit and send in a new chat');
+    await tab.page.getByRole('textbox', { name: 'Your message' }).fill('what is coffee?');
+    await tab.screenshot('editing');
+    await tab.page.locator('.edit-question').getByRole('button', { name: 'Send' }).click();
+    await shows('my name is Ann', 'echo: my name is Ann', 'what is coffee?', 'echo: what is coffee?');
+    expect(tab.page.url()).not.toBe(before);
+    await tab.page.goto(before);
+    await shows('my name is Ann', 'echo: my name is Ann', 'what is tea?', 'echo: what is tea?');
+  });
+
+  it('continues from an answer in a new chat, on a phone in dark mode, too', async () => {
+    await tab.open(fixture.gateway.url, { ...PHONE, token: OWNER });
+    for (const text of ['one', 'two']) {
+      await write(tab.page, text);
+      await tab.page.locator('.md', { hasText: `echo: ${text}` }).waitFor();
+    }
+    await tab.screenshot('phone');
+    await tab.page.getByRole('button', { name: 'Continue from here in a new chat' }).first().click();
+    await shows('one', 'echo: one');
+    await write(tab.page, 'three');
+    await shows('one', 'echo: one', 'three', 'echo: three');
+    const { body } = await fixture.modelCall('three');
+    expect(body.messages.map(({ content }) => content)).not.toContain('two');
+  });
+});

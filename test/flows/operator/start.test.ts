@@ -1,0 +1,48 @@
+/** What a start says while it takes time. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { createStartNotes } from '../../../src/commands/start-progress.ts';
+import { startGatewayProcess, startParley } from '../../child.ts';
+
+async function freshHome(): Promise<string> {
+  const home = await mkdtemp(path.join(tmpdir(), 'parley-start-'));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  return home;
+}
+
+it('says that the first start prepares the database, and what it waits for', async () => {
+  const settings = { GATEWAY_HOME: await freshHome(), OLLAMA_HOST: 'http://127.0.0.1:9' };
+  const first = await startGatewayProcess(settings);
+  expect(first.stdout()).toContain('Preparing the database (first start)…');
+  first.signal('SIGTERM');
+  expect(await first.ended).toBe(0);
+  const second = await startGatewayProcess(settings);
+  expect(second.stdout()).not.toContain('first start');
+}, 60_000);
+
+it('says which Postgres it waits for, why, and how long, without the password', async () => {
+  const child = startParley(['start'], {
+    GATEWAY_HOME: await freshHome(),
+    PORT: '0',
+    DATABASE_URL: 'postgres://parley:very-secret-word@127.0.0.1:9/parley',
+  });
+  await expect
+    .poll(() => child.stdout() + child.stderr(), { timeout: 20_000 })
+    .toMatch(/Waiting for Postgres at 127\.0\.0\.1:9 \(ECONNREFUSED\), 2\d s left/);
+  expect(child.stdout()).not.toContain('very-secret-word');
+}, 30_000);
+
+it('names a step once it has lasted a second, and each only once', async () => {
+  const shown: string[] = [];
+  const notes = createStartNotes((text) => shown.push(text), 5);
+  notes.step('quick');
+  notes.step('slow');
+  await expect.poll(() => shown).toEqual(['slow']);
+  notes.tell('slow');
+  notes.tell('Waiting');
+  notes.step('never');
+  notes.end();
+  expect(shown).toEqual(['slow', 'Waiting']);
+});

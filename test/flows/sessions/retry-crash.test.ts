@@ -1,0 +1,46 @@
+/** A gateway killed while it answers a question again: the new answer comes once, and stays the one that counts. */
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { answers, retry, say } from '../../crash/chat-actions.ts';
+import { startScenario } from '../../crash/scenario.ts';
+import type { Scenario } from '../../crash/scenario.ts';
+
+const SERVER = process.env['DATABASE_URL'];
+const LONG = { timeout: 20_000, interval: 50 };
+const DATABASES = [
+  { database: 'embedded', postgresUrl: undefined, isHere: process.env['ONLY_DATABASE'] !== 'postgres' },
+  { database: 'postgres', postgresUrl: SERVER, isHere: SERVER !== undefined },
+];
+
+let open: Scenario | undefined;
+afterEach(() => open?.close());
+
+describe.each(DATABASES)('a killed retry on $database', ({ postgresUrl, isHere }) => {
+  it.skipIf(!isHere)('is finished by the next process', async () => {
+    const scenario = (open = await startScenario({ postgresUrl }));
+    const [gateway] = scenario.gateways;
+    if (gateway === undefined) throw new Error('a scenario has a gateway');
+    gateway.start();
+    const url = await gateway.url();
+    scenario.ollama.answer('one', { when: 'count' });
+    await say(url, 'counted', 'count');
+    await vi.waitFor(async () => expect(await answers(url, 'counted')).toEqual(['one']), LONG);
+    scenario.ollama.answer({ hold: true, text: 'never' }, { when: 'count' });
+    await retry(url, 'counted');
+    await vi.waitFor(() => expect(scenario.ollama.active).toBe(1), LONG);
+    await gateway.kill();
+    scenario.ollama.answer('two', { when: 'count' });
+    gateway.start();
+    const again = await gateway.url();
+    await vi.waitFor(async () => expect(await answers(again, 'counted')).toEqual(['one', 'two']), LONG);
+    await say(again, 'counted', 'and now');
+    await vi.waitFor(async () => expect(await answers(again, 'counted')).toHaveLength(3), LONG);
+    const { body } = scenario.ollama.calls.findLast(({ body: asked }) =>
+      asked.messages.some(({ content }) => content === 'and now'),
+    ) ?? { body: { messages: [] } };
+    expect(body.messages.filter(({ role }) => role !== 'system').map(({ content }) => content)).toEqual([
+      'count',
+      'two',
+      'and now',
+    ]);
+  });
+});

@@ -1,0 +1,152 @@
+/** Questions asked again, answers chosen among, and answers taken back, over HTTP and in chats: what people see, and what the model reads. */
+import { expect, it, vi } from 'vitest';
+import { riskyTools } from '../../fakes/agent/risky-tools.ts';
+import { lastUserText } from '../../fakes/ollama/request.ts';
+import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+
+const ran: string[] = [];
+
+interface Shown {
+  role: string;
+  content: string;
+  turnId: string;
+  leftOut: boolean;
+  tries: { of: string; nth: number; count: number } | null;
+}
+
+describeGatewayOnEachDatabase(
+  'answers that a person takes back or asks for again',
+  { telegram: true, tools: riskyTools(ran) },
+  (fixture) => {
+    const act = (id: string, what: string, json: unknown = {}): Promise<Response> =>
+      fixture().call(`/v1/sessions/http:${id}/${what}`, { json });
+    const shown = async (id: string): Promise<string[]> => {
+      const rows: unknown = await fixture().messages(id.includes(':') ? id : `http:${id}`);
+      return (rows as Shown[]).map(({ content, leftOut, tries }) => {
+        const place = tries === null ? '' : ` ${tries.nth}/${tries.count}`;
+        return `${leftOut ? '-' : ''}${content}${place}`;
+      });
+    };
+    const ask = async (id: string, content: string): Promise<string> => {
+      const turnId = await fixture().post(id, content);
+      await fixture().idle(`http:${id}`);
+      return turnId;
+    };
+    /** What the model reads when it is asked next. */
+    const nextReads = async (id: string, content: string): Promise<string[]> => {
+      await ask(id, content);
+      const { body } = await fixture().modelCall(content);
+      return body.messages.filter(({ role }) => role !== 'system').map((message) => message.content);
+    };
+
+    it('gives a second answer to the last question, and the model reads the one that is chosen', async () => {
+      fixture().ollama.answer('the first', { when: 'a riddle' });
+      const first = await ask('riddle', 'a riddle');
+      fixture().ollama.answer('the second', { when: 'a riddle' });
+      const again = await act('riddle', 'retry');
+      expect(again.status).toBe(202);
+      const { turnId }: { turnId: string } = await again.json();
+      await fixture().idle('http:riddle');
+      expect(await shown('riddle')).toEqual(['a riddle', '-the first 1/2', 'the second 2/2']);
+      expect(await nextReads('riddle', 'go on')).toEqual(['a riddle', 'the second', 'go on']);
+      expect((await act('riddle', `turns/${first}/choose`)).status).toBe(200);
+      expect(await shown('riddle')).toEqual([
+        'a riddle',
+        'the first 1/2',
+        '-the second 2/2',
+        'go on',
+        'echo: go on',
+      ]);
+      expect((await nextReads('riddle', 'and on')).slice(0, 2)).toEqual(['a riddle', 'the first']);
+      await act('riddle', `turns/${turnId}/choose`);
+      expect((await nextReads('riddle', 'at last')).slice(0, 2)).toEqual(['a riddle', 'the second']);
+    });
+
+    it('takes question and answer back one after the other, visibly, and puts them back', async () => {
+      await ask('undone', 'one');
+      const second = await ask('undone', 'two');
+      expect(await (await act('undone', 'undo')).json()).toEqual({ turnId: second, content: 'two' });
+      expect(await shown('undone')).toEqual(['one', 'echo: one', '-two', '-echo: two']);
+      expect(await nextReads('undone', 'three')).toEqual(['one', 'echo: one', 'three']);
+      await act('undone', `turns/${second}/choose`);
+      expect(await shown('undone')).toEqual(['one', 'echo: one', 'two', 'echo: two', 'three', 'echo: three']);
+      for (const left of ['three', 'two', 'one'])
+        expect(await (await act('undone', 'undo')).json()).toMatchObject({ content: left });
+      const nothing = await act('undone', 'undo');
+      expect([nothing.status, await nothing.json()]).toMatchObject([
+        409,
+        { error: { code: 'not_changed', message: expect.stringContaining('no such question') } },
+      ]);
+      expect(await nextReads('undone', 'fresh')).toEqual(['fresh']);
+    });
+
+    it('changes nothing while an answer is written, and says so', async () => {
+      await ask('busy', 'before');
+      fixture().ollama.answer({ text: 'slow', hold: true }, { when: 'take your time' });
+      const turnId = await fixture().post('busy', 'take your time');
+      await fixture().modelCall('take your time');
+      for (const what of ['retry', 'undo', `turns/${turnId}/choose`]) {
+        const refused = await act('busy', what);
+        const { error } = await refused.json();
+        expect([refused.status, error.message]).toEqual([409, expect.stringContaining('/stop')]);
+      }
+      await act('busy', 'stop');
+      await fixture().idle('http:busy');
+      expect((await act('busy', 'undo')).status).toBe(200);
+    });
+
+    it('tells the person and the model what the first answer has done already', async () => {
+      fixture().ollama.answer(
+        { toolCalls: [{ name: 'note', args: { word: 'milk' } }] },
+        { when: 'note milk' },
+      );
+      fixture().ollama.answer('Noted.', { when: 'note milk' });
+      await ask('effects', 'note milk');
+      expect(ran.splice(0)).toEqual(['note milk']);
+      const again = await act('effects', 'retry');
+      expect(await again.json()).toMatchObject({ note: expect.stringContaining('not undone: note') });
+      await fixture().idle('http:effects');
+      expect(ran).toEqual([]);
+      const call = fixture().ollama.calls.findLast(({ body }) => lastUserText(body).includes('note milk'));
+      expect(call && lastUserText(call.body)).toMatch(/^note milk\n\[Note of the gateway: .* note\. Look at/);
+      expect(await shown('effects')).toContain('note milk');
+    });
+
+    it('goes on with the second answer after a restart in its middle, and gives it once', async () => {
+      fixture().ollama.answer('first try', { when: 'over the restart' });
+      await ask('restarted', 'over the restart');
+      fixture().ollama.answer({ text: 'cut off', hold: true }, { when: 'over the restart' });
+      await act('restarted', 'retry');
+      await vi.waitFor(() => {
+        const asked = fixture().ollama.calls.filter(({ body }) => lastUserText(body) === 'over the restart');
+        if (asked.length < 2) throw new Error('not asked again yet');
+      }, WAIT);
+      fixture().ollama.answer('second try', { when: 'over the restart' });
+      await fixture().restart();
+      await fixture().idle('http:restarted');
+      expect(await shown('restarted')).toEqual(['over the restart', '-first try 1/2', 'second try 2/2']);
+      expect(await nextReads('restarted', 'so?')).toEqual(['over the restart', 'second try', 'so?']);
+    });
+
+    it('works with /retry and /undo in a chat, for whoever asked', async () => {
+      const [ann = ''] = FRIENDS;
+      const says = (text: string): number => fixture().telegram.says(ann, text, ann);
+      const seen = (text: string): Promise<void> =>
+        vi.waitFor(() => expect(fixture().telegram.screen(ann).join('\n')).toContain(text), WAIT);
+      fixture().ollama.answer('heads', { when: 'toss a coin' });
+      says('toss a coin');
+      await seen('heads');
+      await fixture().idle(`telegram:${ann}`);
+      fixture().ollama.answer('tails', { when: 'toss a coin' });
+      says('/retry');
+      await seen('tails');
+      await fixture().idle(`telegram:${ann}`);
+      expect(await shown(`telegram:${ann}`)).toEqual(['toss a coin', '-heads 1/2', 'tails 2/2']);
+      says('/undo');
+      await seen('I no longer know of “toss a coin”');
+      expect(await shown(`telegram:${ann}`)).toEqual(['-toss a coin', '-heads 1/2', '-tails 2/2']);
+      says('/retry');
+      await seen('no such question');
+    });
+  },
+);
