@@ -176,6 +176,8 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     ledger,
     lanes,
     groupChats: store.groupChats,
+    questions: store.questions,
+    noteWaiting: (question) => transport.delivery.noteWaiting(question),
     approvals,
     plans,
     memories: runtime.memory.memories,

@@ -114,7 +114,7 @@ export function create(
       delete: false,
       draft: false,
       typing: false,
-      reactions: false,
+      reactions: [],
       buttons: false,
       media: false,
       maxFileBytes: 0,

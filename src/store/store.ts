@@ -11,6 +11,7 @@ import type { Ledger } from '../contracts/store/ledger.ts';
 import type { ForkStore } from '../contracts/sessions/fork.ts';
 import type { TryStore } from '../contracts/sessions/tries.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
+import type { QuestionStore } from '../contracts/store/questions.ts';
 import type { PostStore } from '../contracts/delivery.ts';
 import type { ChoiceStore, RemovedFolders, SessionStart } from '../contracts/store/records.ts';
 import type { WorkStore } from '../contracts/sessions/turn-work.ts';
@@ -58,6 +59,7 @@ import { createPeople } from './statements/people.ts';
 import { createSignIns } from './statements/sign-ins.ts';
 import { createPlans } from './statements/plans.ts';
 import { createPosts } from './lanes/posts.ts';
+import { createQuestions } from './statements/questions.ts';
 import { createTraceStore } from './statements/traces.ts';
 import { createSubagentStore } from './lanes/subagents.ts';
 import { createChoices } from './tables/choices.ts';
@@ -78,6 +80,7 @@ export interface Store {
   posts: PostStore;
   access: AccessStore;
   groupChats: GroupChatStore;
+  questions: QuestionStore;
   memories: MemoryStore;
   memoryVectors: MemoryVectorStore;
   contexts: ContextStore;
@@ -144,6 +147,7 @@ export async function openStoreAt(
     posts: createPosts(database),
     access: { ...createGrants(database), ...createPairings(database), ...createTokens(database) },
     groupChats: createGroupChats(database),
+    questions: createQuestions(database),
     memories: createMemories(database),
     memoryVectors: createMemoryVectors(database),
     contexts: createContexts(database),

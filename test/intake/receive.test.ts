@@ -32,11 +32,8 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     groups: () => Promise.resolve([]),
   };
   const bus = {
-    start: () => Promise.resolve(),
-    stop: () => Promise.resolve(),
-    runHeads: () => undefined,
-    claimingNode: () => undefined,
-    register: () => undefined,
+    ...{ start: () => Promise.resolve(), stop: () => Promise.resolve() },
+    ...{ runHeads: () => undefined, claimingNode: () => undefined, register: () => undefined },
     notifyStop: (lane: string) => void hints.push(lane),
     sweepSoon: () => undefined,
     isLeased: () => true,
@@ -62,6 +59,8 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     checkPlanning: async () => undefined,
     changeByReply: async () => undefined,
     classify: () => 'safe' as const,
+    questions: store.questions,
+    noteWaiting: () => undefined,
     profiles: () => [{ id: 'default', usableBy: 'owners' as const }],
     defaultModel: () => Promise.resolve('fake'),
     aboutModel: () => Promise.resolve(''),
