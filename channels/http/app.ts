@@ -34,6 +34,8 @@ import type { OpenSockets } from './limits/open-sockets.ts';
 import { servePageFile } from './page-files.ts';
 import type { PageFiles } from './page-files.ts';
 import { responses } from './routes/openai/responses.ts';
+import { authorizeByCookie } from './sign-in/cookie.ts';
+import { endSignIn, listSignIns, signIn, signOut } from './sign-in/routes.ts';
 import {
   changeSchedule,
   createSchedule,
@@ -108,6 +110,11 @@ export const API: readonly Route[] = [
   { method: 'POST', path: '/v1/approvals/:id', scope: 'approve', handle: answerApproval },
   { method: 'GET', path: '/v1/approval-rules', scope: 'chat', handle: listRules },
   { method: 'DELETE', path: '/v1/approval-rules/:id', scope: 'approve', handle: removeRule },
+  // A code is what proves who signs in.
+  { method: 'POST', path: '/v1/sign-in', handle: signIn },
+  { method: 'POST', path: '/v1/sign-out', handle: signOut },
+  { method: 'GET', path: '/v1/sign-ins', scope: 'chat', handle: listSignIns },
+  { method: 'DELETE', path: '/v1/sign-ins/:id', scope: 'chat', handle: endSignIn },
   { method: 'GET', path: '/v1/schedules', scope: 'chat', handle: listSchedules },
   { method: 'POST', path: '/v1/schedules', scope: 'chat', handle: createSchedule },
   { method: 'PATCH', path: '/v1/schedules/:id', scope: 'chat', handle: changeSchedule },
@@ -150,6 +157,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
         throw new HttpError(405, 'method_not_allowed', 'HEAD is not supported on API routes.');
       if (!(await isReady())) throw notReady();
     }
+    authorizeByCookie(incoming);
     await next();
     return undefined;
   });

@@ -53,6 +53,7 @@ export interface GatewayApiDeps {
   membershipChanged: NoteMembership;
   commands: readonly Command[];
   turnConcurrency: number;
+  signIns: GatewayApi['signIns'];
   lanes: Pick<LaneStore, 'stop'>;
   subagents: Pick<SubagentStore, 'working'>;
   bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon' | 'claimingNode' | 'runHeads'>;
@@ -103,6 +104,7 @@ export interface GatewayApiDeps {
 
 /** Makes the API. Methods throw only `GatewayError`. */
 export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
+  const { signIns } = deps;
   const visible = async (caller: Caller, key: SessionKey): Promise<SessionRecord | undefined> => {
     const record = await deps.ledger.session(key);
     return record !== undefined && maySee(caller, record) ? record : undefined;
@@ -121,6 +123,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     receive: deps.receive,
     chatMoved: deps.chatMoved,
     membershipChanged: deps.membershipChanged,
+    signIns,
     commands: listingOf(deps.commands),
     commandsFor: (caller) =>
       listingOf(deps.commands.filter((command) => missingScope(caller, command) === undefined)),

@@ -20,13 +20,19 @@ export const READY: HealthReport = {
 };
 
 /** A gateway without plans, and without sessions that anybody may act on. */
-export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations'> = {
+export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations' | 'signIns'> = {
   plans: {
     list: async () => [],
     read: async () => undefined,
     change: async () => undefined,
     cancel: async () => undefined,
     run: async () => undefined,
+  },
+  signIns: {
+    redeem: async () => undefined,
+    list: async () => [],
+    end: async () => false,
+    signOut: async () => undefined,
   },
   conversations: {
     fork: async () => undefined,

@@ -1,5 +1,6 @@
 /** The API's description: the gateway itself, the OpenAI-compatible routes, plans, approvals, schedules, usage. */
 import { z } from 'zod';
+import { codeSchema } from '../../sign-in/routes.ts';
 import { answerSchema } from '../approvals.ts';
 import { completionSchema } from '../openai/completion-request.ts';
 import { embeddingSchema } from '../openai/embeddings.ts';
@@ -18,6 +19,14 @@ export const WORK_OPERATIONS: Operations = {
   },
   'GET /metrics': { tag: 'gateway', summary: 'Metrics for Prometheus', answer: 'text' },
   'GET /v1/openapi.json': { tag: 'gateway', summary: 'This description' },
+  'POST /v1/sign-in': {
+    tag: 'gateway',
+    summary: 'Sign a browser in with the code of a link',
+    body: codeSchema,
+  },
+  'POST /v1/sign-out': { tag: 'gateway', summary: 'Sign this browser out' },
+  'GET /v1/sign-ins': { tag: 'gateway', summary: 'Browsers that are signed in' },
+  'DELETE /v1/sign-ins/:id': { tag: 'gateway', summary: 'Sign one of them out' },
   'GET /v1/commands': { tag: 'gateway', summary: 'The commands that the token may use' },
   'GET /v1/settings': {
     tag: 'gateway',
