@@ -10,6 +10,7 @@ import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { ForkStore } from '../contracts/sessions/fork.ts';
 import type { TryStore } from '../contracts/sessions/tries.ts';
+import type { WaitingStore } from '../contracts/sessions/waiting.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { PostStore } from '../contracts/delivery.ts';
 import type { ChoiceStore, RemovedFolders, SessionStart } from '../contracts/store/records.ts';
@@ -49,6 +50,7 @@ import { createFileStore } from './statements/session-files.ts';
 import { createForks } from './statements/forks.ts';
 import { createKeptFiles } from './statements/kept-files.ts';
 import { createTries } from './statements/tries.ts';
+import { createWaiting } from './statements/waiting.ts';
 import { createScratchpad, createTodos } from './statements/notes.ts';
 import { createRetentionStore } from './statements/old-turns.ts';
 import { createPeople } from './statements/people.ts';
@@ -81,6 +83,7 @@ export interface Store {
   journals: WorkStore;
   forks: ForkStore;
   tries: TryStore;
+  waiting: WaitingStore;
   plans: PlanStore;
   todos: TodoStore;
   scratchpad: ScratchpadStore;
@@ -145,6 +148,7 @@ export async function openStoreAt(
     journals: createJournals(database),
     forks: createForks(database),
     tries: createTries(database),
+    waiting: createWaiting(database),
     plans: createPlans(database),
     todos: createTodos(database),
     scratchpad: createScratchpad(database),

@@ -88,6 +88,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     journals: store.journals,
     forks: store.forks,
     tries: store.tries,
+    waiting: store.waiting,
     todos: store.todos,
     files: { remove: async () => true, put: no, read: no, discard: no, copy: no },
     fileLimits: { maxFileBytes: 1, maxFilesPerMessage: 1 },

@@ -33,6 +33,8 @@ export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations'> = {
     lastQuestion: async () => undefined,
     undo: async () => undefined,
     choose: async () => undefined,
+    queue: async () => undefined,
+    changeWaiting: async () => undefined,
   },
 };
 
