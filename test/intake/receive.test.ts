@@ -78,18 +78,13 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     throw new Error('the session routes ask no model');
   };
   const api = createGatewayApi({
+    ...store,
     chatMoved: async () => undefined,
     membershipChanged: async () => undefined,
     ...deps,
     commands,
     receive,
     approvals,
-    plans: store.plans,
-    journals: store.journals,
-    forks: store.forks,
-    tries: store.tries,
-    waiting: store.waiting,
-    todos: store.todos,
     files: { remove: async () => true, put: no, read: no, discard: no, copy: no },
     fileLimits: { maxFileBytes: 1, maxFilesPerMessage: 1 },
     filesPerPerson: { maxBytes: 1, days: 1 },
