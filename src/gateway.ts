@@ -2,7 +2,8 @@
 import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { channels as manifests } from '../channels/index.ts';
-import { nodeSettingsOf } from './commands/node-settings.ts';
+import { createAdministration } from './administration.ts';
+import { tellSettings } from './commands/node-settings.ts';
 import { createProfileCommands } from './agent/index.ts';
 import { openAgentRuntime } from './agent-runtime.ts';
 import type { AgentRuntime } from './agent-runtime.ts';
@@ -26,6 +27,7 @@ import {
   createUsageCommand,
   createWhyCommand,
 } from './ops/index.ts';
+import { createSignInApi, signInLink } from './security/index.ts';
 import { writeSchemaFile } from './settings/index.ts';
 import type { LiveSettings } from './settings/index.ts';
 import { openStore } from './store/open-store.ts';
@@ -54,6 +56,8 @@ export interface Gateway {
   /** Where the HTTP channel listens. */
   readonly url: string;
   health(): Promise<HealthReport>;
+  /** A link that signs a browser in once, with an admin's rights; undefined when no token has them. Throws `StoreError`. */
+  signInLink(): Promise<string | undefined>;
   /** Stops running work at a point where it can be resumed, and closes everything. Never throws; may be called twice. */
   stop(): Promise<void>;
 }
@@ -126,18 +130,12 @@ async function build(
   const retention = (): Retention => settings.current().retention;
   await lifecycle.start({ settings, retention, store, ...transport, ...runtime, ...inbound, ...api });
   const url = channels.get('http')?.url ?? '';
-  return { url, health: () => api.health.report(), stop: () => lifecycle.stop() };
-}
-
-/** Tells the other gateways on this database what this one runs with, now and after changes. */
-function tellSettings(settings: LiveSettings<Config>, { nodes, instance }: HomeStore, log: Log): void {
-  const tell = (config: Config): void => {
-    nodes
-      .saveNodeSettings(instance, nodeSettingsOf(config))
-      .catch((error: unknown) => log.warn({ err: error }, 'node_settings_not_stored'));
+  return {
+    url,
+    health: () => api.health.report(),
+    signInLink: () => signInLink(store.access, store.signIns, { url }),
+    stop: () => lifecycle.stop(),
   };
-  tell(settings.current());
-  settings.subscribe((next) => Promise.resolve(() => tell(next)));
 }
 
 /** What new sessions begin with, as it is now. */
@@ -166,7 +164,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
   const { bus, ledger, events, channels } = transport;
   const { models, profiles, scheduling, mcp } = runtime;
   const { lanes, plans, approvals, subagents } = store;
-  const boundTo: BoundTo = (call) => bindingOf(settings.current().bindings, call);
+  const boundTo = boundBy(settings);
   const intake = createIntake({
     settings,
     settingsReport: () => settings.report(),
@@ -178,6 +176,8 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     ledger,
     lanes,
     groupChats: store.groupChats,
+    questions: store.questions,
+    noteWaiting: (question) => transport.delivery.noteWaiting(question),
     approvals,
     plans,
     memories: runtime.memory.memories,
@@ -206,6 +206,11 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
   });
   const leader = createLeader({ channels, lanes, bus, receive: intake.receive, log });
   return { ...intake, leader };
+}
+
+/** The bindings of config.json, as they are now. */
+function boundBy(settings: LiveSettings<Config>): BoundTo {
+  return (call) => bindingOf(settings.current().bindings, call);
 }
 
 interface ApiParts extends Parts {
@@ -252,6 +257,7 @@ function createApi(parts: ApiParts) {
     events,
     turnConcurrency: config.turns.concurrency,
     lanes: store.lanes,
+    signIns: createSignInApi(store.signIns),
     subagents: store.subagents,
     journals: store.journals,
     forks: store.forks,
@@ -271,11 +277,13 @@ function createApi(parts: ApiParts) {
     noteRefusal: transport.refusals.note,
     noteRequest: (answered) => transport.meters.request(answered),
     models,
+    boundTo: boundBy(settings),
     schedules: scheduling.schedules,
     profiles: () => profiles.list(),
     health: () => health.report(),
     usage: store.usage,
     metrics: sharedMetrics(() => metrics.text()),
+    administration: createAdministration({ settings, store, bus, profiles, log }),
     settings: () => ({
       ...settings.report(),
       file: config.source.file,

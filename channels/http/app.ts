@@ -4,13 +4,20 @@ import { checkHeaders } from './allow-list.ts';
 import type { AllowList } from './allow-list.ts';
 import type { RequestAuthenticator } from './authenticator.ts';
 import { answerApproval, listApprovals, listRules, removeRule } from './routes/approvals.ts';
+import { ADMIN_ROUTES } from './routes/admin/routes.ts';
 import { completions } from './routes/openai/completions.ts';
 import { embeddings } from './routes/openai/embeddings.ts';
 import { requestId } from './route.ts';
 import type { HandlerDeps, HttpContext, HttpEnv, Route } from './route.ts';
 import { MAX_ASKED_HEADERS } from './config.ts';
 import { answerError, callerReader, HttpError, toHttpError } from './errors.ts';
-import { chooseAnswer, forkSession, retryQuestion, undoQuestion } from './routes/conversations.ts';
+import {
+  chooseAnswer,
+  forkSession,
+  readSessionModel,
+  retryQuestion,
+  undoQuestion,
+} from './routes/conversations.ts';
 import { deleteFile, downloadFile, readFileLimits, uploadFile } from './routes/files.ts';
 import {
   healthz,
@@ -27,7 +34,15 @@ import type { OpenSockets } from './limits/open-sockets.ts';
 import { servePageFile } from './page-files.ts';
 import type { PageFiles } from './page-files.ts';
 import { responses } from './routes/openai/responses.ts';
-import { listSchedules, createSchedule, removeSchedule } from './routes/schedules.ts';
+import { authorizeByCookie } from './sign-in/cookie.ts';
+import { endSignIn, listSignIns, signIn, signOut } from './sign-in/routes.ts';
+import {
+  changeSchedule,
+  createSchedule,
+  listSchedules,
+  removeSchedule,
+  runSchedule,
+} from './routes/schedules.ts';
 import { allEvents } from './routes/all-events.ts';
 import { sessionEvents } from './routes/session-events.ts';
 import { readTrace } from './routes/traces.ts';
@@ -82,6 +97,7 @@ const API: Route[] = [
   { method: 'PATCH', path: '/v1/sessions/:key/queue/:turn', scope: 'chat', handle: editWaiting },
   { method: 'DELETE', path: '/v1/sessions/:key/queue/:turn', scope: 'chat', handle: dropWaiting },
   { method: 'POST', path: '/v1/sessions/:key/queue/:turn/send-now', scope: 'chat', handle: sendWaitingNow },
+  { method: 'GET', path: '/v1/sessions/:key/model', scope: 'chat', handle: readSessionModel },
   { method: 'POST', path: '/v1/sessions/:key/retry', scope: 'chat', handle: retryQuestion },
   { method: 'POST', path: '/v1/sessions/:key/undo', scope: 'chat', handle: undoQuestion },
   { method: 'POST', path: '/v1/sessions/:key/turns/:turn/choose', scope: 'chat', handle: chooseAnswer },
@@ -96,9 +112,17 @@ const API: Route[] = [
   { method: 'POST', path: '/v1/approvals/:id', scope: 'approve', handle: answerApproval },
   { method: 'GET', path: '/v1/approval-rules', scope: 'chat', handle: listRules },
   { method: 'DELETE', path: '/v1/approval-rules/:id', scope: 'approve', handle: removeRule },
+  // A code is what proves who signs in.
+  { method: 'POST', path: '/v1/sign-in', handle: signIn },
+  { method: 'POST', path: '/v1/sign-out', handle: signOut },
+  { method: 'GET', path: '/v1/sign-ins', scope: 'chat', handle: listSignIns },
+  { method: 'DELETE', path: '/v1/sign-ins/:id', scope: 'chat', handle: endSignIn },
   { method: 'GET', path: '/v1/schedules', scope: 'chat', handle: listSchedules },
   { method: 'POST', path: '/v1/schedules', scope: 'chat', handle: createSchedule },
+  { method: 'PATCH', path: '/v1/schedules/:id', scope: 'chat', handle: changeSchedule },
+  { method: 'POST', path: '/v1/schedules/:id/run', scope: 'chat', handle: runSchedule },
   { method: 'DELETE', path: '/v1/schedules/:id', scope: 'chat', handle: removeSchedule },
+  ...ADMIN_ROUTES,
 ];
 
 /** Parts of the app. `allowed` is called per request, because the port is known only once the server listens. */
@@ -135,6 +159,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
         throw new HttpError(405, 'method_not_allowed', 'HEAD is not supported on API routes.');
       if (!(await isReady())) throw notReady();
     }
+    authorizeByCookie(incoming);
     await next();
     return undefined;
   });

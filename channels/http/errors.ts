@@ -42,6 +42,9 @@ export function noSession(key: string): HttpError {
 /** HTTP statuses of gateway error codes; any other code is an internal error, 500. */
 const STATUS: Record<string, number> = {
   bad_address: 400,
+  bad_code: 400,
+  bad_config: 400,
+  bad_grant: 400,
   bad_path: 400,
   empty_file: 400,
   file_not_found: 404,

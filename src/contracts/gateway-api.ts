@@ -1,4 +1,5 @@
 /** The API of the gateway for channels. Session methods take the caller and give undefined for what the caller may not see. */
+import type { SignInApi } from './operator/sign-in.ts';
 import type { Caller } from './access.ts';
 import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './approvals.ts';
 import type { EventFilter, EventListener, EventReplay } from './bus.ts';
@@ -8,6 +9,7 @@ import type { InlineFile } from './media.ts';
 import type { StopResult } from './store/lanes.ts';
 import type { McpState } from './mcp/servers.ts';
 import type { SessionKey } from './message.ts';
+import type { Administration } from './operator/administration.ts';
 import type {
   CallerOptions,
   ChatChunk,
@@ -108,11 +110,15 @@ export interface PlanApi {
 
 /** Methods throw only `GatewayError`. */
 export interface GatewayApi {
+  /** For admin tokens; the channel has checked that. */
+  administration: Administration;
   receive: Receive;
   /** Called by a channel when its platform reports a new id of a chat. */
   chatMoved: FollowChatMigration;
   /** Called by a channel when the bot joins a chat or can no longer write there. */
   membershipChanged: NoteMembership;
+  /** Signing in on the page by a link. */
+  signIns: SignInApi;
   /** The commands that channels list for users. */
   commands: readonly CommandListing[];
   /** The commands that this caller may use. */

@@ -222,6 +222,15 @@ export interface ModelReport {
   missing: readonly string[];
 }
 
+/** The model that answers for another one, or for itself. */
+export interface WhoAnswers {
+  answering: string;
+  /** Why another one answers, as the end of "the model …"; undefined where none does. */
+  reason: string | undefined;
+  /** Whether it can call tools; undefined while its server does not say. */
+  tools: boolean | undefined;
+}
+
 /** A model that did not answer when it was last asked, and the one that answers instead; '' = the usual model. */
 export interface ReplacedModel {
   model: string;

@@ -76,6 +76,16 @@ export interface ScheduleStore {
   advanceSchedule(id: string, slot: Date, nextAt: Date | undefined): Promise<boolean>;
   /** Makes a schedule due now, by the database's clock. False when there is none. */
   makeDue(id: string): Promise<boolean>;
+  /** Changes what is given; `nextAt` null = no next slot. False when there is none. */
+  changeSchedule(
+    id: string,
+    change: {
+      task?: string | undefined;
+      timing?: ScheduleTiming | undefined;
+      sources?: readonly Source[] | undefined;
+      nextAt: Date | null;
+    },
+  ): Promise<boolean>;
   /** Removes the next slot of a schedule; it stays in the lists. */
   switchOffSchedule(id: string): Promise<void>;
 }
@@ -112,6 +122,13 @@ export interface ScheduleRequest {
   when: ScheduleWhen;
 }
 
+/** A change by a person. */
+export interface ScheduleChange {
+  task?: string | undefined;
+  when?: ScheduleWhen | undefined;
+  paused?: boolean | undefined;
+}
+
 /** The schedules as commands, tools and channels use them. */
 export interface Schedules {
   /**
@@ -124,6 +141,13 @@ export interface Schedules {
   find(id: string): Promise<ScheduleRecord | undefined>;
   /** False when there was none. Throws only `StoreError`. */
   remove(id: string): Promise<boolean>;
+  /**
+   * Changes the task or the timing, pauses it or lets it go on from now. Undefined when there is none. Throws
+   * `GatewayError('bad_schedule')`, or `StoreError`.
+   */
+  change(id: string, change: ScheduleChange): Promise<ScheduleRecord | undefined>;
+  /** Runs it now, whatever its timing; a paused one stays paused after that run. False when there is none. Throws only `StoreError`. */
+  runNow(id: string): Promise<boolean>;
   /** A schedule in one line: when it runs, when next, its task. */
   describe(schedule: ScheduleRecord): string;
   /** A time in the time zone of the gateway, such as `2026-12-01 09:00 (Europe/Berlin)`. */
@@ -138,6 +162,10 @@ export interface ScheduleApi {
     caller: Caller,
     wish: Pick<ScheduleRequest, 'id' | 'session' | 'task' | 'when'>,
   ): Promise<ScheduleRecord | undefined>;
+  /** Undefined when there is none the caller may see. */
+  change(caller: Caller, id: string, change: ScheduleChange): Promise<ScheduleRecord | undefined>;
+  /** False when there is none the caller may see. */
+  runNow(caller: Caller, id: string): Promise<boolean>;
   /** False when there is none the caller may see. */
   remove(caller: Caller, id: string): Promise<boolean>;
 }

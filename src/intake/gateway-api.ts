@@ -40,6 +40,7 @@ import type { ChangePlanDeps } from './plans/change-plan.ts';
 import { createPlanApi } from './plans/plan-api.ts';
 import { actOnPlan } from './plans/plan-control.ts';
 import { createConversationApi } from './sessions/conversation-api.ts';
+import type { SessionModelDeps } from './sessions/session-model.ts';
 import { deleteSession } from './sessions/delete-session.ts';
 import { checkedChange } from './sessions/session-change.ts';
 import { workOf } from './sessions/turn-work.ts';
@@ -53,6 +54,7 @@ export interface GatewayApiDeps {
   membershipChanged: NoteMembership;
   commands: readonly Command[];
   turnConcurrency: number;
+  signIns: GatewayApi['signIns'];
   lanes: Pick<LaneStore, 'stop'>;
   subagents: Pick<SubagentStore, 'working'>;
   bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon' | 'claimingNode' | 'runHeads'>;
@@ -90,7 +92,8 @@ export interface GatewayApiDeps {
     resolve: GatewayApi['resolveModel'];
     /** Throws `GatewayError` when no model can answer under that profile and waiting would not help. */
     checkProfile(id: string, signal: AbortSignal): Promise<void>;
-  };
+  } & SessionModelDeps['models'];
+  boundTo: SessionModelDeps['boundTo'];
   /** What became of a turn; `detail` adds the words of errors. */
   explainTurn(turnId: string, detail: boolean): Promise<TurnExplanation | undefined>;
   noteRefusal: NoteRefusal;
@@ -98,10 +101,12 @@ export interface GatewayApiDeps {
   health: () => Promise<HealthReport>;
   metrics: () => Promise<string>;
   settings: GatewayApi['settings'];
+  administration: GatewayApi['administration'];
 }
 
 /** Makes the API. Methods throw only `GatewayError`. */
 export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
+  const { signIns } = deps;
   const visible = async (caller: Caller, key: SessionKey): Promise<SessionRecord | undefined> => {
     const record = await deps.ledger.session(key);
     return record !== undefined && maySee(caller, record) ? record : undefined;
@@ -120,6 +125,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     receive: deps.receive,
     chatMoved: deps.chatMoved,
     membershipChanged: deps.membershipChanged,
+    signIns,
     commands: listingOf(deps.commands),
     commandsFor: (caller) =>
       listingOf(deps.commands.filter((command) => missingScope(caller, command) === undefined)),
@@ -234,6 +240,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     health: deps.health,
     metrics: deps.metrics,
     settings: deps.settings,
+    administration: deps.administration,
   };
 }
 

@@ -10,6 +10,10 @@ export function createScheduleApi(
   schedules: Schedules,
   visible: (caller: Caller, key: SessionKey) => Promise<SessionRecord | undefined>,
 ): ScheduleApi {
+  const isTheirs = async (caller: Caller, id: string): Promise<boolean> => {
+    const found = await schedules.find(id);
+    return found !== undefined && (isAdmin(caller) || found.creatorId === creatorOf(caller));
+  };
   return {
     list: async (caller, session) =>
       await schedules.list({ session, creatorId: isAdmin(caller) ? undefined : creatorOf(caller) }),
@@ -24,11 +28,10 @@ export function createScheduleApi(
         when,
       });
     },
-    async remove(caller, id) {
-      const found = await schedules.find(id);
-      if (found === undefined || !(isAdmin(caller) || found.creatorId === creatorOf(caller))) return false;
-      return await schedules.remove(id);
-    },
+    change: async (caller, id, change) =>
+      (await isTheirs(caller, id)) ? await schedules.change(id, change) : undefined,
+    runNow: async (caller, id) => (await isTheirs(caller, id)) && (await schedules.runNow(id)),
+    remove: async (caller, id) => (await isTheirs(caller, id)) && (await schedules.remove(id)),
   };
 }
 

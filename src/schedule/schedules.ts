@@ -3,6 +3,7 @@ import type { CreatorAccess } from '../contracts/access.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import { KEPT_OVER, MAX_TASK_LENGTH } from '../contracts/schedules.ts';
 import type {
+  ScheduleChange,
   ScheduleLimits,
   ScheduleRecord,
   ScheduleRequest,
@@ -21,7 +22,10 @@ const OWNERS_SHARE = 1 / 10;
 export const SYSTEM_USER = 'system';
 
 export interface SchedulesDeps {
-  store: Pick<ScheduleStore, 'now' | 'addSchedule' | 'schedules' | 'schedule' | 'removeSchedule'>;
+  store: Pick<
+    ScheduleStore,
+    'now' | 'addSchedule' | 'schedules' | 'schedule' | 'changeSchedule' | 'makeDue' | 'removeSchedule'
+  >;
   standing: CreatorAccess;
   /** Limits, and the IANA name of the zone in which times without one are read, as they are now. */
   settings: { current(): { limits: ScheduleLimits; timeZone: string } };
@@ -45,6 +49,13 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
       const found = await store.schedule(id);
       return found?.creatorId === SYSTEM_USER ? undefined : found;
     },
+    change: (id, change) => changeOne(deps, id, change),
+    async runNow(id) {
+      const found = await store.schedule(id);
+      if (found === undefined || found.creatorId === SYSTEM_USER || !(await store.makeDue(id))) return false;
+      deps.soon();
+      return true;
+    },
     remove: (id) => store.removeSchedule(id),
     describe: (schedule) => describeSchedule(schedule, settings.current().timeZone),
     moment: (at) => momentIn(at.getTime(), settings.current().timeZone),
@@ -53,17 +64,13 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
 
 async function add(deps: SchedulesDeps, wish: ScheduleRequest): Promise<ScheduleRecord> {
   const { id, session, address, creatorId, sources = [] } = wish;
-  const task = wish.task.trim();
   if (creatorId === SYSTEM_USER) {
     throw new GatewayError(
       'forbidden',
       'A scheduled task cannot add schedules; a person can, with /schedule add.',
     );
   }
-  if (task === '') throw badSchedule('The task is missing: say what to do.');
-  if (task.length > MAX_TASK_LENGTH) {
-    throw badSchedule(`A task has at most ${MAX_TASK_LENGTH} characters; this has ${task.length}.`);
-  }
+  const task = checkedTask(wish.task);
   const { limits, timeZone } = deps.settings.current();
   const known = await deps.store.schedule(id);
   if (known !== undefined) return known;
@@ -89,6 +96,39 @@ async function add(deps: SchedulesDeps, wish: ScheduleRequest): Promise<Schedule
   deps.soon();
   const added = await deps.store.schedule(id);
   return added ?? { ...wanted, createdAt: new Date(now) };
+}
+
+/** Throws `GatewayError('bad_schedule')`. */
+function checkedTask(text: string): string {
+  const task = text.trim();
+  if (task === '') throw badSchedule('The task is missing: say what to do.');
+  if (task.length > MAX_TASK_LENGTH) {
+    throw badSchedule(`A task has at most ${MAX_TASK_LENGTH} characters; this has ${task.length}.`);
+  }
+  return task;
+}
+
+/** A task that a person wrote anew is theirs: it has no sources any more. */
+async function changeOne(
+  { store, settings, soon }: SchedulesDeps,
+  id: string,
+  { task, when, paused }: ScheduleChange,
+): Promise<ScheduleRecord | undefined> {
+  const found = await store.schedule(id);
+  if (found === undefined || found.creatorId === SYSTEM_USER) return undefined;
+  const now = (await store.now()).getTime();
+  const { timeZone } = settings.current();
+  const timing = when === undefined ? found.timing : readWhen(when, { now, timeZone });
+  const isPaused = paused ?? (when === undefined && found.nextAt === undefined);
+  const isOther = when !== undefined || found.nextAt === undefined;
+  const next = isOther ? () => new Date(firstSlot(timing, now)) : () => found.nextAt ?? null;
+  await store.changeSchedule(id, {
+    ...(task !== undefined && { task: checkedTask(task), sources: [] }),
+    ...(when !== undefined && { timing }),
+    nextAt: isPaused ? null : next(),
+  });
+  soon();
+  return await store.schedule(id);
 }
 
 function tooMany(

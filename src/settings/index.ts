@@ -1,11 +1,12 @@
 /** Public API of the settings module: files that people write, read and changed, and the settings of the moment. */
+export { changeConfigFile, readConfigForm } from './config-form.ts';
 export { configCommand, editedText } from './config-command.ts';
 export { withVariables } from './env-file.ts';
 export { writeWhole } from './write-file.ts';
 export type { ConfigFile } from './config-command.ts';
 export { differences } from './differences.ts';
 export { readJson } from './read-json.ts';
-export { writeSchemaFile } from './schema-file.ts';
+export { jsonSchema, writeSchemaFile } from './schema-file.ts';
 export { createLiveSettings } from './live-settings.ts';
 export type { LiveSettings } from './live-settings.ts';
 export { watchFolders } from './watch-folders.ts';

@@ -4,9 +4,14 @@ import { z } from 'zod';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 
-/** The JSON schema of a file with these fields. Editors that know them take its comments and trailing commas, too. */
+/** The JSON Schema of what people write into a file with these fields. */
+export function jsonSchema(schema: z.ZodObject): Record<string, unknown> {
+  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+}
+
+/** The same as a file. Editors that know them take its comments and trailing commas, too. */
 function jsonSchemaOf(schema: z.ZodObject): string {
-  const { $schema, ...fields } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  const { $schema, ...fields } = jsonSchema(schema);
   return `${JSON.stringify({ $schema, allowComments: true, allowTrailingCommas: true, ...fields }, undefined, 2)}\n`;
 }
 

@@ -7,6 +7,8 @@ export const noSchedules: Schedules = {
   add: () => Promise.reject(new GatewayError('bad_schedule', 'None is taken here.')),
   list: () => Promise.resolve([]),
   find: () => Promise.resolve(undefined),
+  change: () => Promise.resolve(undefined),
+  runNow: () => Promise.resolve(false),
   remove: () => Promise.resolve(false),
   describe: () => '',
   moment: () => '',
@@ -36,6 +38,15 @@ export function fakeScheduleApi(): ScheduleApi {
       kept.set(id, made);
       return Promise.resolve(made);
     },
+    change: (_caller, id, { task, paused }) => {
+      const found = kept.get(id);
+      if (found === undefined) return Promise.resolve(undefined);
+      const nextAt = paused === true ? undefined : (found.nextAt ?? new Date(60_000));
+      const changed = { ...found, task: task ?? found.task, nextAt };
+      kept.set(id, changed);
+      return Promise.resolve(changed);
+    },
+    runNow: (_caller, id) => Promise.resolve(kept.has(id)),
     remove: (_caller, id) => Promise.resolve(kept.delete(id)),
   };
 }

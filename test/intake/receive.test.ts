@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { Caller, Verdict } from '../../src/contracts/access.ts';
 import { createEventBus } from '../../src/bus/event-bus.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
+import { fakeAdministration } from '../fakes/gateway/administration.ts';
 import { createApprovals } from '../../src/intake/approvals/approvals.ts';
 import { createCommands } from '../../src/intake/commands.ts';
 import { createGatewayApi } from '../../src/intake/index.ts';
@@ -13,6 +14,7 @@ import type { InboundMessage, SessionKey } from '../../src/contracts/message.ts'
 import type { Receipt } from '../../src/contracts/receive.ts';
 import { describeEachDatabase, silentLog } from '../database.ts';
 import type { TestStore } from '../database.ts';
+import { createSignInApi } from '../../src/security/index.ts';
 import { inbound } from '../store/requests.ts';
 
 const OWNER: Caller = { tokenId: 'owner', scopes: ['chat', 'admin'] };
@@ -30,11 +32,8 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     groups: () => Promise.resolve([]),
   };
   const bus = {
-    start: () => Promise.resolve(),
-    stop: () => Promise.resolve(),
-    runHeads: () => undefined,
-    claimingNode: () => undefined,
-    register: () => undefined,
+    ...{ start: () => Promise.resolve(), stop: () => Promise.resolve() },
+    ...{ runHeads: () => undefined, claimingNode: () => undefined, register: () => undefined },
     notifyStop: (lane: string) => void hints.push(lane),
     sweepSoon: () => undefined,
     isLeased: () => true,
@@ -60,6 +59,8 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     checkPlanning: async () => undefined,
     changeByReply: async () => undefined,
     classify: () => 'safe' as const,
+    questions: store.questions,
+    noteWaiting: () => undefined,
     profiles: () => [{ id: 'default', usableBy: 'owners' as const }],
     defaultModel: () => Promise.resolve('fake'),
     aboutModel: () => Promise.resolve(''),
@@ -74,13 +75,12 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     channelNotices: () => [],
   });
   const receive = createReceive({ ...deps, commands, approvals });
-  const no = (): never => {
-    throw new Error('the session routes ask no model');
-  };
+  const no = (): never => expect.fail('the session routes ask no model');
   const api = createGatewayApi({
     ...store,
     chatMoved: async () => undefined,
     membershipChanged: async () => undefined,
+    signIns: createSignInApi(store.signIns),
     ...deps,
     commands,
     receive,
@@ -90,14 +90,23 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     filesPerPerson: { maxBytes: 1, days: 1 },
     keptFiles: store.keptFiles,
     fileTypeOf: no,
-    schedules: { add: no, list: no, find: no, remove: no, describe: no, moment: no },
+    schedules: { add: no, list: no, find: no, change: no, runNow: no, remove: no, describe: no, moment: no },
     turnConcurrency: 8,
     agent: { complete: no, embed: no, checkOptions: no },
-    models: { list: no, resolve: no, checkProfile: no, describe: deps.defaultModel },
+    models: {
+      list: no,
+      resolve: no,
+      checkProfile: no,
+      describe: deps.defaultModel,
+      usual: no,
+      whoAnswers: no,
+    },
+    boundTo: () => undefined,
     health: no,
     usage: { sum: no, groups: no },
     metrics: no,
     settings: no,
+    administration: fakeAdministration(),
   });
   return { receive, api, hints, clock };
 }
@@ -211,29 +220,6 @@ describeEachDatabase('a message at the api', (databases) => {
     const { receive } = intakeOf(await databases.open(), { kind: 'allow', owner: true });
     for (let n = 0; n < 3 * MESSAGE_RATE.messagesAtOnce; n += 1)
       expect(await receive(inbound(`o${n}`, { content: '/status' }))).toMatchObject({ kind: 'handled' });
-  });
-
-  it('decides nothing by what cannot be the id of a request, and asks the store for nothing', async () => {
-    const asked: string[] = [];
-    const logged: unknown[] = [];
-    const log = Object.assign(Object.create(silentLog), { info: (fields: unknown) => logged.push(fields) });
-    const no = (): never => {
-      throw new Error('nothing is pending');
-    };
-    const none = { pendingApprovals: no, rules: no, removeRule: no, hasRule: no };
-    const approvals = createApprovals({
-      store: { approval: (id) => Promise.resolve(void asked.push(id)), ...none },
-      lanes: { decide: no },
-      bus: { sweepSoon: no },
-      log,
-    });
-    const by = { userId: 'token:1', owner: true };
-    for (const id of ['', 'x'.repeat(51), 'a.'.repeat(131_072), 'a\nb', 'a b', 'é']) {
-      expect(await approvals.decide(id, 'approved', by)).toEqual({ kind: 'unknown' });
-    }
-    expect([asked, logged]).toEqual([[], []]);
-    expect(await approvals.decide('x'.repeat(50), 'denied', by)).toEqual({ kind: 'unknown' });
-    expect(asked).toEqual(['x'.repeat(50)]);
   });
 
   it('gets its command’s reply in the receipt when the channel answers in place, else as a delivery', async () => {

@@ -37,7 +37,7 @@ export class Api {
   /** What people do with a conversation besides talking in it. */
   conversations;
 
-  /** @param {string} token */
+  /** @param {string | undefined} token undefined = the cookie of a sign-in */
   constructor(token) {
     this.#requests = new Requests(token);
     this.conversations = new ConversationCalls(this.#requests);

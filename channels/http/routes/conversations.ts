@@ -82,3 +82,12 @@ export async function chooseAnswer(c: HttpContext, deps: HandlerDeps): Promise<R
 function digestOf(words: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(words)).digest('hex');
 }
+
+/** Who answers the next message of the session, the model that it is to have, and why another one answers. */
+export async function readSessionModel(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const key = readableKey(c.req.param('key') ?? '');
+  const found = await deps.gateway.conversations.model(c.get('caller'), key);
+  if (found === undefined) throw noSession(key);
+  const { configured, from, profileId, answering, reason = null, tools = null } = found;
+  return c.json({ configured, from, profileId, answering, reason, tools });
+}

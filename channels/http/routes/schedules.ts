@@ -45,12 +45,44 @@ export async function createSchedule(c: HttpContext, deps: HandlerDeps): Promise
   return c.json(wireSchedule(made), 201);
 }
 
+const changeSchema = z.strictObject({
+  task: z.string().min(1).optional(),
+  cron: z.string().min(1).optional(),
+  everyMinutes: minutes.optional(),
+  inMinutes: minutes.optional(),
+  at: z.string().min(1).optional(),
+  timeZone: z.string().min(1).optional(),
+  paused: z.boolean().optional(),
+});
+
+/** Changes the task or the timing, pauses it or lets it go on. */
+export async function changeSchedule(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const id = c.req.param('id') ?? '';
+  const { task, paused, ...when } = await readJson(c.env.incoming, c.env.outgoing, changeSchema);
+  const isTimed = Object.keys(when).length > 0;
+  const change = { task, paused, ...(isTimed && { when }) };
+  const changed = await deps.gateway.schedules.change(c.get('caller'), id, change);
+  if (changed === undefined) throw noSchedule(id);
+  return c.json(wireSchedule(changed));
+}
+
+/** Runs one schedule now. */
+export async function runSchedule(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const id = c.req.param('id') ?? '';
+  if (!(await deps.gateway.schedules.runNow(c.get('caller'), id))) throw noSchedule(id);
+  return c.json({ id, runs: true }, 202);
+}
+
 /** Removes one schedule. */
 export async function removeSchedule(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const id = c.req.param('id') ?? '';
   if (!(await deps.gateway.schedules.remove(c.get('caller'), id))) {
-    const message = `There is no schedule "${id.slice(0, 80)}" that this token may see.`;
-    throw new HttpError(404, 'schedule_not_found', message);
+    throw noSchedule(id);
   }
   return c.json({ id, deleted: true });
+}
+
+function noSchedule(id: string): HttpError {
+  const message = `There is no schedule "${id.slice(0, 80)}" that this token may see.`;
+  return new HttpError(404, 'schedule_not_found', message);
 }

@@ -3,7 +3,7 @@ import { GatewayError, ProviderError, toGatewayError, wordError } from '../../co
 import type { ErrorReader } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Profile } from '../../contracts/profile.ts';
-import type { ChatProvider, ModelReport, NamedModel } from '../../contracts/provider.ts';
+import type { ChatProvider, ModelReport, NamedModel, WhoAnswers } from '../../contracts/provider.ts';
 import type { ChoiceStore } from '../../contracts/store/records.ts';
 import { createChosenModel } from './chosen-model.ts';
 import { FallbackModels } from './fallback-models.ts';
@@ -43,6 +43,10 @@ export interface Models {
    * call tools; '' when nothing is. Never throws.
    */
   about(model: string): Promise<string>;
+  /** Who answers for a model now, and whether that one can call tools; undefined while nobody knows. Never throws. */
+  whoAnswers(model: string): Promise<WhoAnswers>;
+  /** The model of a session that has this profile and names no model, and what named it. Throws `ProviderError`, `StoreError`. */
+  usual(profileId: string | undefined): Promise<{ model: string; from: 'profile' | 'gateway' }>;
   /** What people should know of all models. Throws `GatewayError` when no server answers, or none of its models could. */
   report(signal: AbortSignal): Promise<ModelReport>;
   /** `default`, the profile ids, then the server's models. Throws `ProviderError`. */
@@ -105,21 +109,34 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
   const fallback = async (signal: AbortSignal): Promise<string> => {
     return deps.model ?? (await chosen(signal));
   };
+  const usual: Models['usual'] = async (profileId) => {
+    const { model } = profile(profileId);
+    if (model !== undefined) return { model, from: 'profile' };
+    return { model: await fallback(AbortSignal.timeout(DESCRIBE_MS)), from: 'gateway' };
+  };
+  const whoAnswers: Models['whoAnswers'] = async (model) => {
+    const failed = fallbacks.insteadOf(model);
+    const answering = failed?.instead ?? model;
+    const who = { answering, reason: failed?.reason };
+    try {
+      const { tools } = await provider.capabilities(answering, AbortSignal.timeout(DESCRIBE_MS));
+      return { ...who, tools };
+    } catch (error) {
+      // What is wrong with its server is told where it is asked.
+      if (!(error instanceof GatewayError)) throw error;
+      return { ...who, tools: undefined };
+    }
+  };
   return {
     fallbacks,
     profile,
     fallback,
+    whoAnswers,
+    usual,
     async about(model) {
-      const failed = fallbacks.insteadOf(model);
-      const answering = failed?.instead ?? model;
-      const notes = failed === undefined ? [] : [`${answering} answers instead, because it ${failed.reason}`];
-      try {
-        const { tools } = await provider.capabilities(answering, AbortSignal.timeout(DESCRIBE_MS));
-        if (!tools) notes.push(`${answering} cannot call tools, so it only talks`);
-      } catch (error) {
-        // What is wrong with its server is told where it is asked.
-        if (!(error instanceof GatewayError)) throw error;
-      }
+      const { answering, reason, tools } = await whoAnswers(model);
+      const notes = reason === undefined ? [] : [`${answering} answers instead, because it ${reason}`];
+      if (tools === false) notes.push(`${answering} cannot call tools, so it only talks`);
       return notes.length === 0 ? '' : ` (${notes.join('; ')})`;
     },
     async report(signal) {
@@ -131,7 +148,7 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     },
     async describe(profileId, reader) {
       try {
-        return profile(profileId).model ?? (await fallback(AbortSignal.timeout(DESCRIBE_MS)));
+        return (await usual(profileId)).model;
       } catch (error) {
         return `none; ${wordError(toGatewayError(error), reader)}`;
       }

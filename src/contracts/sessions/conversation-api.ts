@@ -1,9 +1,18 @@
 /** What people do with a conversation besides talking in it. */
 import type { Caller } from '../access.ts';
 import type { SessionKey } from '../message.ts';
+import type { WhoAnswers } from '../provider.ts';
 import type { Fork } from './fork.ts';
 import type { WaitingQueue } from './waiting.ts';
 import type { Question } from './tries.ts';
+
+/** The model that a session is to have, and the one that answers. */
+export interface SessionModel extends WhoAnswers {
+  configured: string;
+  /** What names it: the session, a binding of its chat, its profile, or the gateway for everybody. */
+  from: 'session' | 'binding' | 'profile' | 'gateway';
+  profileId: string;
+}
 
 /** For sessions that the caller may see; undefined for any other. Methods throw only `GatewayError`. */
 export interface ConversationApi {
@@ -21,6 +30,8 @@ export interface ConversationApi {
   lastQuestion(caller: Caller, key: SessionKey): Promise<Question | undefined>;
   /** Takes the newest question and its answers out of what the model reads. Throws `GatewayError('not_changed')`. */
   undo(caller: Caller, key: SessionKey): Promise<Question | undefined>;
+  /** Who answers the next message of the session. Throws `ProviderError` where no model is named and no server answers. */
+  model(caller: Caller, key: SessionKey): Promise<SessionModel | undefined>;
   /** Lets the model read this turn, of all answers to its question (`TryStore.choose`). Throws `GatewayError('not_changed')`. */
   choose(caller: Caller, key: SessionKey, turnId: string): Promise<Question | undefined>;
   /** What waits behind the running turn. */

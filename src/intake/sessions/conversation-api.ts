@@ -10,8 +10,10 @@ import { changeWaiting } from './change-waiting.ts';
 import type { WaitingDeps } from './change-waiting.ts';
 import { forkSession } from './fork-session.ts';
 import type { ForkDeps } from './fork-session.ts';
+import { sessionModel } from './session-model.ts';
+import type { SessionModelDeps } from './session-model.ts';
 
-export type ConversationDeps = ForkDeps & WaitingDeps & { tries: TryStore };
+export type ConversationDeps = ForkDeps & WaitingDeps & SessionModelDeps & { tries: TryStore };
 
 /** Makes the API. `visible` gives a session that the caller may see. */
 export function createConversationApi(
@@ -39,6 +41,10 @@ export function createConversationApi(
     },
     async changeWaiting(caller, key, turnId, act) {
       return (await visible(caller, key)) && (await changeWaiting(deps, caller, key, turnId, act));
+    },
+    async model(caller, key) {
+      const session = await visible(caller, key);
+      return session && (await sessionModel(deps, session));
     },
     async choose(caller, key, turnId) {
       return (await visible(caller, key)) && told(key, await deps.tries.choose(key, turnId));

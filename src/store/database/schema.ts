@@ -204,7 +204,7 @@ export const turn = pgTable(
   ],
 );
 
-/** What people see; never rewritten. */
+/** What people see; rewritten only while its turn has not begun, when its sender edits it. */
 export const message = pgTable(
   'message',
   {

@@ -28,7 +28,7 @@ export function createScheduleStore(database: Database): ScheduleStore {
   };
 }
 
-type ScheduleTable = Pick<ScheduleStore, 'schedules' | 'schedule' | 'removeSchedule'>;
+type ScheduleTable = Pick<ScheduleStore, 'schedules' | 'schedule' | 'changeSchedule' | 'removeSchedule'>;
 
 function createScheduleTable(database: Database): ScheduleTable {
   return {
@@ -48,6 +48,21 @@ function createScheduleTable(database: Database): ScheduleTable {
           .from(schedule)
           .where(eq(schedule.id, cleanText(id)));
         return row === undefined ? undefined : toRecord(row);
+      }),
+    changeSchedule: (id, { task, timing: when, sources, nextAt }) =>
+      database.query(async (orm) => {
+        const set = {
+          ...(task !== undefined && { task: cleanText(task) }),
+          ...(when !== undefined && { timing: when }),
+          ...(sources !== undefined && { sources: [...sources] }),
+          nextAt,
+        };
+        const changed = await orm
+          .update(schedule)
+          .set(set)
+          .where(eq(schedule.id, cleanText(id)))
+          .returning();
+        return changed.length > 0;
       }),
     removeSchedule: (id) =>
       database.query(async (orm, attempt) => {

@@ -1,4 +1,5 @@
 /** The gateway API for tests of channels: sessions, turns and events in memory, with the checks of the real one. */
+import { fakeAdministration } from './administration.ts';
 import type { ApprovalRecord, Decided } from '../../../src/contracts/approvals.ts';
 import type { Caller } from '../../../src/contracts/access.ts';
 import type { EventFilter, EventListener, EventReplay } from '../../../src/contracts/bus.ts';
@@ -51,6 +52,8 @@ export class FakeGateway implements GatewayApi {
   noteRefusal: GatewayApi['noteRefusal'] = () => undefined;
   noteRequest: GatewayApi['noteRequest'] = () => undefined;
   readonly embed = fakeEmbed;
+  signIns: GatewayApi['signIns'] = EMPTY.signIns;
+  readonly administration = fakeAdministration();
   approvalRules: GatewayApi['approvalRules'] = async () => [];
   removeApprovalRule: GatewayApi['removeApprovalRule'] = async () => false;
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });

@@ -53,6 +53,8 @@ describeGateway('who answers', { env: { MODEL: 'gone' }, furnish, model: { model
     await fixture().post(id, content);
     await fixture().idle(`http:${id}`);
   };
+  const answering = async (id: string): Promise<unknown> =>
+    await (await fixture().call(`/v1/sessions/http:${id}/model`)).json();
   const ready = async (): Promise<{ model: Record<string, unknown> }> =>
     await (await fixture().call('/readyz')).json();
 
@@ -85,7 +87,15 @@ describeGateway('who answers', { env: { MODEL: 'gone' }, furnish, model: { model
       const replaced = [{ model: 'big', instead: 'fake', reason: 'is out of memory' }];
       expect((await ready()).model).toMatchObject({ state: 'degraded', replaced });
     }, WAIT);
+    const named = { configured: 'big', from: 'profile', profileId: 'large' };
+    expect(await answering('large')).toEqual({
+      ...named,
+      answering: 'fake',
+      reason: 'is out of memory',
+      tools: true,
+    });
     await ask('large', 'third');
+    expect(await answering('large')).toEqual({ ...named, answering: 'big', reason: null, tools: true });
     expect((await fixture().modelCall('third')).body.model).toBe('big');
     expect(await say('large', '/model')).toContain('Model: `big`\n');
     await vi.waitFor(
@@ -100,8 +110,19 @@ describeGateway('who answers', { env: { MODEL: 'gone' }, furnish, model: { model
   });
 
   it('talks only with a model that cannot call tools, promises none, and says so', async () => {
+    await ask('talks', 'hello nobody');
+    expect(await answering('talks')).toMatchObject({ configured: 'gone', from: 'gateway', tools: null });
     await say('talks', '/model plain');
     await ask('talks', 'hello plain');
+    expect(await answering('talks')).toEqual({
+      configured: 'plain:latest',
+      from: 'session',
+      profileId: 'default',
+      answering: 'plain:latest',
+      reason: null,
+      tools: false,
+    });
+    expect((await fixture().call('/v1/sessions/http:unknown/model')).status).toBe(404);
     const { body } = await fixture().modelCall('hello plain');
     expect(body.tools ?? []).toEqual([]);
     const system = body.messages.find(({ role }) => role === 'system')?.content ?? '';

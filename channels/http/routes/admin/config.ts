@@ -1,0 +1,47 @@
+/** The routes about `config.json`: what it says, and changes that are checked before they are written. */
+import { z } from 'zod';
+import { MAX_CONFIG_CHANGES } from '../../../../src/contracts/operator/administration.ts';
+import { readJson } from '../../body.ts';
+import { HttpError } from '../../errors.ts';
+import type { HandlerDeps, HttpContext } from '../../route.ts';
+
+/** The file with its schema; texts that may be secrets are only told to be set. */
+export function readConfig(c: HttpContext, { gateway }: HandlerDeps): Response {
+  return c.json(gateway.administration.config());
+}
+
+const changesSchema = z.strictObject({
+  version: z.string().min(1).max(100),
+  changes: z
+    .array(
+      z.strictObject({
+        path: z
+          .array(z.union([z.string().min(1).max(200), z.int().min(0).max(10_000)]))
+          .min(1)
+          .max(10),
+        /** Left out: the field has its default again. */
+        value: z.unknown().optional(),
+      }),
+    )
+    .min(1)
+    .max(MAX_CONFIG_CHANGES),
+});
+
+/** Makes all changes or none: 400 names every error by its field, 409 says that the file was edited in between. */
+export async function changeConfig(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
+  const { version, changes } = await readJson(c.env.incoming, c.env.outgoing, changesSchema);
+  const changed = gateway.administration.changeConfig(version, changes);
+  switch (changed.kind) {
+    case 'changed':
+      return c.json(changed);
+    case 'stale': {
+      const message =
+        'config.json was edited since this version was read: read it again. Nothing was changed.';
+      throw new HttpError(409, 'config_changed', message);
+    }
+    case 'refused':
+      throw new HttpError(400, 'bad_config', `Nothing was changed:\n${changed.problems.join('\n')}`);
+    default:
+      return changed satisfies never;
+  }
+}

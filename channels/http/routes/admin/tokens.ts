@@ -1,0 +1,60 @@
+/** The routes about tokens: a secret is in one answer only, that of its making. */
+import { z } from 'zod';
+import { SCOPES } from '../../../../src/contracts/access.ts';
+import type { TokenRecord } from '../../../../src/contracts/access.ts';
+import { readJson } from '../../body.ts';
+import { HttpError } from '../../errors.ts';
+import type { HandlerDeps, HttpContext } from '../../route.ts';
+
+const DAY_MS = 86_400_000;
+/** Longest life of a token that expires, in days. */
+const MAX_DAYS = 3_650;
+
+/** All that were not revoked; `own` marks that of the request. */
+export async function listTokens(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
+  const { tokenId } = c.get('caller');
+  const tokens = await gateway.administration.tokens();
+  return c.json({ tokens: tokens.map((token) => ({ ...wireToken(token), own: token.tokenId === tokenId })) });
+}
+
+const tokenSchema = z.strictObject({
+  name: z.string().trim().min(1).max(100),
+  scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).default(['chat']),
+  expiresInDays: z.number().positive().max(MAX_DAYS).optional(),
+});
+
+/** Makes a token, 201; every one has `chat`. */
+export async function createToken(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
+  const asked = await readJson(c.env.incoming, c.env.outgoing, tokenSchema);
+  const { name, expiresInDays } = asked;
+  const scopes = SCOPES.filter((scope) => scope === 'chat' || asked.scopes.includes(scope));
+  const expiresInMs = expiresInDays === undefined ? undefined : Math.round(expiresInDays * DAY_MS);
+  const { token, secret } = await gateway.administration.createToken({ name, scopes, expiresInMs });
+  return c.json({ ...wireToken(token), secret }, 201);
+}
+
+/** Kills a token for good. That of the request itself is refused: nobody locks themselves out by a wrong press. */
+export async function revokeToken(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
+  const id = c.req.param('id') ?? '';
+  if (id === c.get('caller').tokenId) {
+    const how = 'Use another admin token, or `npx parley token revoke` on the machine of the gateway.';
+    throw new HttpError(409, 'own_token', `This is the token of this very request. ${how}`);
+  }
+  if (!(await gateway.administration.revokeToken(id)))
+    throw new HttpError(404, 'token_not_found', 'There is no such token.');
+  return c.json({ id, deleted: true });
+}
+
+function wireToken({
+  tokenId,
+  name,
+  scopes,
+  origin,
+  createdAt,
+  expired,
+  expiresAt,
+  lastUsedAt,
+}: TokenRecord) {
+  const life = { expiresAt: expiresAt ?? null, lastUsedAt: lastUsedAt ?? null };
+  return { id: tokenId, name, scopes, origin, createdAt, expired, ...life };
+}

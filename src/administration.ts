@@ -1,0 +1,146 @@
+/** A part of the composition root: what operators see and change of a running gateway, over HTTP and on the page. */
+import path from 'node:path';
+import { channels as manifests } from '../channels/index.ts';
+import { accessOf } from './config-views.ts';
+import type { Config } from './config.ts';
+import { environmentSchemaFor, fileSchemaFor } from './config-schema.ts';
+import { isId } from './contracts/access.ts';
+import type { Grant } from './contracts/access.ts';
+import { GatewayError } from './contracts/errors.ts';
+import type { Log } from './contracts/log.ts';
+import { MAX_ADMIN_ROWS } from './contracts/operator/administration.ts';
+import type { Administration, ConfigReport } from './contracts/operator/administration.ts';
+import type { Profile } from './contracts/profile.ts';
+import { editableConfig } from './live-config.ts';
+import { logFileOf } from './ops/log-file.ts';
+import { tailLog } from './ops/log-tail.ts';
+import { hashSecret, newToken } from './security/index.ts';
+import { changeConfigFile, jsonSchema, readConfigForm } from './settings/index.ts';
+import type { LiveSettings } from './settings/index.ts';
+import type { Store } from './store/store.ts';
+
+interface AdministrationParts {
+  settings: LiveSettings<Config>;
+  store: Pick<Store, 'access' | 'administration' | 'lanes'>;
+  bus: { sweepSoon(): void };
+  profiles: { list(): readonly Profile[]; errors(): readonly string[] };
+  log: Log;
+}
+
+/** Makes it. Whoever calls it has checked for the scope `admin`. */
+export function createAdministration(parts: AdministrationParts): Administration {
+  return {
+    ...accessOfPeople(parts),
+    ...tokensOf(parts),
+    ...contentsOf(parts),
+    ...configurationOf(parts),
+  };
+}
+
+type AccessPart = Pick<Administration, 'access' | 'approvePairing' | 'addGrant' | 'removeGrant'>;
+
+function accessOfPeople({ settings, store: { access }, log }: AdministrationParts): AccessPart {
+  return {
+    async access() {
+      const [pairings, grants] = await Promise.all([access.pairings(), access.grants()]);
+      const channels = manifests.flatMap(({ name, label, ids }) => {
+        if (ids === undefined) return [];
+        const { owners = [], allow = [] } = accessOf(settings.current(), name) ?? {};
+        return [{ name, label, idHint: ids.description, owners, allowed: allow }];
+      });
+      return { pairings, grants, channels };
+    },
+    async approvePairing(code, firstOwns) {
+      const paired = await access.approvePairing(hashSecret(code.trim()), { firstOwns });
+      if (paired === undefined)
+        throw new GatewayError(
+          'bad_code',
+          'That code is unknown, used or expired. Type it as it was shown, in capitals; the person gets a new one by writing again.',
+        );
+      const { channel, senderId: id, isOwner } = paired;
+      log.info({ channel, id, isOwner }, 'pairing_approved');
+      return { channel, id, isOwner };
+    },
+    async addGrant(channel, kind, id) {
+      checkGrant(channel, kind, id);
+      await access.addGrant(channel, kind, id);
+      log.info({ channel, kind, id }, 'grant_added');
+    },
+    async removeGrant(channel, kind, id) {
+      const removed = await access.removeGrant(channel, kind, id);
+      if (removed) log.info({ channel, kind, id }, 'grant_removed');
+      return removed;
+    },
+  };
+}
+
+function checkGrant(channel: string, kind: Grant['kind'], id: string): void {
+  const found = manifests.find(({ name }) => name === channel);
+  if (found?.ids === undefined)
+    throw new GatewayError('bad_grant', 'There is no channel of that name whose people are granted access.');
+  if (isId(id, found.ids[kind === 'group' ? 'chatId' : 'userId'])) return;
+  throw new GatewayError('bad_grant', `The id on ${found.label} must be ${found.ids.description}.`);
+}
+
+type TokenPart = Pick<Administration, 'tokens' | 'createToken' | 'revokeToken'>;
+
+function tokensOf({ store: { access }, log }: AdministrationParts): TokenPart {
+  return {
+    tokens: () => access.tokens(),
+    async createToken({ name, scopes, expiresInMs }) {
+      const secret = newToken();
+      const token = await access.putToken({ hash: hashSecret(secret), name, scopes, expiresInMs });
+      log.info({ tokenId: token.tokenId, scopes }, 'token_created');
+      return { token, secret };
+    },
+    async revokeToken(tokenId) {
+      const revoked = await access.revokeToken(tokenId);
+      if (revoked) log.info({ tokenId }, 'token_revoked');
+      return revoked;
+    },
+  };
+}
+
+type ContentPart = Omit<Administration, keyof AccessPart | keyof TokenPart | keyof ConfigPart>;
+
+function contentsOf({ settings, store, bus, profiles }: AdministrationParts): ContentPart {
+  const { administration, lanes } = store;
+  return {
+    profiles: () => ({ profiles: profiles.list(), errors: profiles.errors() }),
+    memories: (page) => administration.allMemories({ ...page, limit: Math.min(page.limit, MAX_ADMIN_ROWS) }),
+    removeMemory: (id) => administration.removeMemory(id),
+    async deadLetters() {
+      const letters = await lanes.deadLetters(MAX_ADMIN_ROWS + 1);
+      return { letters: letters.slice(0, MAX_ADMIN_ROWS), more: letters.length > MAX_ADMIN_ROWS };
+    },
+    async retryDeadLetter(lane, seq) {
+      const queued = await lanes.replayDeadLetter(lane, seq);
+      if (queued) bus.sweepSoon();
+      return queued;
+    },
+    dropDeadLetter: (lane, seq) => administration.dropDeadLetter(lane, seq),
+    log: (asked) => tailLog(logFileOf(path.resolve(settings.current().home)), asked),
+  };
+}
+
+type ConfigPart = Pick<Administration, 'config' | 'changeConfig'>;
+
+function configurationOf({ settings, log }: AdministrationParts): ConfigPart {
+  const config = settings.current();
+  const file = editableConfig(config.environment);
+  const schema = jsonSchema(fileSchemaFor(manifests));
+  const names = Object.keys(environmentSchemaFor(manifests).shape);
+  const environment = names.map((name) => ({ name, isSet: config.environment[name] !== undefined }));
+  return {
+    config(): ConfigReport {
+      const { needsRestart } = settings.report();
+      return { ...readConfigForm(file), schema, environment, needsRestart };
+    },
+    changeConfig(version, changes) {
+      const changed = changeConfigFile(file, version, changes);
+      const fields = changes.map(({ path: field }) => field.join('.'));
+      if (changed.kind === 'changed') log.info({ fields }, 'config_changed');
+      return changed;
+    },
+  };
+}

@@ -1,0 +1,94 @@
+/** `config.json` for a form: its schema, what it says without secrets, and changes that are checked before they are written. */
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { ConfigError, toGatewayError } from '../contracts/errors.ts';
+import { SET_SECRET } from '../contracts/operator/administration.ts';
+import type { ConfigChange, ConfigChanged, ConfigReport } from '../contracts/operator/administration.ts';
+import { editedText } from './config-command.ts';
+import type { ConfigFile } from './config-command.ts';
+import { differences } from './differences.ts';
+import { readJson } from './read-json.ts';
+import { writeWhole } from './write-file.ts';
+
+/** Problems that one answer tells. */
+const MAX_PROBLEMS = 50;
+
+/** What the form shows of the file. Throws `ConfigError` when it cannot be read. */
+export function readConfigForm({
+  file,
+  check,
+}: ConfigFile): Pick<ConfigReport, 'file' | 'version' | 'written' | 'values' | 'errors'> {
+  const text = textOf(file);
+  const { problems, values } = check(text);
+  return {
+    file,
+    version: versionOf(text),
+    written: withoutSecrets(readJson(text).value),
+    values: withoutSecrets(values ?? {}),
+    errors: problems.map(({ line }) => line),
+  };
+}
+
+/**
+ * Makes all changes or none; comments stay. Errors that were in the file before do not count. Throws `ConfigError` when the file
+ * cannot be read, `GatewayError('usage' | 'unwritable')` when a change has no place in it, or it cannot be written.
+ */
+export function changeConfigFile(
+  { file, check, needsRestart }: ConfigFile,
+  version: string,
+  changes: readonly ConfigChange[],
+): ConfigChanged {
+  const before = textOf(file);
+  if (versionOf(before) !== version) return { kind: 'stale' };
+  const { errors } = readJson(before);
+  if (errors.length > 0)
+    return refusedFor(errors.map(({ place, message }) => ({ line: `${file}${place}: ${message}` })));
+  let after = before;
+  for (const { path, value } of changes) after = editedText(after, path.map(String), value);
+  const known = new Set(check(before).problems.map(({ text }) => text));
+  const added = check(after).problems.filter(({ text }) => !known.has(text));
+  if (added.length > 0) return refusedFor(added);
+  if (after !== before) writeWhole(file, after);
+  const changed = differences(check(before).values ?? {}, check(after).values ?? {});
+  const later = needsRestart(before, after);
+  const atOnce = changed.filter((field) => !later.includes(field));
+  return { kind: 'changed', version: versionOf(after), atOnce, needsRestart: later };
+}
+
+function refusedFor(problems: readonly { line: string }[]): ConfigChanged {
+  return { kind: 'refused', problems: problems.slice(0, MAX_PROBLEMS).map(({ line }) => line) };
+}
+
+function versionOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+}
+
+function textOf(file: string): string {
+  try {
+    return existsSync(file) ? readFileSync(file, 'utf8') : '{}\n';
+  } catch (error) {
+    const { message } = toGatewayError(error);
+    throw new ConfigError('bad_config', `${file} cannot be read: ${message}`, { cause: error });
+  }
+}
+
+/** Objects of the file whose texts may be secrets: what MCP servers get in their environment and headers. */
+const SECRET_FIELDS = new Set(['env', 'headers']);
+/** A reference to a variable, which says nothing of its value. */
+const REFERENCE = /^\$\{\w+\}$/;
+const PASSWORD = /:\/\/[^/\s@]*:[^/\s@]+@/;
+
+/** The value with `SET_SECRET` in place of texts that may be secrets. */
+export function withoutSecrets(value: unknown, isSecret = false): unknown {
+  if (typeof value === 'string') {
+    const hidden = PASSWORD.test(value) || (isSecret && !REFERENCE.test(value));
+    return hidden ? SET_SECRET : value;
+  }
+  if (Array.isArray(value)) return value.map((one: unknown) => withoutSecrets(one, isSecret));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([name, inner]): [string, unknown] => [
+    name,
+    withoutSecrets(inner, isSecret || SECRET_FIELDS.has(name)),
+  ]);
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,35 @@
+/** The administration of a fake gateway: empty, with what tests set. */
+import type { Administration } from '../../../src/contracts/operator/administration.ts';
+
+const nothing = async (): Promise<boolean> => false;
+
+/** Makes it. */
+export function fakeAdministration(): Administration {
+  return {
+    access: async () => ({ pairings: [], grants: [], channels: [] }),
+    approvePairing: async () => ({ channel: 'telegram', id: '1', isOwner: false }),
+    addGrant: async () => undefined,
+    removeGrant: nothing,
+    tokens: async () => [],
+    createToken: () => Promise.reject(new Error('the fake makes no tokens')),
+    revokeToken: nothing,
+    profiles: () => ({ profiles: [], errors: [] }),
+    memories: async () => [],
+    removeMemory: nothing,
+    deadLetters: async () => ({ letters: [], more: false }),
+    retryDeadLetter: nothing,
+    dropDeadLetter: nothing,
+    log: async () => [],
+    config: () => ({
+      file: 'config.json',
+      version: '1',
+      schema: {},
+      written: {},
+      values: {},
+      environment: [],
+      errors: [],
+      needsRestart: [],
+    }),
+    changeConfig: () => ({ kind: 'stale' }),
+  };
+}

@@ -1,0 +1,173 @@
+/** Administration over HTTP: what an admin token sees and changes, and that no other token does. */
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it, vi } from 'vitest';
+import { hashSecret } from '../../../src/security/index.ts';
+import { describeGatewayOnEachDatabase, OWNER, WAIT } from '../setup.ts';
+
+const file = { limits: { messagesPerMinute: 30 } };
+
+describeGatewayOnEachDatabase('administration', { telegram: true, file }, (fixture) => {
+  const send = async (method: string, route: string, json?: unknown, token = OWNER) => {
+    const answer = await fixture().call(route, { method, token, ...(json !== undefined && { json }) });
+    return { status: answer.status, body: await answer.json() };
+  };
+  const read = async (route: string) => (await send('GET', route)).body;
+  const configFile = (): string => path.join(fixture().home, 'config.json');
+
+  it('is for admin tokens alone', async () => {
+    const token = 'only-chats-and-nothing-else-1';
+    await fixture().store.access.putToken({ hash: hashSecret(token), name: 'friend', scopes: ['chat'] });
+    for (const route of [
+      'health',
+      'access',
+      'tokens',
+      'profiles',
+      'memories',
+      'dead-letters',
+      'log',
+      'config',
+    ]) {
+      expect((await send('GET', `/v1/${route}`, undefined, token)).status, route).toBe(403);
+    }
+    expect((await send('POST', '/v1/tokens', { name: 'mine', scopes: ['admin'] }, token)).status).toBe(403);
+    const change = { version: 'x', changes: [{ path: ['persona'], value: 'mine' }] };
+    expect((await send('PATCH', '/v1/config', change, token)).status).toBe(403);
+  });
+
+  it('approves who was given a code, grants and takes rights', async () => {
+    fixture().telegram.says('9301', 'hello', '9301');
+    const shown = await vi.waitFor(() => {
+      const [, code] = /\b([A-Z0-9]{8})\b/.exec(fixture().telegram.screen('9301').join(' ')) ?? [];
+      if (code === undefined) throw new Error('no code is on the screen');
+      return code;
+    }, WAIT);
+    expect((await read('/v1/access')).pairings).toMatchObject([{ channel: 'telegram', senderId: '9301' }]);
+    expect((await send('POST', '/v1/access/pairings', { code: 'WRONG-ONE' })).status).toBe(400);
+    const approved = await send('POST', '/v1/access/pairings', { code: shown, firstOwns: false });
+    expect(approved.body).toEqual({ channel: 'telegram', id: '9301', isOwner: false });
+    const grant = { channel: 'telegram', kind: 'owner', id: '9301' };
+    expect((await send('POST', '/v1/access/grants', grant)).status).toBe(201);
+    const wrong = await send('POST', '/v1/access/grants', { ...grant, id: '@ada' });
+    expect(wrong.body.error).toMatchObject({
+      code: 'bad_grant',
+      message: expect.stringContaining('numeric id'),
+    });
+    expect((await read('/v1/access')).grants).toMatchObject([{ kind: 'dm' }, { kind: 'owner' }]);
+    for (const kind of ['owner', 'dm'])
+      expect((await send('DELETE', `/v1/access/grants/telegram/${kind}/9301`)).status).toBe(200);
+    expect((await send('DELETE', '/v1/access/grants/telegram/dm/9301')).status).toBe(404);
+  });
+
+  it('makes a token whose secret is shown once, and revokes it, but never that of the request', async () => {
+    const made = await send('POST', '/v1/tokens', { name: 'script', scopes: ['approve'], expiresInDays: 30 });
+    expect(made.body).toMatchObject({ name: 'script', scopes: ['chat', 'approve'], expired: false });
+    const { id, secret } = made.body;
+    expect((await send('GET', '/v1/sessions', undefined, secret)).status).toBe(200);
+    const { tokens } = await read('/v1/tokens');
+    expect(JSON.stringify(tokens)).not.toContain(secret);
+    expect(fixture().log.join('')).not.toContain(secret);
+    const own = tokens.find((token: { own: boolean }) => token.own);
+    expect((await send('DELETE', `/v1/tokens/${own.id}`)).body.error.code).toBe('own_token');
+    expect((await send('DELETE', `/v1/tokens/${id}`)).status).toBe(200);
+    expect((await send('DELETE', `/v1/tokens/${id}`)).status).toBe(404);
+    await vi.waitFor(async () => {
+      expect((await send('GET', '/v1/sessions', undefined, secret)).status).toBe(401);
+    }, WAIT);
+  });
+
+  it('lists facts of everybody in pages, and deletes one', async () => {
+    const fact = { session: 'http:a', untrusted: false } as const;
+    for (const [key, user] of [
+      ['k1', 'telegram:1'],
+      ['k2', 'telegram:2'],
+      ['k3', 'telegram:1'],
+    ] as const)
+      await fixture().store.memories.remember(user, { ...fact, key, text: `fact ${key}` });
+    const first = await read('/v1/memories?limit=2');
+    expect(first.memories.map(({ text }: { text: string }) => text)).toEqual(['fact k3', 'fact k2']);
+    const rest = await read(`/v1/memories?limit=2&before=${first.next}`);
+    expect(rest).toMatchObject({ memories: [{ text: 'fact k1', userId: 'telegram:1' }], next: null });
+    expect((await read('/v1/memories?user=telegram:2')).memories).toHaveLength(1);
+    expect((await send('DELETE', `/v1/memories/${first.next}`)).status).toBe(200);
+    expect((await send('DELETE', '/v1/memories/x')).status).toBe(404);
+    expect((await read('/v1/memories')).memories).toHaveLength(2);
+  });
+
+  it('changes, pauses and runs a schedule', async () => {
+    await fixture().post('plans', 'hello');
+    await fixture().idle('http:plans');
+    const made = await send('POST', '/v1/schedules', {
+      session: 'http:plans',
+      task: 'old',
+      everyMinutes: 60,
+    });
+    const { id } = made.body;
+    const paused = await send('PATCH', `/v1/schedules/${id}`, { paused: true });
+    expect(paused.body).toMatchObject({ nextAt: null });
+    const edited = await send('PATCH', `/v1/schedules/${id}`, { task: 'tell me the tides', paused: false });
+    expect(edited.body).toMatchObject({ task: 'tell me the tides', nextAt: expect.any(String) });
+    const daily = await send('PATCH', `/v1/schedules/${id}`, { cron: '@daily' });
+    expect(daily.body.timing).toMatchObject({ kind: 'cron', expression: '@daily' });
+    expect((await send('PATCH', `/v1/schedules/${id}`, { cron: 'never' })).status).toBe(400);
+    expect((await send('POST', `/v1/schedules/${id}/run`)).status).toBe(202);
+    await fixture().modelCall('tell me the tides');
+    await fixture().idle('http:plans');
+    expect((await read('/v1/schedules')).schedules[0].lastAt).not.toBeNull();
+    expect((await send('POST', '/v1/schedules/none/run')).status).toBe(404);
+    expect((await send('PATCH', '/v1/schedules/none', { paused: true })).status).toBe(404);
+  });
+
+  it('shows health, profiles and dead letters', async () => {
+    expect(await read('/v1/health')).toMatchObject({ ready: true, channels: { telegram: { state: 'up' } } });
+    expect((await read('/v1/profiles')).profiles[0]).toMatchObject({ id: 'default' });
+    expect(await read('/v1/dead-letters')).toEqual({ letters: [], more: false });
+    const letter = { lane: 'in:http:none', seq: 1 };
+    expect((await send('POST', '/v1/dead-letters/retry', letter)).status).toBe(404);
+    expect((await send('POST', '/v1/dead-letters/drop', letter)).status).toBe(404);
+    expect((await send('POST', '/v1/dead-letters/drop', { lane: 'x', seq: 1 })).status).toBe(400);
+    expect((await send('GET', '/v1/log?lines=501')).status).toBe(400);
+    expect(await read('/v1/log?level=warn')).toEqual({ lines: expect.any(Array) });
+  });
+
+  it('changes config.json with its comments, says what counts when, and refuses stale and wrong changes', async () => {
+    await writeFile(configFile(), '{\n  // Ours.\n  "limits": { "messagesPerMinute": 30 }\n}\n');
+    const before = await read('/v1/config');
+    expect(before.written).toEqual({ limits: { messagesPerMinute: 30 } });
+    expect(before.schema.properties.limits.properties.messagesPerMinute).toMatchObject({ type: 'integer' });
+    const variables = new Map(
+      before.environment.map(({ name, isSet }: { name: string; isSet: boolean }) => [name, isSet]),
+    );
+    expect([variables.get('GATEWAY_TOKEN'), variables.get('BRAVE_API_KEY')]).toEqual([true, false]);
+    expect(JSON.stringify(before)).not.toContain(OWNER);
+    const { version } = before;
+    const wrong = await send('PATCH', '/v1/config', {
+      version,
+      changes: [
+        { path: ['limits', 'messagesPerMinute'], value: 'many' },
+        { path: ['turns', 'concurrency'], value: 0 },
+      ],
+    });
+    expect(wrong.body.error.message).toMatch(/limits\.messagesPerMinute[\s\S]*turns\.concurrency/);
+    const changes = [
+      { path: ['limits', 'messagesPerMinute'], value: 40 },
+      { path: ['turns', 'concurrency'], value: 12 },
+    ];
+    const done = await send('PATCH', '/v1/config', { version, changes });
+    expect(done.body).toMatchObject({
+      kind: 'changed',
+      atOnce: ['limits.messagesPerMinute'],
+      needsRestart: ['turns.concurrency'],
+    });
+    expect(await readFile(configFile(), 'utf8')).toContain('// Ours.');
+    await vi.waitFor(async () => {
+      const { values, needsRestart } = await read('/v1/settings');
+      expect([values.limits.messagesPerMinute, needsRestart]).toEqual([40, ['turns.concurrency']]);
+    }, WAIT);
+    const stale = await send('PATCH', '/v1/config', { version, changes });
+    expect([stale.status, stale.body.error.code]).toEqual([409, 'config_changed']);
+    const unset = { version: done.body.version, changes: [{ path: ['turns', 'concurrency'] }] };
+    expect((await send('PATCH', '/v1/config', unset)).body.needsRestart).toEqual(['turns.concurrency']);
+    expect((await read('/v1/config')).written.turns).toEqual({});
+  });
+});
