@@ -30,6 +30,7 @@ import {
   readyz,
 } from './routes/gateway.ts';
 import { actOnPlan, changePlan, listPlans, readOnePlan, requestPlan } from './routes/plans.ts';
+import { dropWaiting, editWaiting, readQueue, sendWaitingNow } from './routes/queue.ts';
 import type { OpenSockets } from './limits/open-sockets.ts';
 import { servePageFile } from './page-files.ts';
 import type { PageFiles } from './page-files.ts';
@@ -95,6 +96,10 @@ export const API: readonly Route[] = [
   { method: 'GET', path: '/v1/sessions/:key/events', scope: 'chat', handle: sessionEvents },
   { method: 'GET', path: '/v1/sessions/:key/plan', scope: 'chat', handle: readPlan },
   { method: 'POST', path: '/v1/sessions/:key/fork', scope: 'chat', handle: forkSession },
+  { method: 'GET', path: '/v1/sessions/:key/queue', scope: 'chat', handle: readQueue },
+  { method: 'PATCH', path: '/v1/sessions/:key/queue/:turn', scope: 'chat', handle: editWaiting },
+  { method: 'DELETE', path: '/v1/sessions/:key/queue/:turn', scope: 'chat', handle: dropWaiting },
+  { method: 'POST', path: '/v1/sessions/:key/queue/:turn/send-now', scope: 'chat', handle: sendWaitingNow },
   { method: 'GET', path: '/v1/sessions/:key/model', scope: 'chat', handle: readSessionModel },
   { method: 'POST', path: '/v1/sessions/:key/retry', scope: 'chat', handle: retryQuestion },
   { method: 'POST', path: '/v1/sessions/:key/undo', scope: 'chat', handle: undoQuestion },
