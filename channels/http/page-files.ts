@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { LANGUAGES } from './page/markdown/code-colours.js';
 import type { HttpContext } from './route.ts';
 import { HttpError } from './errors.ts';
 
@@ -34,6 +35,10 @@ const PAGE_FOLDER = new URL('page/', import.meta.url);
 const SHARED_FILES = ['src/contracts/isomorphic/plan-reducer.js'];
 const REPOSITORY = new URL('../../', import.meta.url);
 
+/** The library that colours code, and the languages that the page knows (`markdown/code-colours.js`). */
+const HIGHLIGHT = '@highlightjs/cdn-assets/es';
+const HIGHLIGHT_FILES = ['core', ...Object.keys(LANGUAGES).map((name) => `languages/${name}`)];
+
 interface PageFile {
   body: Buffer<ArrayBuffer>;
   headers: Record<string, string>;
@@ -42,7 +47,7 @@ interface PageFile {
 /** All files by their URL's path: `/page/main.js`. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** Reads the page and the shared files. Throws file system errors: without these files the installation is broken. */
+/** Reads the page, the shared files and the colours of code. Throws file system errors: without these files the installation is broken. */
 export async function readPageFiles(): Promise<PageFiles> {
   const entries = await readdir(PAGE_FOLDER, { recursive: true });
   const own = entries
@@ -50,7 +55,11 @@ export async function readPageFiles(): Promise<PageFiles> {
     .map((name) => name.replaceAll(path.sep, '/'))
     .map((name): [string, URL] => [`/page/${name}`, new URL(name, PAGE_FOLDER)]);
   const shared = SHARED_FILES.map((name): [string, URL] => [`/${name}`, new URL(name, REPOSITORY)]);
-  const files = [...own, ...shared].map(async ([urlPath, file]): Promise<[string, PageFile]> => [
+  const colours = HIGHLIGHT_FILES.map((name): [string, URL] => [
+    `/page/highlight/${name}.min.js`,
+    new URL(import.meta.resolve(`${HIGHLIGHT}/${name}.min.js`)),
+  ]);
+  const files = [...own, ...shared, ...colours].map(async ([urlPath, file]): Promise<[string, PageFile]> => [
     urlPath,
     toPageFile(file.pathname, await readFile(file)),
   ]);

@@ -62,7 +62,7 @@ describePage('acting on a conversation', (tab) => {
     await shows('my name is Ann', 'echo: my name is Ann', 'what is tea?', 'echo: what is tea?');
     const before = tab.page.url();
     await tab.page.getByText('what is tea?', { exact: true }).hover();
-    await press('Edit and send in a new chat');
+    await press('Edit and send in another chat');
     await tab.page.getByRole('textbox', { name: 'Your message' }).fill('what is coffee?');
     await tab.screenshot('editing');
     await tab.page.locator('.edit-question').getByRole('button', { name: 'Send' }).click();
@@ -79,7 +79,7 @@ describePage('acting on a conversation', (tab) => {
       await tab.page.locator('.md', { hasText: `echo: ${text}` }).waitFor();
     }
     await tab.screenshot('phone');
-    await tab.page.getByRole('button', { name: 'Continue from here in a new chat' }).first().click();
+    await tab.page.getByRole('button', { name: 'Continue from here in another chat' }).first().click();
     await shows('one', 'echo: one');
     await write(tab.page, 'three');
     await shows('one', 'echo: one', 'three', 'echo: three');

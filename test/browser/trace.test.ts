@@ -21,7 +21,7 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
         { atMs: 20, ms: 1_180, kind: 'model_call', text: 'model call 1: <b>qwen</b>', isError: true },
       ],
     });
-    await page.getByRole('button', { name: 'What happened in this turn' }).click();
+    await page.getByRole('button', { name: 'Trace: what happened in this turn' }).click();
     const dialog = page.getByRole('dialog', { name: 'Trace of a turn' });
     await dialog.getByText('It was answered after 1.2 s.').waitFor();
     expect(await dialog.locator('tr').allInnerTexts()).toEqual([

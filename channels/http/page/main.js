@@ -2,6 +2,7 @@
 import { ApiError } from './api.js';
 import { ChatView } from './chat/chat-view.js';
 import { byId, h } from './dom.js';
+import { offerKeys } from './keys.js';
 import { ScheduleList } from './schedules.js';
 import { Inbox } from './chats/inbox.js';
 import { followLists } from './chats/list-events.js';
@@ -103,6 +104,7 @@ async function startPage() {
     },
   });
   chat.stopWithEscape();
+  offerKeys();
   byId('skip', HTMLElement).addEventListener('click', () => byId('draft', HTMLElement).focus());
 
   /**

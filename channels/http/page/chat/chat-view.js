@@ -4,6 +4,7 @@ import { ApprovalCards } from './approval-cards.js';
 import { Composer } from './composer.js';
 import { byId, h } from '../dom.js';
 import { followSession } from '../follow.js';
+import { showGreeting } from './greeting.js';
 import { SessionHead } from './session-head.js';
 import { channelOf } from '../chats/sidebar.js';
 import { showChatInTitle } from '../title.js';
@@ -261,16 +262,6 @@ export class ChatView {
 
   /** @param {boolean} shown */
   #showGreeting(shown) {
-    document.getElementById('greeting')?.remove();
-    if (!shown) return;
-    byId('transcript', HTMLElement).append(
-      h(
-        'div',
-        { id: 'greeting', class: 'greeting' },
-        h('img', { src: '/page/icon.svg', alt: '', width: 48, height: 48 }),
-        h('p', { class: 'greeting-words' }, 'What would you like to talk about?'),
-        h('p', { class: 'quiet' }, 'Write a message below, or ', h('code', {}, '/'), ' for commands.'),
-      ),
-    );
+    showGreeting(shown, (prompt) => this.#composer.begin(prompt));
   }
 }

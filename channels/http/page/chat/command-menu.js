@@ -108,7 +108,6 @@ export class CommandMenu {
     const open = this.#offered.length > 0;
     this.#list.hidden = !open;
     this.#list.replaceChildren(...this.#offered.map((command, index) => this.#row(command, index)));
-    this.#draft.setAttribute('aria-expanded', String(open));
     if (!open) {
       this.#draft.removeAttribute('aria-activedescendant');
       return;

@@ -90,6 +90,17 @@ export class Composer {
     this.#fit();
   }
 
+  /**
+   * Puts the beginning of a message into an empty field.
+   * @param {string} text
+   */
+  begin(text) {
+    if (this.#draft.value.trim() === '') this.#draft.value = text;
+    keepDraft(this.#key, this.#draft.value);
+    this.#fit();
+    this.#draft.focus();
+  }
+
   focus() {
     if (!matchMedia('(pointer: coarse)').matches) this.#draft.focus();
   }

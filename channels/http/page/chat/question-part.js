@@ -1,5 +1,6 @@
 /** The message of a turn: its sender, its files and its text, also while it is being sent. */
 import { h } from '../dom.js';
+import { foldedText } from './long-text.js';
 import { editField, pencil } from './turn-acts.js';
 
 /** @typedef {import('./file-views.js').ShownFile} ShownFile */
@@ -86,5 +87,5 @@ export class QuestionPart {
  * @param {string} content
  */
 function messageText(content) {
-  return content.trim() === '' ? [] : [h('div', { class: 'message-text', dir: 'auto' }, content)];
+  return content.trim() === '' ? [] : foldedText(content);
 }

@@ -10,7 +10,7 @@ import { h } from '../dom.js';
 export function traceButton(turnId) {
   const button = h(
     'button',
-    { type: 'button', class: 'copy', 'aria-label': 'What happened in this turn' },
+    { type: 'button', class: 'copy', 'aria-label': 'Trace: what happened in this turn' },
     'Trace',
   );
   button.addEventListener('click', () =>

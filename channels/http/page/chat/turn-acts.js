@@ -48,7 +48,7 @@ export function footOf({ seq, turnId, content, createdAt }, tries) {
     tries,
     ...(content === '' ? [] : [copyButton(() => content, 'Copy the answer')]),
     actButton('Answer again', icon(AGAIN), { do: 'retry' }, 'turn-act only-last'),
-    actButton('Continue from here in a new chat', icon(FORK), { do: 'fork', seq }),
+    actButton('Continue from here in another chat', icon(FORK), { do: 'fork', seq }),
     traceButton(turn),
   ];
 }
@@ -90,7 +90,7 @@ export function takenBackLine({ turnId, answerLeftOut }) {
  * @param {() => void} edit
  */
 export function pencil(edit) {
-  const label = 'Edit and send in a new chat';
+  const label = 'Edit and send in another chat';
   return h(
     'button',
     { type: 'button', class: 'turn-act pencil', 'aria-label': label, title: label, onclick: edit },

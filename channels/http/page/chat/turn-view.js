@@ -288,7 +288,15 @@ export class TurnView {
   #setStatus(text, dots = false) {
     this.#status.replaceChildren(
       ...(dots
-        ? [h('span', { class: 'dots', 'aria-label': 'Working on the answer' }, h('i'), h('i'), h('i'))]
+        ? [
+            h(
+              'span',
+              { class: 'dots', role: 'img', 'aria-label': 'Working on the answer' },
+              h('i'),
+              h('i'),
+              h('i'),
+            ),
+          ]
         : [text]),
     );
     this.#status.hidden = !dots && text === '';

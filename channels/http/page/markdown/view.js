@@ -1,5 +1,6 @@
 /** Draws parsed Markdown as elements. A growing text redraws only the blocks that changed. */
 import { copyButton, h } from '../dom.js';
+import { colourSoon } from './code-colours.js';
 import { parseBlocks } from './blocks.js';
 import { parseInline } from './inline.js';
 
@@ -8,7 +9,7 @@ import { parseInline } from './inline.js';
 
 /** A growing text, drawn at most once per frame. */
 export class LiveMarkdown {
-  element = h('div', { class: 'md', dir: 'auto' });
+  element = h('div', { class: 'md' });
   text = '';
   /** Sources of the drawn blocks. @type {string[]} */
   #drawn = [];
@@ -52,7 +53,7 @@ export class LiveMarkdown {
 function drawBlock(block) {
   switch (block.type) {
     case 'paragraph':
-      return h('p', {}, ...drawInline(block.text));
+      return h('p', { dir: 'auto' }, ...drawInline(block.text));
     case 'heading':
       return drawHeading(block.level, block.text);
     case 'code':
@@ -60,7 +61,7 @@ function drawBlock(block) {
     case 'rule':
       return h('hr');
     case 'quote':
-      return h('blockquote', {}, ...block.children.map(drawBlock));
+      return h('blockquote', { dir: 'auto' }, ...block.children.map(drawBlock));
     case 'list':
       return drawList(block);
     case 'table':
@@ -78,7 +79,7 @@ function drawBlock(block) {
 function drawHeading(level, text) {
   return h(
     'div',
-    { class: `heading h${level}`, role: 'heading', 'aria-level': level + 2 },
+    { class: `heading h${level}`, role: 'heading', 'aria-level': level + 2, dir: 'auto' },
     ...drawInline(text),
   );
 }
@@ -89,19 +90,25 @@ function drawHeading(level, text) {
  */
 function drawCode(language, text) {
   const code = h('code', {}, text);
+  colourSoon(code, language);
   const head = h(
     'div',
     { class: 'code-head' },
     h('span', {}, language),
     copyButton(() => text, 'Copy the code'),
   );
-  return h('div', { class: 'code', dir: 'ltr' }, head, h('pre', { tabindex: '0' }, code));
+  return h(
+    'div',
+    { class: 'code', dir: 'ltr' },
+    head,
+    h('pre', { tabindex: '0', role: 'region', 'aria-label': 'Code' }, code),
+  );
 }
 
 /** @param {Extract<Block, { type: 'list' }>} list */
 function drawList(list) {
   const items = list.items.map(({ checked, tight, children }) => {
-    const item = h('li', { class: checked === undefined ? undefined : 'task' });
+    const item = h('li', { class: checked === undefined ? undefined : 'task', dir: 'auto' });
     if (checked !== undefined)
       item.append(
         h('input', { type: 'checkbox', disabled: true, checked, 'aria-label': checked ? 'done' : 'open' }),
@@ -112,17 +119,33 @@ function drawList(list) {
     }
     return item;
   });
-  return list.start === undefined ? h('ul', {}, ...items) : h('ol', { start: list.start }, ...items);
+  const { start } = list;
+  return start === undefined ? h('ul', { dir: 'auto' }, ...items) : h('ol', { start, dir: 'auto' }, ...items);
 }
 
 /** @param {Extract<Block, { type: 'table' }>} table */
 function drawTable({ align, head, rows }) {
   const cell =
     (/** @type {'th' | 'td'} */ tag) => (/** @type {string} */ text, /** @type {number} */ column) =>
-      h(tag, { class: `to-${align[column] ?? 'left'}` }, ...drawInline(text));
+      h(tag, { class: `to-${align[column] ?? 'left'}`, dir: 'auto' }, ...drawInline(text));
   const body = rows.map((row) => h('tr', {}, ...row.map(cell('td'))));
   const drawn = h('table', {}, h('thead', {}, h('tr', {}, ...head.map(cell('th')))), h('tbody', {}, ...body));
-  return h('div', { class: 'table-scroll', tabindex: '0' }, drawn);
+  const cells = () => [head, ...rows].map((row) => row.map(plainText).join('\t')).join('\n');
+  const region = { class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': 'Table' };
+  return h(
+    'div',
+    { class: 'table', dir: 'auto' },
+    h('div', region, drawn),
+    copyButton(cells, 'Copy the table'),
+  );
+}
+
+/**
+ * The text of a cell as spreadsheets take it.
+ * @param {string} text
+ */
+function plainText(text) {
+  return h('span', {}, ...drawInline(text)).textContent.replaceAll(/\s+/g, ' ');
 }
 
 /** @param {string} text */

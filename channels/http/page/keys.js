@@ -1,0 +1,32 @@
+/** The list of keys, which `?` shows. */
+import { byId, h } from './dom.js';
+
+/** @type {[string, string][]} */
+const KEYS = [
+  ['Enter', 'send the message'],
+  ['Shift + Enter', 'begin a new line'],
+  ['/', 'list the commands, in an empty message'],
+  ['Escape', 'stop the answer; close what is open'],
+  ['?', 'show these keys'],
+];
+
+/** Fills the dialog and listens for `?`, wherever no text is written. */
+export function offerKeys() {
+  const dialog = byId('keys', HTMLDialogElement);
+  const rows = KEYS.map(([key, does]) => h('div', {}, h('dt', {}, h('kbd', {}, key)), h('dd', {}, does)));
+  byId('keys-list', HTMLElement).replaceChildren(...rows);
+  const show = () => dialog.open || dialog.showModal();
+  byId('show-keys', HTMLElement).addEventListener('click', show);
+  byId('close-keys', HTMLElement).addEventListener('click', () => dialog.close());
+  addEventListener('keydown', (event) => {
+    const { target } = event;
+    const isWriting =
+      target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]');
+    // An empty message field is where the focus nearly always is.
+    const isEmptyDraft =
+      target instanceof HTMLTextAreaElement && target.id === 'draft' && target.value === '';
+    if (event.key !== '?' || (isWriting && !isEmptyDraft) || document.querySelector('dialog[open]')) return;
+    event.preventDefault();
+    show();
+  });
+}

@@ -1,0 +1,132 @@
+/** Texts on the page: coloured code, tables that are copied, blocks in their own direction, folded messages, prompts and keys. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { expect, it, vi } from 'vitest';
+import { readPageFiles } from '../../channels/http/page-files.ts';
+import { LANGUAGES, languageOf, MAX_COLOURED } from '../../channels/http/page/markdown/code-colours.js';
+import { isLong, MAX_SHOWN_CHARS, MAX_SHOWN_LINES } from '../../channels/http/page/chat/long-text.js';
+import { WAIT, write } from './browser.ts';
+import { describePageOnFakeGateway, PHONE } from './describe-page.ts';
+
+/** The scripts of the page, without the languages of code, which come one at a time. */
+const MAX_SCRIPTS_BYTES = 120_000;
+
+describePageOnFakeGateway('texts', (tab, fixture) => {
+  const answer = async (question: string, text: string): Promise<void> => {
+    const turn = await fixture.ask(question);
+    turn.say(text);
+    turn.end();
+    await tab.page.locator('.turn-foot time').last().waitFor();
+  };
+
+  it('colours code of known languages, however it is named, and leaves the text as it was', async () => {
+    await fixture.open();
+    const code = 'const sum = (a) => a + 1; // <b>one</b> & "two"';
+    await answer('code?', `\`\`\`js\n${code}\n\`\`\`\n\n\`\`\`nonsense\nconst x\n\`\`\``);
+    await tab.page.locator('.code .hljs-keyword', { hasText: 'const' }).waitFor();
+    const blocks = tab.page.locator('.code code');
+    expect(await blocks.first().innerText()).toBe(code);
+    expect(await blocks.nth(1).locator('span').count()).toBe(0);
+    expect(await tab.page.locator('.code b').count()).toBe(0);
+    await tab.screenshot('code');
+  });
+
+  it('does not colour code that is too long', async () => {
+    await fixture.open();
+    const long = `\`\`\`json\n${'1 '.repeat(MAX_COLOURED / 2)}2\n\`\`\`\n\n\`\`\`json\n{"a": 1}\n\`\`\``;
+    await answer('long code?', long);
+    await tab.page.locator('.code .hljs-attr').waitFor();
+    expect(await tab.page.locator('.code code').first().locator('span').count()).toBe(0);
+  });
+
+  it('copies a table as cells, and code as it is', async () => {
+    await fixture.open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    await answer('table?', '| a | b |\n|---|---|\n| **1** | two words |\n\n```sh\nls -l\n```');
+    const copied = (): Promise<string> => tab.page.evaluate(() => navigator.clipboard.readText());
+    await tab.page.getByRole('button', { name: 'Copy the table' }).click();
+    await vi.waitFor(async () => expect(await copied()).toBe('a\tb\n1\ttwo words'), WAIT);
+    await tab.page.getByRole('button', { name: 'Copy the code' }).click();
+    await vi.waitFor(async () => expect(await copied()).toBe('ls -l'), WAIT);
+  });
+
+  it('gives each block its own direction', async () => {
+    await fixture.open();
+    await answer('two directions?', 'left to right\n\nשלום עולם\n\n```\ncode\n```');
+    const directions = tab.page.locator('.md p');
+    const of = (nth: number): Promise<string> =>
+      directions.nth(nth).evaluate((element) => getComputedStyle(element).direction);
+    expect([await of(0), await of(1)]).toEqual(['ltr', 'rtl']);
+    await tab.screenshot('directions');
+  });
+
+  it('folds a long message, and shows all of it on request', async () => {
+    await fixture.open({ ...PHONE });
+    await answer(Array.from({ length: 60 }, (_, n) => `line ${n}`).join('\n'), 'That was long.');
+    const text = tab.page.locator('.message-text');
+    const height = (): Promise<number> => text.evaluate((element) => element.clientHeight);
+    const folded = await height();
+    await tab.screenshot('folded');
+    await tab.page.getByRole('button', { name: 'Show all' }).click();
+    expect(await height()).toBeGreaterThan(folded * 3);
+    await tab.page.getByRole('button', { name: 'Show less' }).click();
+    expect(await height()).toBe(folded);
+  });
+
+  it('offers prompts in an empty chat, and its keys with ?', async () => {
+    await fixture.open();
+    await tab.page.getByRole('button', { name: 'Make a plan for' }).click();
+    expect(await tab.page.getByLabel('Message', { exact: true }).inputValue()).toBe('Make a plan for ');
+    await tab.page.getByLabel('Message', { exact: true }).fill('');
+    await tab.page.keyboard.press('?');
+    await tab.page.getByText('begin a new line').waitFor();
+    await tab.screenshot('keys');
+    await tab.page.keyboard.press('Escape');
+    await tab.page.getByText('begin a new line').waitFor({ state: 'hidden' });
+    await write(tab.page, 'why?');
+    await vi.waitFor(() => expect(fixture.turns).toHaveLength(1), WAIT);
+    expect(await tab.page.locator('.starters').count()).toBe(0);
+  });
+
+  it(`loads at most ${MAX_SCRIPTS_BYTES} compressed bytes of scripts, and a language only for its code`, async () => {
+    const scripts = [...(await readPageFiles())].filter(([path]) => path.endsWith('.js'));
+    const sizes = scripts.map(([path, { body }]) => ({ path, bytes: gzipSync(body, { level: 9 }).length }));
+    const sum = (some: typeof sizes): number => some.reduce((total, { bytes }) => total + bytes, 0);
+    const languages = sizes.filter(({ path }) => path.includes('/languages/'));
+    const figures = `${sum(sizes) - sum(languages)} bytes, and ${sum(languages)} of ${languages.length} languages`;
+    process.stderr.write(`scripts of the page, compressed one by one: ${figures}\n`);
+    expect(sum(sizes) - sum(languages)).toBeLessThan(MAX_SCRIPTS_BYTES);
+    expect(Math.max(...languages.map(({ bytes }) => bytes))).toBeLessThan(5_000);
+    const asked: string[] = [];
+    await fixture.open();
+    tab.page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await answer('code?', '```sh\necho hi\n```');
+    await tab.page.locator('.code .hljs-built_in').waitFor();
+    const loaded = asked.filter((path) => path.startsWith('/page/highlight/'));
+    expect(loaded.toSorted()).toEqual([
+      '/page/highlight/core.min.js',
+      '/page/highlight/languages/bash.min.js',
+    ]);
+  });
+
+  it('knows a language by its names, and a long message by its lines and characters', () => {
+    expect([languageOf('TS'), languageOf('py'), languageOf('klingon'), languageOf('')]).toEqual([
+      'typescript',
+      'python',
+      undefined,
+      undefined,
+    ]);
+    const served = readdirSync(
+      new URL('languages/', import.meta.resolve('@highlightjs/cdn-assets/es/core.min.js')),
+    );
+    for (const name of Object.keys(LANGUAGES)) expect(served).toContain(`${name}.min.js`);
+    const lines = Array.from({ length: MAX_SHOWN_LINES }, () => 'x').join('\n');
+    expect([isLong(lines), isLong(`${lines}\nx`)]).toEqual([false, true]);
+    expect([isLong('x'.repeat(MAX_SHOWN_CHARS)), isLong('x'.repeat(MAX_SHOWN_CHARS + 1))]).toEqual([
+      false,
+      true,
+    ]);
+    expect(readFileSync(new URL('../../channels/http/page/index.html', import.meta.url), 'utf8')).toContain(
+      'code.css',
+    );
+  });
+});
