@@ -116,42 +116,28 @@ export function checkConfig(
   const inFile = (said: string, at: FieldPath = fieldOf(said)): void =>
     void problems.push({ place: file + json.placeOf(at), text: said });
 
-  const parsed = fileSchemaFor(manifests).safeParse(inPresentShape(json.value, inFile));
-  if (!parsed.success) for (const { text: said, path: at } of issuesOf(parsed.error)) inFile(said, at);
-  problems.sort(byPlace);
+  const schema = fileSchemaFor(manifests);
+  const content = inPresentShape(json.value, inFile);
+  const parsed = schema.safeParse(content);
+  const issues = parsed.success ? [] : issuesOf(parsed.error);
+  for (const { text: said, path: at } of issues) inFile(said, at);
   const values = parsed.data;
-  if (!env.success || !parsed.success) return { ...unusable(problems), values };
-  const {
-    access,
-    channels: settings,
-    providers,
-    mcp,
-    search: named,
-    speech: spoken,
-    $schema: _,
-    ...rest
-  } = parsed.data;
-  const models = configureServers(providerKinds, { env: set, file: providers });
-  const servers = configureMcpServers(mcp, set);
-  const { search, errors: ofSearch } = configureSearch(named, set);
-  const { speech, errors: ofSpeech } = configureSpeech(spoken, set);
-  for (const error of [...models.errors, ...servers.errors, ...ofSearch, ...ofSpeech]) inFile(error);
-  const channels = manifests.map((manifest) => configureChannel(manifest, set, { access, settings }));
-  for (const error of bindingErrors(rest.bindings, channels)) inFile(error);
-  if (rest.heartbeat.everyMinutes > 0 && heartbeatAddress(rest, channels) === undefined) {
-    const example = channels.find(({ ids }) => ids !== undefined)?.name ?? 'channel';
-    inFile(`heartbeat.session: must name the chat of the heartbeat, such as "${example}:<chat id>"`);
+  if (!env.success || !parsed.success) {
+    // What is wrong with the other fields is told at the same time.
+    const broken = new Set(issues.map(({ path: [field] }) => String(field)));
+    const others = env.success ? schema.safeParse(withoutFields(content, broken)).data : undefined;
+    if (others !== undefined)
+      for (const error of resolve(others, { manifests, set, broken }).errors) inFile(error);
+    return { ...unusable(problems.toSorted(byPlace)), values };
   }
+  problems.sort(byPlace);
+  const { errors, ...resolved } = resolve(parsed.data, { manifests, set });
+  for (const error of errors) inFile(error);
   if (problems.length > 0) return { ...unusable(problems), values };
   const config = Object.freeze({
-    ...rest,
+    ...resolved,
     env: env.data,
-    channels,
     home,
-    modelServers: models.servers,
-    mcpServers: servers.servers,
-    search,
-    speech,
     environment: set,
     warnings: [...permissions.warnings, ...linkWarnings(env.data)],
     source: {
@@ -161,6 +147,40 @@ export function checkConfig(
     },
   });
   return { config, problems, values };
+}
+
+/** What the fields mean together and with the variables; `broken` are fields that are left out of `values`. */
+function resolve(
+  values: z.output<ReturnType<typeof fileSchemaFor>>,
+  {
+    manifests,
+    set,
+    broken = new Set(),
+  }: { manifests: readonly ChannelManifest[]; set: Environment; broken?: ReadonlySet<string> },
+) {
+  const { access, channels: settings, providers, mcp, search: named, speech: spoken, ...others } = values;
+  const { $schema: _, ...rest } = others;
+  const models = configureServers(providerKinds, { env: set, file: providers });
+  const servers = configureMcpServers(mcp, set);
+  const { search, errors: ofSearch } = configureSearch(named, set);
+  const { speech, errors: ofSpeech } = configureSpeech(spoken, set);
+  const channels = manifests.map((manifest) => configureChannel(manifest, set, { access, settings }));
+  const errors = [...models.errors, ...servers.errors, ...ofSearch, ...ofSpeech];
+  errors.push(...bindingErrors(rest.bindings, channels));
+  // Whose chat it is follows from the owners.
+  const hasOwners = !broken.has('access') && !broken.has('channels');
+  if (hasOwners && rest.heartbeat.everyMinutes > 0 && heartbeatAddress(rest, channels) === undefined) {
+    const example = channels.find(({ ids }) => ids !== undefined)?.name ?? 'channel';
+    errors.push(`heartbeat.session: must name the chat of the heartbeat, such as "${example}:<chat id>"`);
+  }
+  const { servers: modelServers } = models;
+  return { ...rest, channels, modelServers, mcpServers: servers.servers, search, speech, errors };
+}
+
+/** The content without these fields. */
+function withoutFields(content: unknown, fields: ReadonlySet<string>): unknown {
+  if (typeof content !== 'object' || content === null || Array.isArray(content)) return content;
+  return Object.fromEntries(Object.entries(content).filter(([field]) => !fields.has(field)));
 }
 
 function unusable(problems: readonly ConfigProblem[]): ConfigCheck {

@@ -7,7 +7,7 @@ import { backoffMs } from '../../src/lib/backoff.ts';
 import { sleep } from '../../src/lib/sleep.ts';
 import { SplitMessages } from './split-messages.ts';
 import type { BotApi } from './bot-api.ts';
-import type { Reader } from './inbound.ts';
+import type { Reader } from './inbound-kinds.ts';
 import { toMenu } from './menu.ts';
 import { Publisher } from './publishing.ts';
 import { readUpdates, Updates } from './updates.ts';

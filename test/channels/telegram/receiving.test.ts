@@ -58,7 +58,7 @@ describe('the Telegram channel', () => {
     await vi.waitFor(() => expect(fake.commands).toEqual(menu), WAIT);
     await vi.waitFor(() => expect(fake.updates.polls).toBeGreaterThan(0), WAIT);
     expect(fake.last.get('getUpdates')).toMatchObject({
-      allowed_updates: ['message', 'callback_query', 'my_chat_member'],
+      allowed_updates: ['message', 'edited_message', 'callback_query', 'message_reaction', 'my_chat_member'],
     });
   });
 

@@ -18,6 +18,7 @@ import type { FloodLimits } from './limits.ts';
 import { answer, readParams } from './http.ts';
 import { Refusal, textOf } from './refusal.ts';
 import type { Params } from './refusal.ts';
+import { setReaction } from './reactions.ts';
 import { UpdateQueue } from './updates.ts';
 import { UPLOADS } from './uploads.ts';
 
@@ -248,6 +249,8 @@ export class FakeTelegram {
         return botMessage(this.chats.edit(params), FAKE_BOT);
       case 'deleteMessage':
         return this.chats.remove(params);
+      case 'setMessageReaction':
+        return setReaction(this.chats, params);
       case 'sendChatAction':
         return this.chats.act(params);
       case 'answerCallbackQuery':
