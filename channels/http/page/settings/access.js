@@ -12,7 +12,7 @@ import { button, choice, form, labelled, moment, row, rows, section } from './pa
 
 const KINDS = { dm: 'may write privately', group: 'group in which the bot answers', owner: 'owner' };
 
-/** @type {import('./settings.js').Screen} */
+/** @type {import('./parts.js').Screen} */
 export async function accessScreen(host) {
   /** @type {Access} */
   const { pairings, grants, channels } = await host.ask('GET', '/v1/access');
@@ -49,7 +49,7 @@ export async function accessScreen(host) {
   ];
 }
 
-/** @param {import('./settings.js').ScreenHost} host */
+/** @param {import('./parts.js').ScreenHost} host */
 function approveForm(host) {
   const code = h('input', { type: 'text', required: true, maxlength: 100, autocomplete: 'off' });
   const first = h('input', { type: 'checkbox', checked: true });
@@ -66,7 +66,7 @@ function approveForm(host) {
 }
 
 /**
- * @param {import('./settings.js').ScreenHost} host
+ * @param {import('./parts.js').ScreenHost} host
  * @param {Access['channels']} channels
  */
 function grantForm(host, channels) {

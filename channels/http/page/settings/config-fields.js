@@ -101,7 +101,7 @@ function controlOf(schema, value) {
     const options = schema.enum.map(String);
     const made = choice(
       Object.fromEntries(['', ...options].map((one) => [one, one || '(not set)'])),
-      String(value ?? ''),
+      textOf(value),
     );
     return {
       element: made,
@@ -110,17 +110,17 @@ function controlOf(schema, value) {
     };
   }
   if (schema.type === 'boolean') {
-    const made = choice({ '': '(not set)', true: 'yes', false: 'no' }, String(value ?? ''));
+    const made = choice({ '': '(not set)', true: 'yes', false: 'no' }, textOf(value));
     return { element: made, read: () => made.value, parse: (text) => text === 'true' };
   }
   if (schema.type === 'integer' || schema.type === 'number') {
-    const made = h('input', { type: 'number', step: 'any', value: String(value ?? '') });
+    const made = h('input', { type: 'number', step: 'any', value: textOf(value) });
     return { element: made, read: () => made.value, parse: Number };
   }
   if (schema.type === 'string') {
     const made = h('input', {
       type: 'text',
-      value: String(value ?? ''),
+      value: textOf(value),
       autocomplete: 'off',
       disabled: value === SET_SECRET,
     });
@@ -145,6 +145,13 @@ function controlOf(schema, value) {
     text,
   );
   return { element: made, read: () => made.value, parse: (words) => JSON.parse(words) };
+}
+
+/** @param {unknown} value */
+function textOf(value) {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? String(value)
+    : '';
 }
 
 /** @param {Schema | undefined} items */

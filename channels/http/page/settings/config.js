@@ -19,7 +19,7 @@ import { row, rows, section } from './parts.js';
 /** What the last change said; shown once, above the form. */
 let said = '';
 
-/** @type {import('./settings.js').Screen} */
+/** @type {import('./parts.js').Screen} */
 export async function configScreen(host) {
   /** @type {Config} */
   const config = await host.ask('GET', '/v1/config');

@@ -5,7 +5,7 @@ import { button, moment, row, rows, section } from './parts.js';
 
 /** @typedef {{ lane: string, seq: number, error: string, attempts: number, crashes: number, deadAt: string }} Letter */
 
-/** @type {import('./settings.js').Screen} */
+/** @type {import('./parts.js').Screen} */
 export async function deadLettersScreen(host) {
   /** @type {{ letters: Letter[], more: boolean }} */
   const { letters, more } = await host.ask('GET', '/v1/dead-letters');

@@ -7,7 +7,7 @@ import { choice, form, labelled, moment, section, table } from './parts.js';
 /** The least level that is shown; kept while the page is open. */
 let level = 'info';
 
-/** @type {import('./settings.js').Screen} */
+/** @type {import('./parts.js').Screen} */
 export async function logScreen(host) {
   /** @type {{ lines: Line[] }} */
   const { lines } = await host.ask('GET', `/v1/log?level=${level}`);

@@ -8,7 +8,7 @@ import { button, form, labelled, moment, row, rows, section } from './parts.js';
 /** Whose facts are shown; kept while the page is open. */
 let person = '';
 
-/** @type {import('./settings.js').Screen} */
+/** @type {import('./parts.js').Screen} */
 export async function memoriesScreen(host) {
   const list = h('div', {});
   /** @param {number | null} before */
@@ -33,7 +33,7 @@ export async function memoriesScreen(host) {
   const whose = h('input', {
     type: 'text',
     value: person,
-    placeholder: 'everybody, or telegram:42',
+    placeholder: 'everybody, or one as the facts name them',
     autocomplete: 'off',
   });
   const show = () => {
@@ -45,7 +45,7 @@ export async function memoriesScreen(host) {
 }
 
 /**
- * @param {import('./settings.js').ScreenHost} host
+ * @param {import('./parts.js').ScreenHost} host
  * @param {Memory} memory
  */
 function fact(host, { id, userId, text, session, untrusted, createdAt }) {

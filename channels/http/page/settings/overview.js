@@ -12,7 +12,7 @@ const WORDS = {
   down: 'cannot be reached',
 };
 
-/** @type {import('./settings.js').Screen} */
+/** @type {import('./parts.js').Screen} */
 export async function overviewScreen({ ask }) {
   /** @type {HealthReport} */
   const health = await ask('GET', '/v1/health');

@@ -2,6 +2,14 @@
 import { h } from '../dom.js';
 
 /**
+ * What a screen works with: `ask` calls the API; `act` does something, shows its error, and draws the screen anew when it is done.
+ * @typedef {object} ScreenHost
+ * @property {import('../api.js').Api['ask']} ask
+ * @property {(work: () => Promise<unknown>) => Promise<void>} act
+ */
+/** @typedef {(host: ScreenHost) => Promise<Node[]>} Screen */
+
+/**
  * A part of a screen under a title.
  * @param {string} title
  * @param {...(Node | string)} content

@@ -4,7 +4,7 @@ import { row, rows, section } from './parts.js';
 
 /** @typedef {import('../../../../src/contracts/profile.ts').Profile} Profile */
 
-/** @type {import('./settings.js').Screen} */
+/** @type {import('./parts.js').Screen} */
 export async function profilesScreen({ ask }) {
   /** @type {{ profiles: Profile[], errors: string[] }} */
   const { profiles, errors } = await ask('GET', '/v1/profiles');

@@ -4,7 +4,7 @@ import { button, moment, row, rows, section } from './parts.js';
 
 /** @typedef {{ id: string, session: string, tool: string, args: unknown, createdBy: string, createdName: string | null, createdAt: string, uses: number, usedAt: string | null }} Rule */
 
-/** @type {import('./settings.js').Screen} */
+/** @type {import('./parts.js').Screen} */
 export async function rulesScreen(host) {
   /** @type {{ rules: Rule[] }} */
   const { rules } = await host.ask('GET', '/v1/approval-rules');

@@ -8,7 +8,7 @@ import { button, moment, row, rows, section } from './parts.js';
 /** The gateway refuses a longer one. */
 const MAX_TASK_CHARS = 4_000;
 
-/** @type {import('./settings.js').Screen} */
+/** @type {import('./parts.js').Screen} */
 export async function schedulesScreen(host) {
   /** @type {{ schedules: Schedule[] }} */
   const { schedules } = await host.ask('GET', '/v1/schedules');

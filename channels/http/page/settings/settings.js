@@ -12,13 +12,7 @@ import { schedulesScreen } from './schedules.js';
 import { tokensScreen } from './tokens.js';
 import { usageScreen } from './usage.js';
 
-/**
- * What a screen works with: `ask` calls the API; `act` does something, shows its error, and draws the screen anew when it is done.
- * @typedef {object} ScreenHost
- * @property {import('../api.js').Api['ask']} ask
- * @property {(work: () => Promise<unknown>) => Promise<void>} act
- */
-/** @typedef {(host: ScreenHost) => Promise<Node[]>} Screen */
+/** @typedef {import('./parts.js').Screen} Screen */
 
 /** @type {{ title: string, draw: Screen }} */
 const OVERVIEW = { title: 'Overview', draw: overviewScreen };

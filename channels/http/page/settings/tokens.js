@@ -22,7 +22,7 @@ const SCOPES = {
 };
 const ORIGINS = /** @type {Record<string, string>} */ ({ env: 'GATEWAY_TOKEN', file: 'the file token' });
 
-/** @type {import('./settings.js').Screen} */
+/** @type {import('./parts.js').Screen} */
 export async function tokensScreen(host) {
   /** @type {{ tokens: Token[] }} */
   const { tokens } = await host.ask('GET', '/v1/tokens');
@@ -49,7 +49,7 @@ function aboutToken({ scopes, origin, expired, expiresAt, lastUsedAt }) {
   return [scopes.join(', '), used, life, ...(from === undefined ? [] : [`from ${from}`])].join(' · ');
 }
 
-/** @param {import('./settings.js').ScreenHost} host */
+/** @param {import('./parts.js').ScreenHost} host */
 function newToken(host) {
   const name = h('input', { type: 'text', required: true, maxlength: 100, autocomplete: 'off' });
   const days = h('input', { type: 'number', min: 1, max: 3650, placeholder: 'never' });

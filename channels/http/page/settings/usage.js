@@ -20,7 +20,7 @@ const MAX_BARS = 90;
 /** What is shown; kept while the page is open. */
 const chosen = { by: 'day', days: '30' };
 
-/** @type {import('./settings.js').Screen} */
+/** @type {import('./parts.js').Screen} */
 export async function usageScreen(host) {
   const from = new Date(Date.now() - Number(chosen.days) * DAY_MS).toISOString();
   /** @type {Report} */
