@@ -10,6 +10,7 @@ import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { ForkStore } from '../contracts/sessions/fork.ts';
 import type { TryStore } from '../contracts/sessions/tries.ts';
+import type { WaitingStore } from '../contracts/sessions/waiting.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { QuestionStore } from '../contracts/store/questions.ts';
 import type { PostStore } from '../contracts/delivery.ts';
@@ -34,6 +35,7 @@ import type { AdministrationStore } from '../contracts/operator/administration.t
 import type { NodeSettingsStore } from '../contracts/operator/nodes.ts';
 import type { PersonStore } from '../contracts/operator/people.ts';
 import type { StartProgress } from '../contracts/operator/progress.ts';
+import type { SignInStore } from '../contracts/operator/sign-in.ts';
 import type { RetentionStore } from '../contracts/operator/retention.ts';
 import type { McpStatusStore } from '../contracts/mcp/servers.ts';
 import { createConnections } from './statements/connections.ts';
@@ -52,9 +54,11 @@ import { createFileStore } from './statements/session-files.ts';
 import { createForks } from './statements/forks.ts';
 import { createKeptFiles } from './statements/kept-files.ts';
 import { createTries } from './statements/tries.ts';
+import { createWaiting } from './statements/waiting.ts';
 import { createScratchpad, createTodos } from './statements/notes.ts';
 import { createRetentionStore } from './statements/old-turns.ts';
 import { createPeople } from './statements/people.ts';
+import { createSignIns } from './statements/sign-ins.ts';
 import { createPlans } from './statements/plans.ts';
 import { createPosts } from './lanes/posts.ts';
 import { createQuestions } from './statements/questions.ts';
@@ -87,6 +91,7 @@ export interface Store {
   journals: WorkStore;
   forks: ForkStore;
   tries: TryStore;
+  waiting: WaitingStore;
   plans: PlanStore;
   todos: TodoStore;
   scratchpad: ScratchpadStore;
@@ -100,6 +105,7 @@ export interface Store {
   mcp: McpStatusStore;
   traces: TraceStore;
   people: PersonStore;
+  signIns: SignInStore;
   retention: RetentionStore;
   nodes: NodeSettingsStore;
   /** How the nodes on the same database share the files of sessions; undefined on the embedded one, which has one node. */
@@ -153,6 +159,7 @@ export async function openStoreAt(
     journals: createJournals(database),
     forks: createForks(database),
     tries: createTries(database),
+    waiting: createWaiting(database),
     plans: createPlans(database),
     todos: createTodos(database),
     scratchpad: createScratchpad(database),
@@ -166,6 +173,7 @@ export async function openStoreAt(
     mcp: createMcpStatus(database),
     traces: createTraceStore(database),
     people: createPeople(database),
+    signIns: createSignIns(database),
     retention: createRetentionStore(database),
     nodes: createNodeSettings(database),
     fanoutSecret: () => readFanoutSecret(database),
