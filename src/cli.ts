@@ -22,7 +22,7 @@ import { logFileOf } from './ops/log-file.ts';
 import { createLog, redactor } from './ops/log.ts';
 import { exportCommand, sessionsCommand } from './ops/sessions-command.ts';
 import { mcpCommand } from './mcp/command.ts';
-import { pairCommand, tokenCommand } from './security/index.ts';
+import { openCommand, pairCommand, signInsCommand, tokenCommand } from './security/index.ts';
 import { configCommand } from './settings/index.ts';
 import type { HomeStore } from './store/open-store.ts';
 
@@ -62,7 +62,16 @@ interface Args extends Flags {
 }
 
 /** Commands on the store that read their own arguments. */
-const OWN_ARGUMENTS = new Set(['start', 'token', 'sessions', 'schedule', 'export', 'person']);
+const OWN_ARGUMENTS = new Set([
+  'start',
+  'token',
+  'sessions',
+  'schedule',
+  'export',
+  'person',
+  'open',
+  'sign-ins',
+]);
 
 /** Throws `GatewayError('usage')` for an unknown option. */
 function readArgs(args: string[]): Args {
@@ -168,6 +177,14 @@ const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act | Promise<A
     return (store, { home }) => run(store.access, home);
   },
   sessions: sessionsCommand,
+  open: (rest) => {
+    const run = openCommand(rest);
+    return async ({ access, signIns }, config) => await run(access, signIns, pageUrl(config));
+  },
+  'sign-ins': (rest) => {
+    const run = signInsCommand(rest);
+    return ({ signIns }) => run(signIns);
+  },
   export: (rest) => {
     const write = exportCommand(rest);
     return async (store) => {
@@ -229,6 +246,16 @@ async function withStore(command: Act): Promise<void> {
   } finally {
     await store.close();
   }
+}
+
+/** Where a browser of this machine finds the page. Throws `GatewayError` when the port is chosen by each start. */
+function pageUrl({ env }: Config): string {
+  const variables = new Map<string, unknown>(Object.entries(env));
+  const [host, port] = [String(variables.get('HOST')), Number(variables.get('PORT'))];
+  if (port === 0)
+    throw new GatewayError('no_port', 'PORT=0 takes another port at each start: set PORT to a number.');
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
 async function status(store: HomeStore, { home }: Config): Promise<string> {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { channels as manifests } from '../channels/index.ts';
 import { createAdministration } from './administration.ts';
-import { nodeSettingsOf } from './commands/node-settings.ts';
+import { tellSettings } from './commands/node-settings.ts';
 import { createProfileCommands } from './agent/index.ts';
 import { openAgentRuntime } from './agent-runtime.ts';
 import type { AgentRuntime } from './agent-runtime.ts';
@@ -27,6 +27,7 @@ import {
   createUsageCommand,
   createWhyCommand,
 } from './ops/index.ts';
+import { createSignInApi, signInLink } from './security/index.ts';
 import { writeSchemaFile } from './settings/index.ts';
 import type { LiveSettings } from './settings/index.ts';
 import { openStore } from './store/open-store.ts';
@@ -55,6 +56,8 @@ export interface Gateway {
   /** Where the HTTP channel listens. */
   readonly url: string;
   health(): Promise<HealthReport>;
+  /** A link that signs a browser in once, with an admin's rights; undefined when no token has them. Throws `StoreError`. */
+  signInLink(): Promise<string | undefined>;
   /** Stops running work at a point where it can be resumed, and closes everything. Never throws; may be called twice. */
   stop(): Promise<void>;
 }
@@ -127,18 +130,12 @@ async function build(
   const retention = (): Retention => settings.current().retention;
   await lifecycle.start({ settings, retention, store, ...transport, ...runtime, ...inbound, ...api });
   const url = channels.get('http')?.url ?? '';
-  return { url, health: () => api.health.report(), stop: () => lifecycle.stop() };
-}
-
-/** Tells the other gateways on this database what this one runs with, now and after changes. */
-function tellSettings(settings: LiveSettings<Config>, { nodes, instance }: HomeStore, log: Log): void {
-  const tell = (config: Config): void => {
-    nodes
-      .saveNodeSettings(instance, nodeSettingsOf(config))
-      .catch((error: unknown) => log.warn({ err: error }, 'node_settings_not_stored'));
+  return {
+    url,
+    health: () => api.health.report(),
+    signInLink: () => signInLink(store.access, store.signIns, { url }),
+    stop: () => lifecycle.stop(),
   };
-  tell(settings.current());
-  settings.subscribe((next) => Promise.resolve(() => tell(next)));
 }
 
 /** What new sessions begin with, as it is now. */
@@ -179,6 +176,8 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     ledger,
     lanes,
     groupChats: store.groupChats,
+    questions: store.questions,
+    noteWaiting: (question) => transport.delivery.noteWaiting(question),
     approvals,
     plans,
     memories: runtime.memory.memories,
@@ -258,10 +257,12 @@ function createApi(parts: ApiParts) {
     events,
     turnConcurrency: config.turns.concurrency,
     lanes: store.lanes,
+    signIns: createSignInApi(store.signIns),
     subagents: store.subagents,
     journals: store.journals,
     forks: store.forks,
     tries: store.tries,
+    waiting: store.waiting,
     plans: store.plans,
     classify: (profileId, step) => agent.classifyStep(profileId, step),
     todos: store.todos,

@@ -35,6 +35,8 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
     const up = Object.keys(channels).filter((name) => channels[name]?.state !== 'off');
     if (tellReady({ url: gateway.url, channels: up })) return;
     process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${up.join(', ')})\n`);
+    const link = process.stdout.isTTY ? await gateway.signInLink() : undefined;
+    if (link !== undefined) process.stdout.write(`Sign in once, within ten minutes:  ${link}\n`);
     // What is missing for an answer, with the command that fetches it.
     process.stdout.write(model.detail === undefined ? '\n' : `\n${model.detail}\n\n`);
   } catch (error) {

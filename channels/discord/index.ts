@@ -127,7 +127,7 @@ class DiscordChannel implements Channel {
       delete: true,
       draft: false,
       typing: true,
-      reactions: false,
+      reactions: [],
       buttons: true,
       media: true,
       maxFileBytes: MAX_UPLOAD_BYTES,

@@ -28,6 +28,7 @@ const SENT_ONCE = new Set([
   'host',
   'origin',
   'authorization',
+  'cookie',
   'content-type',
   'idempotency-key',
   'x-session-id',

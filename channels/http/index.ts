@@ -1,5 +1,5 @@
 /** The HTTP channel: the page, an OpenAI-compatible API and the sessions, on one port. */
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Channel, ChannelDeps } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
@@ -40,10 +40,12 @@ export function create(
   { log, gateway }: Pick<ChannelDeps, 'log' | 'gateway'>,
 ): HttpChannel {
   const addresses = clientAddresses(config.trustedProxies);
+  const wrongTokens = new WrongTokens();
+  const addressOf = (incoming: IncomingMessage): string => addresses.of(incoming);
   const authenticator = createAuthenticator({
     authenticate: (authorization) => gateway.authenticate(authorization),
-    wrongTokens: new WrongTokens(),
-    addressOf: (incoming) => addresses.of(incoming),
+    wrongTokens,
+    addressOf,
   });
   const limits = new TokenLimits({ limits: config.limits, gateway, now: () => performance.now() });
   let running: { server: Server; streams: OpenStreams; closeUnknown: () => void; url: string } | undefined;
@@ -64,6 +66,8 @@ export function create(
       completions,
       answered,
       largeBodies: new LargeBodies(),
+      wrongTokens,
+      addressOf,
     };
     let allowed = allowList(config, config.port);
     const page = await readPageFiles();
@@ -110,7 +114,7 @@ export function create(
       delete: false,
       draft: false,
       typing: false,
-      reactions: false,
+      reactions: [],
       buttons: false,
       media: false,
       maxFileBytes: 0,

@@ -1,7 +1,7 @@
 /** One route of the HTTP API, and the arguments of its handler. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller, Scope } from '../../src/contracts/access.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import type { Log } from '../../src/contracts/log.ts';
@@ -10,6 +10,7 @@ import type { AnsweredTurns } from './client-retries.ts';
 import type { KeptCompletions } from './kept-completions.ts';
 import type { OpenStreams } from './open-streams.ts';
 import type { LargeBodies } from './limits/large-bodies.ts';
+import type { WrongTokens } from './limits/wrong-tokens.ts';
 import type { TokenLimits } from './limits/token-limits.ts';
 
 /** Dependencies of the handlers. */
@@ -24,6 +25,9 @@ export interface HandlerDeps {
   answered: AnsweredTurns;
   limits: TokenLimits;
   largeBodies: LargeBodies;
+  wrongTokens: WrongTokens;
+  /** The client's address, as limits count it. */
+  addressOf: (incoming: IncomingMessage) => string;
 }
 
 /** Hono's environment; `caller` is set on routes with a scope. */

@@ -2,12 +2,13 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Api } from 'grammy';
+import type { ReactionType } from 'grammy/types';
 import type { ChannelIdentity, OutboundFile, OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import { createFetch } from './http-call.ts';
 import { isDeleted, isFileTooBig, isNotModified, isWebhookConflict, toChannelError } from './errors.ts';
-import { GENERAL_TOPIC } from './inbound.ts';
+import { captionOf, formatOf, placeOf, textOf } from './call-options.ts';
 import { Reachability } from './reachability.ts';
 import { inputOf, uploadLimitMs, waysToSend } from './uploads.ts';
 import type { FileOptions, GrammySignal, SendsFile } from './uploads.ts';
@@ -28,8 +29,17 @@ const OFFICIAL_ROOT = 'https://api.telegram.org';
 /** Longest text of an answer to a press (Bot API `answerCallbackQuery`). */
 const MAX_PRESS_TEXT = 200;
 
+/** One of the reactions that Telegram knows. */
+export type Emoji = Extract<ReactionType, { type: 'emoji' }>['emoji'];
+
 /** The kinds of update asked for; others would only be thrown away. */
-const WANTED_UPDATES = ['message', 'callback_query', 'my_chat_member'] as const;
+const WANTED_UPDATES = [
+  'message',
+  'edited_message',
+  'callback_query',
+  'message_reaction',
+  'my_chat_member',
+] as const;
 
 /** Telegram as the channel needs it. Methods throw only `ChannelError`. */
 export class BotApi {
@@ -158,6 +168,14 @@ export class BotApi {
     );
   }
 
+  /** `setMessageReaction`: the bot's one reaction to a message; without an emoji it has none. */
+  async react(chatId: string, messageId: string, emoji: Emoji | undefined): Promise<void> {
+    const reaction = emoji === undefined ? [] : [{ type: 'emoji' as const, emoji }];
+    await this.#call('setMessageReaction', undefined, (limit) =>
+      this.#api.setMessageReaction(chatId, Number(messageId), reaction, {}, limit),
+    );
+  }
+
   /** `getFile`: where a file is, below the root of the bot's files; undefined for one that is too large for bots. */
   async filePath(fileId: string, signal: AbortSignal): Promise<string | undefined> {
     return await this.#call('getFile', signal, async (limit) => {
@@ -170,9 +188,9 @@ export class BotApi {
     });
   }
 
-  /** `setMyCommands`. */
-  async offerCommands(commands: { command: string; description: string }[]): Promise<void> {
-    await this.#call('setMyCommands', undefined, (limit) => this.#api.setMyCommands(commands, {}, limit));
+  /** Any other call of the Bot API, within the usual time. Throws `ChannelError`. */
+  async call<T>(method: string, request: (api: Api, limit: GrammySignal) => Promise<T>): Promise<T> {
+    return await this.#call(method, undefined, (limit) => request(this.#api, limit));
   }
 
   /** `answerCallbackQuery`: the button stops spinning, and who pressed it reads the text. */
@@ -232,43 +250,4 @@ export function fileRootOf(config: { token: string; apiRoot?: string | undefined
 /** True for failures that are not about the one call. */
 function isOutage({ code }: ChannelError): boolean {
   return code === 'unavailable' || code === 'outcome_unknown' || code === 'unauthorized';
-}
-
-/** The topic and the message replied to. The General topic must not be named when sending: Telegram would not find it. */
-function placeOf({ threadId, replyTo }: Pick<OutboundPart, 'threadId' | 'replyTo'>): {
-  message_thread_id?: number;
-  reply_parameters?: { message_id: number; allow_sending_without_reply: true };
-} {
-  const topic = threadId === undefined || threadId === GENERAL_TOPIC ? undefined : Number(threadId);
-  return {
-    ...(topic === undefined ? {} : { message_thread_id: topic }),
-    ...(replyTo === undefined
-      ? {}
-      : { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true } }),
-  };
-}
-
-function captionOf({ caption }: OutboundFile, plain: boolean): { caption?: string; parse_mode?: 'HTML' } {
-  if (caption === undefined || caption.length === 0) return {};
-  return plain ? { caption: caption.plain } : { caption: caption.text, parse_mode: 'HTML' };
-}
-
-function textOf({ body, plain }: OutboundPart): string {
-  return plain === true ? body.plain : body.text;
-}
-
-/**
- * Link previews stay off: the model's text must not make Telegram fetch an address. An edit without buttons removes them.
- */
-function formatOf({ plain, buttons }: OutboundPart): {
-  parse_mode?: 'HTML';
-  link_preview_options: { is_disabled: true };
-  reply_markup?: { inline_keyboard: { text: string; callback_data: string }[][] };
-} {
-  const row = buttons.map(({ label, value }) => ({ text: label, callback_data: value }));
-  return {
-    ...(plain === true ? {} : { parse_mode: 'HTML' }),
-    link_preview_options: { is_disabled: true },
-    ...(row.length > 0 ? { reply_markup: { inline_keyboard: [row] } } : {}),
-  };
 }

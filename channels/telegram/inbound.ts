@@ -1,34 +1,18 @@
 /** Converts a Telegram update to an `InboundMessage`: pure; ignores everything that no person wrote to the bot. */
 import type { ChannelIdentity } from '../../src/contracts/channel.ts';
-import type { InboundMessage, MembershipChange } from '../../src/contracts/message.ts';
+import type { InboundMessage } from '../../src/contracts/message.ts';
 import { enclosureOf, mediaOf } from './content.ts';
 import { nameOf, quotedOf } from './quoted.ts';
 import { updateSchema } from './update.ts';
-import type { TelegramEntity, TelegramMembership, TelegramMessage, TelegramPress } from './update.ts';
+import type { Inbound, Reader } from './inbound-kinds.ts';
+import { fromMembership, fromReaction } from './signs.ts';
+import type { TelegramEntity, TelegramMessage, TelegramPress } from './update.ts';
 
 /** Telegram's own account that forwards a linked channel's posts into its group. */
 const LINKED_CHANNEL_ID = '777000';
 
 /** The General topic: its messages name no thread, yet it is one. */
 export const GENERAL_TOPIC = '1';
-
-/** The content of an update: a message, a button press to acknowledge, a moved chat, or nothing, with the reason for the log. */
-export type Inbound =
-  /** `album` is the same for all parts of an album, and for nothing else; the rest tells the parts of a long text. */
-  | { kind: 'message'; message: InboundMessage; album?: string; textLength: number; isCommand: boolean }
-  /** Without a message when the update does not tell what was pressed or where: then the press is only acknowledged. */
-  | { kind: 'button'; callbackId: string; message?: InboundMessage }
-  /** The bot was let into a chat, or can no longer write there. */
-  | { kind: 'membership'; change: MembershipChange }
-  /** A group has become a supergroup, which has an id of its own. */
-  | { kind: 'moved'; from: string; to: string }
-  /** `from` is set for what a person wrote: they wait for an answer that does not come. */
-  | { kind: 'ignored'; why: string; from?: Pick<InboundMessage, 'chatId' | 'threadId' | 'senderId'> };
-
-/** The bot that reads updates, and the names of its commands; without a bot's name in a group they are meant for it. */
-export interface Reader extends ChannelIdentity {
-  commands: ReadonlySet<string>;
-}
 
 /** Reads one element of `getUpdates`, which may be any value. Never throws. */
 export function toInbound(update: unknown, bot: Reader): Inbound {
@@ -38,8 +22,11 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
     return { kind: 'ignored', why: `malformed at ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}` };
   }
   const { update_id: updateId, message, callback_query: press, my_chat_member: membership } = parsed.data;
+  const { edited_message: edited, message_reaction: reaction } = parsed.data;
   if (press) return fromPress(`${bot.id}:${updateId}`, press, bot);
   if (membership) return fromMembership(`${bot.id}:${updateId}`, membership, bot);
+  if (reaction) return fromReaction(`${bot.id}:${updateId}`, reaction);
+  if (edited) return fromEdit(`${bot.id}:${updateId}`, edited, bot);
   if (!message) return { kind: 'ignored', why: 'of a kind that is not answered' };
   const { chat, migrate_to_chat_id: to, migrate_from_chat_id: from } = message;
   if (to !== undefined) return { kind: 'moved', from: chat.id, to };
@@ -49,32 +36,20 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
   return { kind: 'ignored', why, ...(message.from?.id !== bot.id && writtenBy(message)) };
 }
 
+/** The new text of a message. Edits without one, as of a live location that moves, change nothing that was heard. */
+function fromEdit(id: string, message: TelegramMessage, bot: Reader): Inbound {
+  const why = notAnswered(message, bot.id);
+  if (why !== undefined) return { kind: 'ignored', why };
+  const inbound = fromMessage(id, message, bot);
+  if (inbound.kind !== 'message') return inbound;
+  if (inbound.isCommand || (message.text ?? message.caption) === undefined)
+    return { kind: 'ignored', why: 'an edit of no question' };
+  return { ...inbound, message: { ...inbound.message, isEdit: true } };
+}
+
 function writtenBy(message: TelegramMessage): Pick<Extract<Inbound, { kind: 'ignored' }>, 'from'> {
   const { chat, from } = message;
   return { from: { chatId: chat.id, threadId: threadOf(message), senderId: from?.id ?? '' } };
-}
-
-/** `kicked` is also the word for a bot that a person has blocked. */
-function fromMembership(id: string, membership: TelegramMembership, bot: Reader): Inbound {
-  const { chat, from, old_chat_member: before, new_chat_member: after } = membership;
-  if (chat.type === 'channel') return { kind: 'ignored', why: 'about a channel' };
-  if (isMember(before) === isMember(after)) return { kind: 'ignored', why: 'another right of the bot' };
-  return {
-    kind: 'membership',
-    change: {
-      id,
-      channel: 'telegram',
-      chatId: chat.id,
-      place: chat.type === 'private' ? 'private' : 'group',
-      change: isMember(after) ? 'joined' : 'left',
-      byId: from.id,
-      readsAll: bot.readsAll === true,
-    },
-  };
-}
-
-function isMember({ status, is_member: stays }: TelegramMembership['old_chat_member']): boolean {
-  return status === 'restricted' ? stays === true : status !== 'left' && status !== 'kicked';
 }
 
 /** An administrator of the group who writes in its name. Telegram vouches that only administrators can. */
@@ -120,7 +95,6 @@ function fromPress(id: string, press: TelegramPress, bot: Reader): Inbound {
       media: [],
       place: message.chat.type === 'private' ? 'private' : 'group',
       mentioned: true,
-      metadata: { messageId: message.message_id },
     },
   };
 }
@@ -157,12 +131,11 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
       timestamp: message.date * 1_000,
       media,
       replyTo: repliedTo(message)?.message_id,
-      ...(place === 'group' && { answerTo: message.message_id }),
       ...(quoted && { quoted }),
       place,
       ...(author && { forwarded: true, forwardedFrom: author.author }),
       mentioned: place === 'private' || called || isNamed(message, text, entities, bot),
-      metadata: { messageId: message.message_id },
+      messageId: message.message_id,
     },
   };
 }

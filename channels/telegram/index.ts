@@ -1,12 +1,13 @@
 /** The Telegram channel: long polling in, messages that grow by edits out, over grammY's Bot API client. */
 import type { ChannelAccess } from '../../src/contracts/access.ts';
-import type { Capabilities, Channel, ChannelDeps } from '../../src/contracts/channel.ts';
+import type { Capabilities, Channel, ChannelDeps, QuestionState } from '../../src/contracts/channel.ts';
 import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { BotApi, CALL_TIMEOUT_MS, fileRootOf } from './bot-api.ts';
+import type { Emoji } from './bot-api.ts';
 import { FileDownload, SILENCE_MS } from './file-download.ts';
 import { POLL_TIMING, Poller } from './polling.ts';
 import type { PollTiming } from './polling.ts';
@@ -26,6 +27,8 @@ export interface TelegramConfig {
   burst: PerKind;
   /** How many of them only finals may use. */
   reservedForFinals: PerKind;
+  /** Where questions get reactions of the bot. */
+  reactions: { private: boolean; group: boolean };
   /** Calls in one group in any minute. */
   groupCallsPerMinute: number;
   /** Calls a second of the whole bot: at first, and at most. */
@@ -84,7 +87,7 @@ export function create(
     delete: true,
     draft: false,
     typing: true,
-    reactions: false,
+    reactions: (['private', 'group'] as const).filter((kind) => settings.reactions[kind]),
     buttons: true,
     media: true,
     maxFileBytes: MAX_UPLOAD_BYTES,
@@ -139,9 +142,19 @@ export function create(
     delete: (sent, place) => bot.delete(sent, place),
     render: renderTelegram,
     typing: (place) => bot.type(place),
+    react: ({ chatId, messageId }, state) => bot.react(chatId, messageId, SIGNS[state]),
     health: () => ({ ...health, ...(!readsAll && noticeOf(deps.access())) }),
   };
 }
+
+/** The reactions that tell what becomes of a question. */
+const SIGNS: Record<QuestionState, Emoji | undefined> = {
+  waiting: '👀',
+  working: '✍',
+  done: '👌',
+  failed: '😢',
+  none: undefined,
+};
 
 /** Told while privacy mode keeps from the bot what the settings of groups ask for. */
 function noticeOf(access: ChannelAccess | undefined): Pick<ChannelHealth, 'notice'> {

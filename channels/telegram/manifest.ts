@@ -59,6 +59,17 @@ export const manifest = defineChannel({
           .describe('the same in a group, also of the calls of a minute'),
       })
       .prefault({}),
+    reactions: z
+      .strictObject({
+        private: z
+          .boolean()
+          .default(false)
+          .describe(
+            'show at a question in a private chat that it waits 👀, is worked on ✍, was answered 👌 or failed 😢',
+          ),
+        group: z.boolean().default(true).describe('the same in a group'),
+      })
+      .prefault({}),
     groupCallsPerMinute: z
       .int()
       .min(1)

@@ -95,8 +95,14 @@ function groupsOf<T extends Received>(batch: readonly T[]): Group<T>[] {
   return groups;
 }
 
-function kindOf({ message, album, textLength = 0 }: Received): Kind {
-  if (message.button !== undefined) return 'single';
+/** A press, an edit or a reaction: no part of anything that is written. */
+function isAct({ message }: Received): boolean {
+  return message.button !== undefined || message.isEdit === true || message.stops !== undefined;
+}
+
+function kindOf(received: Received): Kind {
+  const { message, album, textLength = 0 } = received;
+  if (isAct(received)) return 'single';
   if (message.forwarded === true) return 'forwards';
   if (album !== undefined) return 'album';
   return message.media.length === 0 && textLength >= CUT_FROM ? 'text' : 'single';
@@ -105,7 +111,7 @@ function kindOf({ message, album, textLength = 0 }: Received): Kind {
 /** True when the message is the next part of the group, whose sender and chat it shares. */
 function continues({ kind, parts }: Group<Received>, next: Received): boolean {
   const last = parts.at(-1) ?? parts[0];
-  if (next.message.button !== undefined || kind === 'single') return false;
+  if (isAct(next) || kind === 'single') return false;
   if (next.album !== undefined && next.album === last.album) return true;
   if (next.message.timestamp - last.message.timestamp > GAP_MS) return false;
   switch (kind) {
@@ -168,6 +174,7 @@ export function joinParts(parts: readonly [Received, ...Received[]]): InboundMes
   return {
     ...first.message,
     content: kindOf(first) === 'text' ? joinTexts(parts) : joinContents(messages, authors.size > 1),
+    joined: messages.length,
     media: messages.flatMap(({ media }) => media),
     mentioned: messages.some(({ mentioned }) => mentioned),
     ...(forwarded.length > 0 && { forwarded: true, forwardedFrom: namesOf([...authors]) }),

@@ -124,10 +124,25 @@ const message = z.object({
 /** What the bot may do in a chat: `restricted` is a member only while `is_member` says so. */
 const member = z.object({ status: z.string(), is_member: z.boolean().optional() });
 
+/** A standard reaction has an `emoji`; others are not read. */
+const reaction = z.object({ type: z.string(), emoji: z.string().optional() });
+
 /** What one element of `getUpdates` must be for the channel to act on it (Bot API `Update`). */
 export const updateSchema = z.object({
   update_id: z.int().min(0),
   message: message.optional(),
+  edited_message: message.optional(),
+  message_reaction: z
+    .object({
+      chat,
+      message_id: id,
+      /** Absent for a reaction in the name of a chat. */
+      user: person.optional(),
+      actor_chat: z.object({ id }).optional(),
+      old_reaction: z.array(reaction),
+      new_reaction: z.array(reaction),
+    })
+    .optional(),
   /** The bot's own membership has changed. */
   my_chat_member: z
     .object({ chat, from: person, old_chat_member: member, new_chat_member: member })
@@ -153,6 +168,7 @@ export const updateSchema = z.object({
 
 export type TelegramUpdate = z.infer<typeof updateSchema>;
 export type TelegramMembership = NonNullable<TelegramUpdate['my_chat_member']>;
+export type TelegramReaction = NonNullable<TelegramUpdate['message_reaction']>;
 export type TelegramPress = NonNullable<TelegramUpdate['callback_query']>;
 export type TelegramMessage = z.infer<typeof message>;
 export type TelegramEntity = z.infer<typeof entity>;

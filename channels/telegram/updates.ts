@@ -5,7 +5,7 @@ import { addressOf } from '../../src/contracts/message.ts';
 import type { FollowChatMigration, NoteMembership } from '../../src/contracts/message.ts';
 import type { NoteRefusal } from '../../src/contracts/store/traces.ts';
 import { toInbound } from './inbound.ts';
-import type { Inbound, Reader } from './inbound.ts';
+import type { Inbound, Reader } from './inbound-kinds.ts';
 import type { PendingMessage } from './publishing.ts';
 
 /** Dependencies of `Updates`. */

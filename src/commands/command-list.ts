@@ -39,6 +39,12 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     ],
   },
   {
+    usage: 'open [TOKEN_ID]',
+    does: 'print a link that signs a browser in once, with the rights of a token (default: an admin)',
+  },
+  { usage: 'sign-ins', does: 'list the browsers that are signed in by a link' },
+  { usage: 'sign-ins revoke ID', does: 'sign one out' },
+  {
     usage: 'logs',
     does: 'show the last lines of the log',
     options: [

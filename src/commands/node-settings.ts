@@ -2,7 +2,10 @@
 import { createHash } from 'node:crypto';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
+import type { Log } from '../contracts/log.ts';
 import type { NodeSettings } from '../contracts/operator/nodes.ts';
+import type { LiveSettings } from '../settings/index.ts';
+import type { HomeStore } from '../store/open-store.ts';
 
 /** Variables that are each machine's own. */
 const OWN = new Set(['PORT', 'HOST', 'GATEWAY_HOME', 'LOG_LEVEL', 'DATABASE_URL']);
@@ -10,11 +13,22 @@ const OWN = new Set(['PORT', 'HOST', 'GATEWAY_HOME', 'LOG_LEVEL', 'DATABASE_URL'
 const DIGEST_CHARS = 12;
 
 /** The version, and a digest of each variable and field. No value can be read from it. */
-export function nodeSettingsOf({ env, source }: Config): NodeSettings {
+function nodeSettingsOf({ env, source }: Config): NodeSettings {
   const variables = Object.entries(env).filter(([name, value]) => !OWN.has(name) && value !== undefined);
   const fields = Object.entries(source.values).filter(([name]) => name !== '$schema');
   const digests = [...variables, ...fields].map(([name, value]): [string, string] => [name, digestOf(value)]);
   return { version: packageFile.version, digests: Object.fromEntries(digests) };
+}
+
+/** Tells the other gateways on this database what this one runs with, now and after changes. */
+export function tellSettings(settings: LiveSettings<Config>, { nodes, instance }: HomeStore, log: Log): void {
+  const tell = (config: Config): void => {
+    nodes
+      .saveNodeSettings(instance, nodeSettingsOf(config))
+      .catch((error: unknown) => log.warn({ err: error }, 'node_settings_not_stored'));
+  };
+  tell(settings.current());
+  settings.subscribe((next) => Promise.resolve(() => tell(next)));
 }
 
 function digestOf(value: unknown): string {

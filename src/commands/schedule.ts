@@ -122,8 +122,9 @@ async function personOf(store: HomeStore, config: Config, session: Address): Pro
 }
 
 async function run(store: HomeStore, config: Config, id: string): Promise<string> {
-  const found = await find(schedulesOf(store, config), id);
-  await store.schedules.makeDue(found.id);
+  const schedules = schedulesOf(store, config);
+  const found = await find(schedules, id);
+  await schedules.runNow(found.id);
   return `${found.id} is due now; a gateway that runs starts it within seconds.`;
 }
 

@@ -95,7 +95,7 @@ export interface AccessStore extends TokenStore {
 
 /** The rows of tokens. Throws only `StoreError`; clocks are the database's. */
 export interface TokenStore {
-  /** The valid tokens among these hashes, in one indexed read. */
+  /** The valid tokens among these hashes, and those behind the hashes of signed-in browsers, in one indexed read. */
   tokensByHash(hashes: readonly string[]): Promise<(TokenRecord & { hash: string })[]>;
   /** The valid token of this id; undefined when it expired or was revoked. */
   token(tokenId: string): Promise<TokenRecord | undefined>;

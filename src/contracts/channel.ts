@@ -8,8 +8,8 @@ import type { GatewayApi } from './gateway-api.ts';
 import type { ChannelHealth } from './gateway-api.ts';
 import type { Log, SecretShape } from './log.ts';
 import type { Media, MediaKind } from './media.ts';
-import type { Button, Place, SentMessage } from './message.ts';
-import type { RateLimits } from './delivery.ts';
+import type { Button, InboundMessage, Place, SentMessage } from './message.ts';
+import type { AskedQuestion, RateLimits } from './delivery.ts';
 import type { CheckContext, Finding } from './operator/findings.ts';
 import type { Receive } from './receive.ts';
 
@@ -20,7 +20,8 @@ export interface Capabilities {
   delete: boolean;
   draft: boolean;
   typing: boolean;
-  reactions: boolean;
+  /** The chats in which questions get signs of what becomes of them. */
+  reactions: readonly InboundMessage['place'][];
   buttons: boolean;
   /** Files can be sent. */
   media: boolean;
@@ -92,6 +93,9 @@ export interface ChannelIdentity {
 export const DEAD_AFTER_MS = 600_000;
 export const DEAD_INTERVAL_MS = 3_600_000;
 
+/** What becomes of a question, as a sign at it; `none` takes the sign away. */
+export type QuestionState = 'waiting' | 'working' | 'done' | 'failed' | 'none';
+
 /** An adapter to one network. Methods throw only `ChannelError`. */
 export interface Channel {
   readonly name: string;
@@ -134,6 +138,8 @@ export interface Channel {
   render(doc: Root): Rendered;
   /** Shows "typing…" for `capabilities.typingMs`. Present iff `capabilities.typing`. */
   typing?(place: Place): Promise<void>;
+  /** Shows a state at a question, in place of the one before. Present where `capabilities.reactions` names any chats. */
+  react?(question: AskedQuestion, state: QuestionState): Promise<void>;
   health(): ChannelHealth;
 }
 

@@ -3,14 +3,22 @@ import type { NotedParts } from './store/ledger.ts';
 import type { LiveCounts } from './store/traces.ts';
 import type { LaneStep } from './store/lanes.ts';
 import type { Attachment } from './media.ts';
-import type { Address, Place, SentMessage } from './message.ts';
+import type { Address, InboundMessage, Place, SentMessage } from './message.ts';
 import type { Plan } from './plan.ts';
+
+/** A message of a person on its platform. */
+export interface AskedQuestion extends Place {
+  messageId: string;
+  place: InboundMessage['place'];
+}
 
 /** What a live message needs to know of its turn. */
 export interface LiveTurnStart {
   turnId: string;
   address: Address;
   replyTo?: string | undefined;
+  /** What is answered, where it is a message that can show signs. */
+  question?: AskedQuestion | undefined;
   /** Parts already on screen: from before a crash, or a deferred reply. */
   placeholders: SentMessage[];
   /** Another process held the turn before, and a last call of it may still reach the platform: what is shown is not certain. */

@@ -1,4 +1,5 @@
 /** The API of the gateway for channels. Session methods take the caller and give undefined for what the caller may not see. */
+import type { SignInApi } from './operator/sign-in.ts';
 import type { Caller } from './access.ts';
 import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './approvals.ts';
 import type { EventFilter, EventListener, EventReplay } from './bus.ts';
@@ -116,6 +117,8 @@ export interface GatewayApi {
   chatMoved: FollowChatMigration;
   /** Called by a channel when the bot joins a chat or can no longer write there. */
   membershipChanged: NoteMembership;
+  /** Signing in on the page by a link. */
+  signIns: SignInApi;
   /** The commands that channels list for users. */
   commands: readonly CommandListing[];
   /** The commands that this caller may use. */

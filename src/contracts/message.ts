@@ -43,8 +43,14 @@ export interface InboundMessage extends Place {
   timestamp: number;
   media: Media[];
   replyTo?: string | undefined;
-  /** The message on the platform that the answer replies to; channels set it where several people write. */
-  answerTo?: string | undefined;
+  /** The message itself on its platform, where answers can reply to it and its sender can edit it. */
+  messageId?: string | undefined;
+  /** Messages of the platform that were joined into this one; absent for one. */
+  joined?: number | undefined;
+  /** The sender has given the message `messageId` this text. */
+  isEdit?: true | undefined;
+  /** The sender wants the answer to end of which this message on the platform is a part; then there is no text. */
+  stops?: string | undefined;
   /** What the message replies to; its text is never the sender's instruction. */
   quoted?: Quoted | undefined;
   /** `group` is every place where more than one person can write. */
@@ -121,6 +127,22 @@ export function addressOf(place: Place): Address {
   return place.threadId === undefined
     ? `${place.channel}:${place.chatId}`
     : `${place.channel}:${place.chatId}:${place.threadId}`;
+}
+
+/** The message on its platform that the answer replies to: in private nobody needs to be told which. */
+export function answeredMessage({ place, messageId }: InboundMessage): string | undefined {
+  return place === 'group' ? messageId : undefined;
+}
+
+/** Where a message is on its platform; undefined where it shows no signs. */
+export function askedQuestion(message: InboundMessage): (Place & AskedAt) | undefined {
+  const { channel, chatId, threadId, messageId, place } = message;
+  return messageId === undefined ? undefined : { channel, chatId, threadId, messageId, place };
+}
+
+interface AskedAt {
+  messageId: string;
+  place: InboundMessage['place'];
 }
 
 /** User id of the sender, the same in every chat: `telegram:42`, `token:<id>`; `system` when no person wrote it. */

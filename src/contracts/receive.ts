@@ -62,6 +62,8 @@ export interface ReceiveOptions {
 /** What a command or a press becomes, when the agent is to answer it: a message of its sender. */
 export interface PassedOn {
   content: string;
+  /** In place of the id of the press: what is passed on under one id is asked once. */
+  id?: string | undefined;
   options: Pick<ReceiveOptions, 'entry' | 'mode' | 'plan' | 'retryOf'>;
   /** The content is the text of this prompt of an MCP server, not the sender's own. */
   prompt?: InboundMessage['prompt'];

@@ -7,6 +7,7 @@ import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import { MAX_POSTS } from '../contracts/delivery.ts';
 import type {
+  AskedQuestion,
   LiveMessages,
   LiveTurn,
   LiveTurnStart,
@@ -30,6 +31,7 @@ import { waitForEarlierDeliveries } from './wait-for-earlier.ts';
 import { PartNotes } from './part-notes.ts';
 import { PlanCard } from './plans/plan-card.ts';
 import { PlanCards } from './plans/plan-cards.ts';
+import { Reactions, stateAfter } from './reactions.ts';
 import { Scheduler } from './scheduler.ts';
 import { ShownTexts } from './shown-texts.ts';
 
@@ -70,6 +72,8 @@ export interface Delivery {
   live: LiveMessages;
   out: LaneHandler;
   counts(): DeliveryCounts;
+  /** A question waits for its turn. Never throws. */
+  noteWaiting(question: AskedQuestion): void;
   /** Ends all waits; calling it twice is fine. Call it when the lanes are drained. Never throws. */
   close(): void;
 }
@@ -106,6 +110,19 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     }
   };
 
+  const reactions = new Reactions({ channels, schedulerOf, clock, log });
+
+  /** A turn that is continued later, here or elsewhere, keeps its sign until then. */
+  const signTurn = ({ turnId, question }: LiveTurnStart): void => {
+    if (question === undefined) return;
+    reactions.show(question, 'working');
+    const end = events.subscribe({ turnId }, (event) => {
+      if (event.type !== 'turn_ended' || event.isSubagent === true) return;
+      end();
+      reactions.show(question, stateAfter(event.reason));
+    });
+  };
+
   const open = (start: LiveTurnStart): LiveTurn => {
     const channel = channels.get(parseAddress(start.address).channel);
     // A channel that neither edits nor types has nothing to show before the delivery: it follows the events itself.
@@ -138,6 +155,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     // A turn that continues after it was parked has left a card behind, which must not be edited any more.
     void cards.release(start.turnId);
     const card = new PlanCard(start, { channel, scheduler, clock, sentParts, note, log, onAmbiguousSend });
+    signTurn(start);
     const unsubscribe = events.subscribe({ turnId: start.turnId }, (event) => {
       card.apply(event);
       message.apply(event);
@@ -204,7 +222,9 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
         all.reduce((total, counts) => total + pick(counts), 0);
       return { ...own, calls: sum((counts) => counts.calls), refused: sum((counts) => counts.refused) };
     },
+    noteWaiting: (question) => reactions.show(question, 'waiting'),
     close() {
+      reactions.close();
       for (const scheduler of schedulers.values()) scheduler.close();
     },
   };

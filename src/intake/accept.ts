@@ -3,7 +3,8 @@ import type { Approvals } from '../contracts/approvals.ts';
 import type { EventBus, MessageBus } from '../contracts/bus.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
-import { addressOf } from '../contracts/message.ts';
+import type { AskedQuestion } from '../contracts/delivery.ts';
+import { addressOf, askedQuestion } from '../contracts/message.ts';
 import type { InboundMessage } from '../contracts/message.ts';
 import type { Receipt, ReceiveOptions } from '../contracts/receive.ts';
 import { WHY_NOT } from '../contracts/sessions/tries.ts';
@@ -16,6 +17,8 @@ export interface AcceptDeps {
   ledger: Ledger;
   bus: MessageBus;
   events: EventBus;
+  /** Shows at a question that it waits. Never throws. */
+  noteWaiting: (question: AskedQuestion) => void;
   log: Log;
 }
 
@@ -78,6 +81,8 @@ export async function accept(
     deps.events.emit(session, { type: 'queue_position', position: accepted.position });
   deps.bus.runHeads(accepted);
   if (accepted.interrupts) deps.bus.notifyStop(`in:${session}`);
+  const question = accepted.position > 0 ? askedQuestion(message) : undefined;
+  if (question !== undefined) deps.noteWaiting(question);
   if (accepted.position > 0) await sendWaitingNotice(deps, message, session);
   const note = accepted.effects && (await tellEffects(deps, message, { turnId, effects: accepted.effects }));
   return { kind: 'accepted', turnId, seq, position: accepted.position, ...(note !== undefined && { note }) };

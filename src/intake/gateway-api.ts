@@ -17,6 +17,7 @@ import type { Receive } from '../contracts/receive.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
 import type { ForkStore } from '../contracts/sessions/fork.ts';
 import type { TryStore } from '../contracts/sessions/tries.ts';
+import type { WaitingStore } from '../contracts/sessions/waiting.ts';
 import type { WorkStore } from '../contracts/sessions/turn-work.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
 import type { NoteRefusal, TurnExplanation } from '../contracts/store/traces.ts';
@@ -53,6 +54,7 @@ export interface GatewayApiDeps {
   membershipChanged: NoteMembership;
   commands: readonly Command[];
   turnConcurrency: number;
+  signIns: GatewayApi['signIns'];
   lanes: Pick<LaneStore, 'stop'>;
   subagents: Pick<SubagentStore, 'working'>;
   bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon' | 'claimingNode' | 'runHeads'>;
@@ -63,6 +65,7 @@ export interface GatewayApiDeps {
   journals: WorkStore;
   forks: ForkStore;
   tries: TryStore;
+  waiting: WaitingStore;
   plans: PlanStore;
   classify: ChangePlanDeps['classify'];
   todos: Pick<TodoStore, 'todos'>;
@@ -103,6 +106,7 @@ export interface GatewayApiDeps {
 
 /** Makes the API. Methods throw only `GatewayError`. */
 export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
+  const { signIns } = deps;
   const visible = async (caller: Caller, key: SessionKey): Promise<SessionRecord | undefined> => {
     const record = await deps.ledger.session(key);
     return record !== undefined && maySee(caller, record) ? record : undefined;
@@ -121,6 +125,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     receive: deps.receive,
     chatMoved: deps.chatMoved,
     membershipChanged: deps.membershipChanged,
+    signIns,
     commands: listingOf(deps.commands),
     commandsFor: (caller) =>
       listingOf(deps.commands.filter((command) => missingScope(caller, command) === undefined)),

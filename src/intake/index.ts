@@ -2,6 +2,7 @@
 import type { AccessPolicy } from '../contracts/access.ts';
 import type { ApprovalStore, Approvals } from '../contracts/approvals.ts';
 import type { EventBus, MessageBus } from '../contracts/bus.ts';
+import type { AskedQuestion } from '../contracts/delivery.ts';
 import type { Command } from '../contracts/command.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
@@ -14,6 +15,7 @@ import type { Receive } from '../contracts/receive.ts';
 import type { TryStore } from '../contracts/sessions/tries.ts';
 import type { Settings } from '../contracts/settings.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
+import type { QuestionStore } from '../contracts/store/questions.ts';
 import type { UsageStore } from '../contracts/usage.ts';
 import { createApprovalCommands, createDenyByReply } from './approvals/commands.ts';
 import { createApprovals } from './approvals/approvals.ts';
@@ -29,6 +31,7 @@ import type { PlanningDeps } from './plans/planning-off.ts';
 import { createPlanButtons, createPlanCommands } from './plans/plan-control.ts';
 import type { ChoiceDeps } from './choice.ts';
 import { observeCommand } from './groups/observe-command.ts';
+import { createAskAgain } from './questions/edited-question.ts';
 import { queueCommand } from './queue-command.ts';
 import type { IntakeLimits } from './rate-limiter.ts';
 import { rulesCommand } from './approvals/rules-command.ts';
@@ -75,6 +78,9 @@ export interface IntakeOptions
   /** Their `limits` as they are now. */
   settings: Settings<{ limits: IntakeLimits }>;
   groupChats: GroupChatStore;
+  questions: QuestionStore;
+  /** Shows at a question that it waits. Never throws. */
+  noteWaiting: (question: AskedQuestion) => void;
   profiles: () => readonly (ReturnType<ChoiceDeps['profiles']>[number] &
     ReturnType<PlanningDeps['profiles']>[number])[];
   /** Counts messages that did not become turns. */
@@ -132,7 +138,10 @@ export function createIntake(options: IntakeOptions): Intake {
   const receive = createReceive({
     commands,
     approvals,
-    buttons: [createPlanButtons(planControl)],
+    lanes,
+    questions: options.questions,
+    noteWaiting: options.noteWaiting,
+    buttons: [createAskAgain(options), createPlanButtons(planControl)],
     checkPlanning,
     changeByReply: async (message, session, owner) =>
       (await denyByReply(message, session, owner)) ?? (await changePlan(message, session)),

@@ -1,11 +1,11 @@
 /** `receive`: refuses what may not come in, acts at once on buttons and commands, and commits every other message. */
-import type { AccessPolicy, Verdict } from '../contracts/access.ts';
+import type { AccessPolicy } from '../contracts/access.ts';
 import type { Approvals } from '../contracts/approvals.ts';
 import type { PressHandler } from '../contracts/receive.ts';
 import type { Command } from '../contracts/command.ts';
 import { GatewayError, readerOf, StoreError, wordError } from '../contracts/errors.ts';
 import { cleanText } from '../lib/text.ts';
-import { addressOf, memoryOwnerOf, userIdOf } from '../contracts/message.ts';
+import { addressOf, answeredMessage, memoryOwnerOf, userIdOf } from '../contracts/message.ts';
 import type { InboundMessage, SessionKey } from '../contracts/message.ts';
 import type { Receipt, Receive, ReceiveOptions } from '../contracts/receive.ts';
 import { accept } from './accept.ts';
@@ -14,7 +14,7 @@ import { createApprovalButtons } from './approvals/commands.ts';
 import { missingScope } from '../contracts/command.ts';
 import { checkChoice } from './choice.ts';
 import { removeCopy } from './copies.ts';
-import { noteRefused } from './refused.ts';
+import { noteRefused, refuseSender } from './refused.ts';
 import type { Refusal } from './refused.ts';
 import type { CheckPlanning } from './plans/planning-off.ts';
 import type { ChoiceDeps } from './choice.ts';
@@ -22,6 +22,8 @@ import { readCommands } from './commands.ts';
 import type { CommandReader } from './commands.ts';
 import { observe, refuseBot, withoutWords } from './groups/group-talk.ts';
 import type { GroupTalkDeps } from './groups/group-talk.ts';
+import { actOnEarlier, isAboutEarlier } from './questions/act-on-earlier.ts';
+import type { EarlierDeps } from './questions/act-on-earlier.ts';
 import { isAdmin, maySee } from './ownership.ts';
 import type { CheckTokenBudget } from './token-budget.ts';
 import { createRateLimiter, REFUSALS_TOLD } from './rate-limiter.ts';
@@ -30,7 +32,8 @@ import type { MessageRate, RateLimiter, RateVerdict } from './rate-limiter.ts';
 /** Longest message that is accepted, in UTF-16 units. */
 export const MAX_MESSAGE_LENGTH = 100_000;
 
-export interface IntakeDeps extends ChoiceDeps, AcceptDeps, GroupTalkDeps {
+export interface IntakeDeps
+  extends ChoiceDeps, AcceptDeps, GroupTalkDeps, Omit<EarlierDeps, 'ledger' | 'bus'> {
   /** The complete list. */
   commands: readonly Command[];
   approvals: Approvals;
@@ -55,6 +58,7 @@ export function createReceive(deps: IntakeDeps): Receive {
   return async (raw, options = {}) => {
     const message = { ...raw, content: cleanText(raw.content) };
     const verdict = await deps.accessPolicy.authorize(message, options.caller);
+    if (isAboutEarlier(message)) return await actOnEarlier(deps, message, verdict);
     if (verdict.kind === 'observe') return await observe(deps, message);
     if (verdict.kind !== 'allow') return await reply(deps, message, refuseSender(verdict));
     if (message.fromBot === true) return await receiveBot(deps, message, options);
@@ -108,16 +112,6 @@ async function receiveBot(
 /** `/stop` always acts: whoever wrote too much or too fast must be able to end what came of it. */
 function isUnlimited(use: ReturnType<CommandReader>): boolean {
   return use?.command.name === 'stop';
-}
-
-/** Refuses a sender who has no access, or asks for pairing. */
-function refuseSender(verdict: Exclude<Verdict, { kind: 'allow' | 'observe' }>): Refusal {
-  const { kind, reply: text } = verdict;
-  const code = kind === 'pairing' ? 'pairing' : 'denied';
-  const why = kind === 'deny' && verdict.why !== undefined ? { why: verdict.why } : {};
-  return text === undefined
-    ? { kind: 'refused', code, ...why }
-    : { kind: 'refused', code, reply: text, ...why };
 }
 
 /** Refuses a message without text and files, or with too much text. */
@@ -225,7 +219,7 @@ async function press(
     const { passedOn } = answer;
     if (passedOn === undefined) return { kind: 'handled', reply: answer.reply };
     const { button: _button, buttonUnder: _under, placeholder: _placeholder, ...rest } = message;
-    const written = { ...rest, content: passedOn.content };
+    const written = { ...rest, content: passedOn.content, id: passedOn.id ?? rest.id };
     const receipt = await acceptPaid(deps, written, passedOn.options, owner);
     // Whoever pressed reads why it was refused; a press that comes twice is answered as it was the first time.
     return {
@@ -286,7 +280,15 @@ async function reply(deps: IntakeDeps, message: InboundMessage, receipt: Receipt
   const answersInPlace = channel === 'http' || message.placeholder !== undefined;
   if (answersInPlace || message.button !== undefined) return receipt;
   const { reply: content, ...rest } = receipt;
-  const outbound = { channel, chatId, threadId, content, replyTo: message.answerTo, media: [], buttons: [] };
+  const outbound = {
+    channel,
+    chatId,
+    threadId,
+    content,
+    replyTo: answeredMessage(message),
+    media: [],
+    buttons: [],
+  };
   const delivery = { ref: `reply:${channel}:${message.id}`, message: outbound };
   deps.bus.runHeads(await deps.ledger.enqueue(addressOf(message), delivery, deps.bus.claimingNode('out')));
   return rest;

@@ -1,5 +1,5 @@
 /** Messages that do not become turns: logged, and counted for those who ask why there was no answer. */
-import type { DenialDetail } from '../contracts/access.ts';
+import type { DenialDetail, Verdict } from '../contracts/access.ts';
 import type { Log } from '../contracts/log.ts';
 import { addressOf } from '../contracts/message.ts';
 import type { InboundMessage } from '../contracts/message.ts';
@@ -36,3 +36,13 @@ const DENIALS: Record<Exclude<DenialDetail, 'not_mentioned'>, string> = {
   codes: 'a code was given in the last hour, or too many wait',
   bot: 'it was written by a bot in a private chat',
 };
+
+/** Refuses a sender who has no access, or asks for pairing. */
+export function refuseSender(verdict: Exclude<Verdict, { kind: 'allow' | 'observe' }>): Refusal {
+  const { kind, reply: text } = verdict;
+  const code = kind === 'pairing' ? 'pairing' : 'denied';
+  const why = kind === 'deny' && verdict.why !== undefined ? { why: verdict.why } : {};
+  return text === undefined
+    ? { kind: 'refused', code, ...why }
+    : { kind: 'refused', code, reply: text, ...why };
+}

@@ -4,7 +4,7 @@ import type { LaneRunner, EventBus } from '../contracts/bus.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
-import { addressOf } from '../contracts/message.ts';
+import { addressOf, answeredMessage } from '../contracts/message.ts';
 import type { InboundMessage, SessionKey } from '../contracts/message.ts';
 
 export interface WaitingNoticeDeps {
@@ -28,7 +28,8 @@ export async function sendWaitingNotice(
       `Your message is next: first I wait for an answer about \`${waiting.tool}\` ` +
       '(its buttons, /approve or /deny; /stop drops everything).';
     deps.events.emit(session, { type: 'notice', code: 'waiting_for_approval', text });
-    const { channel, chatId, threadId, senderId, answerTo: replyTo } = message;
+    const { channel, chatId, threadId, senderId } = message;
+    const replyTo = answeredMessage(message);
     if (channel === 'http') return;
     const ref = `waiting:${waiting.id}:${senderId}`;
     const notice = { channel, chatId, threadId, content: text, replyTo, media: [], buttons: [] };

@@ -178,9 +178,8 @@ export class McpServer {
     if (this.#connection !== undefined) return this.#connection;
     this.#wake.abort();
     const why = this.#error === undefined ? '' : `: ${this.#error}`;
-    throw new ToolError('unavailable', `The MCP server "${this.name}" is not connected${why}`, {
-      retryable: true,
-    });
+    const text = `The MCP server "${this.name}" is not connected${why}`;
+    throw new ToolError('unavailable', text, { retryable: true });
   }
 
   async #live(): Promise<void> {
@@ -288,10 +287,9 @@ export class McpServer {
   /** One line without the server's secrets. */
   #clean(text: string): string {
     const secrets = [...this.#deps.settings.secrets, ...this.#deps.logins.secrets()];
-    const redacted = secrets.reduce(
-      (rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, '[secret]')),
-      text,
-    );
+    const leaveOut = (rest: string, secret: string): string =>
+      secret === '' ? rest : rest.replaceAll(secret, '[secret]');
+    const redacted = secrets.reduce(leaveOut, text);
     return oneLine(redacted).slice(0, MAX_ERROR_CHARS).toWellFormed();
   }
 

@@ -2,6 +2,7 @@
 import type { Caller, TokenStore } from '../contracts/access.ts';
 import { Recent } from '../lib/recent.ts';
 import { hashSecret } from './secrets.ts';
+import { hashSession } from './sign-in.ts';
 
 /** How long an answer is cached: a revoked token stops working, and a new one starts, within this time. */
 export const TOKEN_CACHE_MS = 400;
@@ -14,7 +15,7 @@ export const USE_NOTED_EVERY_MS = 5 * 60_000;
 const MAX_HEADER = 512;
 
 export interface TokenLookup {
-  /** The caller behind an `Authorization` value; only `Bearer <token>` counts. Throws only `StoreError`. */
+  /** The caller behind an `Authorization` value; only `Bearer <token>` and `Session <secret>` count. Throws only `StoreError`. */
   authenticate: (authorization: string | undefined) => Promise<Caller | undefined>;
   /** The callers behind these values as they are now, past the cache; what is not valid is missing. Throws only `StoreError`. */
   recheck: (authorizations: readonly string[]) => Promise<ReadonlyMap<string, Caller>>;
@@ -34,9 +35,8 @@ export function createTokenLookup(
 
   return {
     async authenticate(authorization) {
-      const token = bearerToken(authorization);
-      if (token === undefined) return undefined;
-      const hash = hashSecret(token);
+      const hash = hashOf(authorization);
+      if (hash === undefined) return undefined;
       const before = known.get(hash);
       if (before !== undefined) return before === 'unknown' ? undefined : before;
       const caller = await find(hash);
@@ -50,8 +50,8 @@ export function createTokenLookup(
     async recheck(authorizations) {
       const hashes = new Map(
         authorizations.flatMap((authorization) => {
-          const token = bearerToken(authorization);
-          return token === undefined ? [] : [[authorization, hashSecret(token)] as const];
+          const hash = hashOf(authorization);
+          return hash === undefined ? [] : [[authorization, hash] as const];
         }),
       );
       const callers = await findCallers(store, [...hashes.values()]);
@@ -101,8 +101,11 @@ function collected(
   };
 }
 
-function bearerToken(authorization: string | undefined): string | undefined {
+/** `Session <secret>` is that of a browser's cookie. */
+function hashOf(authorization: string | undefined): string | undefined {
   if (authorization === undefined || authorization.length > MAX_HEADER) return undefined;
   // The scheme is case-insensitive (RFC 9110, 11.1).
-  return /^Bearer ([A-Za-z0-9._~+/=-]+)$/i.exec(authorization)?.[1];
+  const [, scheme = '', secret] = /^(Bearer|Session) ([A-Za-z0-9._~+/=-]+)$/i.exec(authorization) ?? [];
+  if (secret === undefined) return undefined;
+  return scheme.toLowerCase() === 'session' ? hashSession(secret) : hashSecret(secret);
 }

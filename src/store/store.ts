@@ -10,7 +10,9 @@ import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { ForkStore } from '../contracts/sessions/fork.ts';
 import type { TryStore } from '../contracts/sessions/tries.ts';
+import type { WaitingStore } from '../contracts/sessions/waiting.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
+import type { QuestionStore } from '../contracts/store/questions.ts';
 import type { PostStore } from '../contracts/delivery.ts';
 import type { ChoiceStore, RemovedFolders, SessionStart } from '../contracts/store/records.ts';
 import type { WorkStore } from '../contracts/sessions/turn-work.ts';
@@ -33,6 +35,7 @@ import type { AdministrationStore } from '../contracts/operator/administration.t
 import type { NodeSettingsStore } from '../contracts/operator/nodes.ts';
 import type { PersonStore } from '../contracts/operator/people.ts';
 import type { StartProgress } from '../contracts/operator/progress.ts';
+import type { SignInStore } from '../contracts/operator/sign-in.ts';
 import type { RetentionStore } from '../contracts/operator/retention.ts';
 import type { McpStatusStore } from '../contracts/mcp/servers.ts';
 import { createConnections } from './statements/connections.ts';
@@ -51,11 +54,14 @@ import { createFileStore } from './statements/session-files.ts';
 import { createForks } from './statements/forks.ts';
 import { createKeptFiles } from './statements/kept-files.ts';
 import { createTries } from './statements/tries.ts';
+import { createWaiting } from './statements/waiting.ts';
 import { createScratchpad, createTodos } from './statements/notes.ts';
 import { createRetentionStore } from './statements/old-turns.ts';
 import { createPeople } from './statements/people.ts';
+import { createSignIns } from './statements/sign-ins.ts';
 import { createPlans } from './statements/plans.ts';
 import { createPosts } from './lanes/posts.ts';
+import { createQuestions } from './statements/questions.ts';
 import { createTraceStore } from './statements/traces.ts';
 import { createSubagentStore } from './lanes/subagents.ts';
 import { createChoices } from './tables/choices.ts';
@@ -76,6 +82,7 @@ export interface Store {
   posts: PostStore;
   access: AccessStore;
   groupChats: GroupChatStore;
+  questions: QuestionStore;
   memories: MemoryStore;
   memoryVectors: MemoryVectorStore;
   contexts: ContextStore;
@@ -84,6 +91,7 @@ export interface Store {
   journals: WorkStore;
   forks: ForkStore;
   tries: TryStore;
+  waiting: WaitingStore;
   plans: PlanStore;
   todos: TodoStore;
   scratchpad: ScratchpadStore;
@@ -97,6 +105,7 @@ export interface Store {
   mcp: McpStatusStore;
   traces: TraceStore;
   people: PersonStore;
+  signIns: SignInStore;
   retention: RetentionStore;
   nodes: NodeSettingsStore;
   /** How the nodes on the same database share the files of sessions; undefined on the embedded one, which has one node. */
@@ -141,6 +150,7 @@ export async function openStoreAt(
     posts: createPosts(database),
     access: { ...createGrants(database), ...createPairings(database), ...createTokens(database) },
     groupChats: createGroupChats(database),
+    questions: createQuestions(database),
     memories: createMemories(database),
     memoryVectors: createMemoryVectors(database),
     contexts: createContexts(database),
@@ -149,6 +159,7 @@ export async function openStoreAt(
     journals: createJournals(database),
     forks: createForks(database),
     tries: createTries(database),
+    waiting: createWaiting(database),
     plans: createPlans(database),
     todos: createTodos(database),
     scratchpad: createScratchpad(database),
@@ -162,6 +173,7 @@ export async function openStoreAt(
     mcp: createMcpStatus(database),
     traces: createTraceStore(database),
     people: createPeople(database),
+    signIns: createSignIns(database),
     retention: createRetentionStore(database),
     nodes: createNodeSettings(database),
     fanoutSecret: () => readFanoutSecret(database),

@@ -13,7 +13,7 @@ import { environmentSchemaFor, fileSchemaFor } from '../../src/config-schema.ts'
 import { profileSchema } from '../../src/contracts/profile.ts';
 import { createTools } from '../../src/tools/index.ts';
 import { toolOptions } from '../fakes/tool-options.ts';
-import { cellsOf, readText, ROOT } from './pages.ts';
+import { cellsOf, readText, ROOT, tableRows } from './pages.ts';
 import { settingsOf } from './settings.ts';
 
 const environmentSchema = environmentSchemaFor(channels);
@@ -139,7 +139,22 @@ function escapeCell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
 }
 
+/** `.env.example`: every variable with what the page says of it, none set. */
+export function renderEnvExample(): string {
+  const said = new Map(tableRows('docs/configuration.md').map((cells) => [cells[0], cells.at(-1) ?? '']));
+  const entries = settingRows(environmentSchema).map(({ name, cells: [fallback = ''] }) => {
+    const about = (said.get(`\`${name}\``) ?? '')
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .replaceAll('`', '');
+    return `# ${about}\n# ${name}=${fallback.replaceAll('"', '')}\n`;
+  });
+  const head =
+    '# Every variable, with its default. Take out the # before those you set, in a copy called .env (mode 0600).';
+  return `${head}\n# Written by "npm run docs" from docs/configuration.md.\n\n${entries.join('\n')}`;
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const page of new Set(TABLES.map((table) => table.page)))
     writeFileSync(path.join(ROOT, page), renderPage(page, readText(page)));
+  writeFileSync(path.join(ROOT, '.env.example'), renderEnvExample());
 }

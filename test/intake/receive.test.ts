@@ -14,6 +14,7 @@ import type { InboundMessage, SessionKey } from '../../src/contracts/message.ts'
 import type { Receipt } from '../../src/contracts/receive.ts';
 import { describeEachDatabase, silentLog } from '../database.ts';
 import type { TestStore } from '../database.ts';
+import { createSignInApi } from '../../src/security/index.ts';
 import { inbound } from '../store/requests.ts';
 
 const OWNER: Caller = { tokenId: 'owner', scopes: ['chat', 'admin'] };
@@ -31,11 +32,8 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     groups: () => Promise.resolve([]),
   };
   const bus = {
-    start: () => Promise.resolve(),
-    stop: () => Promise.resolve(),
-    runHeads: () => undefined,
-    claimingNode: () => undefined,
-    register: () => undefined,
+    ...{ start: () => Promise.resolve(), stop: () => Promise.resolve() },
+    ...{ runHeads: () => undefined, claimingNode: () => undefined, register: () => undefined },
     notifyStop: (lane: string) => void hints.push(lane),
     sweepSoon: () => undefined,
     isLeased: () => true,
@@ -61,6 +59,8 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     checkPlanning: async () => undefined,
     changeByReply: async () => undefined,
     classify: () => 'safe' as const,
+    questions: store.questions,
+    noteWaiting: () => undefined,
     profiles: () => [{ id: 'default', usableBy: 'owners' as const }],
     defaultModel: () => Promise.resolve('fake'),
     aboutModel: () => Promise.resolve(''),
@@ -77,17 +77,14 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
   const receive = createReceive({ ...deps, commands, approvals });
   const no = (): never => expect.fail('the session routes ask no model');
   const api = createGatewayApi({
+    ...store,
     chatMoved: async () => undefined,
     membershipChanged: async () => undefined,
+    signIns: createSignInApi(store.signIns),
     ...deps,
     commands,
     receive,
     approvals,
-    plans: store.plans,
-    journals: store.journals,
-    forks: store.forks,
-    tries: store.tries,
-    todos: store.todos,
     files: { remove: async () => true, put: no, read: no, discard: no, copy: no },
     fileLimits: { maxFileBytes: 1, maxFilesPerMessage: 1 },
     filesPerPerson: { maxBytes: 1, days: 1 },

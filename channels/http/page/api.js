@@ -7,7 +7,7 @@ export { ApiError };
 /** @typedef {import('../wire.ts').WireListed} Session */
 /** @typedef {import('../wire.ts').WireSession} SessionSettings */
 /** @typedef {import('../wire.ts').WireFound} FoundSession */
-/** @typedef {{ title?: string | null, mode?: string, model?: string | null, pinned?: boolean, archived?: boolean, readSeq?: number }} SessionChange */
+/** @typedef {{ title?: string | null, mode?: string, queueMode?: string, model?: string | null, pinned?: boolean, archived?: boolean, readSeq?: number }} SessionChange */
 /** @typedef {import('../wire.ts').WireMessage} Message */
 /** @typedef {import('../wire.ts').WireApproval} Approval */
 /** @typedef {import('../wire.ts').WireSchedule} Schedule */
@@ -37,7 +37,7 @@ export class Api {
   /** What people do with a conversation besides talking in it. */
   conversations;
 
-  /** @param {string} token */
+  /** @param {string | undefined} token undefined = the cookie of a sign-in */
   constructor(token) {
     this.#requests = new Requests(token);
     this.conversations = new ConversationCalls(this.#requests);

@@ -60,16 +60,16 @@ export function pathOf(key) {
  * Sends a file and tells how far it is, which `fetch` does not. Throws `ApiError`, and `AbortError` when `signal` aborts.
  * @template Answer
  * @param {string} path
- * @param {string} token
+ * @param {Record<string, string>} headers
  * @param {File} file
  * @param {{ signal: AbortSignal, progress: (part: number) => void }} how
  * @returns {Promise<Answer>}
  */
-function sendFile(path, token, file, { signal, progress }) {
+function sendFile(path, headers, file, { signal, progress }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open('POST', path);
-    request.setRequestHeader('authorization', `Bearer ${token}`);
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.setRequestHeader('content-type', 'application/octet-stream');
     request.upload.addEventListener('progress', ({ loaded, total }) =>
       progress(total === 0 ? 0 : loaded / total),
@@ -88,13 +88,21 @@ function sendFile(path, token, file, { signal, progress }) {
   });
 }
 
-/** The requests of one token; all throw `ApiError`. */
+/** The gateway takes the cookie of a sign-in only with this header, which no other site can send. */
+export const FROM_PAGE = { 'x-parley-page': '1' };
+
+/** The requests of one token, or of the sign-in of this browser; all throw `ApiError`. */
 export class Requests {
   #token;
 
-  /** @param {string} token */
+  /** @param {string | undefined} token undefined = the cookie of a sign-in */
   constructor(token) {
     this.#token = token;
+  }
+
+  /** @returns {Record<string, string>} */
+  get #authorization() {
+    return this.#token === undefined ? FROM_PAGE : { authorization: `Bearer ${this.#token}` };
   }
 
   /**
@@ -102,7 +110,7 @@ export class Requests {
    * @param {string} path
    */
   reach(path) {
-    return reach(path, { cache: 'no-store', headers: { authorization: `Bearer ${this.#token}` } });
+    return reach(path, { cache: 'no-store', headers: this.#authorization });
   }
 
   /**
@@ -114,13 +122,16 @@ export class Requests {
    * @returns {Promise<Answer>}
    */
   sendFile(path, file, how) {
-    return sendFile(path, this.#token, file, how);
+    return sendFile(path, this.#authorization, file, how);
   }
 
   /** A name for this token, by which tabs that have the same one find each other; it tells nothing of the token. */
   async tokenDigest() {
     if (!('subtle' in crypto)) return 'any';
-    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`tabs of ${this.#token}`));
+    const digest = await crypto.subtle.digest(
+      'SHA-256',
+      new TextEncoder().encode(`tabs of ${this.#token ?? 'the cookie'}`),
+    );
     return Array.from(new Uint8Array(digest, 0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('');
   }
 
@@ -156,7 +167,7 @@ export class Requests {
    * @param {AbortSignal} [signal]
    */
   async send(method, path, body, headers = {}, signal) {
-    const all = { authorization: `Bearer ${this.#token}`, 'content-type': 'application/json', ...headers };
+    const all = { ...this.#authorization, 'content-type': 'application/json', ...headers };
     /** @type {RequestInit} */
     const init = { method, headers: all, cache: 'no-store' };
     if (signal !== undefined) init.signal = signal;

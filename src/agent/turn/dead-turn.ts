@@ -1,7 +1,7 @@
 /** Ends a turn that has become a dead letter. */
 import { GatewayError } from '../../contracts/errors.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
-import { userIdOf } from '../../contracts/message.ts';
+import { answeredMessage, userIdOf } from '../../contracts/message.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
 import { cancelPlan, isOpenPlan } from '../../contracts/plan.ts';
 import type { AgentShared } from '../deps.ts';
@@ -23,7 +23,7 @@ export async function endDeadLetter(
   const turn = payload instanceof GatewayError ? await ledger.turnAt(head) : payload;
   if (turn === undefined) return await lanes.finish(head, error.message);
   const { turnId, address } = turn;
-  const replyTo = payload instanceof GatewayError ? undefined : payload.message.answerTo;
+  const replyTo = payload instanceof GatewayError ? undefined : answeredMessage(payload.message);
   const text = failureText(error, 'person');
   const plan = await ledger.planOf(turnId);
   const open = plan !== undefined && isOpenPlan(plan);

@@ -4,7 +4,7 @@ import type { LaneHandler, LaneOutcome, TurnEmitter } from '../../contracts/bus.
 import { GatewayError } from '../../contracts/errors.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
-import { memoryOwnerOf, userIdOf } from '../../contracts/message.ts';
+import { answeredMessage, askedQuestion, memoryOwnerOf, userIdOf } from '../../contracts/message.ts';
 import type { Address } from '../../contracts/message.ts';
 import { readMode } from '../../contracts/plan.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
@@ -186,7 +186,7 @@ function startTurn(
     sessionKey,
     folder: opened.session.folder,
     address: opened.address,
-    replyTo: payload.message.answerTo,
+    replyTo: answeredMessage(payload.message),
     userId: userIdOf(payload.message),
     memoryOwner: memoryOwnerOf(payload.message),
     userName: payload.message.senderName,
@@ -242,6 +242,7 @@ function openOutput(
       turnId: turn.turnId,
       address: opened.address,
       replyTo: turn.replyTo,
+      question: askedQuestion(payload.message),
       placeholders,
       takenOver,
       textSoFar,

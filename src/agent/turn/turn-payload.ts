@@ -33,7 +33,8 @@ const message = z.object({
   timestamp: z.number(),
   media: z.array(mediaShape),
   replyTo: z.string().optional(),
-  answerTo: z.string().optional(),
+  messageId: z.string().optional(),
+  joined: z.number().optional(),
   quoted: storedQuote.optional(),
   place: z.enum(['private', 'group']),
   forwarded: z.boolean().optional(),
@@ -58,6 +59,7 @@ const payload = z.object({
   mode: z.enum(MODES).optional(),
   plan: z.object({ id: z.string().min(1), version: z.int().min(1), run: z.int().min(1) }).optional(),
   options: callerOptions.optional(),
+  edited: z.int().optional(),
   isOwner: z.boolean().optional(),
 });
 

@@ -106,6 +106,21 @@ export const approvalRule = pgTable(
   ],
 );
 
+/** Codes that sign a browser in once, and the sessions that they began; both by the SHA-256 of their secret. */
+export const signIn = pgTable(
+  'sign_in',
+  {
+    id: text('id').primaryKey(),
+    kind: text('kind', { enum: ['code', 'session'] }).notNull(),
+    hash: text('hash').notNull().unique('sign_in_hash'),
+    tokenId: text('token_id').notNull(),
+    client: text('client').notNull().default(''),
+    createdAt: createdAt(),
+    expiresAt: moment('expires_at').notNull(),
+  },
+  (t) => [index('sign_in_token').on(t.tokenId)],
+);
+
 /** Tokens and model time, by turn or by stateless call. */
 export const usage = pgTable(
   'usage',

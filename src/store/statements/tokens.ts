@@ -10,8 +10,14 @@ export function createTokens(database: Database): TokenStore {
     tokensByHash: (hashes) =>
       database.run(async (sql) => {
         const found = await sql<(TokenRow & { hash: string })[]>`
-          select hash, ${columns(sql)} from token
-          where hash in (select jsonb_array_elements_text(${JSON.stringify(hashes)}::jsonb)) and ${isValid(sql)}`;
+          with asked as (select jsonb_array_elements_text(${JSON.stringify(hashes)}::jsonb) as hash),
+          sessions as (
+            select asked.hash, s.token_id from asked join sign_in s using (hash)
+            where s.kind = 'session' and s.expires_at > now())
+          select hash, ${columns(sql)} from token where hash in (select hash from asked) and ${isValid(sql)}
+          union all
+          select sessions.hash, ${columns(sql)} from token join sessions on sessions.token_id = token.id
+          where ${isValid(sql)}`;
         return found.map((row) => ({ ...toToken(row), hash: row.hash }));
       }),
     token: (tokenId) =>

@@ -48,7 +48,7 @@ describe('a private message', () => {
       replyTo: undefined,
       place: 'private',
       mentioned: true,
-      metadata: { messageId: '7' },
+      messageId: '7',
     });
   });
 
@@ -172,7 +172,7 @@ describe('updates that are no message of a person to the bot', () => {
   it('know an anonymous administrator by the group, never as a person who could own the gateway', () => {
     const from = { id: 1_087_968_824, is_bot: true, first_name: 'Group' };
     const anonymous = read(message({ chat: group, from, sender_chat: group, author_signature: 'Chief' }));
-    expect(anonymous).toMatchObject({ senderId: String(group.id), senderName: 'Chief', answerTo: '7' });
+    expect(anonymous).toMatchObject({ senderId: String(group.id), senderName: 'Chief', messageId: '7' });
     expect(anonymous).not.toHaveProperty('fromBot');
     expect(anonymous.senderId).not.toMatch(manifest.ids?.userId ?? '');
   });
@@ -197,6 +197,39 @@ describe('updates that are no message of a person to the bot', () => {
     else expect(inbound).toMatchObject({ kind: 'membership', change: { ...about, change } });
   });
 
+  it('read an edit as the new text of its message, and no edit of a command or without a text', () => {
+    const edited = (fields: object): ReturnType<typeof toInbound> =>
+      toInbound({ update_id: 11, edited_message: message({ ...fields })['message'] }, BOT);
+    expect(edited({ text: 'hi there' })).toMatchObject({
+      kind: 'message',
+      message: { id: '987654321:11', messageId: '7', content: 'hi there', isEdit: true },
+    });
+    expect(edited({ text: undefined, location: { latitude: 1, longitude: 2, live_period: 60 } }).kind).toBe(
+      'ignored',
+    );
+    expect(edited({ text: '/stop' }).kind).toBe('ignored');
+    expect(edited({ from: { id: 987_654_321, is_bot: true } }).kind).toBe('ignored');
+  });
+
+  it.each([
+    { before: [], now: ['👎'], stops: '7' },
+    { before: ['👍'], now: ['❤', '👎'], stops: '7' },
+    { before: ['👎'], now: ['👎', '❤'], stops: undefined },
+    { before: ['👎'], now: [], stops: undefined },
+    { before: [], now: ['👍'], stops: undefined },
+  ])('read a reaction that goes from $before to $now as a stop of the answer $stops', (reaction) => {
+    const list = (emojis: readonly string[]): unknown[] => emojis.map((emoji) => ({ type: 'emoji', emoji }));
+    const lists = { old_reaction: list(reaction.before), new_reaction: list(reaction.now) };
+    const message_reaction = { chat: group, message_id: 7, user: PERSON, date: 1, ...lists };
+    const inbound = toInbound({ update_id: 12, message_reaction }, BOT);
+    const { stops } = reaction;
+    if (stops === undefined) expect(inbound.kind).toBe('ignored');
+    else
+      expect(inbound).toMatchObject({ message: { id: '987654321:12', stops, senderId: '42', content: '' } });
+    const anonymous = { ...message_reaction, user: undefined, actor_chat: { id: group.id } };
+    expect(toInbound({ update_id: 12, message_reaction: anonymous }, BOT).kind).toBe('ignored');
+  });
+
   it('take a restricted bot for a member only where Telegram says so', () => {
     const changed = (is_member: boolean): unknown => ({
       update_id: 10,
@@ -213,17 +246,13 @@ describe('updates that are no message of a person to the bot', () => {
     ]);
   });
 
-  it.each([
-    'edited_message',
-    'channel_post',
-    'edited_channel_post',
-    'message_reaction',
-    'poll',
-    'something_new',
-  ])('ignores an update of the kind %s', (kind) => {
-    const update = { update_id: 3, [kind]: message({})['message'] };
-    expect(toInbound(update, BOT)).toMatchObject({ kind: 'ignored' });
-  });
+  it.each(['channel_post', 'edited_channel_post', 'poll', 'something_new'])(
+    'ignores an update of the kind %s',
+    (kind) => {
+      const update = { update_id: 3, [kind]: message({})['message'] };
+      expect(toInbound(update, BOT)).toMatchObject({ kind: 'ignored' });
+    },
+  );
 
   it('report a button press, without a message when its message is unknown', () => {
     const update = { update_id: 3, callback_query: { id: '77', from: PERSON, data: 'x' } };

@@ -116,7 +116,7 @@ export class FakeChannel implements Channel {
       delete: deletes,
       draft: false,
       typing,
-      reactions: false,
+      reactions: [],
       buttons: true,
       media: maxFileBytes > 0,
       maxFileBytes,

@@ -20,7 +20,7 @@ export const READY: HealthReport = {
 };
 
 /** A gateway without plans, and without sessions that anybody may act on. */
-export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations'> = {
+export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations' | 'signIns'> = {
   plans: {
     list: async () => [],
     read: async () => undefined,
@@ -28,12 +28,20 @@ export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations'> = {
     cancel: async () => undefined,
     run: async () => undefined,
   },
+  signIns: {
+    redeem: async () => undefined,
+    list: async () => [],
+    end: async () => false,
+    signOut: async () => undefined,
+  },
   conversations: {
     fork: async () => undefined,
     lastQuestion: async () => undefined,
     undo: async () => undefined,
     model: async () => undefined,
     choose: async () => undefined,
+    queue: async () => undefined,
+    changeWaiting: async () => undefined,
   },
 };
 

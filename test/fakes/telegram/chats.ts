@@ -32,6 +32,9 @@ export interface FakeMessage {
   threadId?: number;
   replyTo?: number;
   date: number;
+  /** The bot's own reaction, and all it ever showed. */
+  reaction?: string;
+  reactions?: string[];
   /** Shown above the text, which is its caption. */
   file?: FakeFile;
 }
@@ -43,6 +46,10 @@ export interface FakeChat {
   topics: Set<number>;
   /** Set when the bot may not write here: the description of the 403. */
   closed?: string;
+  /** Administrators allow only these reactions. */
+  allowedReactions?: string[];
+  /** The bot is an administrator: in a group it then hears of reactions. */
+  botIsAdmin?: boolean;
   /** Its person takes no voice messages, as the privacy settings allow. */
   noVoice?: boolean;
   movedTo?: string;
@@ -202,7 +209,8 @@ export class FakeChats {
   }
 }
 
-function assertWelcome(chat: FakeChat): void {
+/** Throws the server's refusal of a chat in which the bot may not write. */
+export function assertWelcome(chat: FakeChat): void {
   if (chat.movedTo !== undefined) {
     throw new Refusal(400, 'Bad Request: group chat was upgraded to a supergroup chat', {
       migrate_to_chat_id: Number(chat.movedTo),

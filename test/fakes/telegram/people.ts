@@ -1,5 +1,5 @@
 /** What people do with the bot besides writing to it: each becomes an update as Telegram sends it. */
-import { chatJson } from './json.ts';
+import { chatJson, personMessage } from './json.ts';
 import type { FakeTelegram } from './telegram.ts';
 import { FAKE_BOT } from './telegram.ts';
 
@@ -36,4 +36,37 @@ export function saysAnonymously(fake: FakeTelegram, chatId: string, text: string
   const chat = fake.chats.open(chatId);
   const from = { id: 1_087_968_824, is_bot: true, first_name: 'Group', username: 'GroupAnonymousBot' };
   return fake.says(chatId, text, '1087968824', { fields: { from, sender_chat: chatJson(chat) } });
+}
+
+/** A person edits a message; gives the update's id. Telegram also tells of edits that change nothing a bot can read. */
+export function editsMessage(fake: FakeTelegram, chatId: string, messageId: number, text: string): number {
+  const chat = fake.chats.open(chatId);
+  const message = chat.messages.get(messageId);
+  if (message === undefined || message.fromBot)
+    throw new Error(`no message ${messageId} of a person in ${chatId}`);
+  message.text = text;
+  const edited = personMessage(chat, message, message.from ?? '', {});
+  return fake.update({ edited_message: { ...edited, edit_date: Math.floor(Date.now() / 1_000) } });
+}
+
+/** A person reacts to a message: a bot in a group hears of it as an administrator only (Bot API `message_reaction`). */
+export function reacts(
+  fake: FakeTelegram,
+  chatId: string,
+  from: string,
+  reaction: { messageId: number; before?: string; now?: string },
+): void {
+  const chat = fake.chats.open(chatId);
+  if (chat.type !== 'private' && chat.botIsAdmin !== true) return;
+  const listOf = (emoji: string | undefined) => (emoji === undefined ? [] : [{ type: 'emoji', emoji }]);
+  fake.update({
+    message_reaction: {
+      chat: chatJson(chat),
+      message_id: reaction.messageId,
+      user: { id: Number(from), is_bot: false, first_name: `Person ${from}` },
+      date: Math.floor(Date.now() / 1_000),
+      old_reaction: listOf(reaction.before),
+      new_reaction: listOf(reaction.now),
+    },
+  });
 }

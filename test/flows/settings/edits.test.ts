@@ -124,7 +124,7 @@ describeGatewayOnEachDatabase('an edit', { telegram: true, file: FILE, model: { 
   it('with three errors leaves everything as it was, and names all three with their lines', async () => {
     const text = `{
   "access": { "telegram": { "allow": ["${OWNER}", "${ANN}"] } },
-  "bindings": [{ "channel": "smoke-signals", "profile": "default" }],
+  "bindings": [{ "channel": "semaphore", "profile": "default" }],
   "speech": { "baseUrl": "http://127.0.0.1:1/v1", "apiKeyEnv": "NO_SUCH_KEY" },
   "schedules": { "timeZone": "Mars" }
 }`;

@@ -1,0 +1,105 @@
+/** Signs at questions: that one waits, is worked on, was answered or failed. They use only what texts leave free. */
+import type { Channel, QuestionState } from '../contracts/channel.ts';
+import { ChannelError, toGatewayError } from '../contracts/errors.ts';
+import type { TurnEndReason } from '../contracts/event.ts';
+import type { AskedQuestion } from '../contracts/delivery.ts';
+import type { Log } from '../contracts/log.ts';
+import type { Clock } from '../lib/clock.ts';
+import { Recent } from '../lib/recent.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** Questions with a sign on its way at once; further ones get none. */
+export const MAX_SIGNED = 1_000;
+/** Wait before a sign that found no free call is tried again, in milliseconds, and how often it is tried. */
+export const SIGN_RETRY_MS = 1_500;
+export const SIGN_TRIES = 20;
+/** A chat that does not allow the sign gets none for this long, in milliseconds. */
+export const REFUSED_MS = 3_600_000;
+
+interface Sign {
+  question: AskedQuestion;
+  wanted: QuestionState;
+  shown?: QuestionState;
+  tries: number;
+  busy: boolean;
+  cancel?: () => void;
+}
+
+export interface ReactionsDeps {
+  channels: ReadonlyMap<string, Channel>;
+  schedulerOf(channel: Channel): Scheduler;
+  clock: Clock;
+  log: Log;
+}
+
+export class Reactions {
+  readonly #deps: ReactionsDeps;
+  readonly #signs = new Map<string, Sign>();
+  readonly #refused: Recent<true>;
+
+  constructor(deps: ReactionsDeps) {
+    this.#deps = deps;
+    this.#refused = new Recent<true>(REFUSED_MS, MAX_SIGNED, () => deps.clock.monotonicMs());
+  }
+
+  /** Shows a state, in place of the one before, where the channel does. Never throws. */
+  show(question: AskedQuestion, wanted: QuestionState): void {
+    const channel = this.#deps.channels.get(question.channel);
+    if (channel?.react === undefined || !channel.capabilities.reactions.includes(question.place)) return;
+    const chat = `${question.channel}:${question.chatId}`;
+    const key = `${chat}:${question.messageId}`;
+    if (this.#refused.get(chat) !== undefined) return;
+    const sign = this.#signs.get(key) ?? { question, wanted, tries: 0, busy: false };
+    if (!this.#signs.has(key) && this.#signs.size >= MAX_SIGNED) return;
+    Object.assign(sign, { wanted, tries: 0 });
+    this.#signs.set(key, sign);
+    void this.#try(key, channel, sign);
+  }
+
+  /** Signs that are not shown yet. */
+  get waiting(): number {
+    return this.#signs.size;
+  }
+
+  /** Ends all waits. */
+  close(): void {
+    for (const { cancel } of this.#signs.values()) cancel?.();
+    this.#signs.clear();
+  }
+
+  async #try(key: string, channel: Channel, sign: Sign): Promise<void> {
+    if (sign.busy) return;
+    sign.busy = true;
+    sign.cancel?.();
+    const { question, wanted } = sign;
+    sign.tries += 1;
+    let isShown = false;
+    const goesOn = await this.#deps.schedulerOf(channel).tryOptional({ place: question }, async () => {
+      try {
+        await channel.react?.(question, wanted);
+        isShown = true;
+      } catch (error) {
+        this.#note(question, error);
+        throw error;
+      }
+    });
+    sign.busy = false;
+    if (isShown) sign.shown = wanted;
+    if (!this.#signs.has(key)) return;
+    if (!goesOn || sign.shown === sign.wanted || sign.tries >= SIGN_TRIES) this.#signs.delete(key);
+    else sign.cancel = this.#deps.clock.after(SIGN_RETRY_MS, () => void this.#try(key, channel, sign));
+  }
+
+  #note({ channel, chatId }: AskedQuestion, thrown: unknown): void {
+    const error = toGatewayError(thrown);
+    if (error instanceof ChannelError && error.code === 'rejected')
+      this.#refused.set(`${channel}:${chatId}`, true);
+    this.#deps.log.debug({ err: error, channel, chatId }, 'reaction_not_shown');
+  }
+}
+
+/** The state of a question whose turn has ended so; nothing is shown for one that a person stopped. */
+export function stateAfter(reason: TurnEndReason): QuestionState {
+  if (reason === 'failed') return 'failed';
+  return reason === 'stopped' || reason === 'interrupted' ? 'none' : 'done';
+}

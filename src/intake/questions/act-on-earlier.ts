@@ -1,0 +1,31 @@
+/** Messages that say nothing new, but are about earlier ones: edits of questions, and reactions to answers. */
+import type { Verdict } from '../../contracts/access.ts';
+import { addressOf } from '../../contracts/message.ts';
+import type { InboundMessage } from '../../contracts/message.ts';
+import type { Receipt } from '../../contracts/receive.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
+import { editQuestion } from './edited-question.ts';
+import type { EditDeps } from './edited-question.ts';
+import { stopAnswer } from './stop-answer.ts';
+import type { StopAnswerDeps } from './stop-answer.ts';
+
+export interface EarlierDeps extends StopAnswerDeps {
+  ledger: EditDeps['ledger'] & Pick<Ledger, 'sessionOf'>;
+  bus: EditDeps['bus'] & StopAnswerDeps['bus'];
+}
+
+/** True for an edit and for a reaction. */
+export function isAboutEarlier({ stops, isEdit }: InboundMessage): boolean {
+  return stops !== undefined || isEdit === true;
+}
+
+/** Acts on one of them, in silence for whoever has no access. Throws only `StoreError`. */
+export async function actOnEarlier(
+  deps: EarlierDeps,
+  message: InboundMessage,
+  verdict: Verdict,
+): Promise<Receipt> {
+  if (verdict.kind !== 'allow' || message.fromBot === true) return { kind: 'refused', code: 'denied' };
+  if (message.stops !== undefined) return await stopAnswer(deps, message, message.stops);
+  return await editQuestion(deps, message, await deps.ledger.sessionOf(addressOf(message)));
+}

@@ -1,0 +1,94 @@
+/** The files of docs/service, and .env.example, against the program that they run. */
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { channels } from '../../channels/index.ts';
+import { environmentSchemaFor } from '../../src/config-schema.ts';
+import project from '../../package.json' with { type: 'json' };
+import { renderEnvExample } from './generated-pages.ts';
+import { codeBlocks, readText, ROOT } from './pages.ts';
+
+const variables = Object.keys(environmentSchemaFor(channels).shape);
+const unit = 'docs/service/parley.service';
+const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
+if (!hasSystemd)
+  process.stderr.write('\n*** The systemd unit is not verified: there is no systemd-analyze here. ***\n\n');
+
+describe('the systemd unit', () => {
+  const text = readText(unit);
+
+  it('starts the same file as npm start, and gives it the time that a stop takes', () => {
+    const node = project.scripts.start.replace(/^node /, '');
+    expect(text).toContain(`ExecStart=/usr/bin/env node ${node}\n`);
+    expect(Number(/TimeoutStopSec=(\d+)/.exec(text)?.[1])).toBeGreaterThan(25);
+    const [shown] = codeBlocks('docs/operating.md').filter(({ language }) => language === 'ini');
+    for (const line of shown?.text.trim().split('\n') ?? []) expect(text).toContain(line);
+  });
+
+  it.skipIf(!hasSystemd)('is accepted by systemd, which finds little exposed', () => {
+    const verified = spawnSync('systemd-analyze', ['verify', path.join(ROOT, unit)], { encoding: 'utf8' });
+    expect(verified.stderr).not.toMatch(/parley\.service/);
+    const rated = spawnSync(
+      'systemd-analyze',
+      ['security', '--offline=yes', '--no-pager', path.join(ROOT, unit)],
+      { encoding: 'utf8' },
+    );
+    expect(Number(/exposure level for parley\.service: ([\d.]+)/.exec(rated.stdout)?.[1])).toBeLessThan(3);
+  });
+});
+
+describe('the examples of proxies', () => {
+  it.each(['docs/service/Caddyfile', 'docs/service/nginx.conf'])(
+    '%s reaches the default port and buffers nothing',
+    (file) => {
+      const text = readText(file);
+      expect(text).toMatch(/127\.0\.0\.1:8080/);
+      expect(text).toMatch(/flush_interval -1|proxy_buffering off;/);
+      const opened = text.match(/\{/g)?.length;
+      expect(text.match(/\}/g)).toHaveLength(opened ?? -1);
+    },
+  );
+
+  it('let nginx take files as large as the gateway does', () => {
+    const megabytes = Number(/client_max_body_size (\d+)m/.exec(readText('docs/service/nginx.conf'))?.[1]);
+    expect(megabytes).toBeGreaterThan(20);
+  });
+});
+
+describe('the compose file without Postgres', () => {
+  const text = readText('docs/service/compose.embedded.yml');
+
+  it('has one service, as hardened as the one beside Postgres, and sets only variables that there are', () => {
+    expect([...text.matchAll(/^ {2}(\w+):$/gm)].map(([, name]) => name)).toEqual(['gateway', 'gateway']);
+    const set = [...text.matchAll(/^ {6}([A-Z_]+): /gm)].map(([, name = '']) => name);
+    expect(set.length).toBeGreaterThan(5);
+    expect(set.filter((name) => !variables.includes(name))).toEqual([]);
+    expect(set).not.toContain('DATABASE_URL');
+    for (const line of [
+      'cap_drop: [ALL]',
+      'read_only: true',
+      'no-new-privileges:true',
+      'stop_grace_period: 30s',
+    ]) {
+      expect(text).toContain(line);
+      expect(readText('docker-compose.yml')).toContain(line);
+    }
+  });
+});
+
+describe('.env.example', () => {
+  it('is as "npm run docs" writes it, sets nothing, and names every variable', () => {
+    const text = readText('.env.example');
+    expect(text, 'run: npm run docs').toBe(renderEnvExample());
+    expect(text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))).toEqual([]);
+    const defaults = [...text.matchAll(/^# ([A-Z_]+)=(.*)$/gm)].flatMap(([, name = '', value = '']) =>
+      value === '' ? [] : [[name, value]],
+    );
+    expect(z.record(z.string(), z.string()).parse(Object.fromEntries(defaults))).toHaveProperty(
+      'PORT',
+      '8080',
+    );
+    for (const name of variables) expect(text).toContain(`# ${name}=`);
+  });
+});

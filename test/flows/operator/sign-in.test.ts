@@ -1,0 +1,114 @@
+/** Signing in by a link: what works once, what never works, and who may end it. */
+import { expect, it } from 'vitest';
+import { CODE_MS } from '../../../src/contracts/operator/sign-in.ts';
+import { hashSecret } from '../../../src/security/index.ts';
+import { parley } from '../../child.ts';
+import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
+
+const PAGE = { 'x-parley-page': '1', 'content-type': 'application/json' };
+
+describeGatewayOnEachDatabase('signing in by a link', {}, (fixture) => {
+  const at = (path: string) => fixture().gateway.url + path;
+  const freshCode = async (): Promise<string> => {
+    const link = (await fixture().gateway.signInLink()) ?? '';
+    expect(link).toMatch(new RegExp(`^${fixture().gateway.url}/#code=[\\w-]{22}$`));
+    return link.split('=')[1] ?? '';
+  };
+  const redeem = (code: string, headers: Record<string, string> = {}) =>
+    fetch(at('/v1/sign-in'), {
+      method: 'POST',
+      headers: { ...PAGE, ...headers },
+      body: JSON.stringify({ code }),
+    });
+  const signIn = async (): Promise<string> => {
+    const response = await redeem(await freshCode());
+    expect(response.status).toBe(200);
+    const cookie = response.headers.get('set-cookie') ?? '';
+    expect(cookie).toMatch(
+      /^parley_session_\d+=[\w-]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Strict$/,
+    );
+    return cookie.split(';')[0] ?? '';
+  };
+  const ask = (cookie: string, headers: Record<string, string> = PAGE, method = 'GET') =>
+    fetch(at('/v1/sessions'), { method, headers: { cookie, ...headers } });
+
+  it('gives a browser the rights of an admin by a code that works once, and the token is in no address', async () => {
+    const code = await freshCode();
+    const [one, other] = await Promise.all([redeem(code), redeem(code)]);
+    expect(new Set([one.status, other.status])).toEqual(new Set([200, 401]));
+    expect((await redeem(code)).status).toBe(401);
+    const cookie = await signIn();
+    expect((await ask(cookie)).status).toBe(200);
+    const health = await fetch(at('/readyz'), { headers: { cookie, ...PAGE } });
+    expect(await health.json()).toHaveProperty('version');
+    expect(await fixture().dump()).not.toContain(cookie.split('=')[1]);
+  });
+
+  it('refuses codes that are too old or guessed, and slows down who guesses', async () => {
+    const { sql } = fixture();
+    const code = await freshCode();
+    await sql`update sign_in set expires_at = now() - interval '1 second' where hash = ${hashSecret(`code:${code}`)}`;
+    const late = await redeem(code);
+    expect(late.status).toBe(401);
+    expect(await late.text()).toContain('npx parley open');
+    expect(CODE_MS).toBe(600_000);
+    const guesses: number[] = [];
+    for (let n = 0; n < 30; n += 1) guesses.push((await redeem(`guess-${n}`)).status);
+    expect(guesses).toContain(429);
+    // The right one gets in all the same.
+    expect((await redeem(await freshCode())).status).toBe(200);
+  });
+
+  it('takes the cookie from its own page only: not from forms, other sites, or allowed origins', async () => {
+    const cookie = await signIn();
+    const host = new URL(fixture().gateway.url).host;
+    expect((await ask(cookie, {})).status).toBe(401);
+    expect((await ask(cookie, { ...PAGE, origin: 'https://evil.example' })).status).toBe(403);
+    expect((await ask(cookie, { ...PAGE, origin: `http://localhost:${host.split(':')[1]}` })).status).toBe(
+      403,
+    );
+    expect((await ask(cookie, { ...PAGE, 'sec-fetch-site': 'same-site' })).status).toBe(403);
+    expect((await ask(cookie, { ...PAGE, origin: `http://${host}` })).status).toBe(200);
+    expect((await redeem(await freshCode(), { origin: 'https://evil.example' })).status).toBe(403);
+    const bare = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"code":"x"}' };
+    expect((await fetch(at('/v1/sign-in'), bare)).status).toBe(403);
+    const secure = await redeem(await freshCode(), { 'x-forwarded-proto': 'https' });
+    expect(secure.headers.get('set-cookie')).not.toContain('Secure');
+  });
+
+  it('lists the sessions, and ends them by the page, by an id, by the command, and with their token', async () => {
+    const on = fixture();
+    const { env, store } = on;
+    const [first, second, third, fourth] = [await signIn(), await signIn(), await signIn(), await signIn()];
+    const out = await fetch(at('/v1/sign-out'), { method: 'POST', headers: { cookie: first, ...PAGE } });
+    expect(out.headers.get('set-cookie')).toContain('Max-Age=0');
+    await expect.poll(async () => (await ask(first)).status, WAIT).toBe(401);
+    const listed = (await (await on.call('/v1/sign-ins')).json()) as {
+      signIns: { id: string; client: string }[];
+    };
+    expect(listed.signIns[0]).toMatchObject({ client: 'node' });
+    const [newest, next] = listed.signIns;
+    expect((await on.call(`/v1/sign-ins/${newest?.id}`, { method: 'DELETE' })).status).toBe(200);
+    expect((await on.call(`/v1/sign-ins/${newest?.id}`, { method: 'DELETE' })).status).toBe(404);
+    await expect.poll(async () => (await ask(fourth)).status, WAIT).toBe(401);
+    expect((await parley(['sign-ins'], env)).stdout).toContain(`${next?.id}  token `);
+    expect((await parley(['sign-ins', 'revoke', next?.id ?? ''], env)).stdout).toContain('Signed out');
+    await expect.poll(async () => (await ask(third)).status, WAIT).toBe(401);
+
+    const opened = await parley(['open'], { ...env, PORT: new URL(fixture().gateway.url).port });
+    const code = /#code=([\w-]+)/.exec(opened.stdout)?.[1] ?? '';
+    expect((await redeem(code)).status).toBe(200);
+    expect((await parley(['open', 'nothing'], { ...env, PORT: '8080' })).stderr).toContain(
+      'There is no such token',
+    );
+    expect((await ask(second)).status).toBe(200);
+    const mine = await store.access.putToken({ hash: hashSecret('x'), name: 'mine', scopes: ['chat'] });
+    const link = await parley(['open', mine.tokenId], { ...env, PORT: '8080' });
+    const small = await redeem(/#code=([\w-]+)/.exec(link.stdout)?.[1] ?? '');
+    const cookie = small.headers.get('set-cookie')?.split(';')[0] ?? '';
+    expect((await ask(cookie)).status).toBe(200);
+    expect((await fetch(at('/metrics'), { headers: { cookie, ...PAGE } })).status).toBe(403);
+    await store.access.revokeToken(mine.tokenId);
+    await expect.poll(async () => (await ask(cookie)).status, WAIT).toBe(401);
+  });
+});
