@@ -262,6 +262,7 @@ function createApi(parts: ApiParts) {
     journals: store.journals,
     forks: store.forks,
     tries: store.tries,
+    waiting: store.waiting,
     plans: store.plans,
     classify: (profileId, step) => agent.classifyStep(profileId, step),
     todos: store.todos,

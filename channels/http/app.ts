@@ -4,6 +4,7 @@ import { checkHeaders } from './allow-list.ts';
 import type { AllowList } from './allow-list.ts';
 import type { RequestAuthenticator } from './authenticator.ts';
 import { answerApproval, listApprovals, listRules, removeRule } from './routes/approvals.ts';
+import { describeApi } from './routes/openapi/document.ts';
 import { ADMIN_ROUTES } from './routes/admin/routes.ts';
 import { completions } from './routes/openai/completions.ts';
 import { embeddings } from './routes/openai/embeddings.ts';
@@ -29,6 +30,7 @@ import {
   readyz,
 } from './routes/gateway.ts';
 import { actOnPlan, changePlan, listPlans, readOnePlan, requestPlan } from './routes/plans.ts';
+import { dropWaiting, editWaiting, readQueue, sendWaitingNow } from './routes/queue.ts';
 import type { OpenSockets } from './limits/open-sockets.ts';
 import { servePageFile } from './page-files.ts';
 import type { PageFiles } from './page-files.ts';
@@ -60,7 +62,8 @@ import {
   stopSession,
 } from './routes/sessions.ts';
 
-const API: Route[] = [
+/** The routes of the API, all but the files of the page. */
+export const API: readonly Route[] = [
   { method: 'GET', path: '/healthz', handle: healthz },
   { method: 'GET', path: '/readyz', scope: 'chat', tokenOptional: true, handle: readyz },
   { method: 'GET', path: '/metrics', scope: 'admin', handle: metrics },
@@ -70,6 +73,7 @@ const API: Route[] = [
   { method: 'GET', path: '/v1/models', scope: 'chat', handle: listModels },
   // Names of models may have slashes.
   { method: 'GET', path: '/v1/models/*', scope: 'chat', handle: readModel },
+  { method: 'GET', path: '/v1/openapi.json', scope: 'chat', handle: describeApi(() => API) },
   { method: 'GET', path: '/v1/commands', scope: 'chat', handle: listCommands },
   { method: 'GET', path: '/v1/settings', scope: 'admin', handle: readSettings },
   { method: 'GET', path: '/v1/usage', scope: 'chat', handle: readUsage },
@@ -92,6 +96,10 @@ const API: Route[] = [
   { method: 'GET', path: '/v1/sessions/:key/events', scope: 'chat', handle: sessionEvents },
   { method: 'GET', path: '/v1/sessions/:key/plan', scope: 'chat', handle: readPlan },
   { method: 'POST', path: '/v1/sessions/:key/fork', scope: 'chat', handle: forkSession },
+  { method: 'GET', path: '/v1/sessions/:key/queue', scope: 'chat', handle: readQueue },
+  { method: 'PATCH', path: '/v1/sessions/:key/queue/:turn', scope: 'chat', handle: editWaiting },
+  { method: 'DELETE', path: '/v1/sessions/:key/queue/:turn', scope: 'chat', handle: dropWaiting },
+  { method: 'POST', path: '/v1/sessions/:key/queue/:turn/send-now', scope: 'chat', handle: sendWaitingNow },
   { method: 'GET', path: '/v1/sessions/:key/model', scope: 'chat', handle: readSessionModel },
   { method: 'POST', path: '/v1/sessions/:key/retry', scope: 'chat', handle: retryQuestion },
   { method: 'POST', path: '/v1/sessions/:key/undo', scope: 'chat', handle: undoQuestion },

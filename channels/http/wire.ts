@@ -1,4 +1,5 @@
 /** Records as the HTTP API answers with them; missing values are null. The page takes its types from here. */
+import type { Caller } from '../../src/contracts/access.ts';
 import type { ApprovalRecord, ApprovalRule } from '../../src/contracts/approvals.ts';
 import type { Attachment } from '../../src/contracts/media.ts';
 import type { Todo } from '../../src/contracts/store/notes.ts';
@@ -9,6 +10,7 @@ import { versionOf } from '../../src/contracts/plans/plan-edits.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
 import type { MessageRecord, SessionRecord } from '../../src/contracts/store/records.ts';
 import type { Fork } from '../../src/contracts/sessions/fork.ts';
+import type { WaitingQueue } from '../../src/contracts/sessions/waiting.ts';
 import type { FoundSession, ListedSession } from '../../src/contracts/sessions/session-list.ts';
 import type { ScheduleRecord } from '../../src/contracts/schedules.ts';
 
@@ -25,6 +27,8 @@ type Json<Value> = Value extends Date
 export type WireSession = Json<ReturnType<typeof wireSession>>;
 /** A session as lists show it to clients. */
 export type WireListed = Json<ReturnType<typeof wireListed>>;
+/** What waits, as clients read it. */
+export type WireQueue = Json<ReturnType<typeof wireQueue>>;
 /** A fork as clients read it. */
 export type WireFork = Json<ReturnType<typeof wireFork>>;
 /** A session that was found, as clients read it. */
@@ -61,6 +65,15 @@ export function wireSession(session: SessionRecord) {
 export function wireListed(session: ListedSession) {
   const { ownerName, preview, state, queued, unread } = session;
   return { ...wireSession(session), preview, state, queued, unread, ownerName: ownerName ?? null };
+}
+
+/** What waits in a session; `isEditable` for the caller's own. */
+export function wireQueue({ mode, busy, messages }: WaitingQueue, { tokenId }: Caller) {
+  const waiting = messages.map(({ turnId, seq, content, senderName, senderId, isEditable, createdAt }) => {
+    const own = isEditable && senderId === `token:${tokenId}`;
+    return { turnId, seq: seq ?? null, content, senderName: senderName ?? null, isEditable: own, createdAt };
+  });
+  return { mode, busy, messages: waiting };
 }
 
 /** The session that a fork made, and how much of its source it has. */

@@ -17,6 +17,7 @@ import type { Receive } from '../contracts/receive.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
 import type { ForkStore } from '../contracts/sessions/fork.ts';
 import type { TryStore } from '../contracts/sessions/tries.ts';
+import type { WaitingStore } from '../contracts/sessions/waiting.ts';
 import type { WorkStore } from '../contracts/sessions/turn-work.ts';
 import type { SubagentStore } from '../contracts/subagents.ts';
 import type { NoteRefusal, TurnExplanation } from '../contracts/store/traces.ts';
@@ -64,6 +65,7 @@ export interface GatewayApiDeps {
   journals: WorkStore;
   forks: ForkStore;
   tries: TryStore;
+  waiting: WaitingStore;
   plans: PlanStore;
   classify: ChangePlanDeps['classify'];
   todos: Pick<TodoStore, 'todos'>;

@@ -10,6 +10,7 @@ import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { ForkStore } from '../contracts/sessions/fork.ts';
 import type { TryStore } from '../contracts/sessions/tries.ts';
+import type { WaitingStore } from '../contracts/sessions/waiting.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import type { QuestionStore } from '../contracts/store/questions.ts';
 import type { PostStore } from '../contracts/delivery.ts';
@@ -53,6 +54,7 @@ import { createFileStore } from './statements/session-files.ts';
 import { createForks } from './statements/forks.ts';
 import { createKeptFiles } from './statements/kept-files.ts';
 import { createTries } from './statements/tries.ts';
+import { createWaiting } from './statements/waiting.ts';
 import { createScratchpad, createTodos } from './statements/notes.ts';
 import { createRetentionStore } from './statements/old-turns.ts';
 import { createPeople } from './statements/people.ts';
@@ -89,6 +91,7 @@ export interface Store {
   journals: WorkStore;
   forks: ForkStore;
   tries: TryStore;
+  waiting: WaitingStore;
   plans: PlanStore;
   todos: TodoStore;
   scratchpad: ScratchpadStore;
@@ -156,6 +159,7 @@ export async function openStoreAt(
     journals: createJournals(database),
     forks: createForks(database),
     tries: createTries(database),
+    waiting: createWaiting(database),
     plans: createPlans(database),
     todos: createTodos(database),
     scratchpad: createScratchpad(database),

@@ -77,6 +77,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
   const receive = createReceive({ ...deps, commands, approvals });
   const no = (): never => expect.fail('the session routes ask no model');
   const api = createGatewayApi({
+    ...store,
     chatMoved: async () => undefined,
     membershipChanged: async () => undefined,
     signIns: createSignInApi(store.signIns),
@@ -84,11 +85,6 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     commands,
     receive,
     approvals,
-    plans: store.plans,
-    journals: store.journals,
-    forks: store.forks,
-    tries: store.tries,
-    todos: store.todos,
     files: { remove: async () => true, put: no, read: no, discard: no, copy: no },
     fileLimits: { maxFileBytes: 1, maxFilesPerMessage: 1 },
     filesPerPerson: { maxBytes: 1, days: 1 },

@@ -7,7 +7,7 @@ export { ApiError };
 /** @typedef {import('../wire.ts').WireListed} Session */
 /** @typedef {import('../wire.ts').WireSession} SessionSettings */
 /** @typedef {import('../wire.ts').WireFound} FoundSession */
-/** @typedef {{ title?: string | null, mode?: string, model?: string | null, pinned?: boolean, archived?: boolean, readSeq?: number }} SessionChange */
+/** @typedef {{ title?: string | null, mode?: string, queueMode?: string, model?: string | null, pinned?: boolean, archived?: boolean, readSeq?: number }} SessionChange */
 /** @typedef {import('../wire.ts').WireMessage} Message */
 /** @typedef {import('../wire.ts').WireApproval} Approval */
 /** @typedef {import('../wire.ts').WireSchedule} Schedule */

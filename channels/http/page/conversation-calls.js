@@ -1,5 +1,15 @@
-/** Calls by which people act on a conversation: fork it, ask again, choose an answer. */
+/** Calls by which people act on a conversation: fork it, ask again, choose an answer, change what waits. */
 import { pathOf } from './requests.js';
+
+/** @typedef {import('../wire.ts').WireQueue} WireQueue */
+
+/**
+ * @param {string} key
+ * @param {string} turnId
+ */
+function waitingPath(key, turnId) {
+  return `${pathOf(key)}/queue/${encodeURIComponent(turnId)}`;
+}
 
 /** The calls of one token; every method throws `ApiError`. */
 export class ConversationCalls {
@@ -53,5 +63,43 @@ export class ConversationCalls {
    */
   trace(turnId) {
     return this.#requests.json('GET', `/v1/turns/${encodeURIComponent(turnId)}/trace`);
+  }
+
+  /**
+   * What waits behind the running answer.
+   * @param {string} key
+   * @returns {Promise<WireQueue>}
+   */
+  queue(key) {
+    return this.#requests.json('GET', `${pathOf(key)}/queue`);
+  }
+
+  /**
+   * @param {string} key
+   * @param {string} turnId
+   * @param {string} content
+   * @returns {Promise<WireQueue>}
+   */
+  editWaiting(key, turnId, content) {
+    return this.#requests.json('PATCH', waitingPath(key, turnId), { content });
+  }
+
+  /**
+   * @param {string} key
+   * @param {string} turnId
+   * @returns {Promise<WireQueue>}
+   */
+  dropWaiting(key, turnId) {
+    return this.#requests.json('DELETE', waitingPath(key, turnId));
+  }
+
+  /**
+   * Ends the running answer, and answers this message next.
+   * @param {string} key
+   * @param {string} turnId
+   * @returns {Promise<WireQueue>}
+   */
+  sendNow(key, turnId) {
+    return this.#requests.json('POST', `${waitingPath(key, turnId)}/send-now`);
   }
 }

@@ -42,7 +42,8 @@ export function consistent<Shape extends Decision>(schema: z.ZodType<Shape>): z.
     });
 }
 
-const answerSchema = consistent(z.strictObject(decisionFields));
+/** The body. */
+export const answerSchema = consistent(z.strictObject(decisionFields));
 
 /** Decides an approval; a second decision is 409. */
 export async function answerApproval(c: HttpContext, deps: HandlerDeps): Promise<Response> {

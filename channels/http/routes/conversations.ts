@@ -12,7 +12,8 @@ import { acceptedAt, wireFork } from '../wire.ts';
 /** Largest number of a message. */
 const MAX_SEQ = 2_147_483_647;
 
-const forkSchema = z.strictObject({
+/** The body. */
+export const forkSchema = z.strictObject({
   /** The last message that is copied; 0 = none. */
   seq: z.int().min(0).max(MAX_SEQ),
   /** What is before the question of that message is copied instead. */
@@ -38,7 +39,8 @@ export async function forkSession(c: HttpContext, deps: HandlerDeps): Promise<Re
   }
 }
 
-const retrySchema = z.strictObject({
+/** The body. */
+export const retrySchema = z.strictObject({
   /** As in chat completions, for this answer only. */
   model: z.string().min(1).optional(),
 });

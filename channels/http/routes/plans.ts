@@ -14,7 +14,8 @@ import { endUserSchema } from './end-user.ts';
 
 const ACTIONS: readonly PlanAction[] = ['run', 'skip', 'pause', 'resume', 'stop'];
 
-const requestSchema = z.strictObject({ request: z.string(), user: endUserSchema });
+/** The body. */
+export const requestSchema = z.strictObject({ request: z.string(), user: endUserSchema });
 
 /** Asks for a plan that is stored and not run: 202 once the request is committed, as for a message. */
 export async function requestPlan(c: HttpContext, deps: HandlerDeps): Promise<Response> {
@@ -61,7 +62,8 @@ const editSchema = z.union([
   z.strictObject({ op: z.literal('add'), description: z.string(), before: step }),
   z.strictObject({ op: z.literal('add'), description: z.string(), after: step.optional() }),
 ]);
-const changeSchema = z.strictObject({
+/** The body. */
+export const changeSchema = z.strictObject({
   version: z.int().min(1),
   edits: z.array(editSchema).min(1).max(MAX_STEP_EDITS),
 });
@@ -100,7 +102,8 @@ export async function actOnPlan(c: HttpContext, deps: HandlerDeps): Promise<Resp
   return c.json({ id, action, text: answer.text });
 }
 
-const runSchema = z.strictObject({
+/** The body. */
+export const runSchema = z.strictObject({
   /** Without it, the mode that was the session's when the plan was made. */
   mode: z.enum(MODES).optional(),
   /** The version that is to be run. */

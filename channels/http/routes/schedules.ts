@@ -18,7 +18,8 @@ export async function listSchedules(c: HttpContext, deps: HandlerDeps): Promise<
 
 const minutes = z.number().min(1).max(527_040);
 
-const scheduleSchema = z.strictObject({
+/** The body. */
+export const scheduleSchema = z.strictObject({
   session: z.string().min(1),
   task: z.string().min(1),
   cron: z.string().min(1).optional(),
@@ -45,7 +46,8 @@ export async function createSchedule(c: HttpContext, deps: HandlerDeps): Promise
   return c.json(wireSchedule(made), 201);
 }
 
-const changeSchema = z.strictObject({
+/** The body. */
+export const changeSchema = z.strictObject({
   task: z.string().min(1).optional(),
   cron: z.string().min(1).optional(),
   everyMinutes: minutes.optional(),

@@ -34,7 +34,8 @@ export async function searchSessions(c: HttpContext, deps: HandlerDeps): Promise
   return c.json({ found: found.map(wireFound), more });
 }
 
-const deleteSchema = z.strictObject({ keys: z.array(z.string()).min(1).max(MAX_DELETED_AT_ONCE) });
+/** The body. */
+export const deleteSchema = z.strictObject({ keys: z.array(z.string()).min(1).max(MAX_DELETED_AT_ONCE) });
 
 /** Deletes several sessions with their messages; `deleted` names those that were the caller's. */
 export async function deleteSessions(c: HttpContext, deps: HandlerDeps): Promise<Response> {
@@ -53,7 +54,8 @@ export async function readSession(c: HttpContext, deps: HandlerDeps): Promise<Re
   return c.json(wireSession(session));
 }
 
-const changeSchema = z.strictObject({
+/** The body. */
+export const changeSchema = z.strictObject({
   profileId: z.string().min(1).optional(),
   /** null = the profile's model. */
   model: z.string().min(1).nullable().optional(),

@@ -6,7 +6,8 @@ import { HttpError } from '../errors.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { cookieSecret, refuseOtherPages, sessionCookie } from './cookie.ts';
 
-const codeSchema = z.strictObject({ code: z.string().min(1).max(100) });
+/** The body. */
+export const codeSchema = z.strictObject({ code: z.string().min(1).max(100) });
 
 /** Begins a session for a code. Wrong codes count like wrong tokens. */
 export async function signIn(

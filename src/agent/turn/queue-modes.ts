@@ -2,7 +2,7 @@
 import { GatewayError } from '../../contracts/errors.ts';
 import type { Fence } from '../../contracts/store/lanes.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
-import type { WaitingBehind } from '../../contracts/store/ledger.ts';
+import type { JoinedMessage, WaitingBehind } from '../../contracts/store/ledger.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
 import { mergeSources } from '../../contracts/risk.ts';
 import type { Source } from '../../contracts/risk.ts';
@@ -30,6 +30,11 @@ type SteeredTurn = TurnIdentity & TurnProgress & Pick<Turn, 'signal'>;
 interface Joining extends ReadMessage {
   seq: number;
   turnId: string;
+  edited: number | undefined;
+}
+
+function asRead({ seq, turnId, edited }: Joining): JoinedMessage {
+  return { seq, turnId, edited };
 }
 
 /** The input of a turn: `combined` is the text of all messages of a burst, when there was more than one. */
@@ -69,7 +74,7 @@ export async function collectBurst(
   if (joined.length === 0) return none;
   const combined = combine([own, ...joined]);
   const rows = [contextRow(0, { kind: 'user', ...combined })];
-  if (!(await ledger.joinTurn(fence, payload.turnId, { rows, joined }))) return none;
+  if (!(await ledger.joinTurn(fence, payload.turnId, { rows, joined: joined.map(asRead) }))) return none;
   noteJoined(shared, fence, payload.turnId, joined);
   return { combined, joined: joined.map(({ turnId }) => turnId) };
 }
@@ -119,11 +124,17 @@ async function steer(
   const into = { payload, used: 0, folder: turn.folder, signal: turn.signal };
   const joined = await joinable(shared, turn.fence, waiting, into);
   if (joined.length === 0) return;
-  const rows = joined.map(({ seq, turnId: _own, ...message }) =>
+  const rows = joined.map(({ seq, turnId: _own, edited: _edited, ...message }) =>
     contextRow(n, { kind: 'user', ...message, laneSeq: seq }),
   );
   const fresh = turn.rows.fresh();
-  if (!(await ledger.joinTurn(turn.fence, turn.turnId, { rows: [...fresh, ...rows], joined }))) return;
+  if (
+    !(await ledger.joinTurn(turn.fence, turn.turnId, {
+      rows: [...fresh, ...rows],
+      joined: joined.map(asRead),
+    }))
+  )
+    return;
   turn.rows.journaled(fresh);
   turn.rows.joined(rows);
   noteJoined(shared, turn.fence, turn.turnId, joined);
@@ -155,7 +166,7 @@ async function joinable(
     const message = readMessage(payload.message, files);
     chars += message.content.length;
     if (chars > MAX_JOINED_CHARS) break;
-    joining.push({ seq, turnId: payload.turnId, ...message });
+    joining.push({ seq, turnId: payload.turnId, edited: payload.edited, ...message });
   }
   return joining;
 }

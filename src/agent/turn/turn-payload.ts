@@ -59,6 +59,7 @@ const payload = z.object({
   mode: z.enum(MODES).optional(),
   plan: z.object({ id: z.string().min(1), version: z.int().min(1), run: z.int().min(1) }).optional(),
   options: callerOptions.optional(),
+  edited: z.int().optional(),
   isOwner: z.boolean().optional(),
 });
 

@@ -3,6 +3,7 @@ import type { Caller } from '../access.ts';
 import type { SessionKey } from '../message.ts';
 import type { WhoAnswers } from '../provider.ts';
 import type { Fork } from './fork.ts';
+import type { WaitingQueue } from './waiting.ts';
 import type { Question } from './tries.ts';
 
 /** The model that a session is to have, and the one that answers. */
@@ -33,4 +34,16 @@ export interface ConversationApi {
   model(caller: Caller, key: SessionKey): Promise<SessionModel | undefined>;
   /** Lets the model read this turn, of all answers to its question (`TryStore.choose`). Throws `GatewayError('not_changed')`. */
   choose(caller: Caller, key: SessionKey, turnId: string): Promise<Question | undefined>;
+  /** What waits behind the running turn. */
+  queue(caller: Caller, key: SessionKey): Promise<WaitingQueue | undefined>;
+  /**
+   * Edits a waiting message (only the caller's own), drops it, or makes it next and ends the running turn for it; gives what
+   * waits then. Throws `GatewayError`: `not_waiting`, `not_editable`, `empty_message`, `message_too_large`.
+   */
+  changeWaiting(
+    caller: Caller,
+    key: SessionKey,
+    turnId: string,
+    act: { do: 'edit'; content: string } | { do: 'drop' } | { do: 'send_now' },
+  ): Promise<WaitingQueue | undefined>;
 }

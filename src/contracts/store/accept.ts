@@ -70,6 +70,8 @@ export interface TurnPayload {
   plan?: PlanToRun | undefined;
   /** What the caller asks of the answer. */
   options?: CallerOptions | undefined;
+  /** How often its text was changed while it waited. */
+  edited?: number | undefined;
   /** The sender was an owner when the message was accepted. For the prompt: rights are looked up when they are used. */
   isOwner?: boolean | undefined;
 }

@@ -58,6 +58,13 @@ export interface WaitingBehind {
   messages: { seq: number; payload: unknown }[];
 }
 
+/** A waiting message as it was read; `edited` counts the changes of its text. */
+export interface JoinedMessage {
+  seq: number;
+  turnId: string;
+  edited?: number | undefined;
+}
+
 /** What a note of platform ids found. */
 export interface NotedParts {
   /** False when another owner holds the lane now: nothing more may be shown for it. */
@@ -132,12 +139,13 @@ export interface Ledger extends SessionStore {
   waitingBehind(fence: Fence, limit: number): Promise<WaitingBehind>;
   /**
    * Joins messages that wait behind the head to its turn: their context entries are stored, their own turns end
-   * (`joined`). All or nothing, fenced, safe to repeat. False when the turn was stopped before; then nothing changes.
+   * (`joined`). All or nothing, fenced, safe to repeat. False when the turn was stopped before, or one of them was changed
+   * or does not wait there any more; then nothing changes.
    */
   joinTurn(
     fence: Fence,
     turnId: string,
-    join: { rows: JournalRow[]; joined: { seq: number; turnId: string }[] },
+    join: { rows: JournalRow[]; joined: JoinedMessage[] },
   ): Promise<boolean>;
   /** T6: ends the head, stores the final rows and the usage, and queues the delivery; claims the session's next message and the delivery. */
   finishTurn(fence: Fence, finish: TurnFinish): Promise<LaneStep>;

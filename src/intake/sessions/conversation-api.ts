@@ -6,12 +6,14 @@ import type { ConversationApi } from '../../contracts/sessions/conversation-api.
 import { WHY_NOT } from '../../contracts/sessions/tries.ts';
 import type { Question, TryStore, WhyNot } from '../../contracts/sessions/tries.ts';
 import type { SessionRecord } from '../../contracts/store/records.ts';
+import { changeWaiting } from './change-waiting.ts';
+import type { WaitingDeps } from './change-waiting.ts';
 import { forkSession } from './fork-session.ts';
 import type { ForkDeps } from './fork-session.ts';
 import { sessionModel } from './session-model.ts';
 import type { SessionModelDeps } from './session-model.ts';
 
-export type ConversationDeps = ForkDeps & SessionModelDeps & { tries: TryStore };
+export type ConversationDeps = ForkDeps & WaitingDeps & SessionModelDeps & { tries: TryStore };
 
 /** Makes the API. `visible` gives a session that the caller may see. */
 export function createConversationApi(
@@ -33,6 +35,12 @@ export function createConversationApi(
     },
     async undo(caller, key) {
       return (await visible(caller, key)) && told(key, await deps.tries.undo(key));
+    },
+    async queue(caller, key) {
+      return (await visible(caller, key)) && (await deps.waiting.waiting(key));
+    },
+    async changeWaiting(caller, key, turnId, act) {
+      return (await visible(caller, key)) && (await changeWaiting(deps, caller, key, turnId, act));
     },
     async model(caller, key) {
       const session = await visible(caller, key);

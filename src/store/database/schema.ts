@@ -173,7 +173,7 @@ export const session = pgTable(
   ],
 );
 
-/** `user_seq` and `final_seq` are the turn's rows in `message`; of a turn that may stay silent `user_seq` is the row before it. */
+/** `user_seq` and `final_seq` are the turn's rows in `message`; of a turn that may stay silent `user_seq` is the row before it. A `lane_seq` below 0 was dropped from its queue. */
 export const turn = pgTable(
   'turn',
   {

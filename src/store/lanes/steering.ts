@@ -1,14 +1,15 @@
 /** Messages that wait behind the head of a lane, and how they join the head's turn (queue modes `steer` and `collect`). */
 import { FencedError } from '../../contracts/errors.ts';
 import type { Fence } from '../../contracts/store/lanes.ts';
-import type { Ledger, WaitingBehind } from '../../contracts/store/ledger.ts';
+import type { JoinedMessage, Ledger, WaitingBehind } from '../../contracts/store/ledger.ts';
 import type { Address } from '../../contracts/message.ts';
+import { cleanJson } from '../../lib/json.ts';
 import type { JournalRow } from '../../contracts/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { insertRows, sessionOfLane } from './journal.ts';
 import { holds, over } from './lane-sql.ts';
 import { taintSession } from './session-sources.ts';
-import { endOnScreen } from './stop.ts';
+import { endOnScreen, lockLane } from './stop.ts';
 
 /** Replaces the answer on screen of a message that joined another turn. */
 const JOINED_TEXT = '*(answered together with the message before)*';
@@ -49,21 +50,28 @@ async function waitingBehind(sql: Sql, fence: Fence, limit: number): Promise<Wai
 
 /**
  * One fenced statement joins the messages to the turn; a repeat finds it done. Placeholders on screen for them (deferred
- * replies) are ended in the same transaction. False when a stop came before and cancelled them.
+ * replies) are ended in the same transaction. False when a stop came before and cancelled them, or a person changed one.
  */
 async function joinTurn(
   sql: Sql,
   fence: Fence,
   turnId: string,
   rows: JournalRow[],
-  joined: { seq: number; turnId: string }[],
+  joined: JoinedMessage[],
 ): Promise<boolean> {
+  // What was edited, moved or dropped meanwhile is seen behind the lock.
+  await lockLane(sql, fence.lane);
   const seqs = joined.map(({ seq }) => seq);
   const last = Math.max(...seqs);
   const turns = joined.map((one) => one.turnId);
   const [row] = await sql<{ held: boolean; open: boolean; shown: { id: string; address: Address }[] }[]>`
     with lane_now as (select * from lane where ${holds(sql, fence)} for update),
-    held as (select key from lane_now where stop_seq <= head),
+    held as (select key from lane_now where stop_seq <= head and not exists (
+      select from jsonb_to_recordset(${cleanJson(joined)}::jsonb) as wanted(seq int, "turnId" text, edited int)
+      left join lane_item item on item.lane = ${fence.lane} and item.seq = wanted.seq
+        and item.payload ->> 'turnId' = wanted."turnId" and (item.done_at is null or item.error = 'joined')
+        and coalesce((item.payload ->> 'edited')::int, 0) = coalesce(wanted.edited, 0)
+      where item.seq is null)),
     marked as (update lane set joined_seq = greatest(joined_seq, ${last}) from held where lane.key = held.key),
     written as (${insertRows(sql, fence, turnId, rows, sql`held`)})
     ${taintSession(sql, { session: sessionOfLane(fence), laneSeq: sql`${fence.seq}` }, rows, sql`held`)},

@@ -71,11 +71,11 @@ async function spanOf(sql: Sql, source: string, { seq, before = false }: ForkReq
   const behind = before ? sql`seq = ${seq}` : sql`seq > ${seq}`;
   const [row] = await sql<{ first: number | null; last: number | null; count: number }[]>`
     with open as (
-      select min(lane_seq) as at from turn where session = ${source} and (state <> 'done' or id in (
+      select min(lane_seq) as at from turn where session = ${source} and lane_seq > 0 and (state <> 'done' or id in (
         select ${turnOf(sql)} from message where session = ${source} and ${behind}))),
     whole as (
       select turn.lane_seq from turn, open
-      where session = ${source} and (open.at is null or turn.lane_seq < open.at)),
+      where session = ${source} and lane_seq > 0 and (open.at is null or turn.lane_seq < open.at)),
     newest as (select lane_seq from whole order by lane_seq desc limit ${MAX_FORKED_TURNS})
     select min(lane_seq) as first, max(lane_seq) as last, (select count(*)::int from whole) as count from newest`;
   const { first, last, count = 0 } = row ?? {};

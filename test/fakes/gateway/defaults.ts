@@ -40,6 +40,8 @@ export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations' | 'signIns'> = {
     undo: async () => undefined,
     model: async () => undefined,
     choose: async () => undefined,
+    queue: async () => undefined,
+    changeWaiting: async () => undefined,
   },
 };
 

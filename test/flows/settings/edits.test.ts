@@ -121,10 +121,10 @@ describeGatewayOnEachDatabase('an edit', { telegram: true, file: FILE, model: { 
     expect(await says(ANN, '/schedule add "0 10 * * *" Say it again')).toContain('(UTC)');
   });
 
-  it('with three faults leaves everything as it was, and names all three with their lines', async () => {
+  it('with three errors leaves everything as it was, and names all three with their lines', async () => {
     const text = `{
   "access": { "telegram": { "allow": ["${OWNER}", "${ANN}"] } },
-  "bindings": [{ "channel": "carrier-pigeon", "profile": "default" }],
+  "bindings": [{ "channel": "semaphore", "profile": "default" }],
   "speech": { "baseUrl": "http://127.0.0.1:1/v1", "apiKeyEnv": "NO_SUCH_KEY" },
   "schedules": { "timeZone": "Mars" }
 }`;

@@ -7,6 +7,7 @@ import { followSession } from '../follow.js';
 import { SessionHead } from './session-head.js';
 import { channelOf } from '../chats/sidebar.js';
 import { showChatInTitle } from '../title.js';
+import { QueuePanel } from './queue-panel.js';
 import { TurnActs } from './turn-acts.js';
 import { Transcript } from './transcript.js';
 
@@ -18,7 +19,7 @@ import { Transcript } from './transcript.js';
  */
 
 /** Events after which the stored messages are read again. */
-const REFRESHING = new Set(['message_received', 'message_sent', 'context_changed']);
+const REFRESHING = new Set(['message_received', 'message_sent', 'context_changed', 'queue_changed']);
 
 /**
  * A file of an edited message, which the new chat has a copy of.
@@ -38,6 +39,7 @@ export class ChatView {
   #host;
   #head;
   #approvals;
+  #queue;
   #composer;
   #model = byId('model', HTMLSelectElement);
   #banner = byId('connection-banner', HTMLElement);
@@ -57,6 +59,7 @@ export class ChatView {
     this.#sidebar = sidebar;
     this.#host = host;
     this.#head = new SessionHead(api, host.showError);
+    this.#queue = new QueuePanel(api, host.showError);
     this.#approvals = new ApprovalCards(api, host.showError, (approvals) =>
       this.#transcript?.setPlanApprovals(approvals),
     );
@@ -113,6 +116,7 @@ export class ChatView {
     this.#setRunning(false);
     this.#head.open(key);
     this.#approvals.open(key);
+    this.#queue.open(key);
     this.#showGreeting(fresh);
     if (!fresh) this.#follow();
     if (here) this.#composer.focus();
@@ -166,6 +170,7 @@ export class ChatView {
         this.#banner.hidden = true;
         void this.#head.refresh();
         void this.#approvals.refresh();
+        this.#queue.refreshSoon();
         refresh(true);
       },
       lost: () => (this.#banner.hidden = false),
@@ -173,6 +178,7 @@ export class ChatView {
       event: (event) => {
         transcript.apply(event);
         this.#approvals.apply(event);
+        this.#queue.apply(event);
         this.#setRunning(transcript.running);
         if (event.type === 'mode_changed' || event.type === 'profile_switched') void this.#head.refresh();
         if (REFRESHING.has(event.type)) refresh();

@@ -74,10 +74,11 @@ export function trySwitch(place) {
 }
 
 /**
- * The line under a turn that was taken back.
- * @param {string} turnId
+ * The line under a turn that was taken back, or dropped before it had an answer.
+ * @param {import('./standing.js').TurnMarks} turn
  */
-export function takenBackLine(turnId) {
+export function takenBackLine({ turnId, answerLeftOut }) {
+  if (answerLeftOut === undefined) return ['Dropped: this message was not answered.'];
   return [
     'Taken back: later answers do not know of this. ',
     actButton('Put back', 'Put back', { do: 'choose', turnId }, 'text-button'),

@@ -172,7 +172,10 @@ export class TurnView {
     this.element.classList.toggle('last', isLast);
     this.#tries.replaceChildren(...trySwitch(place));
     this.#takenBack.hidden = !isTakenBack || isHidden;
-    this.#takenBack.replaceChildren(...takenBackLine(this.marks.turnId));
+    this.#takenBack.replaceChildren(...(isTakenBack ? takenBackLine(this.marks) : []));
+    if (!isTakenBack || this.state !== 'waiting') return;
+    this.state = 'ended';
+    this.#setStatus('');
   }
 
   /**

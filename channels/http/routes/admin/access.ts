@@ -9,7 +9,8 @@ export async function readAccess(c: HttpContext, { gateway }: HandlerDeps): Prom
   return c.json(await gateway.administration.access());
 }
 
-const pairingSchema = z.strictObject({
+/** The body. */
+export const pairingSchema = z.strictObject({
   code: z.string().min(1).max(100),
   /** The first person who is approved becomes an owner. */
   firstOwns: z.boolean().default(true),
@@ -22,7 +23,8 @@ export async function approvePairing(c: HttpContext, { gateway }: HandlerDeps): 
 }
 
 const KINDS = ['dm', 'group', 'owner'] as const;
-const grantSchema = z.strictObject({
+/** The body. */
+export const grantSchema = z.strictObject({
   channel: z.string().min(1).max(50),
   kind: z.enum(KINDS),
   id: z.string().trim().min(1).max(200),

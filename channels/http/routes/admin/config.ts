@@ -10,7 +10,8 @@ export function readConfig(c: HttpContext, { gateway }: HandlerDeps): Response {
   return c.json(gateway.administration.config());
 }
 
-const changesSchema = z.strictObject({
+/** The body. */
+export const changesSchema = z.strictObject({
   version: z.string().min(1).max(100),
   changes: z
     .array(

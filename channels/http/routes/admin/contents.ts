@@ -41,7 +41,8 @@ export async function listDeadLetters(c: HttpContext, { gateway }: HandlerDeps):
 }
 
 const isLane = (text: string): text is LaneKey => /^(in|out|agent|poll):./.test(text);
-const letterSchema = z.strictObject({
+/** The body. */
+export const letterSchema = z.strictObject({
   lane: z.string().max(2_000).refine(isLane, 'must be the lane of a dead letter'),
   seq: z.int().min(0),
 });

@@ -17,7 +17,8 @@ export async function listTokens(c: HttpContext, { gateway }: HandlerDeps): Prom
   return c.json({ tokens: tokens.map((token) => ({ ...wireToken(token), own: token.tokenId === tokenId })) });
 }
 
-const tokenSchema = z.strictObject({
+/** The body. */
+export const tokenSchema = z.strictObject({
   name: z.string().trim().min(1).max(100),
   scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).default(['chat']),
   expiresInDays: z.number().positive().max(MAX_DAYS).optional(),

@@ -13,7 +13,8 @@ const text = z
   .string('must be a text or a list of texts; token ids are not supported')
   .min(1, 'must not be empty');
 
-const embeddingSchema = z.object({
+/** The body. */
+export const embeddingSchema = z.object({
   input: z.union([text, z.array(text).min(1).max(MAX_EMBEDDED_TEXTS)], {
     error: `must be a text or a list of 1 to ${MAX_EMBEDDED_TEXTS} texts, none of them empty; token ids are not supported`,
   }),

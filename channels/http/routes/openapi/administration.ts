@@ -1,0 +1,33 @@
+/** The API's description: administration, which needs a token with the scope `admin`. */
+import { grantSchema, pairingSchema } from '../admin/access.ts';
+import { changesSchema } from '../admin/config.ts';
+import { letterSchema } from '../admin/contents.ts';
+import { tokenSchema } from '../admin/tokens.ts';
+import type { Operations } from './operation.ts';
+
+const tag = 'administration';
+
+export const ADMIN_OPERATIONS: Operations = {
+  'GET /v1/health': { tag, summary: 'Channels with their last error, the model, the database' },
+  'GET /v1/access': { tag, summary: 'Pairing codes that wait, grants and owners' },
+  'POST /v1/access/pairings': { tag, summary: 'Let in whom a pairing code names', body: pairingSchema },
+  'POST /v1/access/grants': { tag, summary: 'Let somebody or a group in', body: grantSchema, status: 201 },
+  'DELETE /v1/access/grants/:channel/:kind/:id': { tag, summary: 'End a grant' },
+  'GET /v1/tokens': { tag, summary: 'Tokens, without their secrets' },
+  'POST /v1/tokens': {
+    tag,
+    summary: 'Make a token, whose secret is shown once',
+    body: tokenSchema,
+    status: 201,
+  },
+  'DELETE /v1/tokens/:id': { tag, summary: 'Revoke a token' },
+  'GET /v1/profiles': { tag, summary: 'The profiles' },
+  'GET /v1/memories': { tag, summary: 'What is remembered of people' },
+  'DELETE /v1/memories/:id': { tag, summary: 'Forget one of it' },
+  'GET /v1/dead-letters': { tag, summary: 'Messages that were given up' },
+  'POST /v1/dead-letters/retry': { tag, summary: 'Try one again', body: letterSchema },
+  'POST /v1/dead-letters/drop': { tag, summary: 'Drop one', body: letterSchema },
+  'GET /v1/log': { tag, summary: 'The newest lines of the log' },
+  'GET /v1/config': { tag, summary: 'The configuration with its schema, without secrets' },
+  'PATCH /v1/config': { tag, summary: 'Change the configuration', body: changesSchema },
+};

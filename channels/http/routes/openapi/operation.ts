@@ -1,0 +1,32 @@
+/** What the API's description says of a route. */
+import type { z } from 'zod';
+
+/** One route: what it does, what it reads, what it answers with. */
+export interface Operation {
+  tag:
+    | 'gateway'
+    | 'openai'
+    | 'sessions'
+    | 'files'
+    | 'plans'
+    | 'approvals'
+    | 'schedules'
+    | 'usage'
+    | 'administration';
+  summary: string;
+  /** Fields of the query, each with what it is. */
+  query?: Record<string, string>;
+  /** The body that is read, by the schema that checks it. */
+  body?: z.ZodType;
+  /** The request works without its body. */
+  bodyOptional?: true;
+  /** The body is a file or a form instead. */
+  upload?: true;
+  /** The status of success; 200 by default. */
+  status?: number;
+  /** The body of the answer; a JSON object of any form by default. */
+  answer?: z.ZodType | 'text' | 'events' | 'file' | 'nothing';
+}
+
+/** Operations by `METHOD /path`, as the table of routes has them. */
+export type Operations = Readonly<Record<string, Operation>>;

@@ -1,0 +1,112 @@
+/** The API's description: the gateway itself, the OpenAI-compatible routes, plans, approvals, schedules, usage. */
+import { z } from 'zod';
+import { codeSchema } from '../../sign-in/routes.ts';
+import { answerSchema } from '../approvals.ts';
+import { completionSchema } from '../openai/completion-request.ts';
+import { embeddingSchema } from '../openai/embeddings.ts';
+import { responseSchema } from '../openai/response-request.ts';
+import { changeSchema as planChangeSchema, requestSchema, runSchema } from '../plans.ts';
+import { changeSchema, scheduleSchema } from '../schedules.ts';
+import { approval, receipt, schedule } from './answers.ts';
+import type { Operations } from './operation.ts';
+
+export const WORK_OPERATIONS: Operations = {
+  'GET /healthz': { tag: 'gateway', summary: 'Alive', answer: z.object({ status: z.literal('ok') }) },
+  'GET /readyz': {
+    tag: 'gateway',
+    summary: 'Ready, with the state of store, model and channels; more for admins',
+    answer: z.looseObject({ ready: z.boolean() }),
+  },
+  'GET /metrics': { tag: 'gateway', summary: 'Metrics for Prometheus', answer: 'text' },
+  'GET /v1/openapi.json': { tag: 'gateway', summary: 'This description' },
+  'POST /v1/sign-in': {
+    tag: 'gateway',
+    summary: 'Sign a browser in with the code of a link',
+    body: codeSchema,
+  },
+  'POST /v1/sign-out': { tag: 'gateway', summary: 'Sign this browser out' },
+  'GET /v1/sign-ins': { tag: 'gateway', summary: 'Browsers that are signed in' },
+  'DELETE /v1/sign-ins/:id': { tag: 'gateway', summary: 'Sign one of them out' },
+  'GET /v1/commands': { tag: 'gateway', summary: 'The commands that the token may use' },
+  'GET /v1/settings': {
+    tag: 'gateway',
+    summary: 'The settings that count, and what is wrong with their file',
+  },
+  'POST /v1/chat/completions': {
+    tag: 'openai',
+    summary: 'Chat completions; with X-Session-Id in a session',
+    body: completionSchema,
+  },
+  'POST /v1/responses': {
+    tag: 'openai',
+    summary: 'Responses; with X-Session-Id in a session',
+    body: responseSchema,
+  },
+  'POST /v1/embeddings': { tag: 'openai', summary: 'Vectors of texts', body: embeddingSchema },
+  'GET /v1/models': { tag: 'openai', summary: '`default`, the profiles and the models' },
+  'GET /v1/models/*': { tag: 'openai', summary: 'One of them' },
+  'GET /v1/sessions/:key/plan': { tag: 'plans', summary: 'The newest plan of a session, and its todo list' },
+  'POST /v1/sessions/:key/plans': {
+    tag: 'plans',
+    summary: 'Make a plan and run nothing of it',
+    body: requestSchema,
+    status: 202,
+    answer: receipt,
+  },
+  'GET /v1/plans': { tag: 'plans', summary: 'The plans of a session', query: { session: 'its key' } },
+  'GET /v1/plans/:id': { tag: 'plans', summary: 'One plan with its version' },
+  'PATCH /v1/plans/:id': {
+    tag: 'plans',
+    summary: 'Change steps that have not begun',
+    body: planChangeSchema,
+  },
+  'POST /v1/plans/:id/:action': {
+    tag: 'plans',
+    summary: '`run`, `skip`, `pause`, `resume` or `stop`; a stored plan is run, 202',
+    query: { step: 'the step to skip' },
+    body: runSchema,
+    bodyOptional: true,
+  },
+  'GET /v1/turns/:id/trace': { tag: 'sessions', summary: 'What became of a turn, and why' },
+  'GET /v1/approvals': {
+    tag: 'approvals',
+    summary: 'Calls that wait for a decision',
+    answer: z.object({ approvals: z.array(approval), mayDecide: z.boolean() }),
+  },
+  'POST /v1/approvals/:id': {
+    tag: 'approvals',
+    summary: 'Decide one; the first decision counts',
+    body: answerSchema,
+  },
+  'GET /v1/approval-rules': { tag: 'approvals', summary: 'Calls that run without a question' },
+  'DELETE /v1/approval-rules/:id': { tag: 'approvals', summary: 'End a rule' },
+  'GET /v1/schedules': {
+    tag: 'schedules',
+    summary: 'The schedules of the token, oldest first',
+    query: { session: 'only those of this session' },
+    answer: z.object({ schedules: z.array(schedule) }),
+  },
+  'POST /v1/schedules': {
+    tag: 'schedules',
+    summary: 'Add a schedule, with one of `cron`, `everyMinutes`, `inMinutes` and `at`',
+    body: scheduleSchema,
+    status: 201,
+    answer: schedule,
+  },
+  'PATCH /v1/schedules/:id': {
+    tag: 'schedules',
+    summary: 'Change its task or timing, or pause it',
+    body: changeSchema,
+  },
+  'POST /v1/schedules/:id/run': { tag: 'schedules', summary: 'Run it now' },
+  'DELETE /v1/schedules/:id': { tag: 'schedules', summary: 'Remove a schedule' },
+  'GET /v1/usage': {
+    tag: 'usage',
+    summary: 'Tokens and model time',
+    query: {
+      from: 'ISO date, inclusive',
+      to: 'ISO date, exclusive',
+      by: '`day`, `session`, `user`, `model` or `purpose`',
+    },
+  },
+};
