@@ -188,9 +188,9 @@ export class BotApi {
     });
   }
 
-  /** `setMyCommands`. */
-  async offerCommands(commands: { command: string; description: string }[]): Promise<void> {
-    await this.#call('setMyCommands', undefined, (limit) => this.#api.setMyCommands(commands, {}, limit));
+  /** Any other call of the Bot API, within the usual time. Throws `ChannelError`. */
+  async call<T>(method: string, request: (api: Api, limit: GrammySignal) => Promise<T>): Promise<T> {
+    return await this.#call(method, undefined, (limit) => request(this.#api, limit));
   }
 
   /** `answerCallbackQuery`: the button stops spinning, and who pressed it reads the text. */

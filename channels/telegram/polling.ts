@@ -8,7 +8,7 @@ import { sleep } from '../../src/lib/sleep.ts';
 import { SplitMessages } from './split-messages.ts';
 import type { BotApi } from './bot-api.ts';
 import type { Reader } from './inbound-kinds.ts';
-import { toMenu } from './menu.ts';
+import { introduce } from './introduction.ts';
 import { Publisher } from './publishing.ts';
 import { readUpdates, Updates } from './updates.ts';
 import type { UpdatesParts } from './updates.ts';
@@ -69,7 +69,7 @@ export class Poller {
   #failures = 0;
   /** Monotonic time since when Telegram refuses the token. */
   #refusedSince: number | undefined;
-  #commandsOffered = false;
+  #introduced = false;
   readonly #split = new SplitMessages();
   /** Updates behind the offset that are done, while it waits for further parts of a message; at most one batch. */
   #finished = new Set<number>();
@@ -107,8 +107,8 @@ export class Poller {
           const identity = await this.#parts.bot.identify(signal);
           this.#parts.identified(identity);
           me = { ...identity, commands };
-          if (!this.#commandsOffered) void this.#offerCommands();
-          this.#commandsOffered = true;
+          if (!this.#introduced) void this.#introduce();
+          this.#introduced = true;
         }
         await this.#poll(me, signal);
       } catch (error) {
@@ -174,11 +174,9 @@ export class Poller {
     log.warn({ err: failure, failures: this.#failures }, 'telegram_receiving_failed');
   }
 
-  async #offerCommands(): Promise<void> {
-    await this.#try(
-      'telegram_commands_not_offered',
-      this.#parts.bot.offerCommands(toMenu(this.#parts.commands)),
-    );
+  async #introduce(): Promise<void> {
+    const { bot, commands } = this.#parts;
+    await this.#try('telegram_commands_not_offered', introduce(bot, commands));
   }
 
   async #answerPress(callbackId: string, text: string | undefined): Promise<void> {

@@ -45,6 +45,8 @@ export interface CommandListing {
   description: string;
   /** The one argument people may give. */
   argument?: { name: string; description: string; required: boolean } | undefined;
+  /** It is of use only there. */
+  place?: 'group' | undefined;
 }
 
 /** A command. `run` gives what the user reads, in Markdown; it throws only `GatewayError`, whose message the user reads. */

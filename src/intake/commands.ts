@@ -94,7 +94,12 @@ export function createCommands(deps: CommandDeps, more: readonly Command[] = [])
 export function listingOf(commands: readonly Command[]): readonly CommandListing[] {
   return commands
     .filter((command) => command.unlisted !== true)
-    .map(({ name, description, argument }) => ({ name, description, ...(argument && { argument }) }));
+    .map(({ name, description, argument, place }) => ({
+      name,
+      description,
+      ...(argument && { argument }),
+      ...(place && { place }),
+    }));
 }
 
 function help(commands: readonly Command[]): string {

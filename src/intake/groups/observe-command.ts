@@ -15,6 +15,7 @@ export interface ObserveDeps {
 export function observeCommand({ accessPolicy, groupChats }: ObserveDeps): Command {
   return {
     name: 'observe',
+    place: 'group',
     description: 'Whether I read along in this group (owners switch it)',
     argument: { name: 'on|off', description: 'on or off', required: false },
     async run({ address, place, owner, args }) {

@@ -55,11 +55,25 @@ describe('the Telegram channel', () => {
     const fake = await startFake();
     await startChannel(fake.root);
     const menu = COMMANDS.map(({ name, description }) => ({ command: name, description }));
-    await vi.waitFor(() => expect(fake.commands).toEqual(menu), WAIT);
+    await vi.waitFor(() => expect(fake.introduction.commandsOf('default')).toEqual(menu), WAIT);
     await vi.waitFor(() => expect(fake.updates.polls).toBeGreaterThan(0), WAIT);
     expect(fake.last.get('getUpdates')).toMatchObject({
       allowed_updates: ['message', 'edited_message', 'callback_query', 'message_reaction', 'my_chat_member'],
     });
+  });
+
+  it('introduces itself once: a later start writes nothing anew, and the words of an operator stay', async () => {
+    const fake = await startFake();
+    fake.introduction.description = 'Ours.';
+    const introduced = (channel: { starts: number }) =>
+      vi.waitFor(() => expect(fake.count('getMyShortDescription')).toBe(channel.starts), WAIT);
+    await startChannel(fake.root);
+    await introduced({ starts: 1 });
+    await vi.waitFor(() => expect(fake.introduction.shortDescription).not.toBe(''), WAIT);
+    await startChannel(fake.root);
+    await introduced({ starts: 2 });
+    expect([fake.count('setMyCommands'), fake.count('setMyShortDescription')]).toEqual([2, 1]);
+    expect([fake.count('setMyDescription'), fake.introduction.description]).toEqual([0, 'Ours.']);
   });
 
   it('answers every button press, and ignores that an old one can no longer be answered', async () => {

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { FakePresses } from './buttons.ts';
 import { FakeChats } from './chats.ts';
-import { readCommands } from './commands.ts';
+import { FakeIntroduction } from './commands.ts';
 import { FakeFiles } from './files.ts';
 import type { FakeChat, FakeMessage } from './chats.ts';
 import { botMessage, personMessage } from './json.ts';
@@ -37,7 +37,7 @@ export class FakeTelegram {
   readonly calls = new Map<string, number>();
   /** Parameters of the last call of each method. */
   readonly last = new Map<string, Params>();
-  commands: unknown[] = [];
+  readonly introduction = new FakeIntroduction();
   /** As `/setprivacy` of @BotFather left it. */
   privacyOff = false;
   /** Most connections that were open at once. */
@@ -231,6 +231,8 @@ export class FakeTelegram {
       this.#admit(method, params);
       return botMessage(this.chats.sendFile(upload, params), FAKE_BOT);
     }
+    const said = this.introduction.call(method, params);
+    if (said !== undefined) return said;
     switch (method) {
       case 'getMe':
         return { ...ABOUT_BOT, can_read_all_group_messages: this.privacyOff };
@@ -257,9 +259,6 @@ export class FakeTelegram {
         return this.pressed.answer(params);
       case 'getFile':
         return this.files.describe(params);
-      case 'setMyCommands':
-        this.commands = readCommands(params);
-        return true;
       case 'setWebhook':
       case 'deleteWebhook':
         this.updates.webhook = method === 'setWebhook' ? textOf(params['url']) : '';

@@ -88,7 +88,11 @@ describeGateway('Telegram', { telegram: true }, (fixture) => {
       expect(shown).toMatch(/^Hello!/);
       for (const name of names) expect(shown).toContain(`/${name}`);
     }
-    expect(fixture().telegram.commands).toMatchObject(names.map((command: string) => ({ command })));
+    const { introduction } = fixture().telegram;
+    const menu = names.map((command: string) => ({ command }));
+    expect(introduction.commandsOf('default')).toMatchObject(menu);
+    const inPrivate = menu.filter(({ command }: { command: string }) => command !== 'observe');
+    expect(introduction.commandsOf('all_private_chats')).toMatchObject(inPrivate);
     expect(fixture().ollama.calls).toHaveLength(calls);
   });
 

@@ -87,7 +87,7 @@ async function colour(code, language, text) {
     if (code.isConnected) code.replaceChildren(...[...parts].map(copyPart));
   } catch (error) {
     // The code can be read without colours.
-    console.warn('code is not coloured', error);
+    code.title = `Not coloured: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
