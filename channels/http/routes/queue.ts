@@ -17,7 +17,8 @@ export async function readQueue(c: HttpContext, deps: HandlerDeps): Promise<Resp
   return c.json(wireQueue(queue, caller));
 }
 
-const editSchema = z.strictObject({ content: z.string() });
+/** The new text of a waiting message. */
+export const editSchema = z.strictObject({ content: z.string() });
 
 /** Replaces the text of one's own waiting message; like the other changes, it answers with what waits then. */
 export async function editWaiting(c: HttpContext, deps: HandlerDeps): Promise<Response> {

@@ -194,3 +194,15 @@ function clip(text) {
     ? text
     : `${text.slice(0, MAX_SHOWN)}\n… ${text.length - MAX_SHOWN} more characters`;
 }
+
+/** Shown where a turn ended without a text. @type {Partial<Record<import('../../../../src/contracts/event.ts').TurnEndReason, string>>} */
+export const ENDINGS = {
+  stopped: 'Stopped.',
+  interrupted: 'This answer was interrupted.',
+};
+
+/** Moving dots, while an answer is being made. */
+export function workingDots() {
+  const label = { class: 'dots', role: 'img', 'aria-label': 'Working on the answer' };
+  return h('span', label, h('i'), h('i'), h('i'));
+}

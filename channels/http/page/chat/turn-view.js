@@ -6,19 +6,13 @@ import { PlanView } from '../plan/plan-view.js';
 import { answerMarks } from './standing.js';
 import { SentFiles } from './sent-files.js';
 import { footOf, takenBackLine, trySwitch } from './turn-acts.js';
-import { compressed } from './turn-parts.js';
+import { compressed, ENDINGS, workingDots } from './turn-parts.js';
 import { QuestionPart } from './question-part.js';
 import { TodoView } from '../plan/todo-view.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../api.js').Message} Message */
 /** @typedef {import('../../../../src/contracts/event.ts').TurnEndReason} TurnEndReason */
-
-/** Shown where a turn ended without a text. @type {Partial<Record<TurnEndReason, string>>} */
-const ENDINGS = {
-  stopped: 'Stopped.',
-  interrupted: 'This answer was interrupted.',
-};
 
 /** A message and its answer, shown in `element`. */
 export class TurnView {
@@ -286,19 +280,7 @@ export class TurnView {
    * @param {boolean} [dots]
    */
   #setStatus(text, dots = false) {
-    this.#status.replaceChildren(
-      ...(dots
-        ? [
-            h(
-              'span',
-              { class: 'dots', role: 'img', 'aria-label': 'Working on the answer' },
-              h('i'),
-              h('i'),
-              h('i'),
-            ),
-          ]
-        : [text]),
-    );
+    this.#status.replaceChildren(dots ? workingDots() : text);
     this.#status.hidden = !dots && text === '';
   }
 }

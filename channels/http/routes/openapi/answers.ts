@@ -49,6 +49,23 @@ export const message = z
   })
   .meta({ id: 'Message' });
 
+/** What waits in a session. */
+export const queue = z
+  .looseObject({
+    mode: z.string(),
+    busy: z.boolean(),
+    messages: z.array(
+      z.looseObject({
+        turnId: z.string(),
+        seq: z.int().nullable(),
+        content: z.string(),
+        isEditable: z.boolean(),
+        createdAt: moment,
+      }),
+    ),
+  })
+  .meta({ id: 'Queue' });
+
 /** What became of a posted message. */
 export const receipt = z
   .union([

@@ -2,8 +2,9 @@
 import { z } from 'zod';
 import { forkSchema, retrySchema } from '../conversations.ts';
 import { messageSchema } from '../posted-message.ts';
+import { editSchema } from '../queue.ts';
 import { changeSchema, deleteSchema } from '../sessions.ts';
-import { listedSession, message, receipt, session } from './answers.ts';
+import { listedSession, message, queue, receipt, session } from './answers.ts';
 import type { Operations } from './operation.ts';
 
 const PAGE = { limit: 'most rows, 1 to 200 (50)' };
@@ -64,6 +65,27 @@ export const SESSION_OPERATIONS: Operations = {
     body: forkSchema,
     status: 201,
     answer: session,
+  },
+  'GET /v1/sessions/:key/queue': {
+    tag: 'sessions',
+    summary: 'The messages that wait behind the running turn, and how they wait',
+    answer: queue,
+  },
+  'PATCH /v1/sessions/:key/queue/:turn': {
+    tag: 'sessions',
+    summary: 'Change the text of one’s own waiting message',
+    body: editSchema,
+    answer: queue,
+  },
+  'DELETE /v1/sessions/:key/queue/:turn': {
+    tag: 'sessions',
+    summary: 'Drop a waiting message',
+    answer: queue,
+  },
+  'POST /v1/sessions/:key/queue/:turn/send-now': {
+    tag: 'sessions',
+    summary: 'End the running answer, and answer this waiting message next',
+    answer: queue,
   },
   'POST /v1/sessions/:key/retry': {
     tag: 'sessions',
