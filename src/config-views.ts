@@ -54,6 +54,7 @@ export function secretsOf(config: Config): { secrets: string[]; shapes: SecretSh
     BRAVE_API_KEY,
     config.search?.apiKey,
     config.speech?.apiKey,
+    ...[...config.hooks.values()].map(({ secret }) => secret),
     TRANSCRIPTION_API_KEY,
     ...config.modelServers.map(({ apiKey }) => apiKey),
     ...config.mcpServers.flatMap(({ secrets }) => secrets),

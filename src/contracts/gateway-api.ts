@@ -113,6 +113,8 @@ export interface GatewayApi {
   /** For admin tokens; the channel has checked that. */
   administration: Administration;
   receive: Receive;
+  /** Programs that call with a signed request. */
+  hooks: HookApi;
   /** Called by a channel when its platform reports a new id of a chat. */
   chatMoved: FollowChatMigration;
   /** Called by a channel when the bot joins a chat or can no longer write there. */

@@ -123,6 +123,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
   };
   return {
     receive: deps.receive,
+    hooks: deps.hooks,
     chatMoved: deps.chatMoved,
     membershipChanged: deps.membershipChanged,
     signIns,
