@@ -28,7 +28,10 @@ import type { SearchSettings } from './tools/web/search/services.ts';
 /** Errors that are told of one configuration; a file may have thousands. */
 const MAX_TOLD = 50;
 
-export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | 'search' | 'speech' | 'hooks' | '$schema'> {
+export interface Config extends Omit<
+  GatewayFile,
+  'providers' | 'mcp' | 'search' | 'speech' | 'hooks' | '$schema'
+> {
   env: EnvironmentConfig;
   /** All channels of the list, those that are off included. */
   channels: readonly ConfiguredChannel[];
@@ -161,14 +164,27 @@ function resolve(
     broken = new Set(),
   }: { manifests: readonly ChannelManifest[]; set: Environment; broken?: ReadonlySet<string> },
 ) {
-  const { access, channels: settings, providers, mcp, search: named, speech: spoken, hooks: called, ...others } = values;
+  const {
+    access,
+    channels: settings,
+    providers,
+    mcp,
+    search: named,
+    speech: spoken,
+    hooks: called,
+    ...others
+  } = values;
   const { $schema: _, ...rest } = others;
   const models = configureServers(providerKinds, { env: set, file: providers });
   const servers = configureMcpServers(mcp, set);
   const { search, errors: ofSearch } = configureSearch(named, set);
   const { speech, errors: ofSpeech } = configureSpeech(spoken, set);
   const channels = manifests.map((manifest) => configureChannel(manifest, set, { access, settings }));
-  const { hooks, errors: ofHooks } = configureHooks(called, set, channels.map(({ name }) => name));
+  const { hooks, errors: ofHooks } = configureHooks(
+    called,
+    set,
+    channels.map(({ name }) => name),
+  );
   const errors = [...models.errors, ...servers.errors, ...ofSearch, ...ofSpeech, ...ofHooks];
   errors.push(...bindingErrors(rest.bindings, channels));
   // Whose chat it is follows from the owners.

@@ -70,7 +70,9 @@ export function taints(sources: readonly Source[]): boolean {
 
 /** True when one of the sources may be private: files, output of programs, memories, other agents, webhooks, MCP servers. */
 export function isPrivate(sources: readonly Source[]): boolean {
-  return sources.some((source) => source === 'local' || source === 'hook' || source === 'verified' || source.startsWith('mcp:'));
+  return sources.some(
+    (source) => source === 'local' || source === 'hook' || source === 'verified' || source.startsWith('mcp:'),
+  );
 }
 
 /** The source of a page; `web` when the address names no host. Never throws. */

@@ -55,6 +55,7 @@ export interface GatewayApiDeps {
   commands: readonly Command[];
   turnConcurrency: number;
   signIns: GatewayApi['signIns'];
+  hooks: GatewayApi['hooks'];
   lanes: Pick<LaneStore, 'stop'>;
   subagents: Pick<SubagentStore, 'working'>;
   bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon' | 'claimingNode' | 'runHeads'>;
