@@ -25,7 +25,7 @@ const hookRule = z.strictObject({
     .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header')
     .optional()
     .describe('Grafana only: its setting "Timestamp Header", without which a request has no age'),
-  to: z.string().describe('the chat it writes to, such as `telegram:42` or `http:ops`'),
+  to: z.string().describe('the chat it writes to, such as `http:ops`'),
   task: z
     .string()
     .trim()
