@@ -79,6 +79,7 @@ const EXCUSED: [command: RegExp, reason: string][] = [
     'test/flows/operator/sign-in.test.ts opens a link and ends a session',
   ],
   [/^npx parley logs/, 'test/flows/operator/logs.test.ts reads and follows the log of a process'],
+  [/^npx parley mcp (login|logout) NAME$/, 'test/flows/mcp/login.test.ts signs in and out'],
   [/^npx parley COMMAND --help$/, 'test/cli.test.ts asks for the help of every command'],
   [/^npm link$/, 'changes the machine of the reader'],
   [/^npx parley init/, 'test/flows/operator/init.test.ts answers its questions and gives its flags'],
