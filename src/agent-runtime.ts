@@ -11,14 +11,14 @@ import type { Settings, WatchFolders } from './contracts/settings.ts';
 import type { Tool } from './contracts/tool.ts';
 import { createAnswerFiles, createPost } from './delivery/index.ts';
 import { createMemory } from './memory/index.ts';
-import { createMcp } from './mcp/index.ts';
+import { createLogins, createMcp, loginsFolder } from './mcp/index.ts';
 import { ConfigError } from './contracts/errors.ts';
 import { createSendSystemMessage, unknownBoundProfiles } from './intake/index.ts';
 import { createMedia, createSpeech, createTranscriber, fileTypeOf } from './media/index.ts';
 import { openModelServers } from './providers/index.ts';
 import { createScheduling } from './schedule/index.ts';
 import { createCreatorAccess, createEgress, createServiceFetch } from './security/index.ts';
-import { readJson, watchFolders } from './settings/index.ts';
+import { readJson, watchFolders, writeWhole } from './settings/index.ts';
 import type { HomeStore } from './store/open-store.ts';
 import {
   canWork,
@@ -43,6 +43,7 @@ export type AgentRuntime = Awaited<ReturnType<typeof openAgentRuntime>>;
 /** What a program that starts a gateway adds to it. */
 interface RuntimeOptions {
   log: Log;
+  learnSecrets?: ((secrets: readonly string[]) => void) | undefined;
   tools?: readonly Tool[];
   reachable?: readonly string[];
 }
@@ -50,7 +51,7 @@ interface RuntimeOptions {
 /** Models, profiles, tools and the agent, and the schedules that start turns by themselves. */
 export async function openAgentRuntime(
   settings: Settings<Config>,
-  { log, tools: added = [], reachable = [] }: RuntimeOptions,
+  { log, tools: added = [], reachable = [], learnSecrets }: RuntimeOptions,
   { store, security, transport }: { store: HomeStore; security: Security; transport: Transport },
 ) {
   const config = settings.current();
@@ -155,6 +156,8 @@ export async function openAgentRuntime(
     environment: config.environment,
     folder: path.join(home, 'mcp'),
     service: createServiceFetch(),
+    logins: createLogins({ folder: loginsFolder(home), write: writeWhole, learnSecrets }),
+    watch,
     keepFile: media.keepToolFile,
     save: (status) => store.mcp.saveMcpStatus(store.instance, status),
     log,

@@ -210,12 +210,16 @@ const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act | Promise<A
       deadLettersCommand(store.lanes, rest, all),
   trace: (rest) => (store) => traceCommand(createTraces(store.traces), rest),
   status: () => status,
-  mcp: (rest) => (store, config) =>
-    mcpCommand(
-      store.mcp,
-      config.mcpServers.map(({ name }) => name),
-      rest,
-    ),
+  async mcp(rest) {
+    if (rest[0] === 'login' || rest[0] === 'logout') {
+      const { mcpLoginCommand } = await import('./commands/mcp-login.ts');
+      return mcpLoginCommand(rest);
+    }
+    return (store, config) => {
+      const names = config.mcpServers.map(({ name }) => name);
+      return mcpCommand(store.mcp, names, rest);
+    };
+  },
 };
 
 /** The log of a command: errors, on standard error. */

@@ -113,6 +113,16 @@ export const gatewayEnvironment = z.object({
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
     .optional(),
   NATS_URL: z.string().min(1).optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
+    .optional()
+    .describe(
+      'address of an OpenTelemetry collector (OTLP over HTTP), such as `http://127.0.0.1:4318`: turns are sent to it as traces, without any text; unset = nothing is loaded or sent',
+    ),
+  OTEL_EXPORTER_OTLP_HEADERS: z
+    .string()
+    .max(4_000)
+    .optional()
+    .describe('headers of these requests, such as `authorization=Bearer%20…`; several with commas'),
   OLLAMA_HOST: z.string().min(1).default('http://127.0.0.1:11434'),
   OPENAI_BASE_URL: httpUrl.optional(),
   OPENAI_API_KEY: z

@@ -104,6 +104,8 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   { usage: 'schedule run ID', does: 'run one now' },
   { usage: 'schedule remove ID', does: 'remove one' },
   { usage: 'mcp', does: 'list the MCP servers, with their tools and last errors' },
+  { usage: 'mcp login NAME', does: 'sign in at an MCP server with a browser' },
+  { usage: 'mcp logout NAME', does: 'forget that sign-in' },
   { usage: 'pair', does: 'list pending codes and grants' },
   {
     usage: 'pair approve CODE',

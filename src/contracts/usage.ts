@@ -22,7 +22,7 @@ export interface UsageNote extends ModelUsage {
 }
 
 /** Groupings of a sum; days are in UTC. */
-export const USAGE_GROUPS = ['day', 'session', 'user', 'model', 'purpose'] as const;
+export const USAGE_GROUPS = ['day', 'session', 'user', 'channel', 'model', 'purpose'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
 /** Selects the rows of a sum. */
@@ -47,7 +47,7 @@ export interface UsageSum {
   estimated: boolean;
 }
 
-/** The sum of one group: a day (`2026-01-31`), a session key, a user id, a model or a purpose; '' where a row names none. */
+/** The sum of one group: a day (`2026-01-31`), a session key, a user id, a channel, a model or a purpose; '' where a row names none. */
 export interface UsageGroupSum extends UsageSum {
   key: string;
 }

@@ -16,6 +16,8 @@ import { z } from 'zod';
 import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import type { ServiceFetch } from '../contracts/mcp/service-fetch.ts';
+import type { Logins } from './oauth/logins.ts';
+import { loginNeeded, renewal } from './oauth/renewal.ts';
 import type { McpServerSettings } from './settings.ts';
 import { createStderrLog } from './stderr-log.ts';
 import { StdioTransport } from './stdio-transport.ts';
@@ -46,6 +48,7 @@ export interface ConnectionDeps {
   /** Where a program runs unless it has a `cwd`; it exists. */
   folder: string;
   service: ServiceFetch;
+  logins: Logins;
   log: Log;
   /** The server says that its tools or prompts have changed. */
   onChanged(): void;
@@ -69,10 +72,21 @@ export async function connect(deps: ConnectionDeps, signal: AbortSignal): Promis
   const { connection } = deps.settings;
   if (connection.kind === 'stdio') return await overStdio(deps, connection, signal);
   const url = new URL(connection.url);
-  const options = { fetch: deps.service.request, requestInit: { headers: { ...connection.headers } } };
+  const authProvider = renewal(deps.logins, deps.settings.name, connection.url);
+  const options = {
+    fetch: deps.service.request,
+    requestInit: { headers: { ...connection.headers } },
+    ...(authProvider && { authProvider }),
+  };
   try {
     return await open(deps, new StreamableHTTPClientTransport(url, options), signal);
   } catch (error) {
+    if (
+      error instanceof StreamableHTTPError &&
+      error.code === 401 &&
+      Object.keys(connection.headers).length === 0
+    )
+      throw loginNeeded(deps.settings.name);
     if (!(error instanceof StreamableHTTPError) || !NO_STREAMABLE_HTTP.includes(error.code ?? 0))
       throw unavailable(error);
     deps.log.debug({ err: error }, 'mcp_tries_sse');
@@ -195,7 +209,7 @@ function unavailable(error: unknown): GatewayError {
 /** What went wrong, for operators. */
 export function messageOf(error: unknown): string {
   if (error instanceof StreamableHTTPError && (error.code === 401 || error.code === 403)) {
-    return `The server refused the credentials (status ${error.code}): check "headers". Signing in with OAuth is not supported.`;
+    return `The server refused the credentials (status ${error.code}): check "headers", or remove them and sign in with "npx parley mcp login".`;
   }
   if (error instanceof z.core.$ZodError) return 'The server sent an answer that is not of the protocol.';
   if (error instanceof GatewayError) return error.message;

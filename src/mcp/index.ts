@@ -6,15 +6,23 @@ import type { McpServerStatus } from '../contracts/mcp/servers.ts';
 import type { KeepToolFile } from '../contracts/media.ts';
 import type { ServiceFetch } from '../contracts/mcp/service-fetch.ts';
 import type { Command } from '../contracts/command.ts';
-import type { Settings } from '../contracts/settings.ts';
+import type { FolderWatch, Settings, WatchFolders } from '../contracts/settings.ts';
 import type { Tool } from '../contracts/tool.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Logins } from './oauth/logins.ts';
 import { createPromptCommand } from './prompt-command.ts';
 import type { PromptCommandDeps } from './prompt-command.ts';
 import { createResourceTools } from './resource-tools.ts';
 import { ServerSet } from './server-set.ts';
 import type { McpServerSettings } from './settings.ts';
+
+export { createLogins } from './oauth/logins.ts';
+
+/** Where a home keeps the sign-ins at its servers. */
+export function loginsFolder(home: string): string {
+  return path.join(home, 'mcp-logins');
+}
 
 /** Tools of all servers together; model servers take about as many with each call. */
 export const MAX_MCP_TOOLS = 100;
@@ -28,6 +36,9 @@ export interface McpOptions {
   /** Each program gets a folder of its own in it, unless it has a `cwd`. */
   folder: string;
   service: ServiceFetch;
+  logins: Logins;
+  /** Tells of new sign-ins. */
+  watch: WatchFolders;
   /** Keeps the pictures and sounds of results. */
   keepFile: KeepToolFile;
   log: Log;
@@ -76,6 +87,17 @@ export function createMcp(options: McpOptions): Mcp {
   };
   const open = async (): Promise<void> => {
     set ??= await openSet(options, refresh);
+    followLogins();
+  };
+  let watching: FolderWatch | undefined;
+  const followLogins = (): void => {
+    if (watching !== undefined) return;
+    const { folder } = options.logins;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    watching = options.watch(() => {
+      for (const server of servers()) server.followLogin();
+    });
+    watching.folders([folder]);
   };
   const follow = (next: readonly McpServerSettings[]): void => {
     set?.follow(next);
@@ -103,6 +125,7 @@ export function createMcp(options: McpOptions): Mcp {
     },
     async close() {
       await starting;
+      watching?.close();
       await set?.close();
       await service.close();
     },
@@ -111,7 +134,7 @@ export function createMcp(options: McpOptions): Mcp {
 
 /** The set that servers are made in; loads the protocol. */
 async function openSet(
-  { version, environment, folder, service, keepFile, log, clock = systemClock }: McpOptions,
+  { version, environment, folder, service, logins, keepFile, log, clock = systemClock }: McpOptions,
   onChanged: () => void,
 ): Promise<ServerSet> {
   const { McpServer } = await import('./server.ts');
@@ -120,7 +143,8 @@ async function openSet(
     create(one) {
       const own = path.join(folder, one.name);
       if (one.connection.kind === 'stdio') mkdirSync(own, { recursive: true, mode: 0o700 });
-      const deps = { settings: one, version, environment, folder: own, service, keepFile, clock, onChanged };
+      const offered = { service, logins, keepFile, clock, onChanged };
+      const deps = { settings: one, version, environment, folder: own, ...offered };
       return new McpServer({ ...deps, log: log.child({ mcp: one.name }) });
     },
   });

@@ -62,6 +62,8 @@ export class McpServer {
   /** Questions to people that were declined. */
   #questions = { count: 0, last: '' };
   readonly #idle = new AbortController();
+  /** The sign-in with which it was connected last. */
+  #login = '';
 
   constructor(deps: McpServerDeps) {
     this.#deps = deps;
@@ -166,14 +168,18 @@ export class McpServer {
     }
   }
 
+  /** Connects at once when somebody has signed in at the server since it was tried last. Never throws. */
+  followLogin(): void {
+    if (this.#deps.logins.stamp(this.name) !== this.#login) this.#wake.abort();
+  }
+
   #connected(): Connection {
     if (this.#retired !== undefined) throw new ToolError('unavailable', this.#retired);
     if (this.#connection !== undefined) return this.#connection;
     this.#wake.abort();
     const why = this.#error === undefined ? '' : `: ${this.#error}`;
-    throw new ToolError('unavailable', `The MCP server "${this.name}" is not connected${why}`, {
-      retryable: true,
-    });
+    const text = `The MCP server "${this.name}" is not connected${why}`;
+    throw new ToolError('unavailable', text, { retryable: true });
   }
 
   async #live(): Promise<void> {
@@ -196,6 +202,7 @@ export class McpServer {
   /** One connection from beginning to end; gives the reason of its end. Never throws. */
   async #connectOnce(signal: AbortSignal): Promise<string> {
     let connection: Connection | undefined;
+    this.#login = this.#deps.logins.stamp(this.name);
     try {
       const onQuestion = (last: string): void => {
         this.#questions = { count: this.#questions.count + 1, last };
@@ -279,11 +286,10 @@ export class McpServer {
 
   /** One line without the server's secrets. */
   #clean(text: string): string {
-    const { secrets } = this.#deps.settings;
-    const redacted = secrets.reduce(
-      (rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, '[secret]')),
-      text,
-    );
+    const secrets = [...this.#deps.settings.secrets, ...this.#deps.logins.secrets()];
+    const leaveOut = (rest: string, secret: string): string =>
+      secret === '' ? rest : rest.replaceAll(secret, '[secret]');
+    const redacted = secrets.reduce(leaveOut, text);
     return oneLine(redacted).slice(0, MAX_ERROR_CHARS).toWellFormed();
   }
 

@@ -31,7 +31,7 @@ export function createServiceFetch(maxBytes = MAX_SERVICE_BYTES): ServiceFetch {
         method: methodOf(init),
         // Bounds count what comes in: a packed answer could be any size.
         headers: { ...Object.fromEntries(new Headers(init.headers)), 'accept-encoding': 'identity' },
-        body: typeof init.body === 'string' ? init.body : null,
+        body: textOf(init.body),
         signal: init.signal ?? null,
       });
       const given = new Headers();
@@ -50,6 +50,11 @@ export function createServiceFetch(maxBytes = MAX_SERVICE_BYTES): ServiceFetch {
     },
     close: () => agent.destroy(),
   };
+}
+
+/** Forms and texts; nothing else is sent. */
+function textOf(body: RequestInit['body']): string | null {
+  return typeof body === 'string' || body instanceof URLSearchParams ? String(body) : null;
 }
 
 function methodOf({ method = 'GET' }: RequestInit): 'GET' | 'POST' | 'DELETE' {

@@ -79,7 +79,7 @@ const REFERENCE = /^\$\{\w+\}$/;
 const PASSWORD = /:\/\/[^/\s@]*:[^/\s@]+@/;
 
 /** The value with `SET_SECRET` in place of texts that may be secrets. */
-export function withoutSecrets(value: unknown, isSecret = false): unknown {
+function withoutSecrets(value: unknown, isSecret = false): unknown {
   if (typeof value === 'string') {
     const hidden = PASSWORD.test(value) || (isSecret && !REFERENCE.test(value));
     return hidden ? SET_SECRET : value;

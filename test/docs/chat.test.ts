@@ -17,6 +17,8 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   '/forget NUMBER': '/forget 1',
   '/verify NUMBER': '/verify 1',
   '/title TEXT': '/title Cats and dogs',
+  '/deny REASON': '/deny not today',
+  '/rules remove NUMBER': '/rules remove 1',
 };
 
 const commandRows = ['docs/chatting.md', 'README.md']

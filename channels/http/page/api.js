@@ -256,13 +256,11 @@ export class Api {
     return schedules;
   }
 
-  /**
-   * @param {string} id
-   * @returns {Promise<{ id: string, deleted: boolean }>}
-   */
-  removeSchedule(id) {
-    return this.#requests.json('DELETE', `/v1/schedules/${encodeURIComponent(id)}`);
-  }
+  /** @type {(id: string) => Promise<{ id: string, deleted: boolean }>} */
+  removeSchedule = (id) => this.#requests.json('DELETE', `/v1/schedules/${encodeURIComponent(id)}`);
+
+  /** Any other route. @type {<Answer>(method: string, path: string, body?: unknown) => Promise<Answer>} */
+  ask = (method, path, body) => this.#requests.json(method, path, body);
 
   /** @returns {Promise<string[]>} */
   async models() {

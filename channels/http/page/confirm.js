@@ -4,9 +4,11 @@ import { byId } from './dom.js';
 /**
  * Asks whether to delete; false when the dialog is declined or closed.
  * @param {string} question
+ * @param {string} [word] on the button that agrees
  * @returns {Promise<boolean>}
  */
-export async function confirmDelete(question) {
+export async function confirmDelete(question, word = 'Delete') {
+  byId('confirm-yes', HTMLElement).textContent = word;
   byId('confirm-text', HTMLElement).textContent = question;
   return await answerOf('confirm');
 }
@@ -15,11 +17,13 @@ export async function confirmDelete(question) {
  * Asks for a short text; null when the dialog is declined or closed.
  * @param {string} question
  * @param {string} text what it begins with
+ * @param {number} [most] characters that it may have
  * @returns {Promise<string | null>}
  */
-export async function askText(question, text) {
+export async function askText(question, text, most = 200) {
   const field = byId('ask-text', HTMLInputElement);
   byId('ask-label', HTMLElement).textContent = question;
+  field.maxLength = most;
   field.value = text;
   const answer = answerOf('ask');
   field.select();

@@ -6,6 +6,7 @@ import { ScheduleList } from './schedules.js';
 import { Inbox } from './chats/inbox.js';
 import { followLists } from './chats/list-events.js';
 import { setChannelLabels, Sidebar } from './chats/sidebar.js';
+import { Settings } from './settings/settings.js';
 import { forgetDrafts } from './chat/drafts.js';
 import { removeToken, signIn } from './sign-in.js';
 
@@ -51,6 +52,8 @@ async function showHealth(api, onNewLabels) {
     if (setChannelLabels(health.channels)) onNewLabels();
     byId('demo-banner', HTMLElement).hidden = !health.demo;
     byId('version', HTMLElement).textContent = health.version ?? '';
+    // Only an admin is told the version.
+    byId('open-settings', HTMLElement).hidden = health.version === undefined;
     banner.hidden = health.model.state === 'up';
     banner.textContent = health.model.detail ?? 'The model server cannot be reached.';
   } catch (error) {
@@ -102,6 +105,7 @@ async function startPage() {
       open(key);
     },
   });
+  const settings = new Settings(api, { showError, showSidebar: () => showSidebar(true) });
   chat.stopWithEscape();
   byId('skip', HTMLElement).addEventListener('click', () => byId('draft', HTMLElement).focus());
 
@@ -111,6 +115,7 @@ async function startPage() {
    */
   function open(key, fresh = false) {
     history.replaceState(null, '', `#${key}`);
+    settings.hide();
     sidebar.select(key);
     chat.open(key, fresh);
   }
@@ -120,6 +125,12 @@ async function startPage() {
   }
 
   function openAddressed() {
+    const screen = /^#settings(?:\/([a-z-]+))?$/.exec(location.hash);
+    if (screen !== null) {
+      showSidebar(false);
+      settings.show(screen[1]);
+      return;
+    }
     const key = keyInAddress();
     if (key === undefined) openNew();
     else open(key);

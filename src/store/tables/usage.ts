@@ -60,6 +60,7 @@ const KEYS = {
   day: sql<string>`to_char(${usage.at} at time zone 'UTC', 'YYYY-MM-DD')`,
   session: sql<string>`coalesce(${usage.session}, '')`,
   user: sql<string>`coalesce(${usage.userId}, '')`,
+  channel: sql<string>`split_part(coalesce(${usage.session}, ''), ':', 1)`,
   model: sql<string>`${usage.model}`,
   purpose: sql<string>`${usage.purpose}`,
 } satisfies Record<UsageGroup, unknown>;

@@ -4,11 +4,12 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, vi } from 'vitest';
-import { createMcp } from '../../../src/mcp/index.ts';
+import { createLogins, createMcp } from '../../../src/mcp/index.ts';
 import type { Mcp, McpOptions } from '../../../src/mcp/index.ts';
 import { configureMcpServers, mcpRule } from '../../../src/mcp/settings.ts';
 import type { McpServerSettings } from '../../../src/mcp/settings.ts';
 import { createServiceFetch } from '../../../src/security/index.ts';
+import { watchFolders, writeWhole } from '../../../src/settings/index.ts';
 import { testLog } from '../agent/tool-context.ts';
 import { FakeSettings } from '../settings.ts';
 
@@ -58,7 +59,9 @@ export function openMcp(servers: Record<string, unknown>, over: Partial<McpOptio
     const attachment = { kind, name: kind, mimeType: 'a/b', bytes, sha256: '', file: `inbox/tools/${kind}` };
     return { attachment, ...(kind === 'image' && { picture: `folder/${kind}` }) };
   };
-  const own = { settings, version: '0', environment, folder, service, keepFile, log, save };
+  const logins = createLogins({ folder: path.join(folder, '.logins'), write: writeWhole });
+  const watch: McpOptions['watch'] = (changed) => watchFolders(changed, log);
+  const own = { settings, version: '0', environment, folder, service, logins, watch, keepFile, log, save };
   const mcp = createMcp({ ...own, ...over });
   onTestFinished(async () => {
     await mcp.close();

@@ -51,7 +51,7 @@ describeEachDatabase('usage', (databases) => {
     expect(await usage.groups(always, 'day')).toEqual({ groups: [], more: false });
   });
 
-  it('groups by day, session, user, model and purpose, each only within its time', async () => {
+  it('groups by day, session, user, channel, model and purpose, each only within its time', async () => {
     const { ledger, usage, sql } = await databases.open();
     await ledger.noteUsage(note(100));
     await ledger.noteUsage(note(20, { session: 'http:a', userId: 'token:a', model: 'big', purpose: 'turn' }));
@@ -77,6 +77,11 @@ describeEachDatabase('usage', (databases) => {
     expect(await tokensBy('user')).toEqual([
       ['telegram:42', 100],
       ['token:a', 23],
+    ]);
+    expect(await tokensBy('channel')).toEqual([
+      ['telegram', 100],
+      ['http', 20],
+      ['', 3],
     ]);
     expect(await tokensBy('model')).toEqual([
       ['small', 103],

@@ -1,0 +1,160 @@
+/** Fields of the configuration's form: one for each value that the schema of the file has. */
+import { h } from '../dom.js';
+import { choice } from './parts.js';
+
+/**
+ * The part of JSON Schema that the form reads.
+ * @typedef {object} Schema
+ * @property {string} [type]
+ * @property {string} [description]
+ * @property {unknown} [default]
+ * @property {(string | number)[]} [enum]
+ * @property {Record<string, Schema>} [properties]
+ * @property {Schema} [items]
+ * @property {Schema[]} [anyOf]
+ * @property {unknown} [additionalProperties]
+ */
+
+/**
+ * @typedef {{ path: string[], value?: unknown }} Change
+ * @typedef {{ element: HTMLElement, change: () => Change[] }} Field
+ */
+
+/** Stands for a text that may be a secret. */
+const SET_SECRET = '(set)';
+
+/**
+ * The fields of a part of the file; `change` gives what was edited, and throws `SyntaxError` for a text that is no JSON.
+ * @param {Schema} schema
+ * @param {string[]} path
+ * @param {unknown} written what the file says
+ * @param {unknown} value what counts
+ * @returns {Field[]}
+ */
+export function fieldsOf(schema, path, written, value) {
+  if (schema.type === 'object' && schema.properties !== undefined) {
+    return Object.entries(schema.properties).flatMap(([name, inner]) =>
+      fieldsOf(inner, [...path, name], childOf(written, name), childOf(value, name)),
+    );
+  }
+  return [fieldOf(schema, path, written, value)];
+}
+
+/**
+ * @param {unknown} parent
+ * @param {string} name
+ */
+function childOf(parent, name) {
+  if (typeof parent !== 'object' || parent === null) return undefined;
+  return Object.getOwnPropertyDescriptor(parent, name)?.value;
+}
+
+/**
+ * @param {Schema} schema
+ * @param {string[]} path
+ * @param {unknown} written
+ * @param {unknown} value
+ * @returns {Field}
+ */
+function fieldOf(schema, path, written, value) {
+  const control = controlOf(schema, value);
+  const before = control.read();
+  const reset = h('input', { type: 'checkbox' });
+  const name = path.join('.');
+  const element = h(
+    'div',
+    { class: 'config-field' },
+    h('label', {}, h('span', {}, name), control.element),
+    ...(schema.description === undefined ? [] : [h('p', { class: 'quiet' }, schema.description)]),
+    ...(written === undefined
+      ? []
+      : [
+          h(
+            'label',
+            { class: 'check' },
+            reset,
+            h('span', { class: 'visually-hidden' }, `${name}: `),
+            ' back to the default',
+          ),
+        ]),
+  );
+  const change = () => {
+    if (reset.checked) return [{ path }];
+    const after = control.read();
+    if (after === before) return [];
+    return after === '' ? [{ path }] : [{ path, value: control.parse(after) }];
+  };
+  return { element, change };
+}
+
+/**
+ * @typedef {{ element: HTMLElement, read: () => string, parse: (text: string) => unknown }} Control
+ */
+
+/**
+ * @param {Schema} schema
+ * @param {unknown} value
+ * @returns {Control}
+ */
+function controlOf(schema, value) {
+  if (schema.enum !== undefined) {
+    const options = schema.enum.map(String);
+    const made = choice(
+      Object.fromEntries(['', ...options].map((one) => [one, one || '(not set)'])),
+      textOf(value),
+    );
+    return {
+      element: made,
+      read: () => made.value,
+      parse: (text) => schema.enum?.find((one) => String(one) === text),
+    };
+  }
+  if (schema.type === 'boolean') {
+    const made = choice({ '': '(not set)', true: 'yes', false: 'no' }, textOf(value));
+    return { element: made, read: () => made.value, parse: (text) => text === 'true' };
+  }
+  if (schema.type === 'integer' || schema.type === 'number') {
+    const made = h('input', { type: 'number', step: 'any', value: textOf(value) });
+    return { element: made, read: () => made.value, parse: Number };
+  }
+  if (schema.type === 'string') {
+    const made = h('input', {
+      type: 'text',
+      value: textOf(value),
+      autocomplete: 'off',
+      disabled: value === SET_SECRET,
+    });
+    return { element: made, read: () => made.value, parse: (text) => text };
+  }
+  const isList =
+    schema.type === 'array' && Array.isArray(value) && value.every((one) => typeof one === 'string');
+  if (isList && takesText(schema.items)) {
+    const made = h('textarea', { rows: 3, placeholder: 'one in each line' }, value.join('\n'));
+    const parse = (/** @type {string} */ text) =>
+      text
+        .split('\n')
+        .map((line) => line.trim())
+        .filter(Boolean);
+    return { element: made, read: () => made.value, parse };
+  }
+  const text = value === undefined ? '' : JSON.stringify(value, undefined, 2);
+  const hasSecret = text.includes(`"${SET_SECRET}"`);
+  const made = h(
+    'textarea',
+    { rows: Math.min(12, text.split('\n').length), class: 'code', spellcheck: 'false', disabled: hasSecret },
+    text,
+  );
+  return { element: made, read: () => made.value, parse: (words) => JSON.parse(words) };
+}
+
+/** @param {unknown} value */
+function textOf(value) {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? String(value)
+    : '';
+}
+
+/** @param {Schema | undefined} items */
+function takesText(items) {
+  return items?.type === 'string' || items?.anyOf?.some(({ type }) => type === 'string') === true;
+}

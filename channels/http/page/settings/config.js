@@ -1,0 +1,101 @@
+/** The screen about `config.json`: a form by its schema, which writes what was changed and says what counts when. */
+import { ApiError } from '../api.js';
+import { h } from '../dom.js';
+import { fieldsOf } from './config-fields.js';
+import { row, rows, section } from './parts.js';
+
+/**
+ * @typedef {object} Config
+ * @property {string} file
+ * @property {string} version
+ * @property {import('./config-fields.js').Schema} schema
+ * @property {Record<string, unknown>} written
+ * @property {Record<string, unknown>} values
+ * @property {{ name: string, isSet: boolean }[]} environment
+ * @property {string[]} errors
+ * @property {string[]} needsRestart
+ */
+
+/** What the last change said; shown once, above the form. */
+let said = '';
+
+/** @type {import('./parts.js').Screen} */
+export async function configScreen(host) {
+  /** @type {Config} */
+  const config = await host.ask('GET', '/v1/config');
+  const groups = Object.entries(config.schema.properties ?? {})
+    .filter(([name]) => name !== '$schema')
+    .map(([name, schema]) => ({
+      name,
+      fields: fieldsOf(schema, [name], config.written[name], config.values[name]),
+    }))
+    .filter(({ fields }) => fields.length > 0);
+  const status = h('p', { class: 'settings-status', role: 'status' }, said);
+  said = '';
+  const errorText = h('p', { class: 'error-text settings-errors', role: 'alert' }, config.errors.join('\n'));
+  const save = async () => {
+    status.textContent = '';
+    try {
+      const changes = groups.flatMap(({ fields }) => fields.flatMap((field) => field.change()));
+      if (changes.length === 0) {
+        status.textContent = 'Nothing was changed.';
+        return;
+      }
+      /** @type {{ atOnce: string[], needsRestart: string[] }} */
+      const { atOnce, needsRestart } = await host.ask('PATCH', '/v1/config', {
+        version: config.version,
+        changes,
+      });
+      said = ['Saved.', told('counts now', atOnce), told('counts after a restart', needsRestart)]
+        .join(' ')
+        .trim();
+      await host.act(async () => undefined);
+    } catch (error) {
+      errorText.textContent =
+        error instanceof ApiError || error instanceof SyntaxError ? error.message : String(error);
+      errorText.scrollIntoView({ block: 'nearest' });
+    }
+  };
+  const made = h(
+    'form',
+    { class: 'config-form' },
+    ...groups.map(({ name, fields }) =>
+      h(
+        'details',
+        { class: 'config-group', open: config.written[name] !== undefined },
+        h('summary', {}, name),
+        ...fields.map(({ element }) => element),
+      ),
+    ),
+    h('div', { class: 'config-save' }, h('button', { type: 'submit', class: 'primary' }, 'Save')),
+  );
+  made.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void save();
+  });
+  const waiting = told('Waits for a restart', config.needsRestart);
+  return [
+    section(
+      'config.json',
+      h('p', { class: 'quiet' }, config.file),
+      h('p', {}, waiting),
+      status,
+      errorText,
+      made,
+    ),
+    section('Variables of the environment', rows(variables(config), '')),
+  ];
+}
+
+/** @param {Config} config */
+function variables({ environment }) {
+  return environment.map(({ name, isSet }) => row(name, isSet ? 'set' : 'not set'));
+}
+
+/**
+ * @param {string} what
+ * @param {string[]} fields
+ */
+function told(what, fields) {
+  return fields.length === 0 ? '' : `${what}: ${fields.join(', ')}.`;
+}

@@ -1,0 +1,62 @@
+/** The screen about what is remembered of people: read in pages, deleted one by one. */
+import { confirmDelete } from '../confirm.js';
+import { h } from '../dom.js';
+import { button, form, labelled, moment, row, rows, section } from './parts.js';
+
+/** @typedef {{ id: number, userId: string, text: string, session: string, untrusted: boolean, createdAt: string }} Memory */
+
+/** Whose facts are shown; kept while the page is open. */
+let person = '';
+
+/** @type {import('./parts.js').Screen} */
+export async function memoriesScreen(host) {
+  const list = h('div', {});
+  /** @param {number | null} before */
+  const load = async (before) => {
+    const query = `?user=${encodeURIComponent(person)}${before === null ? '' : `&before=${before}`}`;
+    /** @type {{ memories: Memory[], next: number | null }} */
+    const { memories, next } = await host.ask('GET', `/v1/memories${query}`);
+    list.append(
+      rows(
+        memories.map((memory) => fact(host, memory)),
+        'Nothing is remembered.',
+      ),
+    );
+    if (next === null) return;
+    const more = h('button', { type: 'button' }, 'Older ones');
+    more.addEventListener('click', () => {
+      more.remove();
+      void load(next).catch((error) => host.act(() => Promise.reject(error)));
+    });
+    list.append(more);
+  };
+  const whose = h('input', {
+    type: 'text',
+    value: person,
+    placeholder: 'everybody, or one as the facts name them',
+    autocomplete: 'off',
+  });
+  const show = () => {
+    person = whose.value.trim();
+    void host.act(async () => undefined);
+  };
+  await load(null);
+  return [section('Facts', form('Show', show, labelled('Of whom', whose)), list)];
+}
+
+/**
+ * @param {import('./parts.js').ScreenHost} host
+ * @param {Memory} memory
+ */
+function fact(host, { id, userId, text, session, untrusted, createdAt }) {
+  const remove = async () => {
+    if (await confirmDelete(`Delete “${text}”?`))
+      await host.act(() => host.ask('DELETE', `/v1/memories/${id}`));
+  };
+  const about = `${userId} · from ${session} · ${moment(createdAt)}${untrusted ? ' · unverified' : ''}`;
+  return row(
+    text,
+    about,
+    button('Delete', text, () => void remove(), 'danger'),
+  );
+}

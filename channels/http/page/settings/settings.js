@@ -1,0 +1,118 @@
+/** The settings of the gateway, for admin tokens: one screen for each part, by the address (`#settings/tokens`). */
+import { byId, h, icon } from '../dom.js';
+import { accessScreen } from './access.js';
+import { configScreen } from './config.js';
+import { deadLettersScreen } from './dead-letters.js';
+import { logScreen } from './log.js';
+import { memoriesScreen } from './memories.js';
+import { overviewScreen } from './overview.js';
+import { profilesScreen } from './profiles.js';
+import { rulesScreen } from './rules.js';
+import { schedulesScreen } from './schedules.js';
+import { tokensScreen } from './tokens.js';
+import { usageScreen } from './usage.js';
+
+/** @typedef {import('./parts.js').Screen} Screen */
+
+/** @type {{ title: string, draw: Screen }} */
+const OVERVIEW = { title: 'Overview', draw: overviewScreen };
+/** @type {Record<string, { title: string, draw: Screen }>} */
+const SCREENS = {
+  overview: OVERVIEW,
+  configuration: { title: 'Configuration', draw: configScreen },
+  usage: { title: 'Usage', draw: usageScreen },
+  access: { title: 'People', draw: accessScreen },
+  tokens: { title: 'Tokens', draw: tokensScreen },
+  rules: { title: 'Approval rules', draw: rulesScreen },
+  schedules: { title: 'Schedules', draw: schedulesScreen },
+  memory: { title: 'Memory', draw: memoriesScreen },
+  profiles: { title: 'Profiles', draw: profilesScreen },
+  'dead-letters': { title: 'Dead letters', draw: deadLettersScreen },
+  log: { title: 'Log', draw: logScreen },
+};
+
+/** The settings beside the list of chats, in place of the open one. */
+export class Settings {
+  #api;
+  #host;
+  #place = byId('settings', HTMLElement);
+  #chat = byId('chat', HTMLElement);
+  #name = 'overview';
+  /** Number of the newest drawing: the answer for an older one may come later. */
+  #drawings = 0;
+
+  /**
+   * @param {import('../api.js').Api} api
+   * @param {{ showError: (error: unknown) => void, showSidebar: () => void }} host
+   */
+  constructor(api, host) {
+    this.#api = api;
+    this.#host = host;
+  }
+
+  /**
+   * Shows a screen, in place of the chat.
+   * @param {string} [name]
+   */
+  show(name = 'overview') {
+    this.#name = name in SCREENS ? name : 'overview';
+    this.#chat.hidden = true;
+    this.#place.hidden = false;
+    void this.#draw();
+  }
+
+  /** Shows the chat again. */
+  hide() {
+    this.#drawings += 1;
+    this.#place.hidden = true;
+    this.#place.replaceChildren();
+    this.#chat.hidden = false;
+  }
+
+  async #draw() {
+    const drawing = (this.#drawings += 1);
+    const { title, draw } = SCREENS[this.#name] ?? OVERVIEW;
+    try {
+      const content = await draw({
+        ask: this.#api.ask,
+        act: async (work) => {
+          try {
+            await work();
+          } catch (error) {
+            this.#host.showError(error);
+          }
+          if (drawing === this.#drawings) await this.#draw();
+        },
+      });
+      if (drawing !== this.#drawings) return;
+      this.#place.replaceChildren(...this.#frame(title, content));
+      // On a phone the list of screens is wider than the screen.
+      this.#place.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+    } catch (error) {
+      if (drawing !== this.#drawings) return;
+      this.#place.replaceChildren(...this.#frame(title, []));
+      this.#host.showError(error);
+    }
+  }
+
+  /**
+   * @param {string} title
+   * @param {Node[]} content
+   */
+  #frame(title, content) {
+    const menu = h(
+      'button',
+      { type: 'button', class: 'icon-button only-phone', 'aria-label': 'Show the list of chats' },
+      icon('M4 7h16M4 12h16M4 17h10'),
+    );
+    menu.addEventListener('click', () => this.#host.showSidebar());
+    const links = Object.entries(SCREENS).map(([name, screen]) =>
+      h('a', { href: `#settings/${name}`, 'aria-current': name === this.#name && 'page' }, screen.title),
+    );
+    return [
+      h('header', { class: 'chat-head' }, menu, h('h1', { class: 'chat-title' }, title)),
+      h('nav', { class: 'settings-nav', 'aria-label': 'Settings' }, ...links),
+      h('div', { class: 'settings-body', 'data-screen': this.#name }, ...content),
+    ];
+  }
+}

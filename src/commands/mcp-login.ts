@@ -1,0 +1,59 @@
+/** `parley mcp login NAME` and `parley mcp logout NAME`: sign in at an MCP server with a browser, and forget that again. */
+import type { Config } from '../config.ts';
+import { GatewayError } from '../contracts/errors.ts';
+import { createLogins, loginsFolder } from '../mcp/index.ts';
+import { login, LOGIN_MS } from '../mcp/oauth/login.ts';
+import { createServiceFetch } from '../security/index.ts';
+import { writeWhole } from '../settings/index.ts';
+import { openDialog } from './dialog.ts';
+
+/** Reads the arguments. Throws `GatewayError('usage')`; the command throws `GatewayError`. */
+export function mcpLoginCommand(
+  rest: readonly string[],
+): (store: unknown, config: Pick<Config, 'home' | 'mcpServers'>) => Promise<string> {
+  const [verb, name, ...more] = rest;
+  if (name === undefined || more.length > 0)
+    throw new GatewayError(
+      'usage',
+      `Write "parley mcp ${verb} NAME" with the name of a server of config.json.`,
+    );
+  return async (_store, { home, mcpServers }) => {
+    const logins = createLogins({ folder: loginsFolder(home), write: writeWhole });
+    if (verb === 'logout')
+      return logins.remove(name)
+        ? `The sign-in at ${name} is forgotten.`
+        : `Nobody has signed in at ${name}.`;
+    const url = addressOf(mcpServers, name);
+    const service = createServiceFetch();
+    const isTerminal = process.stdin.isTTY;
+    const late = new AbortController();
+    const tooLate = `Nobody has signed in within ${LOGIN_MS / 60_000} minutes: run it again.`;
+    const timer = setTimeout(() => late.abort(new GatewayError('timeout', tooLate)), LOGIN_MS);
+    const dialog = openDialog(isTerminal ? process.stdin : undefined, process.stdout);
+    try {
+      const say = (text: string): void => dialog.say(text);
+      const ask = isTerminal ? (question: string) => dialog.ask(question, '') : undefined;
+      const deps = { logins, request: service.request, say, ask };
+      await login(deps, { name, url }, late.signal);
+    } finally {
+      clearTimeout(timer);
+      dialog.close();
+      await service.close();
+    }
+    return `Signed in at ${name}. A running gateway connects within seconds.`;
+  };
+}
+
+/** Throws `GatewayError` that names the servers at which people sign in. */
+function addressOf(servers: Config['mcpServers'], name: string): string {
+  const all = servers.flatMap(({ name: own, connection }) =>
+    connection.kind === 'http' ? [{ own, url: connection.url }] : [],
+  );
+  const found = all.find(({ own }) => own === name);
+  if (found !== undefined) return found.url;
+  const names = all.length === 0 ? 'none' : all.map(({ own }) => own).join(', ');
+  throw new GatewayError(
+    'unknown_server',
+    `There is no server "${name.slice(0, 80)}" with a "url" in mcp.servers of config.json; those with one: ${names}.`,
+  );
+}

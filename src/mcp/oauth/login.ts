@@ -1,0 +1,95 @@
+/** `parley mcp login`: a person signs in at a server in their browser, and the gateway keeps what that gives. */
+import { randomBytes } from 'node:crypto';
+import { auth, extractWWWAuthenticateParams } from '@modelcontextprotocol/sdk/client/auth.js';
+import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
+import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
+import type { ServiceFetch } from '../../contracts/mcp/service-fetch.ts';
+import { openCallback } from './callback.ts';
+import type { Callback } from './callback.ts';
+import type { Logins } from './logins.ts';
+import { clientMetadata } from './renewal.ts';
+
+/** Longest time that a person may take, in milliseconds. */
+export const LOGIN_MS = 10 * 60_000;
+
+export interface LoginDeps {
+  logins: Logins;
+  request: ServiceFetch['request'];
+  /** Shows a line to the person. */
+  say: (text: string) => void;
+  /** A line that the person writes; undefined where nobody can. Never throws. */
+  ask: ((question: string) => Promise<string>) | undefined;
+}
+
+/** Signs in at the server of that name. Throws `GatewayError`, or the reason of `signal`. */
+export async function login(
+  { logins, request, say, ask }: LoginDeps,
+  { name, url }: { name: string; url: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const state = randomBytes(16).toString('base64url');
+  await using callback = await openCallback(state);
+  let verifier = '';
+  let client: OAuthClientInformationMixed | undefined;
+  let tokens: OAuthTokens | undefined;
+  const provider: OAuthClientProvider = {
+    redirectUrl: callback.url,
+    clientMetadata: clientMetadata(callback.url),
+    state: () => state,
+    // Registered anew: the address of the callback is another one each time.
+    clientInformation: () => client,
+    saveClientInformation: (information) => void (client = information),
+    tokens: () => undefined,
+    saveTokens: (given) => void (tokens = given),
+    saveCodeVerifier: (given) => void (verifier = given),
+    codeVerifier: () => verifier,
+    redirectToAuthorization: (address) =>
+      say(`Open this address in a browser and sign in:\n\n${address.href}\n`),
+  };
+  const fetchFn = (address: string | URL, init: RequestInit = {}) => request(address, { ...init, signal });
+  const wanted = await wantedBy(fetchFn, url);
+  const step = (more: { authorizationCode?: string }): Promise<unknown> =>
+    auth(provider, { serverUrl: url, fetchFn, ...wanted, ...more }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw failed(error);
+    });
+  await step({});
+  await step({ authorizationCode: await answerOf(callback, ask, signal) });
+  if (client === undefined || tokens === undefined)
+    throw new GatewayError('login_failed', 'The server gave no token: it may not support OAuth.');
+  logins.save(name, { url, client, tokens });
+}
+
+/** Where the server says that people sign in, and for what. */
+async function wantedBy(
+  request: (address: string, init: RequestInit) => Promise<Response>,
+  url: string,
+): Promise<{ resourceMetadataUrl?: URL; scope?: string }> {
+  const answer = await request(url, { headers: { accept: 'text/event-stream' } }).catch((error: unknown) => {
+    throw failed(error);
+  });
+  await answer.body?.cancel();
+  const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(answer);
+  return { ...(resourceMetadataUrl && { resourceMetadataUrl }), ...(scope !== undefined && { scope }) };
+}
+
+/** The code of the browser on this machine, or of the address that the person copies from another one. */
+async function answerOf(callback: Callback, ask: LoginDeps['ask'], signal: AbortSignal): Promise<string> {
+  const ended = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  const question = 'If the browser is on another machine, paste the address at which it ends';
+  const pasted = ask?.(question).then((address) => {
+    if (callback.take(address)) return callback.code;
+    // Nothing was pasted, or something else: the browser may still come.
+    return callback.code;
+  });
+  return await Promise.race([callback.code, ended, ...(pasted === undefined ? [] : [pasted])]);
+}
+
+function failed(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const { message } = toGatewayError(error);
+  return new GatewayError('login_failed', `Signing in failed: ${message}`, { cause: error });
+}

@@ -1,0 +1,103 @@
+/** What signing in at MCP servers has given: a file for each server, which only the gateway's user may read. */
+import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { OAuthClientInformation, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import { z } from 'zod';
+
+/** A sign-in. It is for the server at this address and for no other. */
+export interface Login {
+  url: string;
+  client: OAuthClientInformation;
+  tokens: OAuthTokens;
+}
+
+/** As the client of the protocol gives it; `issuer` names the authorization server. */
+const shape = z.object({
+  url: z.string(),
+  client: z.object({
+    client_id: z.string(),
+    client_secret: z.string().optional(),
+    client_id_issued_at: z.number().optional(),
+    client_secret_expires_at: z.number().optional(),
+    issuer: z.string().optional(),
+  }),
+  tokens: z.object({
+    access_token: z.string(),
+    id_token: z.string().optional(),
+    token_type: z.string(),
+    expires_in: z.number().optional(),
+    scope: z.string().optional(),
+    refresh_token: z.string().optional(),
+    issuer: z.string().optional(),
+  }),
+});
+
+export interface LoginsDeps {
+  /** Holds the files. */
+  folder: string;
+  /** Replaces a file as a whole, readable by its owner only. Throws `GatewayError`. */
+  write: (file: string, text: string) => void;
+  /** Is told every token, for the log to leave out. */
+  learnSecrets?: ((secrets: readonly string[]) => void) | undefined;
+}
+
+/** The sign-ins of one home. Names of servers are safe as names of files. */
+export interface Logins {
+  readonly folder: string;
+  /** The sign-in for this address; undefined when there is none. Never throws. */
+  read(name: string, url: string): Login | undefined;
+  /** Throws `GatewayError('unwritable')`. */
+  save(name: string, login: Login): void;
+  /** True when there was one. */
+  remove(name: string): boolean;
+  /** Changes whenever the file does. Never throws. */
+  stamp(name: string): string;
+  /** Tokens that were read or saved since the start, for texts to leave out. */
+  secrets(): readonly string[];
+}
+
+/** Makes the store of the sign-ins. */
+export function createLogins({ folder, write, learnSecrets }: LoginsDeps): Logins {
+  const fileOf = (name: string): string => path.join(folder, `${name}.json`);
+  const known = new Set<string>();
+  const learn = ({ client, tokens }: Login): void => {
+    const own = [tokens.access_token, tokens.refresh_token, tokens.id_token, client.client_secret];
+    const fresh = own.flatMap((secret) => (secret === undefined || known.has(secret) ? [] : [secret]));
+    for (const secret of fresh) known.add(secret);
+    if (fresh.length > 0) learnSecrets?.(fresh);
+  };
+  return {
+    folder,
+    read(name, url) {
+      const login = readLogin(fileOf(name));
+      if (login?.url !== url) return undefined;
+      learn(login);
+      return login;
+    },
+    save(name, login) {
+      learn(login);
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      write(fileOf(name), `${JSON.stringify(login, null, 2)}\n`);
+    },
+    remove(name) {
+      const had = readLogin(fileOf(name)) !== undefined;
+      rmSync(fileOf(name), { force: true });
+      return had;
+    },
+    stamp(name) {
+      const stats = statSync(fileOf(name), { throwIfNoEntry: false });
+      return stats === undefined ? '' : `${stats.mtimeMs} ${stats.ino}`;
+    },
+    secrets: () => [...known],
+  };
+}
+
+/** Undefined for a file that is not there or holds no sign-in: then people sign in again. */
+function readLogin(file: string): Login | undefined {
+  try {
+    return shape.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch {
+    // Nobody has signed in, or the file was changed by hand.
+    return undefined;
+  }
+}

@@ -1,0 +1,58 @@
+/** `parley mcp login` and `logout`: what they ask for, and what they refuse. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { mcpLoginCommand } from '../../src/commands/mcp-login.ts';
+import { createLogins, loginsFolder } from '../../src/mcp/index.ts';
+import { configureMcpServers, mcpRule } from '../../src/mcp/settings.ts';
+import { writeWhole } from '../../src/settings/index.ts';
+
+const url = 'http://127.0.0.1:1/mcp';
+
+/** A home whose config.json has a server with a `url` and a program. */
+async function openHome() {
+  const home = await mkdtemp(path.join(tmpdir(), 'parley-login-'));
+  onTestFinished(() => rm(home, { recursive: true }));
+  const rule = mcpRule.parse({ servers: { notes: { url }, files: { command: 'files' } } });
+  const logins = createLogins({ folder: loginsFolder(home), write: writeWhole });
+  return { config: { home, mcpServers: configureMcpServers(rule, {}).servers }, logins };
+}
+
+it.each([[['login']], [['logout']], [['login', 'notes', 'now']]])('refuses %j', (rest) => {
+  expect(() => mcpLoginCommand(rest)).toThrow(`Write "parley mcp ${rest[0]} NAME"`);
+});
+
+it('names the servers at which people sign in', async () => {
+  const { config } = await openHome();
+  for (const name of ['files', 'nothing'])
+    await expect(mcpLoginCommand(['login', name])(undefined, config)).rejects.toThrow(
+      `There is no server "${name}" with a "url" in mcp.servers of config.json; those with one: notes.`,
+    );
+});
+
+it('says that the server cannot be reached', async () => {
+  const { config } = await openHome();
+  await expect(mcpLoginCommand(['login', 'notes'])(undefined, config)).rejects.toThrow(
+    /^Signing in failed: /,
+  );
+});
+
+it('forgets a sign-in, which counts for its own address only', async () => {
+  const { config, logins } = await openHome();
+  const saved = {
+    url,
+    client: { client_id: 'me' },
+    tokens: { access_token: 'a-secret', token_type: 'Bearer' },
+  };
+  logins.save('notes', saved);
+  expect(logins.read('notes', url)).toEqual(saved);
+  expect(logins.read('notes', `${url}/other`)).toBeUndefined();
+  expect(await mcpLoginCommand(['logout', 'notes'])(undefined, config)).toBe(
+    'The sign-in at notes is forgotten.',
+  );
+  expect(logins.read('notes', url)).toBeUndefined();
+  expect(await mcpLoginCommand(['logout', 'notes'])(undefined, config)).toBe(
+    'Nobody has signed in at notes.',
+  );
+});
