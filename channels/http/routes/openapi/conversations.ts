@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { forkSchema, retrySchema } from '../conversations.ts';
 import { messageSchema } from '../posted-message.ts';
-import { editSchema } from '../queue.ts';
+import { waitingSchema } from '../queue.ts';
 import { changeSchema, deleteSchema } from '../sessions.ts';
 import { listedSession, message, queue, receipt, session } from './answers.ts';
 import type { Operations } from './operation.ts';
@@ -74,7 +74,7 @@ export const SESSION_OPERATIONS: Operations = {
   'PATCH /v1/sessions/:key/queue/:turn': {
     tag: 'sessions',
     summary: 'Change the text of one’s own waiting message',
-    body: editSchema,
+    body: waitingSchema,
     answer: queue,
   },
   'DELETE /v1/sessions/:key/queue/:turn': {
