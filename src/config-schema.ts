@@ -6,7 +6,7 @@ import { MODES } from './contracts/plan.ts';
 import { retentionRule } from './contracts/operator/retention.ts';
 import { SCHEDULE_LIMITS } from './contracts/schedules.ts';
 import { SESSION_START } from './contracts/store/records.ts';
-import { bindingsRule, limitsRule } from './intake/index.ts';
+import { bindingsRule, hooksRule, limitsRule } from './intake/index.ts';
 import { mcpRule } from './mcp/settings.ts';
 import { mediaRule, speechRule, transcriptionRule } from './media/index.ts';
 import { isTimeZone } from './lib/time-zone.ts';
@@ -57,6 +57,7 @@ export const gatewayFile = z.strictObject({
     .prefault({}),
   transcription: transcriptionRule.optional(),
   speech: speechRule.optional(),
+  hooks: hooksRule.describe('programs that call `POST /v1/hooks/<name>`'),
   afterTurn: z
     .strictObject({
       compression: z
@@ -113,6 +114,16 @@ export const gatewayEnvironment = z.object({
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
     .optional(),
   NATS_URL: z.string().min(1).optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
+    .optional()
+    .describe(
+      'address of an OpenTelemetry collector (OTLP over HTTP), such as `http://127.0.0.1:4318`: turns are sent to it as traces, without any text; unset = nothing is loaded or sent',
+    ),
+  OTEL_EXPORTER_OTLP_HEADERS: z
+    .string()
+    .max(4_000)
+    .optional()
+    .describe('headers of these requests, such as `authorization=Bearer%20…`; several with commas'),
   OLLAMA_HOST: z.string().min(1).default('http://127.0.0.1:11434'),
   OPENAI_BASE_URL: httpUrl.optional(),
   OPENAI_API_KEY: z

@@ -6,6 +6,7 @@ import type { ChannelAccess } from './contracts/access.ts';
 import type { SecretShape } from './contracts/log.ts';
 import type { Address } from './contracts/message.ts';
 import { passwordOf } from './lib/connection-url.ts';
+import { readHeaders } from './ops/telemetry/index.ts';
 import { natsSecrets } from './security/index.ts';
 
 /** The access rules of a channel; undefined for unknown ones and for channels without people of their own. */
@@ -54,7 +55,9 @@ export function secretsOf(config: Config): { secrets: string[]; shapes: SecretSh
     BRAVE_API_KEY,
     config.search?.apiKey,
     config.speech?.apiKey,
+    ...[...config.hooks.values()].map(({ secret }) => secret),
     TRANSCRIPTION_API_KEY,
+    ...Object.values(readHeaders(config.env.OTEL_EXPORTER_OTLP_HEADERS)),
     ...config.modelServers.map(({ apiKey }) => apiKey),
     ...config.mcpServers.flatMap(({ secrets }) => secrets),
     passwordOf(DATABASE_URL),

@@ -50,6 +50,7 @@ export interface Components {
   media: { startSweep(signal: AbortSignal): void };
   profiles: Closable;
   refusals: Closable;
+  telemetry: Closable;
   provider: Closable;
 }
 
@@ -139,6 +140,7 @@ async function closeAll(all: Components): Promise<void> {
   await all.speech.close();
   for (const channel of all.channels.values()) await channel.stop();
   await all.refusals.close();
+  await all.telemetry.close();
   all.delivery.close();
   all.loop.stop();
   await all.profiles.close();

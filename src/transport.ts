@@ -13,6 +13,8 @@ import { bindTurns, createFollowChatMigration } from './intake/index.ts';
 import { newId } from './lib/ids.ts';
 import { fileTypeOf } from './media/index.ts';
 import { createMeters, createRefusalNotes, createTraces, meterUsage, startLoopMonitor } from './ops/index.ts';
+import { readHeaders, startTelemetry } from './ops/index.ts';
+import type { TelemetryTarget } from './ops/index.ts';
 import { systemClock } from './lib/clock.ts';
 import { createAccessPolicy, ensureFirstToken } from './security/index.ts';
 import type { HomeStore } from './store/open-store.ts';
@@ -53,6 +55,13 @@ export async function openSecurity(
   return { channelAccess, accessPolicy };
 }
 
+/** Where traces go; undefined unless the environment says so. */
+function telemetryOf({ env }: Config): TelemetryTarget | undefined {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers } = env;
+  const { version } = packageFile;
+  return endpoint === undefined ? undefined : { endpoint, headers: readHeaders(headers), version };
+}
+
 /** The two buses, and delivery to the channels, which are loaded last. */
 export async function openTransport(
   settings: Settings<Config>,
@@ -86,7 +95,11 @@ export async function openTransport(
     log,
   });
   const meters = createMeters(packageFile.version);
-  const traces = createTraces(store.traces, [(traced) => meters.turn(traced)]);
+  const telemetry = await startTelemetry(telemetryOf(config), log);
+  const traces = createTraces(store.traces, [
+    (traced) => meters.turn(traced),
+    (traced) => telemetry.turn(traced),
+  ]);
   const notes = createRefusalNotes(store.traces, systemClock, log);
   const refusals = {
     ...notes,
@@ -100,6 +113,7 @@ export async function openTransport(
     meters,
     traces,
     refusals,
+    telemetry,
     fanout,
     events,
     loop,

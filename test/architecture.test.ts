@@ -35,6 +35,7 @@ const VENDORS: [RegExp, string[]][] = [
   [/^(sharp|file-type|unpdf|mammoth|read-excel-file.*|fflate)$/, ['src/media/']],
   [/^croner$/, ['src/schedule/']],
   [/^prom-client$/, ['src/ops/metrics/']],
+  [/^@opentelemetry\//, ['src/ops/telemetry/']],
   [/^@fastify\/busboy$/, ['channels/http/']],
   [/^jsonc-parser$/, ['src/settings/']],
   [/^undici$/, ['src/security/egress.ts', 'src/security/service-fetch.ts', 'src/providers/']],

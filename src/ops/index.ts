@@ -5,6 +5,8 @@ export { startLoopMonitor } from './loop-delay.ts';
 export { createMeters } from './metrics/meters.ts';
 export { createMetrics } from './metrics/metrics.ts';
 export { startRetention } from './retention.ts';
+export { readHeaders, startTelemetry } from './telemetry/index.ts';
+export type { TelemetryTarget } from './telemetry/index.ts';
 export { announceState } from './state.ts';
 export { createWhyCommand } from './trace/commands.ts';
 export { createRefusalNotes } from './trace/refusal-notes.ts';

@@ -1,0 +1,30 @@
+/** Traces for OpenTelemetry: the packages are loaded only where an address is set. */
+import type { Log } from '../../contracts/log.ts';
+import type { Telemetry, TelemetryTarget } from './target.ts';
+
+export type { TelemetryTarget } from './target.ts';
+
+/** Starts it; without a target nothing is loaded, and what is made does nothing. */
+export async function startTelemetry(target: TelemetryTarget | undefined, log: Log): Promise<Telemetry> {
+  if (target === undefined) return { turn: () => undefined, close: () => Promise.resolve() };
+  const { openExport } = await import('./otlp.ts');
+  return openExport(target, log);
+}
+
+/** `name=value,other=value`, as `OTEL_EXPORTER_OTLP_HEADERS` is written; values are percent-encoded. Never throws. */
+export function readHeaders(text: string | undefined): Record<string, string> {
+  const pairs = (text ?? '').split(',').flatMap((pair) => {
+    const at = pair.indexOf('=');
+    return at <= 0 ? [] : [[pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())] as const];
+  });
+  return Object.fromEntries(pairs);
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    // A percent sign that stands for itself.
+    return value;
+  }
+}

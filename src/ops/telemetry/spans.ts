@@ -1,0 +1,127 @@
+/** What the trace of a turn becomes in OpenTelemetry, by its semantic conventions for generative AI. No text of anybody is in it. */
+import { SpanKind } from '@opentelemetry/api';
+import type { Attributes } from '@opentelemetry/api';
+import type { TracedTurn, TraceSpan } from '../../contracts/store/traces.ts';
+
+export interface SpanIds {
+  /** 32 and 16 hexadecimal digits. */
+  traceId: string;
+  spanId: string;
+}
+
+/** A span that is over. Times are epoch milliseconds. */
+export interface NewSpan {
+  ids: SpanIds;
+  /** Undefined = the root. */
+  parentId?: string | undefined;
+  name: string;
+  kind: SpanKind;
+  startMs: number;
+  endMs: number;
+  attributes: Attributes;
+  /** The code of what broke it. */
+  error?: string | undefined;
+  events?: { name: string; atMs: number; attributes: Attributes }[];
+}
+
+/**
+ * The spans of an attempt: the attempt with its model calls and tools, and with the last attempt the turn itself, from the
+ * acceptance of its message on.
+ */
+export function spansOf(traced: TracedTurn, root: SpanIds, newSpanId: () => string): NewSpan[] {
+  const { turnId, sessionKey, attempt, startedAt, ended } = traced;
+  const { traceId } = root;
+  const { profile, outcome, node, epoch, afterMs, ms, spans, attempts, crashes } = attempt;
+  const attemptId = newSpanId();
+  const endMs = startedAt + ms;
+  const common = { 'parley.turn.id': turnId, 'gen_ai.conversation.id': sessionKey };
+  const error = outcome === 'failed' ? outcome : undefined;
+  const own: NewSpan = {
+    ids: { traceId, spanId: attemptId },
+    parentId: root.spanId,
+    name: 'attempt',
+    kind: SpanKind.INTERNAL,
+    startMs: startedAt,
+    endMs,
+    attributes: {
+      ...common,
+      'parley.node.id': node,
+      'parley.lane.epoch': epoch,
+      'parley.outcome': outcome,
+      'parley.attempts': attempts,
+      'parley.crashes': crashes,
+    },
+    error,
+    events: spans.flatMap((span) => eventOf(span, startedAt)),
+  };
+  const inner = spans.flatMap((span) => {
+    const made = spanOf(span, startedAt, endMs);
+    return made === undefined
+      ? []
+      : [{ ...made, ids: { traceId, spanId: newSpanId() }, parentId: attemptId }];
+  });
+  if (!ended) return [own, ...inner];
+  const whole: NewSpan = {
+    ids: root,
+    name: `invoke_agent ${profile}`,
+    kind: SpanKind.INTERNAL,
+    startMs: startedAt - afterMs,
+    endMs,
+    attributes: {
+      ...common,
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': profile,
+      'parley.outcome': outcome,
+    },
+    error,
+  };
+  return [whole, own, ...inner];
+}
+
+/** A model call or a tool; one that did not end lasts as long as its attempt. */
+function spanOf(span: TraceSpan, startedAt: number, attemptEndMs: number): Omit<NewSpan, 'ids'> | undefined {
+  if (span.kind !== 'model_call' && span.kind !== 'tool') return undefined;
+  const startMs = startedAt + span.atMs;
+  const endMs = span.ms === undefined ? attemptEndMs : startMs + span.ms;
+  if (span.kind === 'tool') {
+    const { name, callId, isError } = span;
+    return {
+      name: `execute_tool ${name}`,
+      kind: SpanKind.INTERNAL,
+      startMs,
+      endMs,
+      attributes: {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': name,
+        'gen_ai.tool.call.id': callId,
+      },
+      ...(isError === true && { error: 'tool_error' }),
+    };
+  }
+  const { model, iteration, firstTokenMs, usage, error } = span;
+  return {
+    name: `chat ${model}`.trimEnd(),
+    kind: SpanKind.CLIENT,
+    startMs,
+    endMs,
+    attributes: {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': model,
+      'parley.iteration': iteration,
+      ...(firstTokenMs !== undefined && { 'parley.first_token_ms': firstTokenMs }),
+      ...(usage !== undefined && {
+        'gen_ai.usage.input_tokens': usage.promptTokens,
+        'gen_ai.usage.output_tokens': usage.completionTokens,
+      }),
+      ...(error !== undefined && { 'error.type': error.code }),
+    },
+    error: error?.code,
+  };
+}
+
+/** A pause before a repeat, and what else is worth a line: by its code, never by its words. */
+function eventOf(span: TraceSpan, startedAt: number): NonNullable<NewSpan['events']> {
+  if (span.kind !== 'retry' && span.kind !== 'note') return [];
+  const attributes = span.kind === 'retry' ? { code: span.code, 'wait.ms': span.ms } : { code: span.code };
+  return [{ name: span.kind, atMs: startedAt + span.atMs, attributes }];
+}

@@ -1,0 +1,89 @@
+/** Traces as an OpenTelemetry collector receives them of a whole gateway. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startFakeCollector } from '../../fakes/otlp/collector.ts';
+import type { CollectedSpan, FakeCollector } from '../../fakes/otlp/collector.ts';
+import { openGatewayFixture, WAIT } from '../setup.ts';
+import type { GatewayFixture } from '../setup.ts';
+
+describe('traces for OpenTelemetry', () => {
+  let collector: FakeCollector;
+  let fixture: GatewayFixture;
+  beforeAll(async () => {
+    collector = await startFakeCollector();
+    fixture = await openGatewayFixture('embedded', {
+      env: {
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20collector-secret,x-tenant=parley',
+      },
+      model: { fallback: { text: 'A private answer.' } },
+    });
+  });
+  afterAll(async () => {
+    await fixture.close();
+    await collector.close();
+  });
+
+  /** The spans of a turn, once the turn itself is among them. */
+  const spansOf = async (turnId: string): Promise<CollectedSpan[]> => {
+    const of = (): CollectedSpan[] =>
+      collector.spans.filter(({ traceId }) =>
+        collector.spans.some(
+          (span) => span.traceId === traceId && span.attributes['parley.turn.id'] === turnId,
+        ),
+      );
+    await expect.poll(() => of().map(({ name }) => name), WAIT).toContain('invoke_agent default');
+    return of();
+  };
+
+  it('are one trace a turn with its model calls and tools, and without a word of anybody', async () => {
+    fixture.ollama.answer({ toolCalls: [{ name: 'list_dir', args: { path: '.' } }] }, { when: 'my secret' });
+    const spans = await spansOf(await fixture.post('traced', 'Look at my secret'));
+    const byName = Object.groupBy(spans, ({ name }) => name);
+    const [turn] = byName['invoke_agent default'] ?? [];
+    const [attempt] = byName['attempt'] ?? [];
+    const calls = byName['chat fake:latest'] ?? [];
+    const [tool] = byName['execute_tool list_dir'] ?? [];
+    expect(turn).toMatchObject({ parentId: '', attributes: { 'gen_ai.operation.name': 'invoke_agent' } });
+    expect(turn?.attributes['gen_ai.conversation.id']).toBe('http:traced');
+    expect(attempt?.parentId).toBe(turn?.spanId);
+    expect(calls).toHaveLength(2);
+    for (const span of [...calls, tool]) expect(span?.parentId).toBe(attempt?.spanId);
+    expect(calls[0]?.attributes['gen_ai.usage.input_tokens']).toBeGreaterThan(0);
+    expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
+    for (const { startMs, endMs } of spans) {
+      expect(startMs).toBeGreaterThanOrEqual((turn?.startMs ?? 0) - 1);
+      expect(endMs).toBeLessThanOrEqual((turn?.endMs ?? 0) + 1);
+    }
+    const bytes = Buffer.concat(collector.bodies).toString('latin1');
+    expect(bytes).not.toMatch(/secret|private/);
+    expect(collector.headers).toMatchObject({
+      authorization: 'Bearer collector-secret',
+      'x-tenant': 'parley',
+    });
+  });
+
+  it('stay one trace when another process finishes the turn', async () => {
+    fixture.ollama.answer({ text: 'one two three four five six', perSecond: 2 }, { when: 'slowly' });
+    const turnId = await fixture.post('resumed', 'slowly');
+    await fixture.modelCall('slowly');
+    await fixture.restart();
+    const spans = await spansOf(turnId);
+    const attempts = spans.filter(({ name }) => name === 'attempt');
+    expect(attempts.map(({ attributes }) => attributes['parley.outcome'])).toEqual(['released', 'completed']);
+    expect(new Set(attempts.map(({ parentId }) => parentId)).size).toBe(1);
+    expect(spans.filter(({ name }) => name === 'invoke_agent default')).toHaveLength(1);
+  });
+
+  it('cost an answer nothing when the collector refuses them, which the log says once', async () => {
+    collector.status = 400;
+    for (const id of ['away', 'gone']) {
+      await fixture.post(id, 'Hello');
+      await fixture.idle(`http:${id}`);
+      expect((await fixture.messages(`http:${id}`)).at(-1)?.content).toBe('A private answer.');
+    }
+    const told = (): string[] => fixture.log.filter((line) => line.includes('spans_not_sent'));
+    await expect.poll(() => told().length, WAIT).toBe(1);
+    expect(fixture.log.join('')).not.toContain('collector-secret');
+    collector.status = 200;
+  });
+});
