@@ -13,7 +13,7 @@ import { createAnswerFiles, createPost } from './delivery/index.ts';
 import { createMemory } from './memory/index.ts';
 import { createLogins, createMcp, loginsFolder } from './mcp/index.ts';
 import { ConfigError } from './contracts/errors.ts';
-import { createSendSystemMessage, unknownBoundProfiles } from './intake/index.ts';
+import { createHooks, createSendSystemMessage, unknownBoundProfiles } from './intake/index.ts';
 import { createMedia, createSpeech, createTranscriber, fileTypeOf } from './media/index.ts';
 import { openModelServers } from './providers/index.ts';
 import { createScheduling } from './schedule/index.ts';
@@ -70,13 +70,23 @@ export async function openAgentRuntime(
     log,
     monotonicNow: () => performance.now(),
   });
+  const announce = createSendSystemMessage({ ledger, bus, events });
+  const standing = createCreatorAccess({ access: store.access, ledger, channelAccess });
+  const hooks = createHooks({
+    hooks: () => settings.current().hooks,
+    announce,
+    standing,
+    ledger,
+    log,
+    now: () => Date.now(),
+  });
   const scheduling = createScheduling({
     store: store.schedules,
     ledger,
     events,
     log,
-    announce: createSendSystemMessage({ ledger, bus, events }),
-    standing: createCreatorAccess({ access: store.access, ledger, channelAccess }),
+    announce,
+    standing,
     settings: partOf(settings, (now) => ({ limits: now.schedules, ...clockOf(now) })),
   });
   const watch: WatchFolders = (changed) => watchFolders(changed, log);
@@ -225,5 +235,5 @@ export async function openAgentRuntime(
     post,
     traces: { ...transport.traces, noteAttempt: (id, attempt) => store.traces.noteAttempt(id, attempt) },
   });
-  return { agent, models, provider, profiles, scheduling, files, mcp, media, memory, speech };
+  return { agent, models, provider, profiles, scheduling, files, mcp, media, memory, speech, hooks };
 }

@@ -6,7 +6,7 @@ import { MODES } from './contracts/plan.ts';
 import { retentionRule } from './contracts/operator/retention.ts';
 import { SCHEDULE_LIMITS } from './contracts/schedules.ts';
 import { SESSION_START } from './contracts/store/records.ts';
-import { bindingsRule, limitsRule } from './intake/index.ts';
+import { bindingsRule, hooksRule, limitsRule } from './intake/index.ts';
 import { mcpRule } from './mcp/settings.ts';
 import { mediaRule, speechRule, transcriptionRule } from './media/index.ts';
 import { isTimeZone } from './lib/time-zone.ts';
@@ -57,6 +57,7 @@ export const gatewayFile = z.strictObject({
     .prefault({}),
   transcription: transcriptionRule.optional(),
   speech: speechRule.optional(),
+  hooks: hooksRule.describe('programs that call `POST /v1/hooks/<name>`'),
   afterTurn: z
     .strictObject({
       compression: z

@@ -13,7 +13,8 @@ import { configureMcpServers } from './mcp/settings.ts';
 import type { McpServerSettings } from './mcp/settings.ts';
 import type { Address } from './contracts/message.ts';
 import type { FieldPath } from './contracts/settings.ts';
-import { bindingErrors } from './intake/index.ts';
+import { bindingErrors, configureHooks } from './intake/index.ts';
+import type { Hook } from './intake/index.ts';
 import { providerKinds } from './providers/index.ts';
 import { configureServers, presentProviders } from './providers/servers.ts';
 import type { ModelServer } from './providers/servers.ts';
@@ -27,7 +28,10 @@ import type { SearchSettings } from './tools/web/search/services.ts';
 /** Errors that are told of one configuration; a file may have thousands. */
 const MAX_TOLD = 50;
 
-export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | 'search' | 'speech' | '$schema'> {
+export interface Config extends Omit<
+  GatewayFile,
+  'providers' | 'mcp' | 'search' | 'speech' | 'hooks' | '$schema'
+> {
   env: EnvironmentConfig;
   /** All channels of the list, those that are off included. */
   channels: readonly ConfiguredChannel[];
@@ -41,6 +45,8 @@ export interface Config extends Omit<GatewayFile, 'providers' | 'mcp' | 'search'
   search: SearchSettings | undefined;
   /** The server that speaks answers, if any. */
   speech: SpeechSettings | undefined;
+  /** The webhooks that may call, by name. */
+  hooks: ReadonlyMap<string, Hook>;
   /** The environment as it was read; programs get a few of its variables. */
   environment: Readonly<Record<string, string>>;
   /** Things that work but should be changed, for the log. */
@@ -158,14 +164,28 @@ function resolve(
     broken = new Set(),
   }: { manifests: readonly ChannelManifest[]; set: Environment; broken?: ReadonlySet<string> },
 ) {
-  const { access, channels: settings, providers, mcp, search: named, speech: spoken, ...others } = values;
+  const {
+    access,
+    channels: settings,
+    providers,
+    mcp,
+    search: named,
+    speech: spoken,
+    hooks: called,
+    ...others
+  } = values;
   const { $schema: _, ...rest } = others;
   const models = configureServers(providerKinds, { env: set, file: providers });
   const servers = configureMcpServers(mcp, set);
   const { search, errors: ofSearch } = configureSearch(named, set);
   const { speech, errors: ofSpeech } = configureSpeech(spoken, set);
   const channels = manifests.map((manifest) => configureChannel(manifest, set, { access, settings }));
-  const errors = [...models.errors, ...servers.errors, ...ofSearch, ...ofSpeech];
+  const { hooks, errors: ofHooks } = configureHooks(
+    called,
+    set,
+    channels.map(({ name }) => name),
+  );
+  const errors = [...models.errors, ...servers.errors, ...ofSearch, ...ofSpeech, ...ofHooks];
   errors.push(...bindingErrors(rest.bindings, channels));
   // Whose chat it is follows from the owners.
   const hasOwners = !broken.has('access') && !broken.has('channels');
@@ -174,7 +194,7 @@ function resolve(
     errors.push(`heartbeat.session: must name the chat of the heartbeat, such as "${example}:<chat id>"`);
   }
   const { servers: modelServers } = models;
-  return { ...rest, channels, modelServers, mcpServers: servers.servers, search, speech, errors };
+  return { ...rest, channels, modelServers, mcpServers: servers.servers, search, speech, hooks, errors };
 }
 
 /** The content without these fields. */

@@ -258,6 +258,7 @@ function createApi(parts: ApiParts) {
     turnConcurrency: config.turns.concurrency,
     lanes: store.lanes,
     signIns: createSignInApi(store.signIns),
+    hooks: runtime.hooks,
     subagents: store.subagents,
     journals: store.journals,
     forks: store.forks,

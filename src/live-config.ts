@@ -17,6 +17,7 @@ const AFTER_RESTART: Readonly<
   bindings: false,
   channels: true,
   heartbeat: false,
+  hooks: false,
   limits: false,
   mcp: false,
   media: true,

@@ -4,6 +4,7 @@ import { checkHeaders } from './allow-list.ts';
 import type { AllowList } from './allow-list.ts';
 import type { RequestAuthenticator } from './authenticator.ts';
 import { answerApproval, listApprovals, listRules, removeRule } from './routes/approvals.ts';
+import { callHook } from './routes/hooks.ts';
 import { describeApi } from './routes/openapi/document.ts';
 import { ADMIN_ROUTES } from './routes/admin/routes.ts';
 import { completions } from './routes/openai/completions.ts';
@@ -74,6 +75,7 @@ export const API: readonly Route[] = [
   // Names of models may have slashes.
   { method: 'GET', path: '/v1/models/*', scope: 'chat', handle: readModel },
   { method: 'GET', path: '/v1/openapi.json', scope: 'chat', handle: describeApi(() => API) },
+  { method: 'POST', path: '/v1/hooks/:name', handle: callHook },
   { method: 'GET', path: '/v1/commands', scope: 'chat', handle: listCommands },
   { method: 'GET', path: '/v1/settings', scope: 'admin', handle: readSettings },
   { method: 'GET', path: '/v1/usage', scope: 'chat', handle: readUsage },

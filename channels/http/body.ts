@@ -41,6 +41,12 @@ export async function readFields<Shape>(
   return parseBody(body, schema);
 }
 
+/** The bytes of a body that was signed, which must be UTF-8. Throws `HttpError` 400, 408, 413 or 415. */
+export async function readSigned(incoming: IncomingMessage, outgoing: ServerResponse): Promise<Buffer> {
+  refuseEncodings(incoming);
+  return Buffer.from(await readText(incoming, outgoing, undefined), 'utf8');
+}
+
 async function readBody(
   incoming: IncomingMessage,
   outgoing: ServerResponse,

@@ -1,4 +1,5 @@
 /** The API of the gateway for channels. Session methods take the caller and give undefined for what the caller may not see. */
+import type { HookApi } from './operator/hooks.ts';
 import type { SignInApi } from './operator/sign-in.ts';
 import type { Caller } from './access.ts';
 import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './approvals.ts';
@@ -23,9 +24,9 @@ import type { FollowChatMigration, NoteMembership } from './message.ts';
 import type { SettingsReport } from './settings.ts';
 import type { Todo } from './store/notes.ts';
 import type { NoteRefusal, TurnExplanation } from './store/traces.ts';
-import type { ExecutionMode, Plan, StepEdit } from './plan.ts';
-import type { NumberedPlan, PlanAction, PlanAnswer, PlanRecord } from './store/plan-store.ts';
-import type { Receipt, Receive } from './receive.ts';
+import type { PlanApi } from './plans/plan-api.ts';
+import type { PlanAction, PlanAnswer, PlanRecord } from './store/plan-store.ts';
+import type { Receive } from './receive.ts';
 import type {
   ApprovalDecision,
   MessageRecord,
@@ -83,36 +84,13 @@ export interface ContinuedTurn {
   repeated: boolean;
 }
 
-/** The plans of sessions that the caller may see; undefined for any other. Methods throw only `GatewayError`. */
-export interface PlanApi {
-  /** The plans of a session that are no runs of others, newest first. */
-  list(caller: Caller, key: SessionKey): Promise<NumberedPlan[] | undefined>;
-  read(caller: Caller, planId: string): Promise<PlanRecord | undefined>;
-  /** Throws `GatewayError`: `plan_changed` for a plan of another version, `plan_unchanged` for an impossible change. */
-  change(
-    caller: Caller,
-    planId: string,
-    version: number,
-    edits: readonly StepEdit[],
-  ): Promise<Plan | undefined>;
-  /** Drops a plan that is only stored. Throws as `change` does. */
-  cancel(caller: Caller, planId: string): Promise<Plan | undefined>;
-  /**
-   * Starts a run of the plan with a message whose id this is. Throws `GatewayError`: `already_running`, `plan_changed`,
-   * `plan_unchanged`, `not_an_http_session`.
-   */
-  run(
-    caller: Caller,
-    planId: string,
-    asked: { messageId: string; mode?: ExecutionMode | undefined; version?: number | undefined },
-  ): Promise<{ receipt: Receipt; session: SessionKey } | undefined>;
-}
-
 /** Methods throw only `GatewayError`. */
 export interface GatewayApi {
   /** For admin tokens; the channel has checked that. */
   administration: Administration;
   receive: Receive;
+  /** Programs that call with a signed request. */
+  hooks: HookApi;
   /** Called by a channel when its platform reports a new id of a chat. */
   chatMoved: FollowChatMigration;
   /** Called by a channel when the bot joins a chat or can no longer write there. */

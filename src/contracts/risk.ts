@@ -16,10 +16,10 @@ export type ToolRisk = 'safe' | 'caution' | 'dangerous';
 /**
  * Source of text that is not the user's own: public pages (`web`); files and their names, programs' output, memories
  * and other agents (`local`: others may have written it, and it may be private); members of a group (`group`); authors
- * of forwarded messages (`forwarded`) and of quoted ones (`quoted`); MCP servers by their name (`mcp:notes`), whose text may
+ * of forwarded messages (`forwarded`) and of quoted ones (`quoted`); programs that call a webhook (`hook`), and MCP servers by their name (`mcp:notes`), whose text may
  * be private, too.
  */
-export type TextSource = 'web' | 'local' | 'group' | 'forwarded' | 'quoted' | McpSource;
+export type TextSource = 'web' | 'local' | 'group' | 'forwarded' | 'quoted' | 'hook' | McpSource;
 
 /** The text of one MCP server: results, resources, prompts, and what it says of its tools. */
 export type McpSource = `mcp:${string}`;
@@ -57,7 +57,7 @@ export type Source = TextSource | 'verified' | `web:${string}`;
 /** For parsing sources that were stored. */
 export const storedSources = z.array(
   z.union([
-    z.enum(['web', 'local', 'group', 'forwarded', 'quoted', 'verified']),
+    z.enum(['web', 'local', 'group', 'forwarded', 'quoted', 'hook', 'verified']),
     z.templateLiteral(['web:', z.string()]),
     z.templateLiteral(['mcp:', z.string()]),
   ]),
@@ -68,9 +68,11 @@ export function taints(sources: readonly Source[]): boolean {
   return sources.some((source) => source !== 'verified');
 }
 
-/** True when one of the sources may be private: files, output of programs, memories, other agents, MCP servers. */
+/** True when one of the sources may be private: files, output of programs, memories, other agents, webhooks, MCP servers. */
 export function isPrivate(sources: readonly Source[]): boolean {
-  return sources.some((source) => source === 'local' || source === 'verified' || source.startsWith('mcp:'));
+  return sources.some(
+    (source) => source === 'local' || source === 'hook' || source === 'verified' || source.startsWith('mcp:'),
+  );
 }
 
 /** The source of a page; `web` when the address names no host. Never throws. */
@@ -117,6 +119,7 @@ export function describeSources(sources: readonly Source[]): string {
     ...(sources.includes('group') ? ['this group'] : []),
     ...(sources.includes('forwarded') ? ['a forwarded message'] : []),
     ...(sources.includes('quoted') ? ['a quoted message'] : []),
+    ...(sources.includes('hook') ? ['a webhook'] : []),
     ...(servers.length > 0 ? [`MCP servers (${servers.join(', ')}${moreServers})`] : []),
   ];
   return names.join(' and ');

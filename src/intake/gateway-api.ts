@@ -55,6 +55,7 @@ export interface GatewayApiDeps {
   commands: readonly Command[];
   turnConcurrency: number;
   signIns: GatewayApi['signIns'];
+  hooks: GatewayApi['hooks'];
   lanes: Pick<LaneStore, 'stop'>;
   subagents: Pick<SubagentStore, 'working'>;
   bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon' | 'claimingNode' | 'runHeads'>;
@@ -123,6 +124,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
   };
   return {
     receive: deps.receive,
+    hooks: deps.hooks,
     chatMoved: deps.chatMoved,
     membershipChanged: deps.membershipChanged,
     signIns,

@@ -47,6 +47,9 @@ export { createLeader } from './leader.ts';
 export { createFollowChatMigration } from './chat-migration.ts';
 export { bindingErrors, bindingOf, bindingsRule, bindTurns, unknownBoundProfiles } from './bindings.ts';
 export { limitsRule } from './rate-limiter.ts';
+export { createHooks } from './hooks/hooks.ts';
+export { configureHooks, hooksRule } from './hooks/settings.ts';
+export type { Hook } from './hooks/settings.ts';
 export { createSendSystemMessage } from './system-messages.ts';
 
 export interface IntakeOptions

@@ -49,6 +49,7 @@ const EXPECTED: [command: RegExp, output: RegExp][] = [
   [/^curl -X POST .*\/messages /s, /"turnId"/],
   [/^curl .*\/events/s, /retry: \d+/],
   [/^curl .*\/stop/s, /"stopped":/],
+  [/^curl .*\/fork /s, /"title":"Another way"/],
   [/^curl .*\/messages\?/s, /Tell me a story/],
   [/^curl -X POST .*\/v1\/schedules/s, /"task":"Tell me the news"/],
   [/^curl .*\/v1\/schedules/s, /"schedules":\[/],
@@ -59,6 +60,10 @@ const EXPECTED: [command: RegExp, output: RegExp][] = [
 
 /** What is not run here, and where it is proved instead. */
 const EXCUSED: [command: RegExp, reason: string][] = [
+  [
+    /^body='|^signature=\$\(|\/v1\/hooks\//,
+    'test/flows/channels/hooks.test.ts runs these lines together, with the webhook in its settings',
+  ],
   [
     /^npx parley trace (telegram:42|TURN)$/,
     'test/flows/operating/why.test.ts asks for chats and turns that there are',
@@ -74,6 +79,7 @@ const EXCUSED: [command: RegExp, reason: string][] = [
     'test/flows/operator/sign-in.test.ts opens a link and ends a session',
   ],
   [/^npx parley logs/, 'test/flows/operator/logs.test.ts reads and follows the log of a process'],
+  [/^npx parley mcp (login|logout) NAME$/, 'test/flows/mcp/login.test.ts signs in and out'],
   [/^npx parley COMMAND --help$/, 'test/cli.test.ts asks for the help of every command'],
   [/^npm link$/, 'changes the machine of the reader'],
   [/^npx parley init/, 'test/flows/operator/init.test.ts answers its questions and gives its flags'],

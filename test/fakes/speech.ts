@@ -26,8 +26,6 @@ export interface FakeSpeech {
   readonly spoken: Spoken[];
   /** The next answer has this status and body; `silence` is none at all. */
   fails(status: number | 'silence', body?: string, headers?: Record<string, string>): void;
-  /** While it is true, every request fails with 503. */
-  away: boolean;
   /** Answers wait until the function that it gives is called. */
   hold(): () => void;
   close(): Promise<void>;
@@ -47,7 +45,6 @@ export async function startFakeSpeech(key?: string): Promise<FakeSpeech> {
     const failure = failures.shift();
     if (failure?.[0] === 'silence') return;
     if (failure !== undefined) return void response.writeHead(failure[0], failure[2]).end(failure[1]);
-    if (fake.away) return refuse(503, 'loading');
     if (key !== undefined && headers.key !== `Bearer ${key}`) return refuse(401, 'Invalid API key');
     const asked = Asked.safeParse(body);
     if (!asked.success) return refuse(400, asked.error.issues[0]?.path.join('.') ?? 'invalid');
@@ -74,10 +71,9 @@ export async function startFakeSpeech(key?: string): Promise<FakeSpeech> {
   });
   const bound = server.address();
   const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
-  const fake: FakeSpeech = {
+  return {
     url: `http://127.0.0.1:${port}/v1`,
     spoken,
-    away: false,
     fails: (status, body = '', headers = {}) => void failures.push([status, body, headers]),
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -91,5 +87,4 @@ export async function startFakeSpeech(key?: string): Promise<FakeSpeech> {
       });
     },
   };
-  return fake;
 }

@@ -81,6 +81,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     chatMoved: async () => undefined,
     membershipChanged: async () => undefined,
     signIns: createSignInApi(store.signIns),
+    hooks: { accept: no },
     ...deps,
     commands,
     receive,

@@ -17,11 +17,12 @@ export async function readQueue(c: HttpContext, deps: HandlerDeps): Promise<Resp
   return c.json(wireQueue(queue, caller));
 }
 
-const editSchema = z.strictObject({ content: z.string() });
+/** The body. */
+export const waitingSchema = z.strictObject({ content: z.string() });
 
 /** Replaces the text of one's own waiting message; like the other changes, it answers with what waits then. */
 export async function editWaiting(c: HttpContext, deps: HandlerDeps): Promise<Response> {
-  const { content } = await readJson(c.env.incoming, c.env.outgoing, editSchema);
+  const { content } = await readJson(c.env.incoming, c.env.outgoing, waitingSchema);
   return await change(c, deps, { do: 'edit', content: cleanText(content) });
 }
 

@@ -1,7 +1,7 @@
 /** Plans as channels ask for them: list, read, change, cancel, run. */
 import type { Caller } from '../../contracts/access.ts';
 import { GatewayError } from '../../contracts/errors.ts';
-import type { PlanApi } from '../../contracts/gateway-api.ts';
+import type { PlanApi } from '../../contracts/plans/plan-api.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { Receive } from '../../contracts/receive.ts';

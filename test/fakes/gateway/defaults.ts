@@ -20,7 +20,8 @@ export const READY: HealthReport = {
 };
 
 /** A gateway without plans, and without sessions that anybody may act on. */
-export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations' | 'signIns'> = {
+export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations' | 'signIns' | 'hooks'> = {
+  hooks: { accept: async () => ({ kind: 'unsigned', why: 'missing' }) },
   plans: {
     list: async () => [],
     read: async () => undefined,

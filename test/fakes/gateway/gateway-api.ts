@@ -53,6 +53,7 @@ export class FakeGateway implements GatewayApi {
   noteRequest: GatewayApi['noteRequest'] = () => undefined;
   readonly embed = fakeEmbed;
   signIns: GatewayApi['signIns'] = EMPTY.signIns;
+  hooks: GatewayApi['hooks'] = EMPTY.hooks;
   readonly administration = fakeAdministration();
   approvalRules: GatewayApi['approvalRules'] = async () => [];
   removeApprovalRule: GatewayApi['removeApprovalRule'] = async () => false;

@@ -132,17 +132,17 @@ describeGatewayOnEachDatabase('answers that are spoken', options, (fixture) => {
     await switchOn(chat);
     const failed = (): number =>
       fixture().log.filter((line) => line.includes('answer_not_spoken') && line.includes(chat)).length;
-    server().away = true;
+    const refusal = '{"error":{"message":"no such voice"}}';
+    for (let n = 0; n < 2; n += 1) server().fails(400, refusal);
     ask(chat, 'one', 'Text one.');
     await shows(
       chat,
       'Text one.',
-      expect.stringMatching(/could not be spoken: .*503: "loading"\..*\/voice off/),
+      expect.stringMatching(/could not be spoken: .*"no such voice"\..*\/voice off/),
     );
     ask(chat, 'two', 'Text two.');
     await shows(chat, 'Text two.');
     await vi.waitFor(() => expect(failed()).toBe(2), WAIT);
-    server().away = false;
     ask(chat, 'three', 'Text three.');
     await shows(chat, 'Text two.', 'Text three.', '[voice answer.ogg]');
   });

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { forkSchema, retrySchema } from '../conversations.ts';
 import { messageSchema } from '../posted-message.ts';
+import { waitingSchema } from '../queue.ts';
 import { changeSchema, deleteSchema } from '../sessions.ts';
 import { listedSession, message, receipt, session } from './answers.ts';
 import type { Operations } from './operation.ts';
@@ -80,6 +81,14 @@ export const SESSION_OPERATIONS: Operations = {
     tag: 'sessions',
     summary: 'Let the model read this answer instead of the others to its question',
   },
+  'GET /v1/sessions/:key/queue': { tag: 'sessions', summary: 'The messages that wait for their turn' },
+  'PATCH /v1/sessions/:key/queue/:turn': {
+    tag: 'sessions',
+    summary: 'Change the text of one',
+    body: waitingSchema,
+  },
+  'DELETE /v1/sessions/:key/queue/:turn': { tag: 'sessions', summary: 'Drop one' },
+  'POST /v1/sessions/:key/queue/:turn/send-now': { tag: 'sessions', summary: 'Have one answered now' },
   'POST /v1/sessions/:key/stop': { tag: 'sessions', summary: 'Stop the running turn and drop what waits' },
   'GET /v1/sessions/:key/events': {
     tag: 'sessions',

@@ -27,6 +27,12 @@ export const WORK_OPERATIONS: Operations = {
   'POST /v1/sign-out': { tag: 'gateway', summary: 'Sign this browser out' },
   'GET /v1/sign-ins': { tag: 'gateway', summary: 'Browsers that are signed in' },
   'DELETE /v1/sign-ins/:id': { tag: 'gateway', summary: 'Sign one of them out' },
+  'POST /v1/hooks/:name': {
+    tag: 'gateway',
+    summary: 'Call a webhook of config.json with a signed body',
+    body: z.unknown(),
+    status: 202,
+  },
   'GET /v1/commands': { tag: 'gateway', summary: 'The commands that the token may use' },
   'GET /v1/settings': {
     tag: 'gateway',

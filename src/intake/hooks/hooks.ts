@@ -1,0 +1,77 @@
+/** Webhooks that call the gateway: a signed request becomes one message to the agent, or one notice, however often it comes. */
+import type { HookApi, HookReceipt } from '../../contracts/operator/hooks.ts';
+import type { CreatorAccess } from '../../contracts/access.ts';
+import type { Log } from '../../contracts/log.ts';
+import { parseAddress } from '../../contracts/message.ts';
+import type { SendSystemMessage } from '../../contracts/receive.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
+import { oneLine } from '../../lib/text.ts';
+import { hookText } from './hook-text.ts';
+import type { Hook } from './settings.ts';
+import { verifySignature } from './signatures.ts';
+
+export interface HookDeps {
+  hooks: () => ReadonlyMap<string, Hook>;
+  announce: SendSystemMessage;
+  standing: Pick<CreatorAccess, 'placeOf'>;
+  ledger: Pick<Ledger, 'sessionOf' | 'enqueue'>;
+  log: Log;
+  /** Epoch milliseconds. */
+  now: () => number;
+}
+
+/** Makes the API. Its errors are `StoreError`s. */
+export function createHooks(deps: HookDeps): HookApi {
+  return {
+    async accept(name, request) {
+      const hook = deps.hooks().get(name);
+      if (hook === undefined) return { kind: 'unsigned', why: 'missing' };
+      const verified = verifySignature(hook, request, deps.now());
+      if ('kind' in verified) {
+        deps.log.warn({ hook: name, why: verified.why }, 'hook_refused');
+        return verified;
+      }
+      const payload = payloadOf(request.body);
+      if (payload === undefined) return { kind: 'invalid' };
+      const receipt = await take(deps, { name, hook, id: `hook:${name}:${verified.digest}` }, payload.value);
+      deps.log.info({ hook: name, outcome: receipt.kind }, 'hook_called');
+      return receipt;
+    },
+  };
+}
+
+function payloadOf(body: Uint8Array): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(new TextDecoder('utf8', { fatal: true }).decode(body)) };
+  } catch {
+    // The sender is told that the body is not JSON.
+    return undefined;
+  }
+}
+
+async function take(
+  deps: HookDeps,
+  { name, hook, id }: { name: string; hook: Hook; id: string },
+  payload: unknown,
+): Promise<HookReceipt> {
+  const { address, task } = hook;
+  const text = hookText(hook.text, payload);
+  if (task === undefined) {
+    const message = { ...parseAddress(address), content: text, media: [], buttons: [] };
+    await deps.ledger.enqueue(address, { ref: id, message });
+    return { kind: 'accepted', turnId: null };
+  }
+  const accepted = await deps.announce({
+    id,
+    session: await deps.ledger.sessionOf(address),
+    address,
+    senderId: `hook:${name}`,
+    senderName: `Webhook ${name}`,
+    content: `[The webhook "${name}" has called. Do this with what it says below, and answer with the result: ${oneLine(task)}]\n${text}`,
+    place: await deps.standing.placeOf(address),
+    sources: ['hook'],
+    timestamp: deps.now(),
+  });
+  if (accepted.kind === 'accepted') return { kind: 'accepted', turnId: accepted.turnId };
+  return { kind: accepted.kind === 'full' ? 'full' : 'duplicate' };
+}

@@ -1,0 +1,33 @@
+/** The text of a webhook. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { hookText, MAX_HOOK_TEXT } from '../../../src/intake/hooks/hook-text.ts';
+
+const PAYLOAD = { repo: { name: 'parley' }, commits: [{ by: 'ann' }], count: 3, none: null, ok: true };
+
+describe('the text of a webhook', () => {
+  it('has the fields of the body, lists and objects too, and nothing for those that are not there', () => {
+    const template =
+      '{{repo.name}} {{ count }} {{commits.0.by}} {{ok}} [{{none}}{{repo.nothing}}{{a.b}}] {{repo}}';
+    expect(hookText(template, PAYLOAD)).toBe('parley 3 ann true [] {"name":"parley"}');
+  });
+
+  it('is the whole body without a template, and loses its middle beyond its bound', () => {
+    expect(JSON.parse(hookText(undefined, PAYLOAD))).toEqual(PAYLOAD);
+    const long = hookText(undefined, 'x'.repeat(MAX_HOOK_TEXT * 2));
+    expect(long.length).toBeLessThanOrEqual(MAX_HOOK_TEXT);
+    expect(hookText('{{a}}'.repeat(100), { a: 'y'.repeat(100_000) }).length).toBeLessThanOrEqual(
+      MAX_HOOK_TEXT,
+    );
+  });
+
+  it('reads no more than the fields of the body: no prototype, no template inside a value', () => {
+    expect(hookText('{{constructor.name}}{{__proto__}}{{toString}}', PAYLOAD)).toBe('');
+    expect(hookText('{{a}}', { a: '{{b}}', b: 'secret' })).toBe('{{b}}');
+    fc.assert(
+      fc.property(fc.string(), fc.jsonValue(), (template, payload) => {
+        expect(hookText(template, payload).length).toBeLessThanOrEqual(MAX_HOOK_TEXT);
+      }),
+    );
+  });
+});
