@@ -81,6 +81,7 @@ export function create(
   let health: ChannelHealth = { state: 'off' };
   let poller: Poller | undefined;
   let readsAll = true;
+  const commandNames = new Set(['start', ...deps.gateway.commands.map(({ name }) => name)]);
 
   const capabilities: Capabilities = {
     edit: true,
@@ -140,7 +141,7 @@ export function create(
       return sent;
     },
     delete: (sent, place) => bot.delete(sent, place),
-    render: renderTelegram,
+    render: (doc) => renderTelegram(doc, commandNames),
     typing: (place) => bot.type(place),
     react: ({ chatId, messageId }, state) => bot.react(chatId, messageId, SIGNS[state]),
     health: () => ({ ...health, ...(!readsAll && noticeOf(deps.access())) }),

@@ -1,17 +1,14 @@
 /** A Markdown document in Telegram's HTML: only tags that Telegram knows, always closed, counted as Telegram counts. */
-import type { ListItem, Nodes, PhrasingContent, Root, RootContent } from 'mdast';
+import type { List, ListItem, Nodes, PhrasingContent, Root, RootContent } from 'mdast';
 import type { Rendered } from '../../src/contracts/channel.ts';
 import { cleanText } from '../../src/lib/text.ts';
-import { drawTable } from '../../src/lib/text-table.ts';
+import { bareWords } from './rendering/bare-words.ts';
+import { escapeHtml, joined, words, wrapped } from './rendering/piece.ts';
+import type { Piece } from './rendering/piece.ts';
+import { renderTable } from './rendering/table.ts';
 
 /** Deeper nodes are shown as plain text: nobody writes such nesting, and the stack is finite. */
 export const MAX_DEPTH = 40;
-
-/** The same piece twice: as markup and as readers see it. */
-interface Piece {
-  html: string;
-  visible: string;
-}
 
 /** The position of a node. */
 interface Spot {
@@ -20,44 +17,20 @@ interface Spot {
   indent: string;
   inLink: boolean;
   inQuote: boolean;
+  /** Names that stay commands. */
+  commands: ReadonlySet<string>;
 }
 
-const NOTHING: Piece = { html: '', visible: '' };
+const NO_COMMANDS: ReadonlySet<string> = new Set();
 
-/** Renders a document. Pure; `length` is UTF-16 units after entity parsing, as Telegram counts towards 4,096. */
-export function renderTelegram(doc: Root): Rendered {
-  const whole = blocks(doc.children, '\n\n', { depth: 0, indent: '', inLink: false, inQuote: false });
+/** Renders a document; `commands` are those of the bot. Pure; `length` is UTF-16 units after entity parsing, as Telegram counts towards 4,096. */
+export function renderTelegram(doc: Root, commands: ReadonlySet<string> = NO_COMMANDS): Rendered {
+  const spot = { depth: 0, indent: '', inLink: false, inQuote: false, commands };
+  const whole = blocks(doc.children, '\n\n', spot);
   const plain = whole.visible.replace(/^[ \n]+|[ \n]+$/g, '');
   return plain === ''
     ? { text: '', plain: '', length: 0 }
     : { text: whole.html, plain, length: plain.length };
-}
-
-/**
- * Text that Telegram shows as it is: it drops carriage returns, line marks, direction overrides and three combining
- * lines, shows control characters as spaces, and refuses lone surrogates (TDLib `clean_input_string`).
- */
-function words(text: string): Piece {
-  const visible = cleanText(text)
-    .replace(/\p{Cc}/gu, (mark) => (mark === '\n' || mark > '\u001F' ? mark : mark === '\r' ? '' : ' '))
-    .replace(/[\u2028-\u202E]|\u0333|\u033F|\u030A/g, '');
-  return { html: escapeHtml(visible), visible };
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-}
-
-function joined(pieces: Piece[], between = ''): Piece {
-  return {
-    html: pieces.map((piece) => piece.html).join(between),
-    visible: pieces.map((piece) => piece.visible).join(between),
-  };
-}
-
-function wrapped(tag: string, piece: Piece, attribute = ''): Piece {
-  if (piece.visible === '') return NOTHING;
-  return { html: `<${tag}${attribute}>${piece.html}</${tag}>`, visible: piece.visible };
 }
 
 function deeper(spot: Spot, change: Partial<Spot> = {}): Spot {
@@ -83,39 +56,54 @@ function block(node: RootContent, spot: Spot): Piece {
     case 'paragraph':
       return inlines(node.children, spot);
     case 'heading':
-      return wrapped('b', inlines(node.children, spot));
+      return HEADINGS[node.depth].reduceRight(
+        (piece, tag) => wrapped(tag, piece),
+        inlines(node.children, spot),
+      );
     case 'thematicBreak':
       return words('──────────');
     case 'blockquote':
       if (spot.inQuote) return quoteInQuote(node.children, spot);
-      return wrapped(
-        'blockquote',
-        blocks(node.children, '\n\n', deeper(spot, { inQuote: true, indent: '' })),
-      );
+      return quote(blocks(node.children, '\n\n', deeper(spot, { inQuote: true, indent: '' })));
     case 'list':
       return joined(
         node.children.map((item, index) =>
           listItem(item, node.ordered === true ? `${(node.start ?? 1) + index}. ` : '• ', spot),
         ),
-        `\n${spot.indent}`,
+        isLoose(node) ? `\n\n${spot.indent}` : `\n${spot.indent}`,
       );
     case 'code':
       return codeBlock(node.value, node.lang ?? '');
     case 'table':
-      return wrapped(
-        'pre',
-        words(
-          drawTable(
-            node.children.map((row) =>
-              row.children.map((cell) => inlines(cell.children, deeper(spot)).visible),
-            ),
-            node.align ?? [],
-          ),
-        ),
-      );
+      return renderTable(node, (cell) => inlines(cell.children, deeper(spot)));
     default:
       return inline(node, spot);
   }
+}
+
+/** The tags of the six headings, outermost first. */
+const HEADINGS = {
+  1: ['b', 'u'],
+  2: ['b'],
+  3: ['b', 'i'],
+  4: ['u'],
+  5: ['u', 'i'],
+  6: ['i'],
+} as const;
+
+/** Lines that a quote shows before it is folded; one of text takes about so many characters on a phone. */
+const MAX_QUOTE_LINES = 8;
+const LINE_CHARS = 40;
+
+function quote(piece: Piece): Piece {
+  const lines = piece.visible.split('\n').map(({ length }) => Math.max(1, Math.ceil(length / LINE_CHARS)));
+  const isLong = lines.reduce((sum, count) => sum + count, 0) > MAX_QUOTE_LINES;
+  return wrapped('blockquote', piece, isLong ? ' expandable' : '');
+}
+
+/** Its writer left blank lines between the items. */
+function isLoose({ spread, children }: List): boolean {
+  return spread === true || children.some((item) => item.spread === true);
 }
 
 /** Telegram does not nest quotes: the inner one is marked by signs. */
@@ -145,8 +133,10 @@ function inline(node: RootContent, spot: Spot): Piece {
   if (spot.depth > MAX_DEPTH) return words(wordsOf(node));
   const newLine = `\n${spot.indent}`;
   switch (node.type) {
-    case 'text':
-      return words(node.value.replaceAll('\n', newLine));
+    case 'text': {
+      const text = node.value.replaceAll('\n', newLine);
+      return spot.inLink ? words(text) : bareWords(text, spot.commands);
+    }
     case 'html':
       return words(node.value.replaceAll('\n', newLine));
     case 'break':
@@ -173,10 +163,20 @@ function link(url: string, label: Piece, spot: Spot): Piece {
   const target = cleanText(url).replace(/\s/g, '%20');
   const shown = label.visible.trim() === '' ? words(target) : label;
   if (spot.inLink) return shown;
-  const mail = /^mailto:([^?]+)/i.exec(target)?.[1];
-  if (mail !== undefined) return shown.visible.includes(mail) ? shown : joined([shown, words(` (${mail})`)]);
-  if (!/^(https?|tg):\/\/./i.test(target)) return shown;
+  if (!/^(https?|tg):\/\/./i.test(target)) return withAddress(shown, target);
   return wrapped('a', shown, ` href="${escapeHtml(target).replaceAll('"', '&quot;')}"`);
+}
+
+/** Schemes whose addresses harm whoever opens them, and need not be read either. */
+const HARMFUL = /^(?:javascript|data|vbscript|file|blob):/i;
+
+/** What Telegram would not link is shown in brackets: a telephone number, a path, a place in the text. */
+function withAddress(shown: Piece, target: string): Piece {
+  const address = /^(?:mailto|tel|sms):([^?]+)/i.exec(target)?.[1] ?? target;
+  if (address === '' || HARMFUL.test(target) || shown.visible.includes(address)) return shown;
+  // Telegram links addresses of mail and telephones; a path would become a command.
+  const told = address === target ? wrapped('code', words(address)) : words(address);
+  return joined([shown, words(' ('), told, words(')')]);
 }
 
 /** All text below a node, without recursion. */

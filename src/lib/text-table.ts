@@ -41,6 +41,11 @@ export function drawTable(
   return [head, widths.map((width) => '-'.repeat(width)).join('-+-'), ...body].join('\n');
 }
 
+/** Columns that the widest line of a text takes. */
+export function columnsOf(text: string): number {
+  return text.split('\n').reduce((most, line) => Math.max(most, measured(line).width), 0);
+}
+
 function pad({ text, width }: Cell, columns: number, align: AlignType | undefined): string {
   const missing = columns - width;
   const left = align === 'right' ? missing : align === 'center' ? Math.floor(missing / 2) : 0;

@@ -32,8 +32,11 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     groups: () => Promise.resolve([]),
   };
   const bus = {
-    ...{ start: () => Promise.resolve(), stop: () => Promise.resolve() },
-    ...{ runHeads: () => undefined, claimingNode: () => undefined, register: () => undefined },
+    start: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+    runHeads: () => undefined,
+    claimingNode: () => undefined,
+    register: () => undefined,
     notifyStop: (lane: string) => void hints.push(lane),
     sweepSoon: () => undefined,
     isLeased: () => true,

@@ -1,5 +1,6 @@
 /** Segments as blocks of the tree, joined where one continues the other. */
 import type { Nodes, RootContent } from 'mdast';
+import { readableMath } from '../../lib/math-text.ts';
 import { parseMarkdown } from '../../lib/markdown.ts';
 import type { Segment } from './segments.ts';
 
@@ -20,11 +21,11 @@ export function appendBlocks(blocks: RootContent[], segment: Segment): RootConte
 function parseSegment(segment: Segment): RootContent[] {
   if (segment.text.trim() === '' && segment.head === '') return [];
   if (segment.head !== '') {
-    const blocks = parseMarkdown(segment.head + segment.text).children;
+    const blocks = parseMarkdown(readableMath(segment.head + segment.text)).children;
     if (blocks[0]?.type === 'code' || blocks[0]?.type === 'table') return blocks;
   }
-  if (segment.joins !== '') return parseMarkdown(segment.text).children;
-  const [first, ...rest] = parseMarkdown(LINE_BEFORE + segment.text).children;
+  if (segment.joins !== '') return parseMarkdown(readableMath(segment.text)).children;
+  const [first, ...rest] = parseMarkdown(LINE_BEFORE + readableMath(segment.text)).children;
   return first === undefined ? [] : [withoutLineBefore(first), ...rest];
 }
 

@@ -98,6 +98,11 @@ function readStartTag(source: string, at: number): { name: string; argument: str
   for (;;) {
     end += /^\s*/.exec(source.slice(end))?.[0].length ?? 0;
     if (source[end] === '>') break;
+    if (name === 'blockquote' && /^expandable(?=[\s>])/i.test(source.slice(end))) {
+      argument = 'expandable';
+      end += 'expandable'.length;
+      continue;
+    }
     const attribute = /^([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([\w.-]*)(?=[\s>]))/.exec(source.slice(end));
     if (!attribute) {
       throw refuse(
@@ -162,7 +167,9 @@ function entityOf(tag: OpenTag, text: string, entities: FakeEntity[]): FakeEntit
     return undefined;
   }
   const language = tag.name === 'code' && tag.argument !== '' ? tag.argument : undefined;
-  return { type: TAGS.get(tag.name) ?? '', offset, length, ...(language === undefined ? {} : { language }) };
+  const folded = tag.name === 'blockquote' && tag.argument !== '';
+  const type = folded ? 'expandable_blockquote' : (TAGS.get(tag.name) ?? '');
+  return { type, offset, length, ...(language === undefined ? {} : { language }) };
 }
 
 /** `get_checked_link`: http, https, ton, tg and tonsite only, with a host; an address without a scheme is http. */

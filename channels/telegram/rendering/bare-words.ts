@@ -1,0 +1,23 @@
+/** Words of a text that Telegram would turn into links by itself although they are none. Pure. */
+import { joined, words, wrapped } from './piece.ts';
+import type { Piece } from './piece.ts';
+
+/**
+ * Names of files whose ending is also a country's or another top-level domain, .NET and its languages, and words that begin
+ * with a slash, which would be commands. An address with a path or a scheme is left alone.
+ */
+const FALSE_LINK =
+  /(?<![\w@/:.<>)\]-])(?:[\w-]+(?:\.[\w-]+)*\.(?:md|py|sh|rs|pl|pm|cc|so|ps|zip|mov)(?![\w/:-]|\.\w)|(?:VB|ASP|ADO|ML)\.NET(?![\w/-]|\.\w)|(?<slash>\/(?<name>[A-Za-z0-9_]{1,64})(?![\w/])))/gi;
+
+/** The text, with such words as code; `commands` are those of the bot, which stay commands. */
+export function bareWords(text: string, commands: ReadonlySet<string>): Piece {
+  const pieces: Piece[] = [];
+  let from = 0;
+  for (const found of text.matchAll(FALSE_LINK)) {
+    const name = found.groups?.['name']?.toLowerCase();
+    if (name !== undefined && commands.has(name)) continue;
+    pieces.push(words(text.slice(from, found.index)), wrapped('code', words(found[0])));
+    from = found.index + found[0].length;
+  }
+  return from === 0 ? words(text) : joined([...pieces, words(text.slice(from))]);
+}
