@@ -1,5 +1,5 @@
 /** The text of a webhook. */
-import fc from 'fast-check';
+import { assert, jsonValue, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hookText, MAX_HOOK_TEXT } from '../../../src/intake/hooks/hook-text.ts';
 
@@ -24,8 +24,8 @@ describe('the text of a webhook', () => {
   it('reads no more than the fields of the body: no prototype, no template inside a value', () => {
     expect(hookText('{{constructor.name}}{{__proto__}}{{toString}}', PAYLOAD)).toBe('');
     expect(hookText('{{a}}', { a: '{{b}}', b: 'secret' })).toBe('{{b}}');
-    fc.assert(
-      fc.property(fc.string(), fc.jsonValue(), (template, payload) => {
+    assert(
+      property(string(), jsonValue(), (template, payload) => {
         expect(hookText(template, payload).length).toBeLessThanOrEqual(MAX_HOOK_TEXT);
       }),
     );

@@ -1,6 +1,6 @@
 /** Signatures of webhooks: the forms of their senders, and everything that is not one. */
 import { createHmac } from 'node:crypto';
-import fc from 'fast-check';
+import { assert, constantFrom, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Hook } from '../../../src/intake/index.ts';
 import { MAX_AGE_MS, verifySignature } from '../../../src/intake/hooks/signatures.ts';
@@ -78,17 +78,12 @@ describe('the signature of a webhook', () => {
   });
 
   it('is never right for a header that somebody made up', () => {
-    fc.assert(
-      fc.property(
-        fc.constantFrom(...RIGHT),
-        fc.string(),
-        fc.string(),
-        ([, settings, headers], text, time) => {
-          const [name = ''] = Object.keys(headers);
-          for (const value of [text, `t=${time},v1=${text}`, `sha256=${text}`])
-            expect(verify(settings, { ...headers, [name]: value })).toMatchObject({ kind: 'unsigned' });
-        },
-      ),
+    assert(
+      property(constantFrom(...RIGHT), string(), string(), ([, settings, headers], text, time) => {
+        const [name = ''] = Object.keys(headers);
+        for (const value of [text, `t=${time},v1=${text}`, `sha256=${text}`])
+          expect(verify(settings, { ...headers, [name]: value })).toMatchObject({ kind: 'unsigned' });
+      }),
     );
   });
 });
