@@ -3,7 +3,7 @@ import type { Log } from '../contracts/log.ts';
 import type { StartProgress } from '../contracts/operator/progress.ts';
 
 /** A step that lasts longer is named, in milliseconds. */
-export const NAMED_AFTER_MS = 1_000;
+const NAMED_AFTER_MS = 1_000;
 
 /** The progress of one start; nothing is named after `end`. */
 export interface StartNotes extends StartProgress {

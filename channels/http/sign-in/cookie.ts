@@ -4,7 +4,7 @@ import { SIGN_IN_MS } from '../../../src/contracts/operator/sign-in.ts';
 import { HttpError } from '../errors.ts';
 
 /** The page sends this header with each request; a form or link of another site cannot. */
-export const PAGE_HEADER = 'x-parley-page';
+const PAGE_HEADER = 'x-parley-page';
 /** Longest value that is read, in UTF-16 units. */
 const MAX_SECRET = 100;
 

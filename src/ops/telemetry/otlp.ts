@@ -13,7 +13,7 @@ import { spansOf } from './spans.ts';
 import type { NewSpan, SpanIds } from './spans.ts';
 
 /** Spans that wait to be sent; further ones are dropped, so that a collector that is away costs little. */
-export const MAX_WAITING_SPANS = 2_048;
+const MAX_WAITING_SPANS = 2_048;
 /** Pause between two requests, and the longest time of one, in milliseconds. */
 const SEND_EVERY_MS = 1_000;
 const SEND_MS = 5_000;

@@ -193,8 +193,9 @@ describe('updates that are no message of a person to the bot', () => {
     };
     const inbound = toInbound({ update_id: 10, my_chat_member }, BOT);
     const about = { id: '987654321:10', place: 'group', byId: '42', readsAll: false };
-    if (change === undefined) expect(inbound.kind).toBe('ignored');
-    else expect(inbound).toMatchObject({ kind: 'membership', change: { ...about, change } });
+    expect(inbound).toMatchObject(
+      change === undefined ? { kind: 'ignored' } : { kind: 'membership', change: { ...about, change } },
+    );
   });
 
   it('read an edit as the new text of its message, and no edit of a command or without a text', () => {
@@ -223,9 +224,8 @@ describe('updates that are no message of a person to the bot', () => {
     const message_reaction = { chat: group, message_id: 7, user: PERSON, date: 1, ...lists };
     const inbound = toInbound({ update_id: 12, message_reaction }, BOT);
     const { stops } = reaction;
-    if (stops === undefined) expect(inbound.kind).toBe('ignored');
-    else
-      expect(inbound).toMatchObject({ message: { id: '987654321:12', stops, senderId: '42', content: '' } });
+    const asked = { message: { id: '987654321:12', stops, senderId: '42', content: '' } };
+    expect(inbound).toMatchObject(stops === undefined ? { kind: 'ignored' } : asked);
     const anonymous = { ...message_reaction, user: undefined, actor_chat: { id: group.id } };
     expect(toInbound({ update_id: 12, message_reaction: anonymous }, BOT).kind).toBe('ignored');
   });

@@ -43,9 +43,9 @@ describe('a table', () => {
         const lines = [head, ['--', ':-:', '-:'], ...rows].map((cells) => `| ${cells.join(' | ')} |`);
         const { text, entities } = readHtml(html(lines.join('\n')));
         for (const word of [head, ...rows].flat().join(' ').split(' ')) expect(text).toContain(word);
-        for (const { type, offset, length } of entities)
-          if (type === 'pre')
-            expect(columnsOf(text.slice(offset, offset + length))).toBeLessThanOrEqual(MAX_TABLE_COLUMNS);
+        const drawn = entities.filter(({ type }) => type === 'pre');
+        for (const { offset, length } of drawn)
+          expect(columnsOf(text.slice(offset, offset + length))).toBeLessThanOrEqual(MAX_TABLE_COLUMNS);
       }),
       { numRuns: 300 },
     );

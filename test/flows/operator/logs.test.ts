@@ -2,6 +2,7 @@
 import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MAX_LINES } from '../../../src/ops/logs-command.ts';
 import { chat, parley, startGatewayProcess, startParley } from '../../child.ts';
 import { makeEmbeddedHome } from '../../database.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
@@ -57,7 +58,12 @@ describe('parley logs', () => {
   it('says in one sentence that there is no log yet, and what it expects', async () => {
     const none = await parley(['logs'], { GATEWAY_HOME: home });
     expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('logs/parley.log yet') });
-    for (const wrong of [['--level', 'loud'], ['--lines', '0'], ['--lines', '10001'], ['--what']]) {
+    for (const wrong of [
+      ['--level', 'loud'],
+      ['--lines', '0'],
+      ['--lines', String(MAX_LINES + 1)],
+      ['--what'],
+    ]) {
       const end = await parley(['logs', ...wrong], { GATEWAY_HOME: home });
       expect(end).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Expected: logs /) });
     }

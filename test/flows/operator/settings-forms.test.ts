@@ -1,0 +1,94 @@
+/** The forms of the settings, used in a browser before a whole gateway. */
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { describePage } from '../../browser/describe-page.ts';
+import { OWNER, WAIT } from '../setup.ts';
+import type { GatewayFixture } from '../setup.ts';
+import { goToScreen, openFurnishedGateway } from './settings-setup.ts';
+
+describePage('the forms of the settings', (tab) => {
+  let fixture: GatewayFixture;
+  beforeAll(async () => void (fixture = await openFurnishedGateway()));
+  afterAll(() => fixture.close());
+
+  async function open(screen: string): Promise<Page> {
+    const page = await tab.open(fixture.gateway.url, { token: OWNER });
+    await page.locator('#transcript').waitFor();
+    return await goToScreen(page, screen);
+  }
+
+  it('makes a token that is shown once, and revokes it after a question', async () => {
+    const page = await open('tokens');
+    await page.getByLabel('Name', { exact: true }).fill('script');
+    await page.getByRole('button', { name: 'Create' }).click();
+    const secret = await page.locator('.settings-secret code').innerText();
+    expect((await fixture.call('/v1/sessions', { token: secret })).status).toBe(200);
+    await tab.screenshot('token');
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'Revoke: script' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('button', { name: 'Revoke: script' }).waitFor({ state: 'detached' });
+    expect(await page.locator('#settings').innerText()).not.toContain(secret);
+  });
+
+  it('grants a right and takes it away', async () => {
+    const page = await open('access');
+    await page.getByLabel('Id', { exact: true }).fill('7777');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByRole('button', { name: 'Remove: telegram 7777, may write privately' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.locator('.settings-row', { hasText: 'telegram 7777' }).waitFor({ state: 'detached' });
+    expect(await fixture.store.access.grants()).toEqual([]);
+  });
+
+  it('pauses, resumes and edits a schedule, and deletes a fact', async () => {
+    const page = await open('schedules');
+    await page.getByRole('button', { name: 'Pause: Tell me the tides' }).click();
+    await page.getByRole('button', { name: 'Resume: Tell me the tides' }).click();
+    await page.getByRole('button', { name: 'Edit: Tell me the tides' }).click();
+    await page.getByRole('textbox', { name: 'What is to be done?' }).fill('Tell me the moon');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Pause: Tell me the moon' }).waitFor();
+    await goToScreen(page, 'memory');
+    await page.getByRole('button', { name: 'Delete: Likes the sea.' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('Nothing is remembered.').waitFor();
+    expect(await fixture.store.memories.memories('telegram:7001', 9)).toEqual([]);
+  });
+
+  it('shows usage as bars with a table of the same numbers', async () => {
+    const page = await open('usage');
+    await page.getByLabel('By').selectOption('channel');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('cell', { name: 'http', exact: true }).waitFor();
+    expect(await page.locator('.usage-bar').count()).toBe(1);
+  });
+
+  it('changes the configuration in a form, and says what is wrong and what counts when', async () => {
+    const page = await open('configuration');
+    await page.locator('summary', { hasText: 'turns' }).click();
+    const rate = page.getByLabel('limits.messagesPerMinute', { exact: true });
+    await rate.fill('0');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').filter({ hasText: 'limits.messagesPerMinute' }).waitFor();
+    await tab.screenshot('config-error');
+    await rate.fill('44');
+    await page.getByLabel('turns.concurrency', { exact: true }).fill('12');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('counts now: limits.messagesPerMinute').waitFor();
+    await page.getByText('counts after a restart: turns.concurrency').waitFor();
+    await tab.screenshot('config-saved');
+    const file = path.join(fixture.home, 'config.json');
+    await vi.waitFor(
+      async () => expect(JSON.parse(await readFile(file, 'utf8')).limits.messagesPerMinute).toBe(44),
+      WAIT,
+    );
+    await writeFile(file, JSON.stringify({ limits: { messagesPerMinute: 50 } }));
+    await rate.fill('45');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('was edited since').waitFor();
+    expect(JSON.parse(await readFile(file, 'utf8')).limits.messagesPerMinute).toBe(50);
+  });
+});

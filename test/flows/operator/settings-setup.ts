@@ -1,0 +1,29 @@
+/** A gateway with something on every screen of its settings, and how a test gets to a screen. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Page } from 'playwright-core';
+import { openGatewayFixture } from '../setup.ts';
+import type { GatewayFixture } from '../setup.ts';
+
+/** Opens it on the embedded database; the caller closes it. */
+export async function openFurnishedGateway(): Promise<GatewayFixture> {
+  const file = { limits: { messagesPerMinute: 30 }, access: { telegram: { allow: ['7001'] } } };
+  const fixture = await openGatewayFixture('embedded', { telegram: true, file });
+  await fixture.post('plans', 'what is the weather?');
+  await fixture.idle('http:plans');
+  const json = { session: 'http:plans', task: 'Tell me the tides', everyMinutes: 60 };
+  await fixture.call('/v1/schedules', { json });
+  const fact = { session: 'http:plans', untrusted: false, key: 'k' } as const;
+  await fixture.store.memories.remember('telegram:7001', { ...fact, text: 'Likes the sea.' });
+  await mkdir(path.join(fixture.home, 'logs'), { recursive: true });
+  const line = { level: 40, time: 1_790_000_000_000, code: 7, msg: 'channel_unreachable' };
+  await writeFile(path.join(fixture.home, 'logs', 'parley.log'), `${JSON.stringify(line)}\n`);
+  return fixture;
+}
+
+/** Goes to a screen by its address, and waits until it is drawn. */
+export async function goToScreen(page: Page, screen: string): Promise<Page> {
+  await page.evaluate((name) => void (location.hash = `#settings/${name}`), screen);
+  await page.locator(`.settings-body[data-screen="${screen}"]`).waitFor();
+  return page;
+}
