@@ -4,7 +4,7 @@ import { nameOf } from './quoted.ts';
 import type { TelegramMembership, TelegramReaction } from './update.ts';
 
 /** The reaction that stops the answer it is given to. */
-export const STOP_REACTION = '👎';
+const STOP_REACTION = '👎';
 
 /** `kicked` is also the word for a bot that a person has blocked. */
 export function fromMembership(id: string, membership: TelegramMembership, bot: Reader): Inbound {

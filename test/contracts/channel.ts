@@ -285,7 +285,7 @@ export function channelContract(
       const { channel } = harness;
       const { capabilities } = channel;
       expect(channel.name).toBe(name);
-      const has = [channel.edit, channel.delete, channel.typing].map((method) => method !== undefined);
+      const has = (['edit', 'delete', 'typing'] as const).map((name) => channel[name] !== undefined);
       expect([capabilities.edit, capabilities.delete, capabilities.typing]).toEqual(has);
       expect(requires('sendsFile')).toBe(channel.download !== undefined);
       expect(capabilities.typingMs > 0).toBe(capabilities.typing);

@@ -27,6 +27,6 @@ function fieldOf(payload: unknown, path: string): string {
     value = Reflect.get(value, name);
   }
   if (value === null || value === undefined) return '';
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   return clipMiddle(text, MAX_FIELD);
 }
