@@ -3,11 +3,11 @@ import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import type { AxeResults } from 'axe-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openGatewayFixture, OWNER } from '../flows/setup.ts';
-import type { GatewayFixture } from '../flows/setup.ts';
-import { write } from './browser.ts';
-import { describePage, PHONE } from './describe-page.ts';
-import type { OpenOptions } from './describe-page.ts';
+import { openGatewayFixture, OWNER } from '../../flows/setup.ts';
+import type { GatewayFixture } from '../../flows/setup.ts';
+import { write } from '../browser.ts';
+import { describePage, PHONE } from '../describe-page.ts';
+import type { OpenOptions } from '../describe-page.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const TEXT = [

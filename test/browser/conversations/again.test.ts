@@ -1,9 +1,9 @@
 /** The page acts on a conversation of a whole gateway: another answer, the first one again, taken back, edited, forked. */
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { openGatewayFixture, OWNER, WAIT } from '../flows/setup.ts';
-import type { GatewayFixture } from '../flows/setup.ts';
-import { write } from './browser.ts';
-import { describePage, PHONE } from './describe-page.ts';
+import { openGatewayFixture, OWNER, WAIT } from '../../flows/setup.ts';
+import type { GatewayFixture } from '../../flows/setup.ts';
+import { write } from '../browser.ts';
+import { describePage, PHONE } from '../describe-page.ts';
 
 describePage('acting on a conversation', (tab) => {
   let fixture: GatewayFixture;

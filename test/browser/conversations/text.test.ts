@@ -2,11 +2,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, it, vi } from 'vitest';
-import { readPageFiles } from '../../channels/http/page-files.ts';
-import { LANGUAGES, languageOf, MAX_COLOURED } from '../../channels/http/page/markdown/code-colours.js';
-import { isLong, MAX_SHOWN_CHARS, MAX_SHOWN_LINES } from '../../channels/http/page/chat/long-text.js';
-import { WAIT, write } from './browser.ts';
-import { describePageOnFakeGateway, PHONE } from './describe-page.ts';
+import { readPageFiles } from '../../../channels/http/page-files.ts';
+import { LANGUAGES, languageOf, MAX_COLOURED } from '../../../channels/http/page/markdown/code-colours.js';
+import { isLong, MAX_SHOWN_CHARS, MAX_SHOWN_LINES } from '../../../channels/http/page/chat/long-text.js';
+import { WAIT, write } from '../browser.ts';
+import { describePageOnFakeGateway, PHONE } from '../describe-page.ts';
 
 /** The scripts of the page, without the languages of code, which come one at a time. */
 const MAX_SCRIPTS_BYTES = 120_000;
@@ -125,8 +125,8 @@ describePageOnFakeGateway('texts', (tab, fixture) => {
       false,
       true,
     ]);
-    expect(readFileSync(new URL('../../channels/http/page/index.html', import.meta.url), 'utf8')).toContain(
-      'code.css',
-    );
+    expect(
+      readFileSync(new URL('../../../channels/http/page/index.html', import.meta.url), 'utf8'),
+    ).toContain('code.css');
   });
 });

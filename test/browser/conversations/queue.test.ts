@@ -1,9 +1,9 @@
 /** Messages that wait on the page of a whole gateway: listed, edited, sent now, dropped, and told how to wait. */
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { openGatewayFixture, OWNER, WAIT } from '../flows/setup.ts';
-import type { GatewayFixture } from '../flows/setup.ts';
-import { write } from './browser.ts';
-import { describePage } from './describe-page.ts';
+import { openGatewayFixture, OWNER, WAIT } from '../../flows/setup.ts';
+import type { GatewayFixture } from '../../flows/setup.ts';
+import { write } from '../browser.ts';
+import { describePage } from '../describe-page.ts';
 
 describePage('the messages that wait', (tab) => {
   let fixture: GatewayFixture;
