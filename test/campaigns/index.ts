@@ -9,6 +9,7 @@ import { points } from './points.ts';
 import { postgres } from './postgres.ts';
 import { soak } from './soak.ts';
 import { work } from './work.ts';
+import { workers } from './workers.ts';
 
 export const campaigns: readonly Campaign[] = [
   kills,
@@ -19,5 +20,6 @@ export const campaigns: readonly Campaign[] = [
   outages,
   work,
   plans,
+  workers,
   soak,
 ];
