@@ -154,7 +154,10 @@ describe('the demo', () => {
       const page = await tab.open(fixture.gateway.url, { token: OWNER });
       await write(page, 'hello');
       await page.locator('.md', { hasText: 'This is the demo' }).waitFor();
-      const chosen = page.waitForResponse((response) => response.request().method() === 'PATCH');
+      // The page also marks what was read, by the same method.
+      const chosen = page.waitForResponse(
+        (response) => response.request().postData()?.includes('teacher') === true,
+      );
       await page.getByLabel('Plan mode').selectOption('teacher');
       expect((await chosen).status()).toBe(200);
       await write(page, 'plan a picnic');
