@@ -5,9 +5,9 @@ export const MAX_FORMULA = 1_000;
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/** Code comes first, in which nothing is a formula. */
+/** Code comes first, in which nothing is a formula; in a formula no other begins, so that each is looked at once. */
 const PARTS =
-  /(?<!`)(`+)(?!`)[^`](?:[^]{0,1000}?[^`])??\1(?!`)|(?<!\\)\\\(([^]{1,1000}?)\\\)|(?<!\\)\\\[([^]{1,1000}?)\\\]|(?<![\\$])\$\$([^$]{1,1000})\$\$(?!\$)/g;
+  /(?<!`)(`+)(?!`)[^`](?:[^]{0,1000}?[^`])??\1(?!`)|(?<!\\)\\\(((?:(?!\\\()[^]){1,1000}?)\\\)|(?<!\\)\\\[((?:(?!\\\[)[^]){1,1000}?)\\\]|(?<![\\$])\$\$([^$]{1,1000})\$\$(?!\$)/g;
 
 /** A formula has a sign, or is one letter; `\(see below\)` is not one. */
 const FORMULA = /[\\^_={}+*/<>|\d-]|^\s*\p{L}\s*$/u;
@@ -61,8 +61,9 @@ propto ∝ infty ∞ to → rightarrow → leftarrow ← Rightarrow ⇒ implies 
 subset ⊂ subseteq ⊆ supset ⊃ cup ∪ cap ∩ emptyset ∅ forall ∀ exists ∃ neg ¬ land ∧ lor ∨ partial ∂ nabla ∇ sum ∑ prod ∏
 int ∫ degree ° circ ∘ ldots … dots … cdots ⋯ angle ∠ perp ⊥ parallel ∥ mid | ell ℓ hbar ℏ Re ℜ Im ℑ sin sin cos cos
 tan tan log log ln ln exp exp lim lim max max min min gcd gcd det det mod mod`;
+const WORDS = NAMES.split(/\s+/);
 const SYMBOLS = new Map(
-  [...NAMES.matchAll(/(\S+)\s+(\S+)/g)].map(([, name = '', sign = '']) => [name, sign]),
+  WORDS.flatMap((name, at) => (at % 2 === 0 ? [[name, WORDS[at + 1] ?? ''] as const] : [])),
 );
 const RAISED = signs('0123456789+-=()ni', '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ');
 const LOWERED = signs('0123456789+-=()aeoxhklmnpstij', '₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₒₓₕₖₗₘₙₚₛₜᵢⱼ');

@@ -76,7 +76,7 @@ function textOf(file: string): string {
 const SECRET_FIELDS = new Set(['env', 'headers']);
 /** A reference to a variable, which says nothing of its value. */
 const REFERENCE = /^\$\{\w+\}$/;
-const PASSWORD = /:\/\/[^/\s@]*:[^/\s@]+@/;
+const PASSWORD = /:\/\/[^/\s@:]*:[^/\s@]+@/;
 
 /** The value with `SET_SECRET` in place of texts that may be secrets. */
 function withoutSecrets(value: unknown, isSecret = false): unknown {

@@ -187,7 +187,7 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
     turn.emit({ type: 'profile_switched', profileId: 'coder' });
     await tab.page.getByText('Earlier messages were summarised').waitFor();
     await tab.page.getByText('Switched to the profile “coder”.').waitFor();
-    expect(await tab.page.locator('.turn-note').count()).toBe(2);
+    expect(await tab.page.locator('.turn-note:visible').count()).toBe(2);
     turn.end();
   });
 

@@ -8,6 +8,7 @@ import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { TracedTurn } from '../../contracts/store/traces.ts';
+import { stripEnd } from '../../lib/text.ts';
 import type { Telemetry, TelemetryTarget } from './target.ts';
 import { spansOf } from './spans.ts';
 import type { NewSpan, SpanIds } from './spans.ts';
@@ -22,7 +23,7 @@ const TOLD_EVERY_MS = 60_000;
 
 /** Opens the export. Never throws. */
 export function openExport({ endpoint, headers, version }: TelemetryTarget, log: Log): Telemetry {
-  const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
+  const url = `${stripEnd(endpoint, '/')}/v1/traces`;
   const exporter = toldOf(
     new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: SEND_MS }),
     log,
