@@ -71,7 +71,8 @@ export class Settings {
 
   async #draw() {
     const drawing = (this.#drawings += 1);
-    const { title, draw } = SCREENS[this.#name] ?? OVERVIEW;
+    const name = this.#name;
+    const { title, draw } = SCREENS[name] ?? OVERVIEW;
     try {
       const content = await draw({
         ask: this.#api.ask,
@@ -81,7 +82,8 @@ export class Settings {
           } catch (error) {
             this.#host.showError(error);
           }
-          if (drawing === this.#drawings) await this.#draw();
+          // Another act may have drawn it anew meanwhile, without this one's effect.
+          if (name === this.#name && !this.#place.hidden) await this.#draw();
         },
       });
       if (drawing !== this.#drawings) return;
