@@ -11,6 +11,8 @@ const FALSE_LINK =
 
 /** The text, with such words as code; `commands` are those of the bot, which stay commands. */
 export function bareWords(text: string, commands: ReadonlySet<string>): Piece {
+  // Most texts have neither, and each part of an answer is rendered a dozen times until it fits.
+  if (!text.includes('.') && !text.includes('/')) return words(text);
   const pieces: Piece[] = [];
   let from = 0;
   for (const found of text.matchAll(FALSE_LINK)) {
