@@ -7,7 +7,7 @@ export interface Piece {
 }
 
 /** What Telegram drops or shows as a space; a line break is neither. */
-const UNSEEN = /[^\P{Cc}\n]|[\u2028-\u202E\u0333\u033F\u030A]/u;
+const UNSEEN = /[^\P{Cc}\n]|[\u2028-\u202E]|\u0333|\u033F|\u030A/u;
 
 export const NOTHING: Piece = { html: '', visible: '' };
 
