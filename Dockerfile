@@ -10,8 +10,9 @@ ENV NODE_ENV=production \
 
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The image has its own Node 24: the one that comes with the packages is left out.
-RUN npm ci --omit=dev --omit=optional && npm cache clean --force
+# The image has its own Node 24: the one that comes with the packages is removed. Other optional packages are needed: what
+# reads pictures is one of them.
+RUN npm ci --omit=dev && rm -rf node_modules/node-linux-* node_modules/.bin/node && npm cache clean --force
 COPY src ./src
 COPY channels ./channels
 COPY drizzle ./drizzle

@@ -5,6 +5,8 @@ const folders = await Promise.all([
   import('./http/manifest.ts'),
   import('./telegram/manifest.ts'),
   import('./discord/manifest.ts'),
+  import('./slack/manifest.ts'),
+  import('./matrix/manifest.ts'),
 ]);
 
 /** The manifests of all channels, in the order in which health and help list them. */

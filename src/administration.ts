@@ -78,7 +78,9 @@ function checkGrant(channel: string, kind: Grant['kind'], id: string): void {
   const found = manifests.find(({ name }) => name === channel);
   if (found?.ids === undefined)
     throw new GatewayError('bad_grant', 'There is no channel of that name whose people are granted access.');
-  if (isId(id, found.ids[kind === 'group' ? 'chatId' : 'userId'])) return;
+  if ((kind === 'guild' || kind === 'role') && found.ids.memberships !== true)
+    throw new GatewayError('bad_grant', `On ${found.label} there are no grants of that kind.`);
+  if (isId(id, found.ids[kind === 'dm' || kind === 'owner' ? 'userId' : 'chatId'])) return;
   throw new GatewayError('bad_grant', `The id on ${found.label} must be ${found.ids.description}.`);
 }
 

@@ -9,11 +9,17 @@ import type { Log } from './contracts/log.ts';
 import { partOf } from './contracts/settings.ts';
 import type { Settings, WatchFolders } from './contracts/settings.ts';
 import type { Tool } from './contracts/tool.ts';
-import { createAnswerFiles, createPost } from './delivery/index.ts';
+import { createAnswerFiles, createPost, createWebhooks } from './delivery/index.ts';
 import { createMemory } from './memory/index.ts';
 import { createLogins, createMcp, loginsFolder } from './mcp/index.ts';
 import { ConfigError } from './contracts/errors.ts';
-import { createHooks, createSendSystemMessage, unknownBoundProfiles } from './intake/index.ts';
+import {
+  createAskedElsewhere,
+  createFindChat,
+  createHooks,
+  createSendSystemMessage,
+  unknownBoundProfiles,
+} from './intake/index.ts';
 import { createMedia, createSpeech, createTranscriber, fileTypeOf } from './media/index.ts';
 import { openModelServers } from './providers/index.ts';
 import { createScheduling } from './schedule/index.ts';
@@ -38,6 +44,12 @@ function searchOf(settings: SearchSettings) {
   return createSearch(settings, createEgress({ allow: [new URL(settings.baseUrl).origin] }));
 }
 
+/** Posts to public addresses only, unless the operator says that the receiver is a private one. */
+function webhookEgress({ url, private: isPrivate }: { url: string; private: boolean }) {
+  const { origin } = new URL(url);
+  return createEgress(isPrivate ? { allow: [origin] } : { posts: [origin] });
+}
+
 export type AgentRuntime = Awaited<ReturnType<typeof openAgentRuntime>>;
 
 /** What a program that starts a gateway adds to it. */
@@ -57,6 +69,7 @@ export async function openAgentRuntime(
   const config = settings.current();
   const { env, home } = config;
   const { ledger, bus, events, delivery, files } = transport;
+  const { languages } = transport.linking;
   const { accessPolicy, channelAccess } = security;
   const workspaceDir = path.join(home, 'workspace');
   const media = createMedia({
@@ -71,7 +84,12 @@ export async function openAgentRuntime(
     monotonicNow: () => performance.now(),
   });
   const announce = createSendSystemMessage({ ledger, bus, events });
-  const standing = createCreatorAccess({ access: store.access, ledger, channelAccess });
+  const standing = createCreatorAccess({
+    access: store.access,
+    ledger,
+    channelAccess,
+    surfaces: store.surfaces,
+  });
   const hooks = createHooks({
     hooks: () => settings.current().hooks,
     announce,
@@ -87,6 +105,7 @@ export async function openAgentRuntime(
     log,
     announce,
     standing,
+    languages,
     settings: partOf(settings, (now) => ({ limits: now.schedules, ...clockOf(now) })),
   });
   const watch: WatchFolders = (changed) => watchFolders(changed, log);
@@ -134,6 +153,7 @@ export async function openAgentRuntime(
     // However many messages the turn has sent, its speech is one more.
     post: createPost(store.posts, bus, transport.channels, MAX_POSTS + 1),
     events,
+    languages,
     log,
   });
   const search = partOf(settings, (now) => now.search && searchOf(now.search));
@@ -156,6 +176,7 @@ export async function openAgentRuntime(
     },
     schedules: scheduling.schedules,
     post,
+    findChat: createFindChat({ ...transport.linking, ledger, standing }),
     outgoing: transport.outgoing,
     documentText: media.documentText,
   };
@@ -211,6 +232,7 @@ export async function openAgentRuntime(
     background: { claimingNode: () => bus.claimingNode('agent'), run: (step) => bus.runHeads(step) },
     isOwner: (userId) => accessPolicy.isOwner(userId),
     events,
+    languages,
     live: delivery.live,
     provider,
     embedder: provider,
@@ -224,7 +246,7 @@ export async function openAgentRuntime(
     workspaceDir,
     surroundings: {
       now: Date.now,
-      channelLabel: (name) => config.channels.find((channel) => channel.name === name)?.label,
+      channelLabel: transport.linking.labelOf,
     },
     files,
     settings: () => forTurns.current(),
@@ -232,8 +254,32 @@ export async function openAgentRuntime(
     pictures: media.pictures,
     readInline: media.readInline,
     answerFiles: createAnswerFiles(transport.outgoing),
+    askedElsewhere: createAskedElsewhere({ ...transport.linking, ledger, bus }),
     post,
     traces: { ...transport.traces, noteAttempt: (id, attempt) => store.traces.noteAttempt(id, attempt) },
   });
-  return { agent, models, provider, profiles, scheduling, files, mcp, media, memory, speech, hooks };
+  const webhooks = createWebhooks({
+    webhooks: () => settings.current().webhooks,
+    store: store.webhooks,
+    lanes: store.lanes,
+    bus,
+    events,
+    egressOf: webhookEgress,
+    now: () => Date.now(),
+    log,
+  });
+  return {
+    agent,
+    models,
+    provider,
+    profiles,
+    scheduling,
+    files,
+    mcp,
+    media,
+    memory,
+    speech,
+    hooks,
+    webhooks,
+  };
 }

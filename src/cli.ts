@@ -1,4 +1,5 @@
 /** The command line: `parley start`, and the commands of an owner while the gateway runs. */
+import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
@@ -7,7 +8,7 @@ import packageFile from '../package.json' with { type: 'json' };
 import { helpOf, helpText, unknownCommand } from './commands/command-list.ts';
 import { completionCommand } from './commands/completion.ts';
 import { withEnvFiles } from './commands/environment.ts';
-import { loadConfig } from './config.ts';
+import { configFile, loadConfig } from './config.ts';
 import { secretsOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { isId } from './contracts/access.ts';
@@ -110,6 +111,9 @@ function readEnvFiles(): void {
   Object.assign(process.env, withEnvFiles(process.env));
 }
 
+/** What a person who has set a gateway up for the first time is asked last. */
+const START_NOW = 'Start it now? It prints a link that opens the page (yes, no)';
+
 /** The commands that open no store. They read their own arguments, and throw `GatewayError`. */
 const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = {
   completion: (args) => print(completionCommand(args)),
@@ -132,12 +136,20 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
     const { initCommand, readInitFlags } = await import('./commands/init.ts');
     const { openDialog } = await import('./commands/dialog.ts');
     const flags = readInitFlags(args);
+    const isFirst = !existsSync(configFile(process.env));
+    const isAsked = flags['yes'] !== true && process.stdin.isTTY && process.stdout.isTTY;
     const dialog = openDialog(flags['yes'] === true ? undefined : process.stdin, process.stdout);
+    let starts = false;
     try {
       print(await initCommand(flags, process.env, dialog));
+      starts = isFirst && isAsked && /^y/i.test(await dialog.ask(START_NOW, 'yes'));
     } finally {
       dialog.close();
     }
+    if (!starts) return;
+    readEnvFiles();
+    const { start } = await import('./commands/start.ts');
+    await start([]);
   },
   async backup(args) {
     const { backupCommand, readBackupOptions } = await import('./commands/backup.ts');

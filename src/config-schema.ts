@@ -3,9 +3,12 @@ import { z } from 'zod';
 import { accessRules, ownersRule } from './contracts/access.ts';
 import type { ChannelManifest } from './contracts/channel.ts';
 import { MODES } from './contracts/plan.ts';
+import { proxySignInRule } from './contracts/operator/proxy-sign-in.ts';
 import { retentionRule } from './contracts/operator/retention.ts';
 import { SCHEDULE_LIMITS } from './contracts/schedules.ts';
 import { SESSION_START } from './contracts/store/records.ts';
+import { AUTO, LANGUAGE_CODE } from './contracts/texts/languages.ts';
+import { webhooksRule } from './delivery/index.ts';
 import { bindingsRule, hooksRule, limitsRule } from './intake/index.ts';
 import { mcpRule } from './mcp/settings.ts';
 import { mediaRule, speechRule, transcriptionRule } from './media/index.ts';
@@ -46,6 +49,16 @@ export const gatewayFile = z.strictObject({
     })
     .prefault({}),
   limits: limitsRule.prefault({}),
+  language: z
+    .string()
+    .refine(
+      (code) => code === AUTO || LANGUAGE_CODE.test(code),
+      'must be auto, or a code such as de or pt-BR',
+    )
+    .default(AUTO)
+    .describe(
+      'language in which the gateway itself speaks to people: `auto` = as the app of each tells it, else `en`, `de`, or one of the files in `languages/`; `/language` of a person wins',
+    ),
   bindings: bindingsRule,
   mcp: mcpRule,
   media: mediaRule.prefault({}),
@@ -58,6 +71,7 @@ export const gatewayFile = z.strictObject({
   transcription: transcriptionRule.optional(),
   speech: speechRule.optional(),
   hooks: hooksRule.describe('programs that call `POST /v1/hooks/<name>`'),
+  webhooks: webhooksRule.describe('programs that are told what happens, by a signed POST'),
   afterTurn: z
     .strictObject({
       compression: z
@@ -88,6 +102,9 @@ export const gatewayFile = z.strictObject({
         ),
     })
     .prefault({}),
+  proxySignIn: proxySignInRule
+    .optional()
+    .describe('signs people in on the page whom an identity proxy has let in; unset = off'),
   retention: retentionRule.prefault({}),
   persona: z.string().max(20_000).optional(),
   turns: z

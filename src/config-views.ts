@@ -55,7 +55,7 @@ export function secretsOf(config: Config): { secrets: string[]; shapes: SecretSh
     BRAVE_API_KEY,
     config.search?.apiKey,
     config.speech?.apiKey,
-    ...[...config.hooks.values()].map(({ secret }) => secret),
+    ...[...config.hooks.values(), ...config.webhooks.values()].map(({ secret }) => secret),
     TRANSCRIPTION_API_KEY,
     ...Object.values(readHeaders(config.env.OTEL_EXPORTER_OTLP_HEADERS)),
     ...config.modelServers.map(({ apiKey }) => apiKey),

@@ -14,6 +14,7 @@ import type { McpServerSettings } from './mcp/settings.ts';
 import type { Address } from './contracts/message.ts';
 import type { FieldPath } from './contracts/settings.ts';
 import { bindingErrors, configureHooks } from './intake/index.ts';
+import { configureWebhooks, type Webhook } from './delivery/index.ts';
 import type { Hook } from './intake/index.ts';
 import { providerKinds } from './providers/index.ts';
 import { configureServers, presentProviders } from './providers/servers.ts';
@@ -30,7 +31,7 @@ const MAX_TOLD = 50;
 
 export interface Config extends Omit<
   GatewayFile,
-  'providers' | 'mcp' | 'search' | 'speech' | 'hooks' | '$schema'
+  'providers' | 'mcp' | 'search' | 'speech' | 'hooks' | 'webhooks' | '$schema'
 > {
   env: EnvironmentConfig;
   /** All channels of the list, those that are off included. */
@@ -47,6 +48,8 @@ export interface Config extends Omit<
   speech: SpeechSettings | undefined;
   /** The webhooks that may call, by name. */
   hooks: ReadonlyMap<string, Hook>;
+  /** The programs that are told, by name. */
+  webhooks: ReadonlyMap<string, Webhook>;
   /** The environment as it was read; programs get a few of its variables. */
   environment: Readonly<Record<string, string>>;
   /** Things that work but should be changed, for the log. */
@@ -172,20 +175,20 @@ function resolve(
     search: named,
     speech: spoken,
     hooks: called,
+    webhooks: posted,
     ...others
   } = values;
   const { $schema: _, ...rest } = others;
-  const models = configureServers(providerKinds, { env: set, file: providers });
-  const servers = configureMcpServers(mcp, set);
+  const given = { env: set, file: providers };
+  const { servers: modelServers, errors: ofModels } = configureServers(providerKinds, given);
+  const { servers: mcpServers, errors: ofMcp } = configureMcpServers(mcp, set);
   const { search, errors: ofSearch } = configureSearch(named, set);
   const { speech, errors: ofSpeech } = configureSpeech(spoken, set);
   const channels = manifests.map((manifest) => configureChannel(manifest, set, { access, settings }));
-  const { hooks, errors: ofHooks } = configureHooks(
-    called,
-    set,
-    channels.map(({ name }) => name),
-  );
-  const errors = [...models.errors, ...servers.errors, ...ofSearch, ...ofSpeech, ...ofHooks];
+  const names = channels.map(({ name }) => name);
+  const { hooks, errors: ofHooks } = configureHooks(called, set, names);
+  const { webhooks, errors: ofWebhooks } = configureWebhooks(posted, set);
+  const errors = [...ofModels, ...ofMcp, ...ofSearch, ...ofSpeech, ...ofHooks, ...ofWebhooks];
   errors.push(...bindingErrors(rest.bindings, channels));
   // Whose chat it is follows from the owners.
   const hasOwners = !broken.has('access') && !broken.has('channels');
@@ -193,8 +196,7 @@ function resolve(
     const example = channels.find(({ ids }) => ids !== undefined)?.name ?? 'channel';
     errors.push(`heartbeat.session: must name the chat of the heartbeat, such as "${example}:<chat id>"`);
   }
-  const { servers: modelServers } = models;
-  return { ...rest, channels, modelServers, mcpServers: servers.servers, search, speech, hooks, errors };
+  return { ...rest, channels, modelServers, mcpServers, search, speech, hooks, webhooks, errors };
 }
 
 /** The content without these fields. */

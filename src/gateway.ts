@@ -5,6 +5,7 @@ import { channels as manifests } from '../channels/index.ts';
 import { createAdministration } from './administration.ts';
 import { tellSettings } from './commands/node-settings.ts';
 import { createProfileCommands } from './agent/index.ts';
+import { createStreamCommand } from './delivery/index.ts';
 import { openAgentRuntime } from './agent-runtime.ts';
 import type { AgentRuntime } from './agent-runtime.ts';
 import { secretsOf } from './config-views.ts';
@@ -36,10 +37,11 @@ import { openSecurity, openTransport } from './transport.ts';
 import { sharedMetrics, workerInstance } from './worker.ts';
 import type { ProcessOutput, Security, Transport } from './transport.ts';
 
-/** Deliveries, background subagents and platform connections that one node handles at a time. */
+/** Deliveries, background subagents, platform connections and outbound webhooks that one node handles at a time. */
 const OUT_CONCURRENCY = 128;
 const AGENT_CONCURRENCY = 64;
 const POLL_CONCURRENCY = 16;
+const HOOK_CONCURRENCY = 32;
 /** Answers that one node has spoken at a time: servers of speech are slow and often have one graphics card. */
 const SPEECH_CONCURRENCY = 4;
 
@@ -107,23 +109,21 @@ async function build(
   const inbound = createInbound(parts);
   const demo = options.demo ?? false;
   const api = createApi({ ...parts, inbound, demo, isReady: () => lifecycle.ready });
-  const { channels, bus, delivery } = transport;
+  const { channels, bus, delivery, languages } = transport;
   for (const { name, create } of config.channels.filter(({ isOn }) => isOn)) {
-    const access = () => security.channelAccess(name);
-    const about = { connections: store.connections, access, log: log.child({ channel: name }) };
-    const deps = { gateway: api.gateway, ...about };
+    const { connections, updates, chatSettings } = store;
+    const kept = { connections, updates, chatSettings, ...security.ofChannel(name) };
+    const deps = { gateway: api.gateway, ...kept, languages, log: log.child({ channel: name }) };
     channels.set(name, await create(deps));
   }
 
   const { turns, subagents } = runtime.agent;
   bus.register({ class: 'in', handler: turns, concurrency: config.turns.concurrency });
-  bus.register({
-    class: 'out',
-    handler: transport.meters.deliveries(delivery.out),
-    concurrency: OUT_CONCURRENCY,
-  });
+  const out = transport.meters.deliveries(delivery.out);
+  bus.register({ class: 'out', handler: out, concurrency: OUT_CONCURRENCY });
   bus.register({ class: 'agent', handler: subagents, concurrency: AGENT_CONCURRENCY });
   bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
+  bus.register({ class: 'hook', handler: runtime.webhooks.handler, concurrency: HOOK_CONCURRENCY });
   bus.register({ class: 'speech', handler: runtime.speech.handler, concurrency: SPEECH_CONCURRENCY });
   options.progress?.step('Starting the channels…');
   tellSettings(settings, store, log);
@@ -168,6 +168,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
   const intake = createIntake({
     settings,
     settingsReport: () => settings.report(),
+    webhooks: () => runtime.webhooks.waiting(),
     channelNotices: () => [...channels.values()].flatMap((channel) => channel.health().notice ?? []),
     usage: store.usage,
     accessPolicy: security.accessPolicy,
@@ -182,11 +183,13 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     plans,
     memories: runtime.memory.memories,
     tries: store.tries,
+    ...transport.linking,
+    openThread: transport.openThread,
     subagents,
     noteRefusal: transport.refusals.note,
     profiles: () => profiles.list(),
-    defaultModel: (id, reader) => models.describe(id, reader),
-    aboutModel: (model) => models.about(model),
+    defaultModel: (id, reader, say) => models.describe(id, reader, say),
+    aboutModel: (model, say) => models.about(model, say),
     profileErrors: () => profiles.errors(),
     mcp: () => mcp.status(),
     boundTo,
@@ -197,12 +200,12 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
       createUsageCommand({ usage: store.usage, epochNow: Date.now }),
       createWhyCommand(transport),
       runtime.speech.command,
+      createStreamCommand({ ...transport, chatSettings: store.chatSettings }),
       ...scheduling.commands,
       ...mcp.commands({
         profileOf: async (session) => models.profile((await ledger.session(session))?.profileId),
       }),
     ],
-    log,
   });
   const leader = createLeader({ channels, lanes, bus, receive: intake.receive, log });
   return { ...intake, leader };
@@ -251,14 +254,16 @@ function createApi(parts: ApiParts) {
   });
   const gateway = createGatewayApi({
     ...intake,
+    ...transport.linking,
     ledger,
     bus,
     accessPolicy: security.accessPolicy,
     events,
     turnConcurrency: config.turns.concurrency,
     lanes: store.lanes,
-    signIns: createSignInApi(store.signIns),
+    signIns: createSignInApi(store.signIns, store.access, () => settings.current().proxySignIn),
     hooks: runtime.hooks,
+    platform: (channel) => channels.get(channel),
     subagents: store.subagents,
     journals: store.journals,
     forks: store.forks,

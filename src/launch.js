@@ -21,7 +21,7 @@ const machines = isPackaged(process.execPath) ? nodeOfNpm() : undefined;
 if (machines !== undefined) {
   await handOver(machines);
 } else if (isNewEnough(process.versions.node)) {
-  const { compileCacheFolder } = await import('./ops/compile-cache.ts');
+  const { compileCacheFolder } = await import('./ops/compile-cache.js');
   const folder = compileCacheFolder(PACKAGES, process.env['GATEWAY_HOME'] || './.parley');
   if (folder !== undefined) nodeModule.enableCompileCache?.(folder);
   const { main } = await import('./cli.ts');

@@ -6,11 +6,11 @@ import type { Log } from './contracts/log.ts';
 import type { Retention, RetentionStore } from './contracts/operator/retention.ts';
 import type { Receive } from './contracts/receive.ts';
 import type { LaneStore } from './contracts/store/lanes.ts';
-import type { SessionStore } from './contracts/store/ledger.ts';
 import type { RemovedFolders } from './contracts/store/records.ts';
 import type { TraceStore } from './contracts/store/traces.ts';
 import type { SessionFiles } from './contracts/tool.ts';
-import { announceState, startRetention } from './ops/index.ts';
+import type { UsageSums } from './contracts/usage.ts';
+import { announceState, startAddingUp, startRetention } from './ops/index.ts';
 
 /** Longest time for running work to reach a point where it can be resumed, in milliseconds. */
 const DRAIN_MS = 20_000;
@@ -27,9 +27,9 @@ export interface Components {
   store: {
     lanes: LaneStore;
     traces: TraceStore;
+    usage: UsageSums;
     folders: RemovedFolders;
     retention: RetentionStore;
-    ledger: Pick<SessionStore, 'deleteSession'>;
     leaving(): Promise<void>;
     close(): Promise<void>;
   };
@@ -45,7 +45,9 @@ export interface Components {
   mcp: Closable & { start(): void };
   memory: Closable & { refresh(): void };
   speech: Closable;
+  webhooks: Closable & { start(): void };
   delivery: Closable;
+  languageFiles: Closable;
   loop: { stop(): void };
   media: { startSweep(signal: AbortSignal): void };
   profiles: Closable;
@@ -84,8 +86,9 @@ export function createLifecycle(log: Log): Lifecycle {
     async start(components) {
       started = components;
       const { store, files, retention } = components;
-      const { lanes, traces, folders, ledger, retention: old } = store;
-      startRetention({ lanes, traces, folders, ledger, old, files, rules: retention, log }, closing.signal);
+      const { lanes, traces, folders, retention: old } = store;
+      startRetention({ lanes, traces, folders, old, files, rules: retention, log }, closing.signal);
+      startAddingUp({ usage: store.usage, log }, closing.signal);
       try {
         await startAll(components);
         components.media.startSweep(closing.signal);
@@ -110,12 +113,14 @@ async function startAll({
   receive,
   mcp,
   memory,
+  webhooks,
 }: Components): Promise<void> {
   // In the background: a server that is slow or gone delays nothing.
   mcp.start();
   memory.refresh();
   await events.start();
   await bus.start();
+  webhooks.start();
   await scheduling.start();
   await settings.start();
   for (const channel of channels.values()) {
@@ -133,6 +138,7 @@ async function closeAll(all: Components): Promise<void> {
   await all.settings.stop();
   await all.store.leaving();
   await all.scheduling.stop();
+  await all.webhooks.close();
   await all.bus.stop(DRAIN_MS);
   await all.agent.close();
   await all.mcp.close();
@@ -144,6 +150,7 @@ async function closeAll(all: Components): Promise<void> {
   all.delivery.close();
   all.loop.stop();
   await all.profiles.close();
+  await all.languageFiles.close();
   await all.events.stop();
   await all.provider.close();
   await all.store.close();

@@ -18,6 +18,7 @@ const AFTER_RESTART: Readonly<
   channels: true,
   heartbeat: false,
   hooks: false,
+  language: false,
   limits: false,
   mcp: false,
   media: true,
@@ -25,12 +26,14 @@ const AFTER_RESTART: Readonly<
   transcription: true,
   persona: false,
   providers: true,
+  proxySignIn: false,
   retention: false,
   schedules: false,
   search: false,
   speech: false,
   tools: false,
   turns: ['concurrency'],
+  webhooks: false,
 };
 const RULES = new Map(Object.entries(AFTER_RESTART));
 

@@ -7,7 +7,8 @@ import { GatewayError, toGatewayError } from './contracts/errors.ts';
 import { startGateway } from './gateway.ts';
 import type { Gateway, GatewayOptions } from './gateway.ts';
 import type { Log } from './contracts/log.ts';
-import { onSupervisorStop, tellReady, workerInstance } from './worker.ts';
+import { releaseStartMemory } from './ops/start-memory.ts';
+import { linkLine, onSupervisorStop, speaksForAll, tellReady, workerInstance } from './worker.ts';
 
 /**
  * Runs a gateway until SIGINT, SIGTERM or SIGHUP (a second one ends it at once). Sets the exit code: 0 after a clean stop, 1 when
@@ -32,11 +33,12 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
     endOnSignals(gateway, log);
     progress.step('Asking the model servers…');
     const { channels, model } = await gateway.health();
+    releaseStartMemory(async () => (await gateway.health()).running === 0);
     const up = Object.keys(channels).filter((name) => channels[name]?.state !== 'off');
-    if (tellReady({ url: gateway.url, channels: up })) return;
+    const link = process.stdout.isTTY && speaksForAll() ? await gateway.signInLink() : undefined;
+    if (tellReady({ url: gateway.url, channels: up, link })) return;
     process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${up.join(', ')})\n`);
-    const link = process.stdout.isTTY ? await gateway.signInLink() : undefined;
-    if (link !== undefined) process.stdout.write(`Sign in once, within ten minutes:  ${link}\n`);
+    process.stdout.write(linkLine(link));
     // What is missing for an answer, with the command that fetches it.
     process.stdout.write(model.detail === undefined ? '\n' : `\n${model.detail}\n\n`);
   } catch (error) {

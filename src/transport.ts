@@ -2,21 +2,30 @@
 import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { accessOf } from './config-views.ts';
+import { proxyTokenOf } from './contracts/operator/proxy-sign-in.ts';
 import type { Config } from './config.ts';
 import { chooseFanout, createEventBus, createMessageBus } from './bus/index.ts';
 import type { Channel } from './contracts/channel.ts';
 import type { Log } from './contracts/log.ts';
 import type { StartProgress } from './contracts/operator/progress.ts';
 import type { Settings } from './contracts/settings.ts';
-import { createDelivery } from './delivery/index.ts';
-import { bindTurns, createFollowChatMigration } from './intake/index.ts';
+import { createDelivery, createStreamMode } from './delivery/index.ts';
+import {
+  bindTurns,
+  createDropSurface,
+  createFollowChatMigration,
+  createPersonLanguages,
+  groupAdminIn,
+  openThreadIn,
+} from './intake/index.ts';
 import { newId } from './lib/ids.ts';
 import { fileTypeOf } from './media/index.ts';
 import { createMeters, createRefusalNotes, createTraces, meterUsage, startLoopMonitor } from './ops/index.ts';
 import { readHeaders, startTelemetry } from './ops/index.ts';
 import type { TelemetryTarget } from './ops/index.ts';
 import { systemClock } from './lib/clock.ts';
-import { createAccessPolicy, ensureFirstToken } from './security/index.ts';
+import { createAccessPolicy, ensureFirstToken, ownersOf } from './security/index.ts';
+import { createLanguages, watchFolders } from './settings/index.ts';
 import type { HomeStore } from './store/open-store.ts';
 import { createOutgoingFiles, createSessionFiles } from './tools/index.ts';
 
@@ -51,8 +60,14 @@ export async function openSecurity(
     groupChats,
     now: () => performance.now(),
     channelAccess,
+    proxyTokenOf: (user) => proxyTokenOf(settings.current().proxySignIn, user),
   });
-  return { channelAccess, accessPolicy };
+  /** What a channel may know of its people: its rules, and who its owners are. */
+  const ofChannel = (name: string) => ({
+    access: () => channelAccess(name),
+    owners: () => ownersOf({ access, channelAccess }, name),
+  });
+  return { channelAccess, accessPolicy, ofChannel };
 }
 
 /** Where traces go; undefined unless the environment says so. */
@@ -83,14 +98,33 @@ export async function openTransport(
   const files = createSessionFiles(sessions, log, store.files);
   const outgoing = createOutgoingFiles({ files, fileTypeOf, keptFiles: store.keptFiles });
   const followMigration = createFollowChatMigration({ store: store.moves, channelAccess, log });
+  const labelOf = (name: string) => config.channels.find((channel) => channel.name === name)?.label;
+  const { surfaces } = store;
+  const languageFiles = createLanguages({
+    folder: path.join(config.home, 'languages'),
+    watch: (changed) => watchFolders(changed, log),
+    log,
+  });
+  await languageFiles.open();
+  const languages = createPersonLanguages({
+    languages: languageFiles,
+    setting: () => settings.current().language,
+    chatSettings: store.chatSettings,
+    monotonicNow: () => performance.now(),
+  });
+  const dropSurface = createDropSurface({ store: surfaces, ledger, bus, events, labelOf, languages, log });
   const delivery = createDelivery({
     channels,
+    surfaces,
+    dropSurface,
     ledger,
     lanes,
     plans: store.plans,
     events,
     bus,
+    say: (language) => languages.say(language),
     files: outgoing,
+    streamMode: createStreamMode({ channels, chatSettings: store.chatSettings, log }),
     followMigration,
     log,
   });
@@ -123,6 +157,10 @@ export async function openTransport(
     files,
     outgoing,
     followMigration,
+    linking: { surfaces, labelOf, languages, dropSurface, isGroupAdmin: groupAdminIn(channels), log },
+    openThread: openThreadIn(channels, log),
+    languages,
+    languageFiles,
     delivery,
   };
 }

@@ -5,9 +5,11 @@ import cluster from 'node:cluster';
 export const WORKER_NUMBER = 'PARLEY_WORKER';
 
 /** What a worker tells its supervisor once its channels receive. */
-interface WorkerReady {
+export interface WorkerReady {
   url: string;
   channels: readonly string[];
+  /** Signs a browser in; undefined without a terminal, and from all workers but the first. */
+  link?: string | undefined;
 }
 
 /** True for such a message. */
@@ -24,6 +26,16 @@ export function workerInstance(): string | undefined {
   return cluster.isWorker && number !== undefined && instance !== undefined
     ? `${instance}:${number}`
     : undefined;
+}
+
+/** True for the process that speaks for all: the only one, or the first worker. */
+export function speaksForAll(): boolean {
+  return !cluster.isWorker || process.env[WORKER_NUMBER] === '1';
+}
+
+/** What a terminal shows of a link that signs in; '' without one. */
+export function linkLine(link: string | undefined): string {
+  return link === undefined ? '' : `Sign in once, within ten minutes:  ${link}\n`;
 }
 
 /** Tells the supervisor that this worker is ready. False when there is none. */

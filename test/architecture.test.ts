@@ -27,7 +27,9 @@ const MAX_FILES = 25;
 const VENDORS: [RegExp, string[]][] = [
   [/^(grammy|@grammyjs\/.*)$/, ['channels/telegram/']],
   [/^(discord\.js|@discordjs\/.*|discord-api-types)$/, ['channels/discord/']],
+  [/^@slack\//, ['channels/slack/']],
   [/^(hono|@hono\/.*)$/, ['channels/http/']],
+  [/^@highlightjs\//, ['channels/http/']],
   [/^(drizzle-orm|postgres|@electric-sql\/pglite)$/, ['src/store/']],
   [/^(ollama|openai)$/, ['src/providers/']],
   [/^@?nats.*/, ['src/bus/']],

@@ -42,7 +42,14 @@ describe('the configuration', () => {
       OLLAMA_HOST: 'http://127.0.0.1:11434',
     });
     expect(config.env.DATABASE_URL).toBeUndefined();
-    expect(accessOf(config, 'discord')).toEqual({ dm: 'pairing', allow: [], groups: {}, owners: [] });
+    expect(accessOf(config, 'discord')).toMatchObject({
+      dm: 'pairing',
+      allow: [],
+      groups: {},
+      guilds: [],
+      roles: [],
+      owners: [],
+    });
     expect(accessOf(config, 'telegram')).toMatchObject({ dm: 'pairing', allow: [], groups: {}, owners: [] });
   });
 

@@ -38,7 +38,13 @@ const BANNED: readonly Banned[] = [
   { words: /gatekeepers?|keepers?/, instead: 'access policy' },
   { words: /ground/, instead: 'store, services' },
   { words: /minds?/, instead: 'agent' },
-  { words: /roof|rooms|room s/, instead: 'composition root; modules' },
+  { words: /roof/, instead: 'composition root' },
+  {
+    words: /rooms|room s/,
+    instead: 'modules',
+    // The chats of Matrix.
+    allowed: { files: /(^|\/)matrix/, lines: /matrix/i },
+  },
   { words: /crews?/, instead: 'worker pool' },
   { words: /crowd(s|ed)?/, instead: 'many, full, slots' },
   { words: /pulses?/, instead: 'ticker, heartbeat' },

@@ -1,9 +1,12 @@
 /** Finds the channels in which messages were missed while no session was kept, and has them read. */
+import type { Shard } from '../../src/contracts/platform/shard.ts';
 import type { ConnectionStore } from '../../src/contracts/receive.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import type { Log } from '../../src/contracts/log.ts';
 import { parseAddress } from '../../src/contracts/message.ts';
+import { ownsGuild } from './gateway/shard.ts';
 import { idAt } from './history.ts';
+import type { History } from './history.ts';
 import type { Inbox } from './inbox.ts';
 
 /** Chats whose session changed within this time are read, however long ago anything was missed in them. */
@@ -21,8 +24,11 @@ export interface CatchUpParts {
   connections: Pick<ConnectionStore, 'heardChats'>;
   gateway: Pick<GatewayApi, 'groups'>;
   inbox: Pick<Inbox, 'heard' | 'read'>;
+  history: Pick<History, 'kindOf' | 'posts'>;
   log: Log;
   now: () => number;
+  /** Only the chats whose events come over it are read. */
+  shard: Shard;
   signal: AbortSignal;
 }
 
@@ -40,7 +46,9 @@ export async function catchUp(parts: CatchUpParts, heardAt: number | undefined):
   ]);
   const from = (at: number): string => idAt(Math.max(at - LOOK_BACK_MS, now() - MAX_AGE_MS));
   const places = new Map<string, string>();
-  for (const id of [...inbox.heard.toReversed(), ...groups]) places.set(id, from(heardAt ?? 0));
+  const after = from(heardAt ?? 0);
+  for (const id of inbox.heard.toReversed()) places.set(id, after);
+  for (const group of groups) for (const id of await readable(parts, group, after)) places.set(id, after);
   for (const { address, changedAt } of chats) {
     const { chatId, threadId } = parseAddress(address);
     places.set(threadId ?? chatId, from(heardAt ?? changedAt));
@@ -52,9 +60,23 @@ export async function catchUp(parts: CatchUpParts, heardAt: number | undefined):
   const reader = async (): Promise<void> => {
     for (const [id, after] of next) {
       if (signal.aborted) return;
-      await inbox.read(id, after);
+      if (await isOwn(parts, id)) await inbox.read(id, after);
     }
   };
   await Promise.all(Array.from({ length: READERS }, reader));
   return leftOut;
+}
+
+/** Where Discord does not tell, it is read: what comes twice is taken once. */
+async function isOwn({ history, shard }: CatchUpParts, id: string): Promise<boolean> {
+  if (shard.count === 1) return true;
+  const kind = await history.kindOf(id, false);
+  return kind === undefined || ownsGuild(shard, kind.guildId);
+}
+
+/** What there is to read of an allowed channel: the new posts of a forum, else itself. */
+async function readable({ history }: CatchUpParts, id: string, after: string): Promise<string[]> {
+  const kind = await history.kindOf(id, false);
+  if (kind?.isForum !== true || kind.guildId === undefined) return [id];
+  return await history.posts(id, kind.guildId, after);
 }

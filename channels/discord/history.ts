@@ -1,10 +1,12 @@
 /** Reads Discord's channels: what kind they are, and the messages missed while not connected, up to a bound. */
+import { z } from 'zod';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Log } from '../../src/contracts/log.ts';
 import { sleep } from '../../src/lib/sleep.ts';
 import { ChannelKinds } from './channel-kinds.ts';
 import { readMessage } from './inbound.ts';
 import type { ChannelKind, RawMessage } from './inbound.ts';
+import { Snowflake } from './quoted.ts';
 import { retryTransient } from './retry.ts';
 import type { DiscordRest, RestCall } from './rest.ts';
 
@@ -13,6 +15,12 @@ const PAGE = 100;
 const MAX_PAGES = 5;
 /** Milliseconds at which Discord's ids begin (2015-01-01). */
 const DISCORD_EPOCH = 1_420_070_400_000;
+
+/** Posts of one forum that are read after a gap. */
+const MAX_POSTS = 100;
+const ActiveThreads = z.object({
+  threads: z.array(z.object({ id: Snowflake, parent_id: Snowflake.nullish() })),
+});
 
 export interface HistoryParts {
   rest: DiscordRest;
@@ -65,6 +73,20 @@ export class History {
    */
   async kindOf(chatId: string, urgent: boolean): Promise<ChannelKind | undefined> {
     return await this.#kinds.of(chatId, urgent);
+  }
+
+  /**
+   * The posts of a forum that were opened after an id, and are not archived: at most 100. A forum has no messages of its own.
+   * Throws only the signal's reason.
+   */
+  async posts(forumId: string, guildId: string, after: string): Promise<string[]> {
+    const path = `/guilds/${guildId}/threads/active` as const;
+    const answer = await this.#read(forumId, { method: 'get', path, bucket: `posts ${guildId}` });
+    const posts = (ActiveThreads.safeParse(answer).data?.threads ?? [])
+      .filter(({ id, parent_id: parentId }) => parentId === forumId && BigInt(id) > BigInt(after))
+      .map(({ id }) => id);
+    if (posts.length > MAX_POSTS) this.#parts.leftOut(forumId);
+    return posts.slice(0, MAX_POSTS);
   }
 
   /** The answer; undefined after a failure, which is logged. */

@@ -4,13 +4,14 @@ import type { InboundMessage } from '../../src/contracts/message.ts';
 import type { NoteRefusal } from '../../src/contracts/store/traces.ts';
 import { backoffMs } from '../../src/lib/backoff.ts';
 import { pause, sleep } from '../../src/lib/sleep.ts';
-import type { Receipt } from '../../src/contracts/receive.ts';
+import type { Receipt, ReceiveOptions } from '../../src/contracts/receive.ts';
 import type { History } from './history.ts';
 import { isTextHidden, kindOfEvent, toInbound } from './inbound.ts';
 import type { ChannelKind, RawMessage } from './inbound.ts';
-import { withLongText } from './long-text.ts';
-import type { LongTextParts } from './long-text.ts';
 import { isTransientError } from './retry.ts';
+import type { KindOf, QuestionThreads } from './threads/question-threads.ts';
+import { readWhole } from './whole-message.ts';
+import type { WholeMessageParts } from './whole-message.ts';
 
 /** Chats remembered for closing gaps; past that, the one that was silent longest is forgotten. */
 export const MAX_CHATS = 1_000;
@@ -36,6 +37,8 @@ interface Gap {
 /** A message of the gateway; `stored` is called once it would not be lost with this process. */
 interface Waiting {
   message: RawMessage;
+  /** Its sender has given a message this text. */
+  isEdit: boolean;
   stored: () => void;
 }
 
@@ -51,15 +54,16 @@ interface Chat {
   work?: Promise<void> | undefined;
 }
 
-export interface InboxParts extends LongTextParts {
+export interface InboxParts extends Omit<WholeMessageParts, 'kindOf'> {
   history: Pick<History, 'after' | 'kindOf'>;
+  threads: Pick<QuestionThreads, 'mayOpen' | 'open'>;
   botId(): string;
   /** True while Discord leaves out the texts of messages that do not mention the bot. */
   limited(): boolean;
   /** Counts messages that are not handed over. */
   noteRefusal: NoteRefusal;
   /** Commits a message in the gateway. */
-  publish(message: InboundMessage): Promise<Receipt>;
+  publish(message: InboundMessage, options?: ReceiveOptions): Promise<Receipt>;
 }
 
 export class Inbox {
@@ -77,15 +81,17 @@ export class Inbox {
   }
 
   /** Queues a message of the Discord gateway and returns at once; `stored` is called when it is committed or refused. */
-  push(message: RawMessage, stored: () => void): void {
+  push(message: RawMessage, stored: () => void, isEdit = false): void {
     const kind = kindOfEvent(message);
     if (this.#toInbound(message, kind ?? GROUP) === undefined) {
-      this.#noteHidden(message, kind ?? GROUP);
+      if (!isEdit) this.#noteHidden(message, kind ?? GROUP);
       stored();
       return;
     }
     const chat = this.#chat(message.channel_id, kind);
-    if (chat.waiting.length < MAX_WAITING) chat.waiting.push({ message, stored });
+    if (chat.waiting.length < MAX_WAITING) chat.waiting.push({ message, isEdit, stored });
+    // What waits here has not begun, and its history has the newest text.
+    else if (isEdit) stored();
     else {
       const before = (BigInt(chat.waiting[0]?.message.id ?? message.id) - 1n).toString();
       this.#missed(chat, { after: chat.lastId ?? before, mayRepeat: false, stored: [stored] });
@@ -145,12 +151,12 @@ export class Inbox {
   #toInbound(message: RawMessage, kind: ChannelKind): InboundMessage | undefined {
     const botId = this.#parts.botId();
     if (this.#parts.limited() && kind.place === 'group' && isTextHidden(message, botId)) return undefined;
-    return toInbound(message, botId, kind);
+    return toInbound(message, { botId }, kind);
   }
 
   /** Without the Message Content Intent nobody learns of such a message but through this. */
   #noteHidden(message: RawMessage, kind: ChannelKind): void {
-    const inbound = toInbound(message, this.#parts.botId(), kind);
+    const inbound = toInbound(message, { botId: this.#parts.botId() }, kind);
     if (inbound === undefined) return;
     const detail =
       'its text is hidden, because the Message Content Intent is off and it does not mention the bot';
@@ -179,36 +185,50 @@ export class Inbox {
       if (gap !== undefined) {
         chat.gap = undefined;
         for await (const message of history.after(chat.id, gap.after))
-          await this.#commit(message, chat, gap.mayRepeat);
+          await this.#commit(message, chat, { mayRepeat: gap.mayRepeat });
         if (signal.aborted) return;
         for (const stored of gap.stored) stored();
         continue;
       }
       const next = chat.waiting.shift();
       if (next === undefined) return;
-      await this.#commit(next.message, chat);
+      await this.#commit(next.message, chat, { isEdit: next.isEdit });
       if (!signal.aborted) next.stored();
     }
   }
 
   /** Publishes a message, again until it is committed or refused for good: Discord does not deliver it again. */
-  async #commit(message: RawMessage, chat: Chat, mayRepeat = false): Promise<void> {
+  async #commit(
+    message: RawMessage,
+    chat: Chat,
+    { mayRepeat = false, isEdit = false }: { mayRepeat?: boolean; isEdit?: boolean },
+  ): Promise<void> {
     const { signal, log } = this.#parts;
     const botId = this.#parts.botId();
-    if (toInbound(message, botId, GROUP) === undefined) return;
+    if (toInbound(message, { botId }, GROUP) === undefined) return;
     chat.kind ??= await this.#parts.history.kindOf(chat.id, isCall(message, botId));
     // Without its kind it would be taken for a message elsewhere: refused there, or answered.
     if (chat.kind === undefined) return;
     if (this.#toInbound(message, chat.kind) === undefined) return;
-    const inbound = this.#toInbound(await withLongText(message, this.#parts), chat.kind);
-    if (inbound === undefined || (mayRepeat && inbound.content.startsWith('/'))) return;
+    const { kind } = chat;
+    const kindOf = async (id: string) => await this.#parts.history.kindOf(id, true);
+    const opensThread = !isEdit && !mayRepeat && this.#parts.threads.mayOpen(message, kind);
+    let read: InboundMessage | undefined;
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       try {
-        const { kind } = await this.#parts.publish(inbound);
+        read ??= await readWhole(message, kind, botId, { ...this.#parts, kindOf });
+        const inbound = isEdit ? read && asEdit(read, message) : read;
+        if (inbound === undefined || (mayRepeat && inbound.content.startsWith('/'))) return;
+        const receipt = await this.#parts.publish(
+          inbound,
+          opensThread ? this.#threadFor(message, inbound, kindOf) : {},
+        );
         // The history of a chat where everything is refused need not be read later.
-        if (kind !== 'refused' && isLater(message.id, chat.lastId)) chat.lastId = message.id;
+        if (!isEdit && receipt.kind !== 'refused' && isLater(message.id, chat.lastId))
+          chat.lastId = message.id;
         return;
       } catch (error) {
+        signal.throwIfAborted();
         if (!isTransientError(error)) {
           log.error({ err: error, chatId: chat.id, messageId: message.id }, 'discord_message_dropped');
           return;
@@ -218,6 +238,17 @@ export class Inbox {
       }
     }
   }
+
+  /** A question of its own gets a thread, where that is wished. */
+  #threadFor(message: RawMessage, { content }: InboundMessage, kindOf: KindOf): ReceiveOptions {
+    const isOwn = async (): Promise<boolean> => (await kindOf(message.id))?.ownerId === this.#parts.botId();
+    return { openThread: async () => await this.#parts.threads.open(message, content, isOwn) };
+  }
+}
+
+/** Its text as the new one of the message that was edited. */
+function asEdit(message: InboundMessage, { id, edited_timestamp: at }: RawMessage): InboundMessage {
+  return { ...message, id: `${id}:edit:${at}`, isEdit: true };
 }
 
 /** Both gaps in one. */
@@ -226,9 +257,9 @@ function widen(one: Gap, other: Gap): Pick<Gap, 'after' | 'mayRepeat'> {
   return { after, mayRepeat: one.mayRepeat || other.mayRepeat };
 }
 
-/** True for a message that calls the bot. */
+/** True for a message that calls the bot, or may do so by its role. */
 function isCall(message: RawMessage, botId: string): boolean {
-  return toInbound(message, botId, GROUP)?.mentioned === true;
+  return message.mention_roles.length > 0 || toInbound(message, { botId }, GROUP)?.mentioned === true;
 }
 
 function isLater(id: string, than: string | undefined): boolean {

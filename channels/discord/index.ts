@@ -7,13 +7,20 @@ import type {
   OutboundFile,
   OutboundPart,
 } from '../../src/contracts/channel.ts';
+import type { Shard } from '../../src/contracts/platform/shard.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
+import { BotRoles } from './guilds/bot-roles.ts';
+import { Members } from './guilds/members.ts';
+import { QuestionSigns } from './earlier/question-signs.ts';
 import { FileDownload, SILENCE_MS } from './file-download.ts';
-import { Interactions } from './interactions.ts';
+import { InteractionEndpoint } from './interactions/endpoint.ts';
+import { Interactions } from './interactions/interactions.ts';
+import { readGateway } from './gateway/address.ts';
+import { ONLY } from './gateway/shard.ts';
 import { IdentifyBudget } from './gateway/identify-budget.ts';
 import { Receiving } from './receiving.ts';
 import type { DiscordDeps, ReceivingParts, ReceivingSettings } from './receiving.ts';
@@ -21,9 +28,11 @@ import { render } from './render.ts';
 import { isReply, Replies } from './replies.ts';
 import { DiscordRest } from './rest.ts';
 import { channelIdOf, contentOf, MAX_LENGTH, Sending, unlessGone } from './sending.ts';
-import { Signs } from './signs.ts';
+import { Signs } from './earlier/signs.ts';
 import { fileRefusal, formsOf, MAX_UPLOAD_BYTES } from './files/uploads.ts';
 import { pause } from '../../src/lib/sleep.ts';
+import { QuestionThreads } from './threads/question-threads.ts';
+import type { ThreadSettings } from './threads/question-threads.ts';
 import { stripEnd } from '../../src/lib/text.ts';
 
 const TYPING_MS = 10_000;
@@ -47,6 +56,12 @@ export interface DiscordConfig {
   reservedForFinals: number;
   /** Calls a second of the whole bot: at first, and at most. */
   callsPerSecond: { start: number; most: number };
+  /** Answers have the buttons Stop and Regenerate. */
+  answerButtons: boolean;
+  /** Where questions get reactions of the bot. */
+  reactions: { private: boolean; group: boolean };
+  /** Where each question gets a thread of its own. */
+  threads: ThreadSettings;
 }
 
 const WINDOW_MS = 5_000;
@@ -104,31 +119,61 @@ class DiscordChannel implements Channel {
   readonly #sending: Sending;
   readonly #replies: Replies;
   readonly download: NonNullable<Channel['download']>;
-  #receiving: Receiving | undefined;
+  readonly react: NonNullable<Channel['react']>;
+  readonly interactions: InteractionEndpoint;
+  /** By the number of the shard. */
+  readonly #receiving = new Map<number, Receiving>();
   #botId: string | undefined;
 
   constructor(config: DiscordConfig, deps: DiscordDeps, timing: DiscordTiming) {
     const { token } = config;
     const apiRoot = stripEnd(config.apiRoot ?? OFFICIAL_ROOT, '/');
     const rest = new DiscordRest({ token, apiRoot, now: timing.now });
-    const signs = new Signs(rest, deps.log);
-    this.#sending = new Sending(rest, (channelId) => void signs.show(channelId));
+    const signs = new Signs(rest, deps.log, deps.languages);
+    this.#sending = new Sending(rest, timing.now, (channelId) => void signs.show(channelId));
     this.#replies = new Replies({ rest, sending: this.#sending, now: timing.now });
-    const interactions = new Interactions({ ...timing, rest, replies: this.#replies, log: deps.log });
+    const interactions = new Interactions({
+      ...timing,
+      rest,
+      replies: this.#replies,
+      sending: this.#sending,
+      log: deps.log,
+      suggest: deps.gateway.suggest,
+      languages: deps.languages,
+      commands: deps.gateway.commands,
+    });
     const files = new FileDownload({ rest, apiRoot: config.apiRoot, silenceMs: timing.silenceMs });
     this.download = async (media, signal) => await files.open(media, signal);
-    this.#parts = { ...deps, rest, sending: this.#sending, interactions, signs, files };
+    const roles = new BotRoles({ rest, log: deps.log, now: timing.now });
+    const questionSigns = new QuestionSigns(rest, timing.now);
+    this.react = (question, state) => questionSigns.show(question, state);
+    const threads = new QuestionThreads({ rest, log: deps.log, settings: config.threads });
+    this.#parts = {
+      ...deps,
+      rest,
+      interactions,
+      signs,
+      files,
+      roles,
+      questionSigns,
+      threads,
+      members: new Members(rest),
+    };
     const { connections } = deps;
     const budget = new IdentifyBudget({ connections, now: timing.now, spacingMs: timing.identifySpacingMs });
-    const botId = async (signal: AbortSignal) => this.#botId ?? (await this.identify(signal)).id;
+    const botId = async (signal: AbortSignal) => this.#botId ?? (await this.#self(signal)).id;
     this.#settings = { ...timing, token, budget, botId };
+    const { receive } = deps.gateway;
+    this.interactions = new InteractionEndpoint({ ...timing, rest, interactions, receive, botId });
     this.capabilities = {
       edit: true,
       delete: true,
-      draft: false,
+      draft: undefined,
+      stream: 'edit',
       typing: true,
-      reactions: [],
+      reactions: (['private', 'group'] as const).filter((kind) => config.reactions[kind]),
       buttons: true,
+      answerButtons: config.answerButtons,
       media: true,
       maxFileBytes: MAX_UPLOAD_BYTES,
       maxCaption: MAX_LENGTH,
@@ -143,6 +188,12 @@ class DiscordChannel implements Channel {
   }
 
   async identify(signal: AbortSignal): Promise<ChannelIdentity> {
+    const self = await this.#self(signal);
+    const { shards } = await readGateway(this.#parts.rest, signal);
+    return { ...self, shards };
+  }
+
+  async #self(signal: AbortSignal): Promise<ChannelIdentity> {
     const answer = await this.#parts.rest.call({ method: 'get', path: '/users/@me', bucket: 'me', signal });
     const self = Self.safeParse(answer);
     if (self.success) {
@@ -156,14 +207,20 @@ class DiscordChannel implements Channel {
     );
   }
 
-  async start(receive: Receive): Promise<void> {
-    await this.#receiving?.stop();
-    this.#receiving = new Receiving(this.#settings, { ...this.#parts, receive });
-    await this.#receiving.start();
+  async isAdmin(place: Place, senderId: string): Promise<boolean> {
+    return await this.#parts.members.isAdmin(place, senderId);
   }
 
-  async stop(): Promise<void> {
-    await this.#receiving?.stop();
+  async start(receive: Receive, shard: Shard = ONLY): Promise<void> {
+    await this.#receiving.get(shard.id)?.stop();
+    const receiving = new Receiving(this.#settings, { ...this.#parts, receive }, shard);
+    this.#receiving.set(shard.id, receiving);
+    await receiving.start();
+  }
+
+  async stop(shard?: Shard): Promise<void> {
+    const ended = shard === undefined ? [...this.#receiving.values()] : [this.#receiving.get(shard.id)];
+    await Promise.all(ended.map(async (receiving) => await receiving?.stop()));
   }
 
   async send(part: OutboundPart): Promise<SentMessage> {
@@ -192,6 +249,13 @@ class DiscordChannel implements Channel {
     return sent;
   }
 
+  async removeButtons(sent: SentMessage, place: Place): Promise<void> {
+    const channelId = channelIdOf(place);
+    const bare = { components: [] };
+    if (isReply(sent)) await this.#replies.edit(sent, channelId, bare);
+    else await this.#sending.edit(sent.id, channelId, bare);
+  }
+
   async delete(sent: SentMessage, place: Place): Promise<void> {
     const channelId = channelIdOf(place);
     if (isReply(sent)) await unlessGone(this.#replies.delete(sent, channelId));
@@ -203,9 +267,19 @@ class DiscordChannel implements Channel {
   }
 
   health(): ChannelHealth {
-    const receiving = this.#receiving?.health ?? { state: 'off' };
+    const receiving = worstOf([...this.#receiving.values()].map(({ health }) => health));
     return receiving.state === 'dead' ? receiving : (this.#parts.rest.health ?? receiving);
   }
+}
+
+/** From sound to worst. */
+const STATES: readonly ChannelHealth['state'][] = ['up', 'starting', 'degraded', 'dead'];
+
+/** The state of all shards that this process holds; those it has given away do not count. */
+function worstOf(shards: readonly ChannelHealth[]): ChannelHealth {
+  const held = shards.filter(({ state }) => state !== 'off');
+  const [worst] = held.toSorted((one, other) => STATES.indexOf(other.state) - STATES.indexOf(one.state));
+  return worst ?? { state: 'off' };
 }
 
 /** The limit of a channel or thread; the replies to a command, while its token lives, have one of their own. */

@@ -53,9 +53,39 @@ export const manifest = defineChannel({
         most: perSecond.default(48).describe('what it may rise to while calls wait and Discord refuses none'),
       })
       .prefault({}),
+    answerButtons: z
+      .boolean()
+      .default(true)
+      .describe('a button Stop under an answer that grows, and Regenerate under one that is there'),
+    reactions: z
+      .strictObject({
+        private: z
+          .boolean()
+          .default(false)
+          .describe(
+            'show at a question in a direct message that it waits ⏳, is worked on 👀, was answered ✅ or failed ❌',
+          ),
+        group: z.boolean().default(true).describe('the same in a channel of a server'),
+      })
+      .prefault({}),
+    threads: z
+      .strictObject({
+        all: z.boolean().default(false).describe('open a thread for each question in a channel of a server'),
+        channels: z
+          .record(z.string().regex(SNOWFLAKE), z.boolean())
+          .default({})
+          .describe('the same for single channels, by their ids; wins'),
+      })
+      .prefault({}),
   }),
   // The ids of direct messages and of server channels look alike.
-  ids: { userId: SNOWFLAKE, chatId: SNOWFLAKE, description: 'a numeric id such as 80351110224678912' },
+  ids: {
+    userId: SNOWFLAKE,
+    chatId: SNOWFLAKE,
+    description: 'a numeric id such as 80351110224678912',
+    threadsAreChats: true,
+    memberships: true,
+  },
   secretShapes: [
     { pattern: /\b[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}\b/, replacement: '[discord-token]' },
     { pattern: /\b(Bot) [A-Za-z0-9._~+/=-]{12,}/, replacement: '$1 [token]' },

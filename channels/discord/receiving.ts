@@ -1,24 +1,33 @@
 /** Receiving from `start` to `stop`: gateway connection, inbox, commands, and messages missed while not connected. */
 import type { ChannelDeps } from '../../src/contracts/channel.ts';
+import type { Shard } from '../../src/contracts/platform/shard.ts';
 import type { ChannelHealth, GatewayApi } from '../../src/contracts/gateway-api.ts';
+import type { AgentEvent } from '../../src/contracts/event.ts';
 import type { InboundMessage } from '../../src/contracts/message.ts';
-import type { Receipt, Receive } from '../../src/contracts/receive.ts';
+import type { Receipt, Receive, ReceiveOptions } from '../../src/contracts/receive.ts';
 import { backoffMs } from '../../src/lib/backoff.ts';
+import { BackgroundWork } from '../../src/lib/background.ts';
 import { pause } from '../../src/lib/sleep.ts';
+import type { BotRoles } from './guilds/bot-roles.ts';
+import type { Members } from './guilds/members.ts';
 import { catchUp } from './catch-up.ts';
-import { registerCommands, toSlashCommands } from './commands.ts';
+import type { QuestionSigns } from './earlier/question-signs.ts';
+import { registerCommands, toDiscordCommands } from './interactions/commands.ts';
 import { GatewayLink } from './gateway/link.ts';
 import type { GatewayParts } from './gateway/link.ts';
 import type { FileDownload } from './file-download.ts';
 import { History } from './history.ts';
-import { readInteraction, readMessage, readPress } from './inbound.ts';
+import { readEdit, readMessage } from './inbound.ts';
+import { fromStopReaction, readStopReaction } from './earlier/stop-reaction.ts';
+import type { DispatchedEvent } from './gateway/socket.ts';
 import { Inbox } from './inbox.ts';
-import type { Interactions } from './interactions.ts';
+import type { Interactions } from './interactions/interactions.ts';
 import { retryTransient } from './retry.ts';
 import type { DiscordRest } from './rest.ts';
-import { channelIdOf, contentOfText } from './sending.ts';
-import type { Sending } from './sending.ts';
-import type { Signs } from './signs.ts';
+import { channelIdOf } from './sending.ts';
+import type { QuestionThreads } from './threads/question-threads.ts';
+import type { Signs } from './earlier/signs.ts';
+import { ONLY, ownsGuild } from './gateway/shard.ts';
 import { ResumeState } from './gateway/resume-state.ts';
 import type { Self } from './gateway/resume-state.ts';
 
@@ -32,20 +41,23 @@ const CATCH_UP_RETRY_MS = 30_000;
 const SAVE_MS = 2_000;
 
 /** The channel's dependencies: a log, the commands it offers, who is allowed, and the sessions that are kept. */
-export interface DiscordDeps extends Pick<ChannelDeps, 'log' | 'connections'> {
-  gateway: Pick<GatewayApi, 'commands' | 'groups' | 'noteRefusal'>;
+export interface DiscordDeps extends Pick<ChannelDeps, 'log' | 'connections' | 'languages'> {
+  gateway: Pick<GatewayApi, 'commands' | 'groups' | 'noteRefusal' | 'receive' | 'subscribe' | 'suggest'>;
 }
 
 export interface ReceivingParts extends DiscordDeps {
   receive: Receive;
   rest: DiscordRest;
-  sending: Sending;
   interactions: Interactions;
   signs: Signs;
   files: FileDownload;
+  roles: BotRoles;
+  questionSigns: QuestionSigns;
+  threads: QuestionThreads;
+  members: Members;
 }
 
-export interface ReceivingSettings extends Omit<GatewayParts, 'resume' | 'rest' | 'log'> {
+export interface ReceivingSettings extends Omit<GatewayParts, 'resume' | 'rest' | 'log' | 'shard'> {
   /** Time between two writes of how far the events are stored, in milliseconds. */
   saveEveryMs: number;
   /** Least time between two calls that read the history, in milliseconds. */
@@ -55,23 +67,30 @@ export interface ReceivingSettings extends Omit<GatewayParts, 'resume' | 'rest' 
 export class Receiving {
   readonly #parts: ReceivingParts;
   readonly #settings: ReceivingSettings;
+  readonly #shard: Shard;
   readonly #stop = new AbortController();
   readonly #inbox: Inbox;
+  readonly #history: History;
   readonly #resume: ResumeState;
   readonly #link: GatewayLink;
   /** Work besides the messages: commands, registration, short replies. Awaited at `stop`. */
-  readonly #background = new Set<Promise<void>>();
+  readonly #background: BackgroundWork;
   #botId = '';
   #registered = false;
+  #unsubscribe: (() => void) | undefined;
   /** Chats of which the last catch-up left something out, and when. */
   #leftOut = { chats: 0, at: 0 };
 
-  constructor(settings: ReceivingSettings, parts: ReceivingParts) {
+  constructor(settings: ReceivingSettings, parts: ReceivingParts, shard: Shard = ONLY) {
     const { rest, log, connections } = parts;
     const { signal } = this.#stop;
     this.#parts = parts;
+    this.#background = new BackgroundWork((error, failure) => {
+      if (!this.#stop.signal.aborted) log.warn({ err: error }, failure);
+    });
     this.#settings = settings;
-    const history = new History({
+    this.#shard = shard;
+    this.#history = new History({
       rest,
       log,
       signal,
@@ -80,35 +99,31 @@ export class Receiving {
       leftOut: () => this.#leaveOut(1),
     });
     this.#inbox = new Inbox({
-      history,
+      history: this.#history,
+      roles: parts.roles,
+      members: parts.members,
       files: parts.files,
       log,
       signal,
       botId: () => this.#botId,
       limited: () => this.#link.limited,
       noteRefusal: parts.gateway.noteRefusal,
-      publish: async (message) => await this.#publish(message),
+      threads: parts.threads,
+      groups: async () => await parts.gateway.groups('discord'),
+      publish: async (message, options) => await this.#publish(message, options),
     });
     this.#resume = new ResumeState({ connections, log, saveEveryMs: settings.saveEveryMs });
     this.#link = new GatewayLink(
-      { ...settings, resume: this.#resume, rest, log },
+      { ...settings, shard, resume: this.#resume, rest, log },
       {
         self: ({ botId }) => {
           this.#botId = botId;
         },
         connected: (self) => this.#register(self),
         missed: (heardAt, stored) => {
-          this.#inBackground('discord_catch_up_failed', this.#catchUp(heardAt, stored));
+          this.#background.run('discord_catch_up_failed', this.#catchUp(heardAt, stored));
         },
-        message: (event, stored) => {
-          const message = readMessage(event);
-          if (message === undefined) stored();
-          else this.#inbox.push(message, COMMAND.test(message.content) ? () => this.#acted(stored) : stored);
-        },
-        interaction: (event, stored) => {
-          const done = this.#interact(event).finally(() => this.#acted(stored));
-          this.#inBackground('discord_command_failed', done);
-        },
+        event: (event, stored) => this.#onEvent(event, stored),
       },
     );
   }
@@ -124,28 +139,81 @@ export class Receiving {
   }
 
   async start(): Promise<void> {
+    this.#unsubscribe ??= this.#parts.gateway.subscribe({}, (event) => {
+      if (event.type === 'session_titled') this.#onTitle(event);
+    });
     await this.#link.start();
+  }
+
+  #onTitle(event: AgentEvent): void {
+    const kindOf = async (id: string) => {
+      const kind = await this.#history.kindOf(id, false);
+      return ownsGuild(this.#shard, kind?.guildId) ? kind : undefined;
+    };
+    const name = () => this.#parts.threads.onTitle(event, this.#botId, kindOf);
+    this.#background.run('discord_thread_not_named', retryTransient(name, this.#stop.signal));
   }
 
   async stop(): Promise<void> {
     this.#stop.abort();
+    this.#unsubscribe?.();
     await this.#link.stop();
-    await this.#inbox.close([...this.#background]);
+    await this.#inbox.close(this.#background.running);
     const limit = new AbortController();
     await Promise.race([this.#resume.save(), pause(SAVE_MS, limit.signal)]);
     limit.abort();
     this.#resume.close();
   }
 
+  #onEvent({ name, data, sequence }: DispatchedEvent, stored: () => void): void {
+    switch (name) {
+      case 'MESSAGE_CREATE': {
+        const message = readMessage(data);
+        if (message === undefined) stored();
+        else this.#inbox.push(message, COMMAND.test(message.content) ? () => this.#acted(stored) : stored);
+        return;
+      }
+      case 'MESSAGE_UPDATE': {
+        const message = readEdit(data);
+        if (message === undefined) stored();
+        else this.#inbox.push(message, stored, true);
+        return;
+      }
+      case 'MESSAGE_REACTION_ADD':
+        this.#background.run('discord_reaction_failed', this.#stopBy(data, String(sequence)).finally(stored));
+        return;
+      case 'INTERACTION_CREATE': {
+        const done = this.#parts.interactions
+          .take(data, this.#parts.receive, this.#botId)
+          .finally(() => this.#acted(stored));
+        this.#background.run('discord_command_failed', done);
+        return;
+      }
+      default:
+        stored();
+    }
+  }
+
+  /** Stops the answer that somebody has given such a reaction. */
+  async #stopBy(event: unknown, sequence: string): Promise<void> {
+    const reaction = readStopReaction(event, this.#botId);
+    if (reaction === undefined) return;
+    const { channel_id: channelId, guild_id: guildId } = reaction;
+    const kind =
+      guildId === undefined ? ({ place: 'private' } as const) : await this.#history.kindOf(channelId, true);
+    if (kind !== undefined) await this.#parts.receive(fromStopReaction(reaction, sequence, kind));
+  }
+
   #register({ applicationId }: Self): void {
-    if (this.#registered) return;
+    // One of them is enough.
+    if (this.#registered || this.#shard.id !== 0) return;
     this.#registered = true;
-    const { rest, gateway } = this.#parts;
+    const { rest, gateway, languages } = this.#parts;
     const { signal } = this.#stop;
-    this.#inBackground(
+    this.#background.run(
       'discord_commands_not_registered',
       retryTransient(async () => {
-        await registerCommands(rest, applicationId, toSlashCommands(gateway.commands), signal);
+        await registerCommands(rest, applicationId, toDiscordCommands(gateway.commands, languages), signal);
       }, signal),
     );
   }
@@ -153,7 +221,15 @@ export class Receiving {
   /** Has the missed messages read, again until the store can say where; `stored` is called once they are stored. */
   async #catchUp(heardAt: number | undefined, stored: () => void): Promise<void> {
     const { signal } = this.#stop;
-    const parts = { ...this.#parts, inbox: this.#inbox, now: this.#settings.now, signal };
+    const { now } = this.#settings;
+    const parts = {
+      ...this.#parts,
+      inbox: this.#inbox,
+      history: this.#history,
+      now,
+      shard: this.#shard,
+      signal,
+    };
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       try {
         const leftOut = await catchUp(parts, heardAt);
@@ -175,49 +251,18 @@ export class Receiving {
     this.#leftOut = { chats: before + chats, at: now() };
   }
 
-  /** Acts on a command or a pressed button. */
-  async #interact(event: unknown): Promise<void> {
-    const { interactions, receive } = this.#parts;
-    const command = readInteraction(event);
-    const press = readPress(event);
-    if (command !== undefined) await interactions.onCommand(command, receive);
-    if (press !== undefined) await interactions.onPress(press, receive);
-  }
-
   /** Keeps the place behind a command at once: after a restart it must not act again. */
   #acted(stored: () => void): void {
     stored();
-    this.#inBackground('discord_session_not_saved', this.#resume.save());
+    this.#background.run('discord_session_not_saved', this.#resume.save());
   }
 
-  async #publish(message: InboundMessage): Promise<Receipt> {
-    const receipt = await this.#parts.receive(message);
+  async #publish(message: InboundMessage, options?: ReceiveOptions): Promise<Receipt> {
+    // Before the commit: the sign of a turn that starts at once must find it.
+    if (message.isEdit !== true) this.#parts.questionSigns.arrived(message.id);
+    const receipt = await this.#parts.receive(message, options);
     if (receipt.kind === 'accepted')
       this.#parts.signs.asked(channelIdOf(message), { messageId: message.id, senderId: message.senderId });
-    const reply = receipt.kind === 'handled' || receipt.kind === 'refused' ? receipt.reply : undefined;
-    if (reply !== undefined) this.#inBackground('discord_reply_failed', this.#reply(message, reply));
     return receipt;
-  }
-
-  /** Sends a short reply of the gateway under the message it answers. */
-  async #reply(message: InboundMessage, text: string): Promise<void> {
-    const { sending } = this.#parts;
-    const nonce = `reply ${message.id}`;
-    await retryTransient(
-      async () => await sending.create(message, contentOfText(text), { nonce, replyTo: message.id }),
-      this.#stop.signal,
-    );
-  }
-
-  /** Lets work run on its own; its failure is logged as `failure`. */
-  #inBackground(failure: string, work: Promise<void>): void {
-    const task = work
-      .catch((error: unknown) => {
-        if (!this.#stop.signal.aborted) this.#parts.log.warn({ err: error }, failure);
-      })
-      .finally(() => {
-        this.#background.delete(task);
-      });
-    this.#background.add(task);
   }
 }

@@ -2,7 +2,7 @@
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { SentMessage } from '../../src/contracts/message.ts';
 import { isAnswerLost, isGone, toEditError } from './errors.ts';
-import { ORIGINAL } from './inbound.ts';
+import { ORIGINAL } from './interactions/read.ts';
 import type { DiscordRest, RestCall } from './rest.ts';
 import { messageId } from './sending.ts';
 import type { Content, Sending } from './sending.ts';
@@ -55,11 +55,11 @@ export class Replies {
    * Replaces a reply's text, and gives the reply with what reaches it after the token's end: the real id of a deferred one
    * is known only now. Throws `ChannelError('message_gone')` when it cannot be changed: send a normal message.
    */
-  async edit(sent: SentMessage, chatId: string, content: Content): Promise<SentMessage> {
+  async edit(sent: SentMessage, chatId: string, content: Partial<Content>): Promise<SentMessage> {
     return await this.#onReply(sent, {
       byToken: async (handle) => {
         const id = messageId(await this.#byToken('patch', handle, sent.id, content));
-        return realIdOf(sent) === id ? sent : { ...sent, metadata: { ...sent.metadata, messageId: id } };
+        return realIdOf(sent) === id ? sent : { ...sent, realId: id };
       },
       byId: async (id) => {
         await this.#sending.edit(id, chatId, content);
@@ -90,7 +90,7 @@ export class Replies {
     await this.#acknowledging.get(handle.interactionToken);
     try {
       const id = messageId(await this.#byToken('post', handle, undefined, content, files));
-      return { id, metadata: { ...after.metadata, messageId: id } };
+      return { id, metadata: after.metadata, realId: id };
     } catch (error) {
       if (isGone(error)) return undefined;
       if (!isAnswerLost(error)) throw error;
@@ -129,7 +129,7 @@ export class Replies {
     method: 'post' | 'patch' | 'delete',
     { applicationId, interactionToken }: Handle,
     message: string | undefined,
-    body?: Content,
+    body?: Partial<Content>,
     files?: RestCall['files'],
   ): Promise<unknown> {
     const webhook = `/webhooks/${applicationId}/${interactionToken}` as const;
@@ -150,8 +150,9 @@ export function isReply(sent: SentMessage): boolean {
 }
 
 /** The id of the message that a reply is; undefined while it is not known. */
-function realIdOf({ id, metadata }: SentMessage): string | undefined {
-  return metadata?.messageId ?? (id === ORIGINAL ? undefined : id);
+function realIdOf({ id, realId, metadata }: SentMessage): string | undefined {
+  // Replies that an earlier version has stored have it in their metadata.
+  return realId ?? metadata?.messageId ?? (id === ORIGINAL ? undefined : id);
 }
 
 /** Undefined for a message that is no reply to a command. */

@@ -4,6 +4,7 @@ import { ButtonStyle, ComponentType, MessageFlags } from 'discord.js';
 import { z } from 'zod';
 import type { OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
+import { Recent } from '../../src/lib/recent.ts';
 import { parseMarkdown } from '../../src/lib/markdown.ts';
 import type { Button, Place } from '../../src/contracts/message.ts';
 import { isAnswerLost, toChannelError, toEditError } from './errors.ts';
@@ -15,10 +16,18 @@ export const MAX_LENGTH = 2_000;
 /** Characters of Discord's 25 for a nonce; 144 bits are enough to be unique. */
 const NONCE_LENGTH = 24;
 
+/** Chats in which the bot was no member, and for how long that is remembered in milliseconds: as long as a command can be answered. */
+export const MAX_GUEST_CHATS = 1_000;
+const GUEST_MS = 15 * 60_000;
+
 /** Buttons in one row. */
 const MAX_ROW = 5;
 
-/** The fields of every message we send: it pings nobody and shows no link previews, whatever the model wrote. */
+/**
+ * The fields of every message we send: it pings nobody and shows no link previews, whatever the model wrote. Plain content, no
+ * components v2: a message cannot leave those, an answer grows by edits of its content, and to a nonce that it knows Discord
+ * answers with a message whose content tells whether it shows this text.
+ */
 export interface Content {
   content: string;
   allowed_mentions: { parse: [] };
@@ -32,10 +41,12 @@ export interface Content {
 export class Sending {
   readonly #rest: DiscordRest;
   readonly #onRefused: (channelId: string) => void;
+  readonly #guestIn: Recent<true>;
 
   /** `onRefused` is called for the first refusal in a channel for want of a permission. */
-  constructor(rest: DiscordRest, onRefused: (channelId: string) => void) {
+  constructor(rest: DiscordRest, now: () => number, onRefused: (channelId: string) => void) {
     this.#rest = rest;
+    this.#guestIn = new Recent(GUEST_MS, MAX_GUEST_CHATS, now);
     this.#onRefused = onRefused;
   }
 
@@ -49,7 +60,8 @@ export class Sending {
     { nonce, replyTo }: Pick<OutboundPart, 'nonce' | 'replyTo'>,
     files?: RestCall['files'],
   ): Promise<string> {
-    const reply = replyTo !== undefined && /^\d{1,20}$/.test(replyTo);
+    // The message that a thread was opened with is seen above everything in it, and is often in another channel.
+    const reply = replyTo !== undefined && replyTo !== place.threadId && /^\d{1,20}$/.test(replyTo);
     const body = {
       ...content,
       nonce: nonceOf(channelIdOf(place), nonce),
@@ -92,7 +104,7 @@ export class Sending {
   }
 
   /** Throws `ChannelError('message_gone')` also for a message that is there, but may not be changed: a new one can be sent. */
-  async edit(id: string, chatId: string, content: Content): Promise<void> {
+  async edit(id: string, chatId: string, content: Partial<Content>): Promise<void> {
     try {
       await this.#rest.call({
         method: 'patch',
@@ -111,7 +123,13 @@ export class Sending {
     await unlessGone(this.#rest.call({ method: 'delete', path, bucket: `delete ${chatId}` }));
   }
 
+  /** The bot is no member of a channel, and reaches it by the tokens of commands alone. */
+  noteGuest(channelId: string): void {
+    this.#guestIn.set(channelId, true);
+  }
+
   async typing(place: Place): Promise<void> {
+    if (this.#guestIn.get(channelIdOf(place)) === true) return;
     const path = `/channels/${channelIdOf(place)}/typing` as const;
     try {
       await this.#rest.call({ method: 'post', path, bucket: `typing ${channelIdOf(place)}` });

@@ -33,14 +33,16 @@ import {
 import { actOnPlan, changePlan, listPlans, readOnePlan, requestPlan } from './routes/plans.ts';
 import { dropWaiting, editWaiting, readQueue, sendWaitingNow } from './routes/queue.ts';
 import type { OpenSockets } from './limits/open-sockets.ts';
-import { servePageFile } from './page-files.ts';
-import type { PageFiles } from './page-files.ts';
+import { servePageFile } from './page-files/serve.ts';
 import { responses } from './routes/openai/responses.ts';
 import { authorizeByCookie } from './sign-in/cookie.ts';
-import { endSignIn, listSignIns, signIn, signOut } from './sign-in/routes.ts';
+import { signInByProxy } from './sign-in/proxy.ts';
+import { endOtherSignIns, endSignIn, listSignIns, signIn, signOut } from './sign-in/routes.ts';
+import { authorizeByTicket, makeTicket } from './sign-in/tickets.ts';
 import {
   changeSchedule,
   createSchedule,
+  listRuns,
   listSchedules,
   removeSchedule,
   runSchedule,
@@ -49,6 +51,9 @@ import { allEvents } from './routes/all-events.ts';
 import { sessionEvents } from './routes/session-events.ts';
 import { readTrace } from './routes/traces.ts';
 import { exportSession } from './routes/transcripts.ts';
+import { takeInteraction } from './routes/interactions.ts';
+import { takeUpdate } from './routes/updates.ts';
+import { answerLink, enterLinkCode, giveLinkCode, listSurfaces, separateSurface } from './routes/surfaces.ts';
 import { readUsage } from './routes/usage.ts';
 import {
   changeSession,
@@ -76,13 +81,16 @@ export const API: readonly Route[] = [
   { method: 'GET', path: '/v1/models/*', scope: 'chat', handle: readModel },
   { method: 'GET', path: '/v1/openapi.json', scope: 'chat', handle: describeApi(() => API) },
   { method: 'POST', path: '/v1/hooks/:name', handle: callHook },
+  { method: 'POST', path: '/v1/updates/:channel', handle: takeUpdate },
+  { method: 'POST', path: '/v1/interactions/:channel', handle: takeInteraction },
   { method: 'GET', path: '/v1/commands', scope: 'chat', handle: listCommands },
   { method: 'GET', path: '/v1/settings', scope: 'admin', handle: readSettings },
   { method: 'GET', path: '/v1/usage', scope: 'chat', handle: readUsage },
   { method: 'GET', path: '/v1/sessions', scope: 'chat', handle: listSessions },
   { method: 'POST', path: '/v1/sessions/delete', scope: 'chat', handle: deleteSessions },
   { method: 'GET', path: '/v1/search', scope: 'chat', handle: searchSessions },
-  { method: 'GET', path: '/v1/events', scope: 'chat', handle: allEvents },
+  { method: 'POST', path: '/v1/stream-tickets', scope: 'chat', handle: makeTicket },
+  { method: 'GET', path: '/v1/events', scope: 'chat', ticket: true, handle: allEvents },
   { method: 'GET', path: '/v1/ws', handle: upgradeRequired },
   { method: 'GET', path: '/v1/sessions/:key', scope: 'chat', handle: readSession },
   { method: 'PATCH', path: '/v1/sessions/:key', scope: 'chat', handle: changeSession },
@@ -95,13 +103,23 @@ export const API: readonly Route[] = [
   { method: 'GET', path: '/v1/sessions/:key/files/*', scope: 'chat', handle: downloadFile },
   { method: 'DELETE', path: '/v1/sessions/:key/files/*', scope: 'chat', handle: deleteFile },
   { method: 'GET', path: '/v1/file-limits', scope: 'chat', handle: readFileLimits },
-  { method: 'GET', path: '/v1/sessions/:key/events', scope: 'chat', handle: sessionEvents },
+  { method: 'GET', path: '/v1/sessions/:key/events', scope: 'chat', ticket: true, handle: sessionEvents },
   { method: 'GET', path: '/v1/sessions/:key/plan', scope: 'chat', handle: readPlan },
   { method: 'POST', path: '/v1/sessions/:key/fork', scope: 'chat', handle: forkSession },
   { method: 'GET', path: '/v1/sessions/:key/queue', scope: 'chat', handle: readQueue },
   { method: 'PATCH', path: '/v1/sessions/:key/queue/:turn', scope: 'chat', handle: editWaiting },
   { method: 'DELETE', path: '/v1/sessions/:key/queue/:turn', scope: 'chat', handle: dropWaiting },
   { method: 'POST', path: '/v1/sessions/:key/queue/:turn/send-now', scope: 'chat', handle: sendWaitingNow },
+  { method: 'POST', path: '/v1/sessions/:key/links', scope: 'commands', handle: giveLinkCode },
+  { method: 'POST', path: '/v1/sessions/:key/link', scope: 'commands', handle: enterLinkCode },
+  { method: 'POST', path: '/v1/links/:code', scope: 'commands', handle: answerLink },
+  { method: 'GET', path: '/v1/sessions/:key/surfaces', scope: 'chat', handle: listSurfaces },
+  {
+    method: 'DELETE',
+    path: '/v1/sessions/:key/surfaces/:address',
+    scope: 'commands',
+    handle: separateSurface,
+  },
   { method: 'GET', path: '/v1/sessions/:key/model', scope: 'chat', handle: readSessionModel },
   { method: 'POST', path: '/v1/sessions/:key/retry', scope: 'chat', handle: retryQuestion },
   { method: 'POST', path: '/v1/sessions/:key/undo', scope: 'chat', handle: undoQuestion },
@@ -119,12 +137,15 @@ export const API: readonly Route[] = [
   { method: 'DELETE', path: '/v1/approval-rules/:id', scope: 'approve', handle: removeRule },
   // A code is what proves who signs in.
   { method: 'POST', path: '/v1/sign-in', handle: signIn },
+  { method: 'POST', path: '/v1/sign-in/proxy', handle: signInByProxy },
   { method: 'POST', path: '/v1/sign-out', handle: signOut },
   { method: 'GET', path: '/v1/sign-ins', scope: 'chat', handle: listSignIns },
+  { method: 'DELETE', path: '/v1/sign-ins', scope: 'chat', handle: endOtherSignIns },
   { method: 'DELETE', path: '/v1/sign-ins/:id', scope: 'chat', handle: endSignIn },
   { method: 'GET', path: '/v1/schedules', scope: 'chat', handle: listSchedules },
   { method: 'POST', path: '/v1/schedules', scope: 'chat', handle: createSchedule },
   { method: 'PATCH', path: '/v1/schedules/:id', scope: 'chat', handle: changeSchedule },
+  { method: 'GET', path: '/v1/schedules/:id/runs', scope: 'chat', handle: listRuns },
   { method: 'POST', path: '/v1/schedules/:id/run', scope: 'chat', handle: runSchedule },
   { method: 'DELETE', path: '/v1/schedules/:id', scope: 'chat', handle: removeSchedule },
   ...ADMIN_ROUTES,
@@ -135,20 +156,18 @@ export interface AppParts {
   deps: HandlerDeps;
   authenticator: RequestAuthenticator;
   sockets: Pick<OpenSockets, 'identify'>;
-  page: PageFiles;
   allowed(): AllowList;
 }
 
 /** Makes the app. Its answers are JSON, event streams and the files of the page; errors have OpenAI's shape. */
 export function createApp(parts: AppParts): Hono<HttpEnv> {
-  const { deps, page } = parts;
+  const { deps } = parts;
   const app = new Hono<HttpEnv>();
   const isReady = readiness(deps);
   const routes: Route[] = [
     ...API,
-    { method: 'GET', path: '/', handle: (c) => servePageFile(c, page, '/page/index.html') },
-    { method: 'GET', path: '/page/*', handle: (c) => servePageFile(c, page, c.req.path) },
-    { method: 'GET', path: '/src/*', handle: (c) => servePageFile(c, page, c.req.path) },
+    { method: 'GET', path: '/', handle: servePageFile },
+    { method: 'GET', path: '/page/*', handle: servePageFile },
   ];
 
   app.use('*', async (c, next) => {
@@ -168,8 +187,9 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     await next();
     return undefined;
   });
-  for (const { method, path, scope, tokenOptional, handle } of routes) {
+  for (const { method, path, scope, tokenOptional, ticket, handle } of routes) {
     const answer = async (c: HttpContext): Promise<Response> => {
+      if (ticket === true) await authorizeByTicket(c.env.incoming, c.env.outgoing, deps);
       const isAnonymous = tokenOptional === true && c.env.incoming.headers.authorization === undefined;
       if (scope !== undefined && !isAnonymous) {
         const caller = await parts.authenticator.authorize(c.env.incoming, scope);

@@ -1,4 +1,4 @@
-/** One event stream: the frames of an event loop turn are one write, and a reader that falls behind is disconnected. */
+/** One event stream: its first frames at once, then one write per turn of the event loop; a slow reader is disconnected. */
 import type { ServerResponse } from 'node:http';
 import type { Caller } from '../../src/contracts/access.ts';
 import { MAX_STREAM_BACKLOG_BYTES, MAX_STREAM_LAG_MS, PING_MS } from './config.ts';
@@ -18,8 +18,9 @@ const HEADERS = {
 const LAST_CHUNK = '0\r\n\r\n';
 
 /**
- * One event stream. All frames of one turn of the event loop are one write, and no promise delays a token. A reader that
- * falls behind is disconnected; with the ids in the frames it can continue where it stopped.
+ * One event stream. The first frames are written at once, then all frames of one turn of the event loop are one write;
+ * no promise delays a token. A reader that falls behind is disconnected; with the ids in the frames it can continue where
+ * it stopped.
  */
 export class EventStream {
   readonly owner: StreamOwner;
@@ -64,8 +65,10 @@ export class EventStream {
       this.cut();
       return;
     }
-    if (this.#pending === '') this.#flushSoon(this);
+    // The first frames do not wait for those that came in the same packet of the model.
+    if (this.#headersWritten && this.#pending === '') this.#flushSoon(this);
     this.#pending += frames;
+    if (!this.#headersWritten) this.flush();
   }
 
   /** Writes the frames added since the last write. */
@@ -112,7 +115,10 @@ export class EventStream {
     const isIdle = socket !== null && this.#headersWritten && socket.writableLength === 0;
     if (isIdle && bytes.length < socket.writableHighWaterMark) return socket.write(bytes);
     this.#headersWritten = true;
-    return this.#outgoing.write(bytes);
+    const keepsUp = this.#outgoing.write(bytes);
+    // Node holds a response's first write back until all promises that are ready have run.
+    socket?.uncork();
+    return keepsUp;
   }
 }
 

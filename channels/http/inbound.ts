@@ -19,6 +19,8 @@ export function toInbound(
     media: Media[];
     user?: string | undefined;
     quoted?: { text: string; author?: string | undefined } | undefined;
+    /** The header `Accept-Language`. */
+    language?: string | undefined;
   },
 ): InboundMessage {
   return {
@@ -27,6 +29,7 @@ export function toInbound(
     chatId: sessionId,
     senderId: `token:${caller.tokenId}`,
     endUser: body.user,
+    language: body.language,
     content: body.content,
     media: body.media,
     // Whose words a client passes on is known to nobody here.
@@ -35,6 +38,11 @@ export function toInbound(
     place: 'private',
     mentioned: true,
   };
+}
+
+/** The languages that the client's user reads, as the header says. */
+export function wantedLanguages({ headers }: IncomingMessage): string | undefined {
+  return headers['accept-language'];
 }
 
 /** Visible ASCII. */

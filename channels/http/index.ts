@@ -14,7 +14,7 @@ import { createAuthenticator } from './authenticator.ts';
 import { allowList } from './allow-list.ts';
 import type { HttpConfig } from './config.ts';
 import { KeptCompletions } from './kept-completions.ts';
-import { readPageFiles } from './page-files.ts';
+import { readPageFiles } from './page-files/files.ts';
 import { renderPlain } from './render.ts';
 import { LargeBodies } from './limits/large-bodies.ts';
 import { OpenSockets } from './limits/open-sockets.ts';
@@ -68,10 +68,10 @@ export function create(
       largeBodies: new LargeBodies(),
       wrongTokens,
       addressOf,
+      isFromProxy: ({ socket }: IncomingMessage) => addresses.ofSocket(socket) === undefined,
     };
     let allowed = allowList(config, config.port);
-    const page = await readPageFiles();
-    const app = createApp({ deps, authenticator, sockets, page, allowed: () => allowed });
+    const app = createApp({ deps, authenticator, sockets, allowed: () => allowed });
     const server = makeServer((request, env) => app.fetch(request, env));
     const closeUnknown = serveWebSockets(server, { deps, authenticator, sockets, allowed: () => allowed });
     server.on('connection', (socket) => sockets.add(socket, addresses.ofSocket(socket)));
@@ -86,6 +86,8 @@ export function create(
       running = { server, streams, closeUnknown, url: `http://${host}:${port}` };
       health = { state: 'up' };
       log.info({ url: running.url }, 'http_listening');
+      // The first visitor finds them ready, and the start did not wait for them.
+      readPageFiles().catch((error: unknown) => log.error({ err: error }, 'page_unreadable'));
     } catch (error) {
       streams.close();
       const channelError = listenError(error, config);
@@ -112,7 +114,8 @@ export function create(
     capabilities: {
       edit: false,
       delete: false,
-      draft: false,
+      draft: undefined,
+      stream: 'off',
       typing: false,
       reactions: [],
       buttons: false,

@@ -45,7 +45,7 @@ export const manifest = defineChannel({
       .max(100)
       .default([])
       .describe(
-        'addresses or networks of proxies in front of the gateway, such as `["10.0.0.2"]`; only of these is `X-Forwarded-For` trusted, for limits per address',
+        'addresses or networks of proxies in front of the gateway, such as `["10.0.0.2"]`; only of these is `X-Forwarded-For` trusted, for limits per address, and the header of `proxySignIn`',
       ),
     limits: z
       .strictObject({
@@ -61,9 +61,13 @@ export const manifest = defineChannel({
   secretShapes: [],
   isOn: () => true,
   secrets: () => [],
-  async check({ env }, context) {
+  async check({ env, settings }, context) {
     const { check } = await import('./checks/port.ts');
-    return await check({ host: env.HOST, port: env.PORT }, context);
+    const { proxyFindings } = await import('./checks/proxies.ts');
+    return [
+      ...(await check({ host: env.HOST, port: env.PORT }, context)),
+      ...proxyFindings(settings.trustedProxies),
+    ];
   },
   async create({ env, settings }, deps) {
     const { create } = await import('./index.ts');

@@ -28,6 +28,8 @@ export interface HandlerDeps {
   wrongTokens: WrongTokens;
   /** The client's address, as limits count it. */
   addressOf: (incoming: IncomingMessage) => string;
+  /** True for a request on a connection of a trusted proxy. */
+  isFromProxy: (incoming: IncomingMessage) => boolean;
 }
 
 /** Hono's environment; `caller` is set on routes with a scope. */
@@ -42,12 +44,16 @@ export type HttpContext = Context<HttpEnv>;
 /** Answers one request. What it throws becomes an error answer, unless something was sent already. */
 export type Handler = (c: HttpContext, deps: HandlerDeps) => Response | Promise<Response>;
 
-/** An entry of the table of routes; without `scope` no token is needed, with `tokenOptional` one that is sent must be valid. */
+/**
+ * An entry of the table of routes; without `scope` no token is needed, with `tokenOptional` one that is sent must be valid;
+ * with `ticket` a ticket in the address may stand for it.
+ */
 export interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   scope?: Scope;
   tokenOptional?: true;
+  ticket?: true;
   handle: Handler;
 }
 

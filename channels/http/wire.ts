@@ -12,7 +12,7 @@ import type { MessageRecord, SessionRecord } from '../../src/contracts/store/rec
 import type { Fork } from '../../src/contracts/sessions/fork.ts';
 import type { WaitingQueue } from '../../src/contracts/sessions/waiting.ts';
 import type { FoundSession, ListedSession } from '../../src/contracts/sessions/session-list.ts';
-import type { ScheduleRecord } from '../../src/contracts/schedules.ts';
+import type { ScheduleRecord, ToldScheduleRun } from '../../src/contracts/schedules.ts';
 
 /** A value after JSON: dates are ISO strings. */
 type Json<Value> = Value extends Date
@@ -37,6 +37,8 @@ export type WireFound = Json<ReturnType<typeof wireFound>>;
 export type WireMessage = Json<ReturnType<typeof wireMessage>>;
 /** A pending approval as clients read it. */
 export type WireApproval = Json<ReturnType<typeof wireApproval>>;
+/** A run of a schedule as clients read it. */
+export type WireRun = Json<ReturnType<typeof wireRun>>;
 /** A schedule as clients read it. */
 export type WireSchedule = Json<ReturnType<typeof wireSchedule>>;
 /** The newest plan of a session and its todo list, as clients read them. */
@@ -61,10 +63,11 @@ export function wireSession(session: SessionRecord) {
   return { ...seen, model: model ?? null, title: title ?? null };
 }
 
-/** The session as lists show it. */
-export function wireListed(session: ListedSession) {
+/** The session as lists show it; `own` says whether the caller's token has made it. */
+export function wireListed(session: ListedSession, { tokenId }: Caller) {
   const { ownerName, preview, state, queued, unread } = session;
-  return { ...wireSession(session), preview, state, queued, unread, ownerName: ownerName ?? null };
+  const own = session.ownerTokenId === tokenId;
+  return { ...wireSession(session), preview, state, queued, unread, ownerName: ownerName ?? null, own };
 }
 
 /** What waits in a session; `isEditable` for the caller's own. */
@@ -132,6 +135,12 @@ export function wireRule({ usedAt, createdName, ...rule }: ApprovalRule) {
 export function wireSchedule(schedule: ScheduleRecord) {
   const { id, session, address, task, timing, nextAt, lastAt, createdAt } = schedule;
   return { id, session, address, task, timing, nextAt: nextAt ?? null, lastAt: lastAt ?? null, createdAt };
+}
+
+/** A run of a schedule; `result` says in a few words how it ended. */
+export function wireRun({ dueAt, at, outcome, result, turnId, turn }: ToldScheduleRun) {
+  const endedAt = turn?.endedAt ?? null;
+  return { dueAt, at, outcome, result, turnId: turn === undefined ? null : (turnId ?? null), endedAt };
 }
 
 /** The newest plan with the turn it belongs to, and the todo list. */

@@ -8,7 +8,7 @@ import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import { createFetch } from './http-call.ts';
 import { isDeleted, isFileTooBig, isNotModified, isWebhookConflict, toChannelError } from './errors.ts';
-import { captionOf, formatOf, placeOf, textOf } from './call-options.ts';
+import { captionOf, draftIdOf, formatOf, keyboardOf, placeOf, richOf, textOf } from './call-options.ts';
 import { Reachability } from './reachability.ts';
 import { inputOf, uploadLimitMs, waysToSend } from './uploads.ts';
 import type { FileOptions, GrammySignal, SendsFile } from './uploads.ts';
@@ -33,12 +33,13 @@ const MAX_PRESS_TEXT = 200;
 export type Emoji = Extract<ReactionType, { type: 'emoji' }>['emoji'];
 
 /** The kinds of update asked for; others would only be thrown away. */
-const WANTED_UPDATES = [
+export const WANTED_UPDATES = [
   'message',
   'edited_message',
   'callback_query',
   'message_reaction',
   'my_chat_member',
+  'stopped_message_generation',
 ] as const;
 
 /** Telegram as the channel needs it. Methods throw only `ChannelError`. */
@@ -48,7 +49,7 @@ export class BotApi {
   readonly #callTimeoutMs: number;
   readonly #clock: Clock;
   /** A text whose answer was lost may be on screen: before a text is sent after a failure, `getMe` must work. */
-  readonly #reachability = new Reachability(() => this.identify());
+  readonly reachability = new Reachability(() => this.identify());
 
   constructor(config: { token: string; apiRoot?: string | undefined; callTimeoutMs: number; clock: Clock }) {
     const apiRoot = rootOf(config);
@@ -63,8 +64,9 @@ export class BotApi {
   /** `getMe`. */
   async identify(signal?: AbortSignal): Promise<ChannelIdentity> {
     const me = await this.#call('getMe', signal, (limit) => this.#api.getMe(limit));
-    this.#reachability.noteAnswer();
-    return { id: String(me.id), name: me.username, readsAll: me.can_read_all_group_messages };
+    this.reachability.noteAnswer();
+    const { username: name, can_read_all_group_messages: readsAll, has_topics_enabled: privateThreads } = me;
+    return { id: String(me.id), name, readsAll, privateThreads };
   }
 
   /** `getUpdates`; the elements are of any shape. A webhook that was left behind is deleted, and the next call succeeds. */
@@ -95,9 +97,19 @@ export class BotApi {
   /** `sendMessage`. In an outage it is not tried, so that it cannot be applied without an answer: `unavailable`. */
   async send(part: OutboundPart): Promise<SentMessage> {
     const options = { ...formatOf(part), ...placeOf(part) };
-    await this.#reachability.ensure();
+    await this.reachability.ensure();
+    if (part.body.rich === true) return await this.#sendRich(part);
     const sent = await this.#call('sendMessage', undefined, (limit) =>
       this.#api.sendMessage(part.chatId, textOf(part), options, limit),
+    );
+    return { id: String(sent.message_id) };
+  }
+
+  /** `sendRichMessage`. */
+  async #sendRich(part: OutboundPart): Promise<SentMessage> {
+    const rich = { chat_id: part.chatId, rich_message: richOf(part), ...keyboardOf(part), ...placeOf(part) };
+    const sent = await this.#call('sendRichMessage', undefined, (limit) =>
+      this.#api.raw.sendRichMessage(rich, limit),
     );
     return { id: String(sent.message_id) };
   }
@@ -107,7 +119,7 @@ export class BotApi {
    * document, and a caption that it cannot parse without markup. In an outage it is not tried, as with `send`.
    */
   async sendFile(file: OutboundFile): Promise<SentMessage> {
-    await this.#reachability.ensure();
+    await this.reachability.ensure();
     let ways = waysToSend(file);
     let plain = false;
     for (;;) {
@@ -142,7 +154,15 @@ export class BotApi {
     await this.#call('editMessageText', undefined, async (limit) => {
       try {
         const id = Number(sent.id);
-        await this.#api.editMessageText(part.chatId, id, textOf(part), formatOf(part), limit);
+        if (part.body.rich === true) {
+          const rich = {
+            chat_id: part.chatId,
+            message_id: id,
+            rich_message: richOf(part),
+            ...keyboardOf(part),
+          };
+          await this.#api.raw.editMessageText(rich, limit);
+        } else await this.#api.editMessageText(part.chatId, id, textOf(part), formatOf(part), limit);
       } catch (error) {
         if (!isNotModified(error)) throw error;
       }
@@ -168,12 +188,35 @@ export class BotApi {
     );
   }
 
+  /** `sendMessageDraft`: a text in place of the message to come, for 30 s; an empty one shows "Thinking…". Its button stops the turn. */
+  async draft(
+    { chatId, threadId }: Place,
+    turnId: string,
+    look: Pick<OutboundPart, 'body' | 'plain'>,
+  ): Promise<void> {
+    const topic = threadId === undefined ? {} : { message_thread_id: Number(threadId) };
+    const text = textOf(look);
+    const draft = { chat_id: Number(chatId), draft_id: draftIdOf(turnId), text, can_stop: true, ...topic };
+    const mode = look.plain === true || text === '' ? {} : { parse_mode: 'HTML' as const };
+    await this.#call('sendMessageDraft', undefined, (limit) =>
+      this.#api.raw.sendMessageDraft({ ...draft, ...mode }, limit),
+    );
+  }
+
   /** `setMessageReaction`: the bot's one reaction to a message; without an emoji it has none. */
   async react(chatId: string, messageId: string, emoji: Emoji | undefined): Promise<void> {
     const reaction = emoji === undefined ? [] : [{ type: 'emoji' as const, emoji }];
     await this.#call('setMessageReaction', undefined, (limit) =>
       this.#api.setMessageReaction(chatId, Number(messageId), reaction, {}, limit),
     );
+  }
+
+  /** `getChatMember`: whether a person is the creator or an administrator of a chat. */
+  async isAdmin(chatId: string, userId: string): Promise<boolean> {
+    const { status } = await this.#call('getChatMember', undefined, (limit) =>
+      this.#api.getChatMember(chatId, Number(userId), limit),
+    );
+    return status === 'creator' || status === 'administrator';
   }
 
   /** `getFile`: where a file is, below the root of the bot's files; undefined for one that is too large for bots. */
@@ -233,7 +276,7 @@ export class BotApi {
   #converted(error: unknown, method: string): ChannelError {
     const call = { method, token: this.#token, duplicateVisible: /^send(?!ChatAction)/.test(method) };
     const failure = toChannelError(error, call);
-    if (isOutage(failure)) this.#reachability.noteFailure();
+    if (isOutage(failure)) this.reachability.noteFailure();
     return failure;
   }
 }

@@ -1,4 +1,6 @@
 /** What a message or a file to send becomes in a call of the Bot API. Pure. */
+import { createHash } from 'node:crypto';
+import type { InlineKeyboardButton, InputRichMessageWithoutUpload } from 'grammy/types';
 import type { OutboundFile, OutboundPart } from '../../src/contracts/channel.ts';
 import { GENERAL_TOPIC } from './inbound.ts';
 
@@ -25,8 +27,13 @@ export function captionOf(
   return plain ? { caption: caption.plain } : { caption: caption.text, parse_mode: 'HTML' };
 }
 
+/** The number of a turn's draft, which must not be zero: changes of one draft are animated. */
+export function draftIdOf(turnId: string): number {
+  return 1 + (createHash('sha256').update(turnId).digest().readUInt32BE() % 0x7f_ff_ff_fe);
+}
+
 /** The text to send. */
-export function textOf({ body, plain }: OutboundPart): string {
+export function textOf({ body, plain }: Pick<OutboundPart, 'body' | 'plain'>): string {
   return plain === true ? body.plain : body.text;
 }
 
@@ -36,12 +43,35 @@ export function textOf({ body, plain }: OutboundPart): string {
 export function formatOf({ plain, buttons }: OutboundPart): {
   parse_mode?: 'HTML';
   link_preview_options: { is_disabled: true };
-  reply_markup?: { inline_keyboard: { text: string; callback_data: string }[][] };
+  reply_markup?: { inline_keyboard: InlineKeyboardButton[][] };
 } {
-  const row = buttons.map(({ label, value }) => ({ text: label, callback_data: value }));
   return {
     ...(plain === true ? {} : { parse_mode: 'HTML' }),
     link_preview_options: { is_disabled: true },
-    ...(row.length > 0 ? { reply_markup: { inline_keyboard: [row] } } : {}),
+    ...keyboardOf({ buttons }),
   };
+}
+
+/** The rich message that `WholeAnswers` has made. */
+export function richOf({ body }: Pick<OutboundPart, 'body'>): InputRichMessageWithoutUpload {
+  const message: InputRichMessageWithoutUpload = JSON.parse(body.text);
+  return message;
+}
+
+/** Longest text that a button copies (Bot API `CopyTextButton`). */
+const MAX_COPIED = 256;
+
+/** Green and red (Bot API `InlineKeyboardButton.style`). */
+const STYLES = { confirm: 'success', danger: 'danger' } as const;
+
+/** The buttons below a message; none are named where there are none. */
+export function keyboardOf({ buttons }: Pick<OutboundPart, 'buttons'>): {
+  reply_markup?: { inline_keyboard: InlineKeyboardButton[][] };
+} {
+  const row = buttons.map(({ label, value, copy, style = 'normal' }) => ({
+    text: label,
+    ...(copy === undefined ? { callback_data: value } : { copy_text: { text: copy.slice(0, MAX_COPIED) } }),
+    ...(style !== 'normal' && { style: STYLES[style] }),
+  }));
+  return row.length > 0 ? { reply_markup: { inline_keyboard: [row] } } : {};
 }

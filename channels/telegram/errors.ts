@@ -19,6 +19,13 @@ const TOKEN_REFUSED =
 const UNWANTED =
   /blocked by the user|user is deactivated|bot was kicked|is not a member|can't initiate conversation|can't send messages to (bots|the user)|chat not found|chat was deleted|USER_IS_BLOCKED|USER_DEACTIVATED/i;
 
+/** Methods that a server of one's own may be too old for: there, 404 is not about the token. */
+const NEWER_METHODS: ReadonlySet<string> = new Set([
+  'sendMessageDraft',
+  'sendRichMessage',
+  'sendRichMessageDraft',
+]);
+
 const MESSAGE_GONE =
   /message to edit not found|message can't be edited|MESSAGE_ID_INVALID|message identifier/i;
 
@@ -69,6 +76,10 @@ function fromAnswer(error: GrammyError, call: FailedCall): ChannelError {
     const retryAfterMs = Math.max(1, parameters.retry_after ?? 1) * 1_000;
     return new ChannelError('rate_limited', refusal, { retryable: true, retryAfterMs, cause });
   }
+  if (status === 404 && NEWER_METHODS.has(call.method)) {
+    const old = `This Bot API server knows no ${call.method}: it is older than Bot API 10.3.`;
+    return new ChannelError('rejected', old, { cause });
+  }
   if (status === 401 || status === 404) return new ChannelError('unauthorized', TOKEN_REFUSED, { cause });
   if (status === 409) {
     const advice = 'Something else receives with this bot token: stop it, or use a bot of its own.';
@@ -86,7 +97,8 @@ function fromAnswer(error: GrammyError, call: FailedCall): ChannelError {
   if (FILE_AWAY.test(description))
     return new ChannelError('unavailable', refusal, { retryable: true, cause });
   if (BAD_MARKUP.test(description)) return new ChannelError('bad_markup', refusal, { cause });
-  return new ChannelError('rejected', refusal, { cause });
+  const remedy = call.method === 'setWebhook' ? ' Correct channels.telegram.webhook.url.' : '';
+  return new ChannelError('rejected', `${refusal}${remedy}`, { cause });
 }
 
 function fromNetwork(error: unknown, call: FailedCall): ChannelError {

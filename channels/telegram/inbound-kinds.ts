@@ -12,8 +12,18 @@ export type Inbound =
   | { kind: 'membership'; change: MembershipChange }
   /** A group has become a supergroup, which has an id of its own. */
   | { kind: 'moved'; from: string; to: string }
+  /** A person has opened a topic of a private chat, or named one. */
+  | { kind: 'topic'; topic: TopicNews }
   /** `from` is set for what a person wrote: they wait for an answer that does not come. */
   | { kind: 'ignored'; why: string; from?: Pick<InboundMessage, 'chatId' | 'threadId' | 'senderId'> };
+
+/** A topic that a person has opened, or given a name. */
+export interface TopicNews {
+  chatId: string;
+  threadId: string;
+  /** The person has chosen its name. */
+  isNamed: boolean;
+}
 
 /** The bot that reads updates, and the names of its commands; without a bot's name in a group they are meant for it. */
 export interface Reader extends ChannelIdentity {

@@ -5,7 +5,7 @@ import { enclosureOf, mediaOf } from './content.ts';
 import { nameOf, quotedOf } from './quoted.ts';
 import { updateSchema } from './update.ts';
 import type { Inbound, Reader } from './inbound-kinds.ts';
-import { fromMembership, fromReaction } from './signs.ts';
+import { fromDraftStop, fromMembership, fromReaction, topicOf } from './signs.ts';
 import type { TelegramEntity, TelegramMessage, TelegramPress } from './update.ts';
 
 /** Telegram's own account that forwards a linked channel's posts into its group. */
@@ -22,15 +22,22 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
     return { kind: 'ignored', why: `malformed at ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}` };
   }
   const { update_id: updateId, message, callback_query: press, my_chat_member: membership } = parsed.data;
-  const { edited_message: edited, message_reaction: reaction } = parsed.data;
+  const {
+    edited_message: edited,
+    message_reaction: reaction,
+    stopped_message_generation: stop,
+  } = parsed.data;
   if (press) return fromPress(`${bot.id}:${updateId}`, press, bot);
   if (membership) return fromMembership(`${bot.id}:${updateId}`, membership, bot);
+  if (stop) return fromDraftStop(`${bot.id}:${updateId}`, stop);
   if (reaction) return fromReaction(`${bot.id}:${updateId}`, reaction);
   if (edited) return fromEdit(`${bot.id}:${updateId}`, edited, bot);
   if (!message) return { kind: 'ignored', why: 'of a kind that is not answered' };
   const { chat, migrate_to_chat_id: to, migrate_from_chat_id: from } = message;
   if (to !== undefined) return { kind: 'moved', from: chat.id, to };
   if (from !== undefined) return { kind: 'moved', from, to: chat.id };
+  const topic = topicOf(message, bot.id);
+  if (topic !== undefined) return { kind: 'topic', topic };
   const why = notAnswered(message, bot.id);
   if (why === undefined) return fromMessage(`${bot.id}:${updateId}`, message, bot);
   return { kind: 'ignored', why, ...(message.from?.id !== bot.id && writtenBy(message)) };
@@ -86,6 +93,7 @@ function fromPress(id: string, press: TelegramPress, bot: Reader): Inbound {
       threadId: threadOf(message),
       senderId: from.id,
       senderName: nameOf(from),
+      language: from.language_code,
       content: '',
       button: data,
       // A forged press could name any message; only the bot's own may be changed for it.
@@ -135,7 +143,9 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
       place,
       ...(author && { forwarded: true, forwardedFrom: author.author }),
       mentioned: place === 'private' || called || isNamed(message, text, entities, bot),
-      messageId: message.message_id,
+      ...(message.ephemeral_message_id === undefined
+        ? { messageId: message.message_id }
+        : { hiddenId: String(message.ephemeral_message_id) }),
     },
   };
 }
@@ -147,11 +157,16 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
 function writerOf(
   message: TelegramMessage,
   from: TelegramPress['from'],
-): Pick<InboundMessage, 'senderId' | 'senderName' | 'fromBot'> {
+): Pick<InboundMessage, 'senderId' | 'senderName' | 'fromBot' | 'language'> {
   const { chat, author_signature: title } = message;
   if (isAnonymousAdmin(message))
     return { senderId: chat.id, senderName: title ?? `an administrator of ${chat.title ?? 'this group'}` };
-  return { senderId: from.id, ...(from.is_bot && { fromBot: true }), senderName: nameOf(from) };
+  return {
+    senderId: from.id,
+    ...(from.is_bot && { fromBot: true }),
+    senderName: nameOf(from),
+    ...(from.language_code !== undefined && { language: from.language_code }),
+  };
 }
 
 /** The id of the topic; in a forum, a message outside every topic is in General. Threads of plain replies are not topics. */

@@ -1,7 +1,14 @@
 /** The Telegram channel: long polling in, messages that grow by edits out, over grammY's Bot API client. */
 import type { ChannelAccess } from '../../src/contracts/access.ts';
-import type { Capabilities, Channel, ChannelDeps, QuestionState } from '../../src/contracts/channel.ts';
-import type { PlaceRate } from '../../src/contracts/delivery.ts';
+import type {
+  Capabilities,
+  Channel,
+  ChannelDeps,
+  OutboundPart,
+  QuestionState,
+} from '../../src/contracts/channel.ts';
+import { ChannelError } from '../../src/contracts/errors.ts';
+import type { PlaceRate, StreamMode } from '../../src/contracts/delivery.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -9,10 +16,17 @@ import type { Clock } from '../../src/lib/clock.ts';
 import { BotApi, CALL_TIMEOUT_MS, fileRootOf } from './bot-api.ts';
 import type { Emoji } from './bot-api.ts';
 import { FileDownload, SILENCE_MS } from './file-download.ts';
-import { POLL_TIMING, Poller } from './polling.ts';
-import type { PollTiming } from './polling.ts';
+import { HiddenMessages, visible } from './hidden-messages.ts';
+import { Introduction } from './introduction.ts';
+import { POLL_TIMING, Poller } from './receiving/polling.ts';
+import { PolledUpdates, PostedUpdates } from './receiving/update-source.ts';
+import { TelegramWebhook } from './receiving/webhook.ts';
+import type { WebhookConfig } from './receiving/webhook.ts';
+import type { PollTiming } from './receiving/polling.ts';
 import { groupsThatNeedAll, PRIVACY_REMEDY } from './privacy.ts';
 import { renderTelegram } from './render.ts';
+import { Topics } from './topics.ts';
+import { WholeAnswers } from './rich/whole-answers.ts';
 import { MAX_CAPTION, MAX_UPLOAD_BYTES } from './uploads.ts';
 
 /** Settings of the channel, checked by its manifest. */
@@ -21,8 +35,16 @@ export interface TelegramConfig {
   token: string;
   /** A Bot API server of one's own; Telegram's by default. */
   apiRoot?: string | undefined;
+  /** Telegram posts updates instead of being asked for them. */
+  webhook?: WebhookConfig | undefined;
   /** Least milliseconds between two edits in one chat. */
   editIntervalMs: PerKind;
+  /** Whether answers that gain by it are sent as rich messages. */
+  richMessages: 'auto' | 'off';
+  /** How answers appear in chats that have chosen nothing. */
+  stream: StreamMode;
+  /** Least milliseconds between two drafts in one chat. */
+  draftIntervalMs: number;
   /** Calls that may go out at once in a chat. */
   burst: PerKind;
   /** How many of them only finals may use. */
@@ -46,6 +68,9 @@ const MINUTE_MS = 60_000;
 /** Longest message, in UTF-16 units after entity parsing (Bot API `sendMessage`). */
 const MAX_LENGTH = 4_096;
 
+/** A draft is gone after this time (Bot API `sendMessageDraft`). */
+const DRAFT_MS = 30_000;
+
 /** One `sendChatAction` shows for this long. */
 const TYPING_MS = 5_000;
 
@@ -65,8 +90,8 @@ const TIMING: TelegramTiming = {
 };
 
 /** The channel's dependencies: a log, its access rules, the commands it offers, and where it reports what happens to chats. */
-export interface TelegramDeps extends Pick<ChannelDeps, 'log' | 'access'> {
-  gateway: Pick<GatewayApi, 'commands' | 'chatMoved' | 'membershipChanged' | 'noteRefusal'>;
+export interface TelegramDeps extends Omit<ChannelDeps, 'gateway' | 'connections'> {
+  gateway: Pick<GatewayApi, 'commands' | 'chatMoved' | 'membershipChanged' | 'noteRefusal' | 'subscribe'>;
 }
 
 /** Makes the channel; nothing is opened before `start`. Never throws. */
@@ -78,6 +103,17 @@ export function create(
   const timing = { ...TIMING, ...waits };
   const bot = new BotApi({ token, apiRoot, ...timing });
   const files = new FileDownload(bot, fileRootOf({ token, apiRoot }), timing.silenceMs);
+  const { updates: store, log } = deps;
+  const { webhook: config } = settings;
+  const { clock } = timing;
+  const posted = new PostedUpdates(store, token);
+  const webhook = config && new TelegramWebhook({ token, bot, config, posted, log, clock });
+  const { chatSettings } = deps;
+  const whole = new WholeAnswers({ mode: settings.richMessages, maxLength: MAX_LENGTH, chatSettings, log });
+  const introduction = new Introduction({ bot, ...deps, commands: deps.gateway.commands });
+  const hidden = new HiddenMessages({ bot, chatSettings, log });
+  const topics = new Topics({ bot, chatSettings, log });
+  let unsubscribe = (): void => undefined;
   let health: ChannelHealth = { state: 'off' };
   let poller: Poller | undefined;
   let readsAll = true;
@@ -86,10 +122,12 @@ export function create(
   const capabilities: Capabilities = {
     edit: true,
     delete: true,
-    draft: false,
+    draft: { everyMs: settings.draftIntervalMs, keepMs: DRAFT_MS, shownIn: (chatId) => !isGroup(chatId) },
+    stream: settings.stream,
     typing: true,
     reactions: (['private', 'group'] as const).filter((kind) => settings.reactions[kind]),
     buttons: true,
+    copyButtons: true,
     media: true,
     maxFileBytes: MAX_UPLOAD_BYTES,
     maxCaption: MAX_CAPTION,
@@ -99,9 +137,21 @@ export function create(
     typingMs: TYPING_MS,
   };
 
+  /** Remembers where Telegram takes no rich messages. */
+  async function noting<Result>(part: OutboundPart, call: () => Promise<Result>): Promise<Result> {
+    try {
+      return await call();
+    } catch (error) {
+      const isRefusal = error instanceof ChannelError && ['rejected', 'bad_markup'].includes(error.code);
+      if (part.body.rich === true && isRefusal) await whole.noteRefusal(part);
+      throw error;
+    }
+  }
+
   async function stop(): Promise<void> {
     const ending = poller;
     poller = undefined;
+    unsubscribe();
     await ending?.stop();
     if (!poller) health = { state: 'off' };
   }
@@ -109,19 +159,25 @@ export function create(
   return {
     name: 'telegram',
     capabilities,
+    webhook,
     identify: (signal) => bot.identify(signal),
     start: async (receive) => {
       await stop();
       health = { state: 'starting' };
       const starting = new Poller({
         bot,
+        source: webhook?.source() ?? new PolledUpdates(bot, posted),
         receive,
+        introduction,
+        languages: deps.languages,
         commands: deps.gateway.commands,
         chatMoved: deps.gateway.chatMoved,
         membershipChanged: deps.gateway.membershipChanged,
         noteRefusal: deps.gateway.noteRefusal,
+        noteTopic: (topic) => topics.note(topic),
         identified: (identity) => {
           readsAll = identity.readsAll === true;
+          topics.areOn = identity.privateThreads === true;
         },
         log: deps.log,
         timing,
@@ -130,20 +186,30 @@ export function create(
         },
       });
       poller = starting;
+      unsubscribe = deps.gateway.subscribe({}, (event) => {
+        if (event.type === 'session_titled' && event.title !== null)
+          void topics.title(event.sessionKey, event.title);
+      });
       starting.start();
     },
     stop,
     download: (media, signal) => files.open(media, signal),
-    send: (part) => bot.send(part),
+    send: async (part) => (await hidden.send(part)) ?? (await noting(part, () => bot.send(visible(part)))),
     sendFile: (file) => bot.sendFile(file),
     edit: async (sent, part) => {
-      await bot.edit(sent, part);
+      if (!(await hidden.edit(sent, part))) await noting(part, () => bot.edit(sent, part));
       return sent;
     },
-    delete: (sent, place) => bot.delete(sent, place),
+    delete: async (sent, place) => {
+      if (!(await hidden.delete(sent, place))) await bot.delete(sent, place);
+    },
+    renderWhole: (place, text) => whole.render(place, text),
     render: (doc) => renderTelegram(doc, commandNames),
+    draft: (place, turnId, body, plain) => bot.draft(place, turnId, { body, plain }),
     typing: (place) => bot.type(place),
     react: ({ chatId, messageId }, state) => bot.react(chatId, messageId, SIGNS[state]),
+    openThread: (chat, name) => topics.open(chat, name),
+    isAdmin: ({ chatId }, senderId) => bot.isAdmin(chatId, senderId),
     health: () => ({ ...health, ...(!readsAll && noticeOf(deps.access())) }),
   };
 }
@@ -166,10 +232,14 @@ function noticeOf(access: ChannelAccess | undefined): Pick<ChannelHealth, 'notic
   };
 }
 
+/** Groups and channels have ids below zero. */
+function isGroup(chatId: string): boolean {
+  return chatId.startsWith('-');
+}
+
 /** The limit of one chat, which all its topics share. */
 function rateOf(chatId: string, settings: Omit<TelegramConfig, 'token' | 'apiRoot'>): PlaceRate {
-  // Groups and channels have ids below zero.
-  const kind = chatId.startsWith('-') ? 'group' : 'private';
+  const kind = isGroup(chatId) ? 'group' : 'private';
   return {
     key: chatId,
     editIntervalMs: settings.editIntervalMs[kind],

@@ -1,43 +1,178 @@
-/** What Telegram shows of the bot before anybody writes: its menus of commands, and what it says of itself. */
+/** What Telegram shows of the bot before anybody writes: its menus of commands, its menu button, and what it says of itself. */
+import type { BotCommandScope, LanguageCode } from 'grammy/types';
 import type { CommandListing } from '../../src/contracts/command.ts';
+import { toGatewayError } from '../../src/contracts/errors.ts';
+import type { Log } from '../../src/contracts/log.ts';
+import type { ChatSettingStore } from '../../src/contracts/store/chat-settings.ts';
+import type { Languages } from '../../src/contracts/texts/languages.ts';
+import type { PlainKey } from '../../src/contracts/texts/say.ts';
 import type { BotApi } from './bot-api.ts';
-import { toMenu } from './menu.ts';
-import type { MenuCommand } from './menu.ts';
+import { menuLanguages, toMenu } from './menu.ts';
+import type { MenuCommand, MenuLanguage } from './menu.ts';
 
-/** Shown in an empty chat (at most 512 characters), and on the bot's profile (120), where nobody has set another text. */
-const DESCRIPTION =
-  'Write to me as you would to a person, and I answer right here. If I do not know you yet, my first answer says what to do.';
-const SHORT_DESCRIPTION = 'A personal assistant, run by whoever gave you this address.';
+/** Owners who get a menu of their own; the commands work for others, too. */
+export const MAX_OWNER_MENUS = 20;
 
-/** Brings it up to date; what is right already is not written again. Throws `ChannelError`. */
-export async function introduce(bot: BotApi, commands: readonly CommandListing[]): Promise<void> {
-  await offer(bot, 'default', toMenu(commands));
-  const inPrivate = commands.filter(({ place }) => place !== 'group');
-  await offer(bot, 'all_private_chats', toMenu(inPrivate));
-  await describe(bot);
+/** Longest texts that Telegram takes: in an empty chat, and on the bot's profile. */
+const MAX_DESCRIPTION = 512;
+const MAX_SHORT_DESCRIPTION = 120;
+
+export interface IntroductionDeps {
+  bot: Pick<BotApi, 'call'>;
+  commands: readonly CommandListing[];
+  languages: Languages;
+  /** Ids of the owners as they are now. Throws `GatewayError`. */
+  owners: () => Promise<readonly string[]>;
+  chatSettings: ChatSettingStore;
+  log: Log;
 }
 
-async function offer(
-  bot: BotApi,
-  type: 'default' | 'all_private_chats',
-  menu: readonly MenuCommand[],
-): Promise<void> {
-  const scope = { type };
-  const shown = await bot.call('getMyCommands', (api, limit) => api.getMyCommands({ scope }, limit));
-  const pairs = (list: readonly MenuCommand[]) =>
-    list.map(({ command, description }) => [command, description]);
-  if (JSON.stringify(pairs(shown)) === JSON.stringify(pairs(menu))) return;
-  await bot.call('setMyCommands', (api, limit) => api.setMyCommands([...menu], { scope }, limit));
-}
+/** Brings it up to date; what is right already is not written again. */
+export class Introduction {
+  readonly #deps: IntroductionDeps;
+  /** The owners that it was last brought up to date for. */
+  #owners: string | undefined;
 
-/** What an operator has written at @BotFather stays. */
-async function describe(bot: BotApi): Promise<void> {
-  const long = await bot.call('getMyDescription', (api, limit) => api.getMyDescription({}, limit));
-  if (long.description === '')
-    await bot.call('setMyDescription', (api, limit) => api.setMyDescription(DESCRIPTION, {}, limit));
-  const short = await bot.call('getMyShortDescription', (api, limit) => api.getMyShortDescription({}, limit));
-  if (short.short_description === '')
-    await bot.call('setMyShortDescription', (api, limit) =>
-      api.setMyShortDescription(SHORT_DESCRIPTION, {}, limit),
+  constructor(deps: IntroductionDeps) {
+    this.#deps = deps;
+  }
+
+  /** At the first call, and where the owners have changed since the last one. `botId` is the bot's own. Never throws. */
+  async update(botId: string): Promise<void> {
+    const { owners: ownersNow, log } = this.#deps;
+    try {
+      const owners = (await ownersNow()).slice(0, MAX_OWNER_MENUS);
+      const known = JSON.stringify(owners);
+      if (known === this.#owners) return;
+      const isFirst = this.#owners === undefined;
+      this.#owners = known;
+      if (isFirst) await this.#offerToAll(`telegram:${botId}`);
+      await this.#offerToOwners(`telegram:${botId}`, owners);
+    } catch (error) {
+      log.warn({ err: toGatewayError(error) }, 'telegram_introduction_incomplete');
+    }
+  }
+
+  async #offerToAll(bot: `telegram:${string}`): Promise<void> {
+    const { commands } = this.#deps;
+    const forAll = commands.filter(({ owners }) => owners !== true);
+    await this.#offer({ type: 'default' }, forAll);
+    await this.#offer({ type: 'all_private_chats' }, forAll.filter(isPrivate));
+    await this.#offer({ type: 'all_group_chats' }, forAll);
+    await this.#showMenuButton();
+    await this.#describe(bot);
+  }
+
+  /** Commands that only owners can use stand only in their own menus. */
+  async #offerToOwners(bot: `telegram:${string}`, owners: readonly string[]): Promise<void> {
+    const { chatSettings, commands, bot: api, log } = this.#deps;
+    const before = (await chatSettings.chatSetting(bot, 'owner_menus'))?.split(' ') ?? [];
+    const given: string[] = [];
+    for (const owner of owners) {
+      const scope = { type: 'chat', chat_id: Number(owner) } as const;
+      // Telegram knows no menu for somebody who has never written to the bot.
+      const isShown = await this.#offer(scope, commands.filter(isPrivate)).then(
+        () => true,
+        (error: unknown) => {
+          log.info({ err: toGatewayError(error), owner }, 'telegram_owner_menu_not_shown');
+          return false;
+        },
+      );
+      if (isShown) given.push(owner);
+    }
+    for (const former of before.filter((one) => one !== '' && !owners.includes(one)))
+      for (const { code } of this.#languages()) {
+        const scope = { type: 'chat', chat_id: Number(former) } as const;
+        await api.call('deleteMyCommands', (call, limit) =>
+          call.deleteMyCommands({ scope, ...languageOf(code) }, limit),
+        );
+      }
+    await chatSettings.setChatSetting(bot, 'owner_menus', given.join(' '));
+  }
+
+  async #offer(scope: BotCommandScope, commands: readonly CommandListing[]): Promise<void> {
+    const { bot } = this.#deps;
+    for (const { code, say } of this.#languages()) {
+      const menu = toMenu(commands, say, scope.type === 'all_group_chats');
+      const place = { scope, ...languageOf(code) };
+      const shown = await bot.call('getMyCommands', (api, limit) => api.getMyCommands(place, limit));
+      if (JSON.stringify(shown.map(rowOf)) === JSON.stringify(menu.map(rowOf))) continue;
+      await bot.call('setMyCommands', (api, limit) => api.setMyCommands([...menu], place, limit));
+    }
+  }
+
+  /** The button beside the field for messages opens the menu; one that an operator has set stays. */
+  async #showMenuButton(): Promise<void> {
+    const { bot } = this.#deps;
+    const now = await bot.call('getChatMenuButton', (api, limit) => api.getChatMenuButton({}, limit));
+    if (now.type !== 'default') return;
+    await bot.call('setChatMenuButton', (api, limit) =>
+      api.setChatMenuButton({ menu_button: { type: 'commands' } }, limit),
     );
+  }
+
+  async #describe(bot: `telegram:${string}`): Promise<void> {
+    const { bot: calls } = this.#deps;
+    await this.#say(bot, 'bot.description', MAX_DESCRIPTION, {
+      now: async (language) =>
+        (await calls.call('getMyDescription', (api, limit) => api.getMyDescription(language, limit)))
+          .description,
+      set: async (text, language) =>
+        void (await calls.call('setMyDescription', (api, limit) =>
+          api.setMyDescription(text, language, limit),
+        )),
+    });
+    await this.#say(bot, 'bot.short_description', MAX_SHORT_DESCRIPTION, {
+      now: async (language) =>
+        (
+          await calls.call('getMyShortDescription', (api, limit) =>
+            api.getMyShortDescription(language, limit),
+          )
+        ).short_description,
+      set: async (text, language) =>
+        void (await calls.call('setMyShortDescription', (api, limit) =>
+          api.setMyShortDescription(text, language, limit),
+        )),
+    });
+  }
+
+  /** What an operator has written at @BotFather stays; a text of ours is kept up to date. */
+  async #say(bot: `telegram:${string}`, key: PlainKey, most: number, calls: DescriptionCalls): Promise<void> {
+    const { chatSettings } = this.#deps;
+    const kept = (code: string) => chatSettings.chatSetting(bot, `${key} ${code}`);
+    const [english] = this.#languages();
+    const ours = new Set(['', english.say(key), await kept('')]);
+    for (const { code, say } of this.#languages()) {
+      const text = say(key).slice(0, most).toWellFormed();
+      const now = await calls.now(languageOf(code));
+      // Telegram may answer with the text for all languages where there is none of the one that is asked for.
+      if (now === text || (!ours.has(now) && now !== (await kept(code)))) continue;
+      await calls.set(text, languageOf(code));
+      await chatSettings.setChatSetting(bot, `${key} ${code}`, text);
+    }
+  }
+
+  #languages(): readonly [MenuLanguage, ...MenuLanguage[]] {
+    return menuLanguages(this.#deps.languages);
+  }
+}
+
+interface DescriptionCalls {
+  now: (language: { language_code?: LanguageCode }) => Promise<string>;
+  set: (text: string, language: { language_code?: LanguageCode }) => Promise<void>;
+}
+
+function isPrivate({ place }: CommandListing): boolean {
+  return place !== 'group';
+}
+
+function rowOf({ command, description, is_ephemeral: hidden = false }: Listed): unknown[] {
+  return [command, description, hidden];
+}
+
+type Listed = Pick<MenuCommand, 'command' | 'description'> & { is_ephemeral?: boolean };
+
+/** English is what everybody reads for whose language there is nothing else. */
+function languageOf(code: string): { language_code?: LanguageCode } {
+  return code === '' ? {} : { language_code: code as LanguageCode };
 }

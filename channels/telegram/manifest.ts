@@ -1,5 +1,6 @@
 /** Telegram as the gateway knows it before loading it: its settings, its ids and its secrets. */
 import { z } from 'zod';
+import { STREAM_MODES } from '../../src/contracts/delivery.ts';
 import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
 
 /** Least milliseconds between two edits in one chat. */
@@ -21,8 +22,22 @@ export const manifest = defineChannel({
       .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
       .optional()
       .describe('a Bot API server of your own'),
+    TELEGRAM_WEBHOOK_SECRET: z
+      .string()
+      .regex(/^[\w-]{16,256}$/, 'must be 16 to 256 of A-Z, a-z, 0-9, _ and -')
+      .optional()
+      .describe('what Telegram proves itself with at the webhook; one is made from the bot token by default'),
   }),
   settings: z.strictObject({
+    webhook: z
+      .strictObject({
+        url: z
+          .url({ protocol: /^https?$/, error: 'must be an https URL' })
+          .describe(
+            'public address of the gateway, to which Telegram then posts updates; without it the gateway asks for them',
+          ),
+      })
+      .optional(),
     /** Telegram allows about one message a second in a private chat, and twenty a minute in a group. */
     editIntervalMs: z
       .strictObject({
@@ -34,6 +49,21 @@ export const manifest = defineChannel({
           .describe('the same in a group, where Telegram takes twenty messages a minute'),
       })
       .prefault({}),
+    stream: z
+      .enum(STREAM_MODES)
+      .default('edit')
+      .describe(
+        'how answers appear while they are written, in chats that have not chosen by `/stream`: `edit` in a message that grows, `draft` in a draft (private chats; groups as with `edit`), `off` only once they are whole',
+      ),
+    richMessages: z
+      .enum(['auto', 'off'])
+      .default('auto')
+      .describe(
+        'answers with a table, a formula or tasks, and those of more than 4,096 characters, are sent as one rich message where Telegram takes it',
+      ),
+    draftIntervalMs: interval
+      .default(1_100)
+      .describe('least milliseconds between two drafts in a private chat'),
     /** "Short bursts" are allowed, says Telegram's FAQ. One call of them comes back per interval. */
     burst: z
       .strictObject({
@@ -97,15 +127,17 @@ export const manifest = defineChannel({
   },
   secretShapes: [{ pattern: /(?<!\d)\d{6,12}:[A-Za-z0-9_-]{30,}/, replacement: '[telegram-token]' }],
   isOn: ({ TELEGRAM_BOT_TOKEN }) => TELEGRAM_BOT_TOKEN !== undefined,
-  secrets: ({ TELEGRAM_BOT_TOKEN }) => [TELEGRAM_BOT_TOKEN],
-  async check({ env, access }, context) {
+  secrets: ({ TELEGRAM_BOT_TOKEN, TELEGRAM_WEBHOOK_SECRET }) => [TELEGRAM_BOT_TOKEN, TELEGRAM_WEBHOOK_SECRET],
+  async check({ env, settings, access }, context) {
     const { check } = await import('./checks/token.ts');
     const { TELEGRAM_BOT_TOKEN: token = '', TELEGRAM_API_ROOT: apiRoot } = env;
-    return await check({ token, apiRoot, access }, context);
+    return await check({ token, apiRoot, access, webhookUrl: settings.webhook?.url }, context);
   },
   async create({ env, settings }, deps) {
     const { create } = await import('./index.ts');
     const { TELEGRAM_BOT_TOKEN: token = '', TELEGRAM_API_ROOT: apiRoot } = env;
-    return create({ token, apiRoot, ...settings }, deps);
+    const { webhook, ...others } = settings;
+    const posted = webhook && { webhook: { ...webhook, secret: env.TELEGRAM_WEBHOOK_SECRET } };
+    return create({ token, apiRoot, ...others, ...posted }, deps);
   },
 });

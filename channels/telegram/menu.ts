@@ -1,5 +1,8 @@
 /** The gateway's commands as Telegram's menu shows them. Pure. */
 import type { CommandListing } from '../../src/contracts/command.ts';
+import type { Languages } from '../../src/contracts/texts/languages.ts';
+import { inEnglish } from '../../src/contracts/texts/say.ts';
+import type { Say } from '../../src/contracts/texts/say.ts';
 
 /** Telegram's limits for `setMyCommands`: commands in all, and characters of a description. */
 const MAX_COMMANDS = 100;
@@ -10,15 +13,38 @@ const NAME = /^[a-z0-9_]{1,32}$/;
 export interface MenuCommand {
   command: string;
   description: string;
+  /** Its message is hidden, too: only its sender and the bot see it. */
+  is_ephemeral?: true;
 }
 
-/** The rows Telegram takes, in the order of the list; one refused name would cost the whole menu. */
-export function toMenu(commands: readonly CommandListing[]): MenuCommand[] {
+/** A language of the menus: '' for everybody who reads none of the others, else two letters (ISO 639-1). */
+export interface MenuLanguage {
+  code: string;
+  say: Say;
+}
+
+/** Most languages of menus: each costs some calls at the start. */
+export const MAX_LANGUAGES = 10;
+
+/** The languages that Telegram can tell apart; of the varieties of one the first. */
+export function menuLanguages(languages: Languages): readonly [MenuLanguage, ...MenuLanguage[]] {
+  const found = new Map<string, MenuLanguage>();
+  for (const code of languages.codes()) {
+    const [language = ''] = code.split('-');
+    if (language === 'en' || language.length !== 2 || found.has(language)) continue;
+    found.set(language, { code: language, say: languages.say(code) });
+  }
+  return [{ code: '', say: inEnglish }, ...[...found.values()].slice(0, MAX_LANGUAGES - 1)];
+}
+
+/** The rows Telegram takes, in the order of the list; one refused name would cost the whole menu. `hides` is for groups. */
+export function toMenu(commands: readonly CommandListing[], say: Say, hides: boolean): MenuCommand[] {
   return commands
     .filter(({ name }) => NAME.test(name))
     .slice(0, MAX_COMMANDS)
-    .map(({ name, description }) => ({
+    .map(({ name, about, description, personal }) => ({
       command: name,
-      description: description.slice(0, MAX_DESCRIPTION).toWellFormed(),
+      description: (about === undefined ? description : say(about)).slice(0, MAX_DESCRIPTION).toWellFormed(),
+      ...(hides && personal && { is_ephemeral: true as const }),
     }));
 }

@@ -1,7 +1,7 @@
 /** Updates that are no messages: the membership of the bot, and reactions to messages. Pure. */
-import type { Inbound, Reader } from './inbound-kinds.ts';
+import type { Inbound, Reader, TopicNews } from './inbound-kinds.ts';
 import { nameOf } from './quoted.ts';
-import type { TelegramMembership, TelegramReaction } from './update.ts';
+import type { TelegramDraftStop, TelegramMembership, TelegramMessage, TelegramReaction } from './update.ts';
 
 /** The reaction that stops the answer it is given to. */
 const STOP_REACTION = '👎';
@@ -20,6 +20,7 @@ export function fromMembership(id: string, membership: TelegramMembership, bot: 
       place: chat.type === 'private' ? 'private' : 'group',
       change: isMember(after) ? 'joined' : 'left',
       byId: from.id,
+      ...(from.language_code !== undefined && { language: from.language_code }),
       readsAll: bot.readsAll === true,
     },
   };
@@ -51,6 +52,37 @@ export function fromReaction(id: string, reaction: TelegramReaction): Inbound {
       timestamp: 0,
       media: [],
       place: chat.type === 'private' ? 'private' : 'group',
+      mentioned: true,
+    },
+  };
+}
+
+/** A topic that a person has opened or named in a private chat; undefined for any other message. */
+export function topicOf(message: TelegramMessage, botId: string): TopicNews | undefined {
+  const { chat, from, message_thread_id: threadId } = message;
+  const { forum_topic_created: created, forum_topic_edited: edited } = message;
+  if (chat.type !== 'private' || threadId === undefined || from?.id === botId) return undefined;
+  if (created) return { chatId: chat.id, threadId, isNamed: created.is_name_implicit !== true };
+  return edited?.name === undefined ? undefined : { chatId: chat.id, threadId, isNamed: true };
+}
+
+/** The button that a draft shows, only in private chats: as if its person had written `/stop`. */
+export function fromDraftStop(id: string, { chat, message_thread_id: threadId }: TelegramDraftStop): Inbound {
+  if (chat.type !== 'private') return { kind: 'ignored', why: 'a draft outside of a private chat' };
+  const place = { chatId: chat.id, threadId, senderId: chat.id };
+  return {
+    kind: 'message',
+    textLength: 0,
+    isCommand: true,
+    message: {
+      id,
+      channel: 'telegram',
+      ...place,
+      content: '/stop',
+      // It stops only what runs now.
+      timestamp: 0,
+      media: [],
+      place: 'private',
       mentioned: true,
     },
   };

@@ -9,6 +9,7 @@ export const person = z.object({
   is_bot: z.boolean(),
   first_name: z.string().optional(),
   last_name: z.string().optional(),
+  language_code: z.string().optional(),
 });
 
 const chat = z.object({
@@ -24,6 +25,9 @@ const entity = z.object({
   length: z.int().min(0),
   user: person.optional(),
 });
+
+/** Entities only tell mentions and commands: where one makes no sense, the text is heard without them. */
+const entities = z.array(entity).optional().catch(undefined);
 
 const title = z.object({ title: z.string().optional() });
 
@@ -88,6 +92,8 @@ const message = z.object({
   chat,
   from: person.optional(),
   sender_chat: z.object({ id }).optional(),
+  /** Only its sender and the bot see it; its `message_id` is 0 then. */
+  ephemeral_message_id: z.int().optional(),
   /** Of an anonymous administrator: the title that the group gave them. */
   author_signature: z.string().optional(),
   via_bot: person.optional(),
@@ -97,12 +103,15 @@ const message = z.object({
   message_thread_id: id.optional(),
   is_topic_message: z.boolean().optional(),
   /** Service messages of Telegram, in the group that became a supergroup and in that supergroup. */
+  /** Service messages about topics. Without a name that a person has chosen, a new one is for the bot to name. */
+  forum_topic_created: z.object({ is_name_implicit: z.boolean().optional() }).optional(),
+  forum_topic_edited: z.object({ name: z.string().optional() }).optional(),
   migrate_to_chat_id: id.optional(),
   migrate_from_chat_id: id.optional(),
   text: z.string().optional(),
   caption: z.string().optional(),
-  entities: z.array(entity).optional(),
-  caption_entities: z.array(entity).optional(),
+  entities,
+  caption_entities: entities,
   /** What it says is read by `quotedOf`, like the two fields behind it: nothing in them may lose the message. */
   reply_to_message: z.looseObject({ message_id: id, from: person.optional() }).optional(),
   /** The part of the message replied to that the person chose. */
@@ -147,6 +156,10 @@ export const updateSchema = z.object({
   my_chat_member: z
     .object({ chat, from: person, old_chat_member: member, new_chat_member: member })
     .optional(),
+  /** The button of a draft was pressed (Bot API `MessageGenerationStopped`). */
+  stopped_message_generation: z
+    .object({ chat, message_thread_id: id.optional(), draft_id: z.number() })
+    .optional(),
   callback_query: z
     .object({
       id: z.string(),
@@ -169,6 +182,7 @@ export const updateSchema = z.object({
 export type TelegramUpdate = z.infer<typeof updateSchema>;
 export type TelegramMembership = NonNullable<TelegramUpdate['my_chat_member']>;
 export type TelegramReaction = NonNullable<TelegramUpdate['message_reaction']>;
+export type TelegramDraftStop = NonNullable<TelegramUpdate['stopped_message_generation']>;
 export type TelegramPress = NonNullable<TelegramUpdate['callback_query']>;
 export type TelegramMessage = z.infer<typeof message>;
 export type TelegramEntity = z.infer<typeof entity>;

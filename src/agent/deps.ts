@@ -6,7 +6,7 @@ import type { EventBody } from '../contracts/event.ts';
 import type { ContextStore } from '../contracts/store/contexts.ts';
 import type { LaneStep, LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
-import type { LiveMessages, Post } from '../contracts/delivery.ts';
+import type { AskedElsewhere, LiveMessages, Post } from '../contracts/delivery.ts';
 import type { Log } from '../contracts/log.ts';
 import type { AnswerFiles, Pictures, ReadInline, ReceiveFiles } from '../contracts/media.ts';
 import type { MemoryStore, TodoStore } from '../contracts/store/notes.ts';
@@ -24,6 +24,7 @@ import type { Placed, Surroundings } from './prompt/surroundings.ts';
 import type { FallbackModels } from './model/fallback-models.ts';
 import type { Models } from './model/models.ts';
 import type { PreparedProfile } from './prompt/prepared-profile.ts';
+import type { PersonLanguages } from '../contracts/texts/languages.ts';
 
 /** Receives the events of a turn, in order. Never throws, never waits. */
 export type Emit = (event: EventBody) => void;
@@ -66,8 +67,6 @@ export const DEFAULT_LIMITS: AgentLimits = {
 
 /** Longest pause between two tries to reach the model server, in milliseconds. */
 export const RETRY_CAP_MS = 5_000;
-/** Context rows of earlier turns that a turn reads (B-35). */
-export const HISTORY_ROWS = 50;
 /** Tool calls of one model answer that are run; the others get an error result. */
 export const MAX_CALLS_RUN = 16;
 /** Tool calls of one model answer that are kept. */
@@ -103,6 +102,7 @@ export interface AgentDeps {
   /** Requests of people on a plan while it runs: pause, skip. */
   plans: Pick<PlanStore, 'plan' | 'planRequests' | 'requestOnPlan'>;
   events: EventBus;
+  languages: Pick<PersonLanguages, 'say' | 'languageOf'>;
   live: LiveMessages;
   provider: ChatProvider;
   embedder: Pick<LLMProvider, 'embed'>;
@@ -131,6 +131,8 @@ export interface AgentDeps {
   answerFiles: AnswerFiles;
   /** Keeps attempts after which a turn goes on later, and follows those that run. */
   traces: Pick<TraceStore, 'noteAttempt'> & TurnWatch;
+  /** Shows a question in the other chats of its session, once each. Throws only `StoreError`. */
+  askedElsewhere: AskedElsewhere;
   /** Sends a message of the gateway in the middle of a turn. */
   post: Post;
   /** The folders of the sessions' files. */

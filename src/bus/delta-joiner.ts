@@ -8,7 +8,7 @@ export const MAX_JOIN_MS = 30;
 /** Event loop delay above which deltas are joined, in milliseconds. */
 export const LOAD_DELAY_MS = 5;
 /** Turns whose time is almost over are flushed together, so that there are few timers. */
-const TIMER_SLACK_MS = 10;
+const TIMER_TOLERANCE_MS = 10;
 
 type DeltaBody = Extract<EventBody, { type: 'stream_chunk' | 'thinking_delta' }>;
 type Publish = TurnEmitter['emit'];
@@ -67,7 +67,7 @@ export class DeltaJoiner {
     const now = clock.monotonicMs();
     for (const turn of this.#holding) {
       const leftMs = turn.heldSince + MAX_JOIN_MS - now;
-      if (leftMs > TIMER_SLACK_MS) {
+      if (leftMs > TIMER_TOLERANCE_MS) {
         this.#cancelTimer = clock.after(leftMs, () => this.#flushDue());
         return;
       }

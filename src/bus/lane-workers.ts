@@ -64,6 +64,7 @@ export class LaneWorkers {
       else if (pool !== undefined) this.#admit(pool, head);
     }
     this.#startWaiting();
+    for (const { lane } of heads) this.#forgetOpened(lane);
   };
 
   constructor(options: LaneWorkersOptions) {
@@ -91,6 +92,7 @@ export class LaneWorkers {
       agent: busy('agent'),
       poll: busy('poll'),
       speech: busy('speech'),
+      hook: busy('hook'),
     };
   }
 
@@ -202,6 +204,13 @@ export class LaneWorkers {
       regained = true;
     }
     if (regained) this.#options.onCapacity();
+  }
+
+  /** What was read for a start at once is old by the time a head has waited. */
+  #forgetOpened(lane: LaneKey): void {
+    const waiting = this.#pools.get(classOf(lane))?.waiting.get(lane);
+    const { next } = this.#workers.get(lane) ?? {};
+    for (const head of [waiting, next]) if (head !== undefined) delete head.opened;
   }
 
   #ended(pool: WorkerPool, worker: Worker, heads: LaneHead[]): void {

@@ -10,8 +10,16 @@ export const MAX_RINGS = 4_096;
 /** Bytes that all rings share: with more than 128 rings, each keeps less than `RING_BYTES`. */
 export const RINGS_BYTES = 32 * 1024 * 1024;
 
+/** The rings of a session: the newest of each turn, in the order they were opened. A busy session has thousands in a minute. */
+interface SessionRings {
+  byTurn: Map<string, TurnRing>;
+  newest: TurnRing;
+  /** Of all rings that were ever added here. */
+  highestEpoch: number;
+}
+
 export class TurnRings {
-  #bySession = new Map<SessionKey, TurnRing[]>();
+  #bySession = new Map<SessionKey, SessionRings>();
   /** In the order they were opened, and the ended ones in the order they ended. */
   #open = new Set<TurnRing>();
   #ended = new Set<TurnRing>();
@@ -28,26 +36,33 @@ export class TurnRings {
 
   /** The newest ring of this turn, whatever its epoch. */
   ofTurn(run: Pick<TurnRun, 'sessionKey' | 'turnId'>): TurnRing | undefined {
-    return this.#bySession.get(run.sessionKey)?.findLast((ring) => ring.turnId === run.turnId);
+    return this.#bySession.get(run.sessionKey)?.byTurn.get(run.turnId);
   }
 
   /** Last number used under this epoch: a lane may keep its epoch from one turn to the next. */
   lastSeqOf(run: Pick<TurnRun, 'sessionKey' | 'epoch'>): number {
-    const ring = this.#bySession.get(run.sessionKey)?.findLast((other) => other.epoch === run.epoch);
-    return ring?.lastSeq ?? 0;
+    const session = this.#bySession.get(run.sessionKey);
+    if (session === undefined || run.epoch > session.highestEpoch) return 0;
+    if (run.epoch === session.newest.epoch) return session.newest.lastSeq;
+    return this.#ringsOf(run.sessionKey).findLast(({ epoch }) => epoch === run.epoch)?.lastSeq ?? 0;
   }
 
   /** Adds a ring and removes that of an earlier run of the same turn, whose readers may have seen text that is void now. */
   add(ring: TurnRing): void {
-    const rings = (this.#bySession.get(ring.sessionKey) ?? []).filter((other) => {
-      if (other.turnId !== ring.turnId) return true;
-      other.superseded = true;
-      this.#open.delete(other);
-      this.#ended.delete(other);
-      return false;
-    });
-    rings.push(ring);
-    this.#bySession.set(ring.sessionKey, rings);
+    const { sessionKey, turnId, epoch } = ring;
+    const session = this.#bySession.get(sessionKey) ?? { byTurn: new Map(), newest: ring, highestEpoch: 0 };
+    const earlier = session.byTurn.get(turnId);
+    if (earlier !== undefined) {
+      earlier.superseded = true;
+      this.#open.delete(earlier);
+      this.#ended.delete(earlier);
+      // Deleted first, so that the new one comes last.
+      session.byTurn.delete(turnId);
+    }
+    session.byTurn.set(turnId, ring);
+    session.newest = ring;
+    session.highestEpoch = Math.max(session.highestEpoch, epoch);
+    this.#bySession.set(sessionKey, session);
     this.#open.add(ring);
     if (this.size > MAX_RINGS) this.#remove(first(this.#ended) ?? first(this.#open));
     this.#shareBytes();
@@ -70,7 +85,7 @@ export class TurnRings {
 
   /** Events after `lastEventId`; one snapshot when they are no longer kept. After `FIRST_EVENT_ID` come all that are. */
   replay(sessionKey: SessionKey, lastEventId: string | undefined, epochNow: number): AgentEvent[] {
-    const rings = this.#bySession.get(sessionKey) ?? [];
+    const rings = this.#ringsOf(sessionKey);
     const newest = rings.at(-1);
     if (lastEventId === undefined) {
       return newest === undefined || newest.ended ? [] : newest.since(newest.startSeq);
@@ -91,13 +106,13 @@ export class TurnRings {
 
   /** The place of the newest event that is kept. */
   lastEventId(sessionKey: SessionKey): string {
-    const newest = this.#bySession.get(sessionKey)?.at(-1);
+    const newest = this.#bySession.get(sessionKey)?.newest;
     return newest === undefined ? FIRST_EVENT_ID : `${newest.epoch}-${newest.lastSeq}`;
   }
 
   /** Removes everything of a session. */
   forget(sessionKey: SessionKey): void {
-    for (const ring of this.#bySession.get(sessionKey) ?? []) {
+    for (const ring of this.#ringsOf(sessionKey)) {
       ring.superseded = true;
       this.#remove(ring);
     }
@@ -107,10 +122,19 @@ export class TurnRings {
     if (ring === undefined) return;
     this.#open.delete(ring);
     this.#ended.delete(ring);
-    const rest = (this.#bySession.get(ring.sessionKey) ?? []).filter((other) => other !== ring);
-    if (rest.length > 0) this.#bySession.set(ring.sessionKey, rest);
-    else this.#bySession.delete(ring.sessionKey);
+    const session = this.#bySession.get(ring.sessionKey);
+    if (session?.byTurn.get(ring.turnId) === ring) {
+      session.byTurn.delete(ring.turnId);
+      const newest = session.newest === ring ? [...session.byTurn.values()].at(-1) : session.newest;
+      if (newest === undefined) this.#bySession.delete(ring.sessionKey);
+      else session.newest = newest;
+    }
     this.#shareBytes();
+  }
+
+  /** In the order they were opened. */
+  #ringsOf(sessionKey: SessionKey): TurnRing[] {
+    return [...(this.#bySession.get(sessionKey)?.byTurn.values() ?? [])];
   }
 
   #shareBytes(): void {

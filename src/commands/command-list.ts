@@ -101,6 +101,7 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     does: 'add one, as /schedule add does: "0 9 * * 1-5", "every 2 hours", "in 10 minutes"',
     options: [['--as USER', 'whose rights count, as CHANNEL:ID; default: the person of the private chat']],
   },
+  { usage: 'schedule history ID', does: 'what became of its newest runs, and why' },
   { usage: 'schedule run ID', does: 'run one now' },
   { usage: 'schedule remove ID', does: 'remove one' },
   { usage: 'mcp', does: 'list the MCP servers, with their tools and last errors' },
@@ -116,7 +117,9 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     usage: 'pair group CHANNEL CHAT_ID',
     does: `answer in a group (CHANNEL: ${pairChannels(channels).join(', ')})`,
   },
-  { usage: 'pair revoke CHANNEL ID', does: 'revoke the grant of a person or group' },
+  { usage: 'pair guild CHANNEL ID', does: 'answer everybody in a server, in all its channels' },
+  { usage: 'pair role CHANNEL ID', does: 'answer everybody with a role in a server, in all its channels' },
+  { usage: 'pair revoke CHANNEL ID', does: 'revoke the grant of a person, group, server or role' },
   { usage: 'token', does: 'list HTTP tokens, with their scopes, origin, last use and expiry' },
   { usage: 'token create NAME', does: 'make a token; it is shown once', options: SCOPE_OPTIONS },
   {

@@ -1,9 +1,15 @@
-/** The variables of files `.env`, for every command: the working folder's, then that of the home. */
+/** Variables from files, for every command: `.env` of the working folder, then of the home, and secrets in files of their own. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Environment } from '../config.ts';
 import { ConfigError, toGatewayError } from '../contracts/errors.ts';
+
+/** `<VARIABLE>_FILE` of a secret names a file that holds it, as Docker and systemd hand secrets over. */
+const SECRET_FILE = /^((?:[A-Z][A-Z0-9_]*_)?(?:TOKEN|API_KEY|SECRET|PASSWORD)|DATABASE_URL|NATS_URL)_FILE$/;
+
+/** Longest content of such a file, in UTF-16 units. */
+const MAX_SECRET = 10_000;
 
 /** Where `parley init` writes variables, and where they are read after those of the working folder. */
 export function homeEnvFile(environment: Environment): string {
@@ -12,11 +18,41 @@ export function homeEnvFile(environment: Environment): string {
 
 /**
  * The environment with what the files add; a variable that is set already, also one of an earlier file, stays. Throws
- * `ConfigError` for a file that is there and cannot be read.
+ * `ConfigError` for a file that is there and cannot be read, and for a secret whose file is missing, empty, too long, or
+ * given twice.
  */
 export function withEnvFiles(environment: Environment, folder = process.cwd()): Record<string, string> {
   const known = withFile(environment, path.join(folder, '.env'));
-  return withFile(known, homeEnvFile(known));
+  return withSecretFiles(withFile(known, homeEnvFile(known)));
+}
+
+function withSecretFiles(known: Record<string, string>): Record<string, string> {
+  const secrets: Record<string, string> = {};
+  for (const [variable, file] of Object.entries(known)) {
+    const [, name] = SECRET_FILE.exec(variable) ?? [];
+    if (name === undefined) continue;
+    if (known[name] !== undefined) throw refused(variable, `${name} is set, too: leave one of them out`);
+    secrets[name] = secretIn(variable, file);
+  }
+  return { ...known, ...secrets };
+}
+
+function secretIn(variable: string, file: string): string {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw refused(variable, `the file ${file} cannot be read: ${toGatewayError(error).message}`);
+  }
+  // Editors and echo end a file with a line break.
+  const secret = text.trim();
+  if (secret === '') throw refused(variable, `the file ${file} is empty`);
+  if (secret.length > MAX_SECRET) throw refused(variable, `the file ${file} is too long for a secret`);
+  return secret;
+}
+
+function refused(variable: string, why: string): ConfigError {
+  return new ConfigError('bad_config', `${variable}: ${why}`);
 }
 
 function withFile(environment: Environment, file: string): Record<string, string> {

@@ -6,6 +6,7 @@ import { isId } from '../contracts/access.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import type { Address } from '../contracts/message.ts';
 import { parseAddress } from '../contracts/message.ts';
+import { MAX_RUNS_KEPT } from '../contracts/schedules.ts';
 import type { ScheduleRecord, Schedules } from '../contracts/schedules.ts';
 import { newId } from '../lib/ids.ts';
 import { clipEnd, escapeControls, oneLine } from '../lib/text.ts';
@@ -18,7 +19,7 @@ import type { HomeStore } from '../store/open-store.ts';
 const LINE_CHARS = 400;
 
 const USAGE =
-  'Expected: schedule [list [SESSION]] | add SESSION WHEN TASK [--as USER] | run ID | remove ID, with WHEN such as "0 9 * * 1-5", "every 2 hours" or "in 10 minutes". See: npx parley schedule --help';
+  'Expected: schedule [list [SESSION]] | add SESSION WHEN TASK [--as USER] | history ID | run ID | remove ID, with WHEN such as "0 9 * * 1-5", "every 2 hours" or "in 10 minutes". See: npx parley schedule --help';
 
 /** What runs a command that was read, and gives the text to print. Throws `GatewayError`. */
 export type ScheduleAct = (store: HomeStore, config: Config) => Promise<string>;
@@ -39,6 +40,7 @@ export function scheduleCommand(args: readonly string[]): ScheduleAct {
   }
   if (first === undefined) throw usage();
   if (action === 'run') return (store, config) => run(store, config, first);
+  if (action === 'history') return (store, config) => history(store, config, first);
   if (action === 'remove') return (store, config) => remove(store, config, first);
   throw usage();
 }
@@ -59,10 +61,11 @@ function usage(cause?: unknown): GatewayError {
 
 /** The same limits and rights as in chats. */
 function schedulesOf(store: HomeStore, config: Config): Schedules {
-  const { access, ledger } = store;
+  const { access, ledger, surfaces } = store;
   const standing = createCreatorAccess({
     access,
     ledger,
+    surfaces,
     channelAccess: (channel) => accessOf(config, channel),
   });
   return createSchedules({
@@ -126,6 +129,21 @@ async function run(store: HomeStore, config: Config, id: string): Promise<string
   const found = await find(schedules, id);
   await schedules.runNow(found.id);
   return `${found.id} is due now; a gateway that runs starts it within seconds.`;
+}
+
+async function history(store: HomeStore, config: Config, id: string): Promise<string> {
+  const schedules = schedulesOf(store, config);
+  const found = await find(schedules, id);
+  const runs = (await schedules.runs(found.id)) ?? [];
+  const what = escapeControls(clipEnd(oneLine(schedules.describe(found)), LINE_CHARS));
+  const lines = runs.map(({ dueAt, at, result, turn, turnId }) => {
+    const ended = turn?.endedAt === undefined ? '' : `, ended ${schedules.moment(turn.endedAt)}`;
+    const trace = turn === undefined ? '' : `  npx parley trace ${turnId}`;
+    return `due ${schedules.moment(dueAt)}, at ${schedules.moment(at)}${ended}: ${result}${trace}`;
+  });
+  if (lines.length === 0) return `${what}\nIt has not run yet.`;
+  const rest = lines.length === MAX_RUNS_KEPT ? [`Only the newest ${MAX_RUNS_KEPT} are kept.`] : [];
+  return [what, ...lines.map((line) => escapeControls(line)), ...rest].join('\n');
 }
 
 async function remove(store: HomeStore, config: Config, id: string): Promise<string> {

@@ -5,7 +5,8 @@ import { loadConfig } from '../config.ts';
 import { ConfigError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import { backoffMs } from '../lib/backoff.ts';
-import { isWorkerMessage, WORKER_NUMBER } from '../worker.ts';
+import { isWorkerMessage, linkLine, WORKER_NUMBER } from '../worker.ts';
+import type { WorkerReady } from '../worker.ts';
 import { openProcessLog } from './process-log.ts';
 import { collectMetrics } from './worker-metrics.ts';
 import { lockHome } from '../store/embedded/home-lock.ts';
@@ -53,6 +54,8 @@ class Supervisor {
   #collecting: Promise<string> | undefined;
   #ending = false;
   #announced = false;
+  /** Of the first worker. */
+  #link: string | undefined;
 
   constructor(count: number, instance: string, log: Log) {
     this.#count = count;
@@ -90,14 +93,16 @@ class Supervisor {
     worker.on('error', (error) => this.#log.warn({ err: error, worker: number }, 'worker_unreachable'));
   }
 
-  #onReady(number: number, { url, channels }: { url: string; channels: readonly string[] }): void {
+  #onReady(number: number, { url, channels, link }: WorkerReady): void {
     this.#ready.add(number);
+    this.#link ??= link;
     if (number === 1)
       for (let next = 2; next <= this.#count; next += 1) if (!this.#workers.has(next)) this.#start(next);
     if (this.#announced || this.#ready.size < this.#count) return;
     this.#announced = true;
     const names = channels.join(', ');
-    process.stdout.write(`\nParley is ready: ${url}  (channels: ${names}; ${this.#count} workers)\n\n`);
+    const ready = `\nParley is ready: ${url}  (channels: ${names}; ${this.#count} workers)\n`;
+    process.stdout.write(`${ready}${linkLine(this.#link)}\n`);
   }
 
   /** Many ask at once: all get the same answer. */

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Address, InboundMessage } from './message.ts';
 import type { GroupChat } from './store/group-chats.ts';
+import type { Said } from './texts/say.ts';
 
 /**
  * What a token may do: `chat` = write and read in its own sessions, `approve` = decide what those ask, `commands` = have texts
@@ -14,6 +15,8 @@ export type Scope = (typeof SCOPES)[number];
 export interface Caller {
   tokenId: string;
   scopes: Scope[];
+  /** The user whom an identity proxy has named, for a browser that signed in so. */
+  proxyUser?: string | undefined;
 }
 
 /** Whether the caller has the scope; `admin` implies the others. */
@@ -43,12 +46,15 @@ export interface NewToken {
 }
 
 /**
- * A person's right to write privately (`dm`), their rights as an owner besides, or a group's right to be answered; ids are the
- * platform's immutable ones.
+ * A person's right to write privately (`dm`), their rights as an owner besides, a group's right to be answered, or that of
+ * everybody in a guild, or with a role there, in all its chats; ids are the platform's immutable ones.
  */
+export const GRANT_KINDS = ['dm', 'group', 'owner', 'guild', 'role'] as const;
+
+/** A right that was given. */
 export interface Grant {
   channel: string;
-  kind: 'dm' | 'group' | 'owner';
+  kind: (typeof GRANT_KINDS)[number];
   id: string;
   grantedAt: Date;
 }
@@ -95,7 +101,7 @@ export interface AccessStore extends TokenStore {
 
 /** The rows of tokens. Throws only `StoreError`; clocks are the database's. */
 export interface TokenStore {
-  /** The valid tokens among these hashes, and those behind the hashes of signed-in browsers, in one indexed read. */
+  /** The valid tokens among these hashes, and those behind the hashes of signed-in browsers, with the user whom a proxy has named, in one indexed read. */
   tokensByHash(hashes: readonly string[]): Promise<(TokenRecord & { hash: string })[]>;
   /** The valid token of this id; undefined when it expired or was revoked. */
   token(tokenId: string): Promise<TokenRecord | undefined>;
@@ -121,13 +127,16 @@ export interface TokenStore {
   ): Promise<TokenRecord | undefined>;
   /** Kills a token for good: one of the environment or a file does not come back with a start. False when there was none. */
   revokeToken(tokenId: string): Promise<boolean>;
-  /** Notes that a token was used now, unless that was noted within `everyMs`. */
-  noteTokenUse(tokenId: string, everyMs: number): Promise<void>;
+  /**
+   * Notes that a token was used now, unless that was noted within `everyMs`; and the browser's session with this digest, where
+   * it was used by one.
+   */
+  noteTokenUse(tokenId: string, everyMs: number, hash: string): Promise<void>;
 }
 
 /** Ids of the people and chats of a network, for its access rules in `config.json` and for `parley pair`. */
 export interface ChannelIds {
-  /** A person's immutable id: the whole text, from `^` to `$`. No id may hold a colon or white space. */
+  /** A person's immutable id: the whole text, from `^` to `$`. No id may hold white space. */
   userId: RegExp;
   chatId: RegExp;
   /** Completes "must be …": `a numeric id such as 123456789`. */
@@ -136,15 +145,24 @@ export interface ChannelIds {
   privacyOf?: (chatId: string) => 'private' | 'group';
   /** The private chat with a person, if the person's id determines it. */
   privateChatOf?: (userId: string) => string;
+  /** People belong to guilds and have roles there, and both can be allowed. */
+  memberships?: true;
+  /** The id of a thread is like that of a chat, and no other chat's: it can be allowed by itself. */
+  threadsAreChats?: true;
 }
 
-/** True when `id` may be part of an address and the pattern matches all of it. */
+/** True when `id` may be part of an address and the pattern matches all of it. White space ends an address in texts. */
 export function isId(id: string, { source, flags }: Pick<RegExp, 'source' | 'flags'>): boolean {
-  return !/[:\s]/.test(id) && new RegExp(`^(?:${source})$`, flags).test(id);
+  return !/\s/.test(id) && new RegExp(`^(?:${source})$`, flags).test(id);
 }
 
 /** A channel's rules in `config.json`: `access.<channel>`. The descriptions appear in the documentation. */
 export function accessRules(ids: ChannelIds) {
+  const rules = chatRules(ids);
+  return ids.memberships === true ? rules.extend(membershipRules(ids)) : rules;
+}
+
+function chatRules(ids: ChannelIds) {
   const mention = z
     .boolean()
     .default(true)
@@ -170,6 +188,16 @@ export function accessRules(ids: ChannelIds) {
   });
 }
 
+/** The rules of a channel whose people belong to guilds. */
+function membershipRules(ids: ChannelIds) {
+  return {
+    guilds: idsOf(ids, 'chatId').describe('ids of guilds: everybody in them is answered in all their chats'),
+    roles: idsOf(ids, 'chatId').describe(
+      'ids of roles: everybody who has one is answered in all chats of its guild',
+    ),
+  };
+}
+
 /** A channel's owners in `config.json`: `access.owners.<channel>`. */
 export function ownersRule(ids: ChannelIds) {
   const text =
@@ -189,11 +217,16 @@ function idOf(ids: ChannelIds, kind: 'userId' | 'chatId') {
 }
 
 /** A channel's rules with its owners: who is answered there. */
-export interface ChannelAccess extends z.output<ReturnType<typeof accessRules>> {
+export interface ChannelAccess extends z.output<ReturnType<typeof chatRules>> {
+  /** Guilds and roles whose people are answered, where people belong to any. */
+  guilds?: string[] | undefined;
+  roles?: string[] | undefined;
   /** Ids of people who may pair others, switch models and decide for others. */
   owners: string[];
   /** The kind of a chat, if its id determines it. */
   privacyOf?: ((chatId: string) => 'private' | 'group') | undefined;
+  /** Threads can be allowed by themselves. */
+  threadsAreChats?: true | undefined;
 }
 
 /** `group`: the group has no grant; `not_mentioned`: a message there must name the bot; `codes`: too many pairing codes wait. */
@@ -205,13 +238,15 @@ export type Verdict =
   /** The message starts no turn; it is kept for the next one in its group. */
   | { kind: 'observe' }
   /** `why` tells operators more than that the sender has no access. */
-  | { kind: 'deny'; reply?: string; why?: DenialDetail }
-  | { kind: 'pairing'; reply: string };
+  | { kind: 'deny'; reply?: Said; why?: DenialDetail }
+  | { kind: 'pairing'; reply: Said };
 
 /** Decides for every ingress who is answered. */
 export interface AccessPolicy {
   /** May this message's sender write here? Throws only `StoreError`. */
   authorize(message: InboundMessage, caller?: Caller): Promise<Verdict>;
+  /** The same without any effect: a stranger gets no pairing code. Throws only `StoreError`. */
+  mayWrite(message: InboundMessage): Promise<{ owner: boolean } | undefined>;
   /** Whether this user id (`telegram:42`, `token:<id>`) is an owner's. Throws only `StoreError`. */
   isOwner(userId: string): Promise<boolean>;
   /** Whether messages of a group are kept that do not name the bot. Throws only `StoreError`. */

@@ -55,6 +55,8 @@ export const approvalSubject = z.object({
   rule: z.string().optional(),
   /** Reason of the request, as a sentence. */
   warning: z.string(),
+  /** The language in which it is asked; absent = English. */
+  language: z.string().optional(),
   /** User id the turn answers; `system` when no person started it. */
   userId: z.string(),
   /** Address where the request is shown. */
@@ -89,6 +91,8 @@ export interface ApprovalRecord extends ApprovalSubject {
   expiresAt: Date;
   /** It was not decided in time. */
   expired: boolean;
+  /** The private chats that share the session: it may be decided in each of them. */
+  surfaces: readonly Address[];
 }
 
 /** Most requests in a list. */
@@ -194,8 +198,10 @@ export interface DecisionDetail {
 export interface Approvals {
   /** Decides a request; committed when it resolves. The turn continues at once, on any node. */
   decide(id: string, decision: ApprovalDecision, by: Decider, detail?: DecisionDetail): Promise<Decided>;
+  /** The delivery that shows the request in this chat. */
+  shownIn(id: string, address: Address): Promise<string>;
   /** The request, when this person may decide it and it is still pending. */
-  decidable(id: string, by: Decider): Promise<boolean>;
+  decidable(id: string, by: Decider): Promise<ApprovalRecord | undefined>;
   /** Rules that the decider may revoke, newest first; an owner sees all, others those of their session or token. */
   rules(filter: RuleFilter): Promise<ApprovalRule[]>;
   /** False when there is no such rule among those. */
@@ -232,9 +238,9 @@ export function howDecided(decidedBy: string | undefined): 'person' | 'expiry' |
   return decidedBy === 'expiry' || decidedBy === 'stop' ? decidedBy : 'person';
 }
 
-/** The delivery ref of a request's message. */
-export function approvalRef(id: string): string {
-  return `approval:${id}`;
+/** The delivery ref of a request's message; `elsewhere` = another chat of the session than the one it was asked in. */
+export function approvalRef(id: string, elsewhere?: Address): string {
+  return elsewhere === undefined ? `approval:${id}` : `approval:${id}@${elsewhere}`;
 }
 
 /** What a button decides; `always` approves and stores a rule. */

@@ -12,9 +12,9 @@ const isPattern = (value: unknown): boolean => value instanceof RegExp;
 
 /** Checks of a manifest's fields, each with what to write. */
 const FIELDS: Record<keyof ChannelManifest, [isRight: (value: unknown) => boolean, write: string]> = {
-  name: [isText, "a text such as 'matrix', the first part of the channel's addresses"],
-  label: [isText, "the network's name for people, such as 'Matrix'"],
-  needs: [isText, "the variable that switches the channel on, such as 'MATRIX_TOKEN', or 'nothing'"],
+  name: [isText, "a text such as 'irc', the first part of the channel's addresses"],
+  label: [isText, "the network's name for people, such as 'IRC'"],
+  needs: [isText, "the variable that switches the channel on, such as 'IRC_TOKEN', or 'nothing'"],
   env: [(value) => value instanceof z.ZodObject, 'z.object({ … }) of its environment variables'],
   settings: [isStrictObject, 'z.strictObject({ … }) of its settings: other fields must be refused'],
   ids: [

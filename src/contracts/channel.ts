@@ -3,26 +3,37 @@ import type { Root } from 'mdast';
 import type { z } from 'zod';
 import { accessRules } from './access.ts';
 import type { ChannelAccess, ChannelIds } from './access.ts';
-import type { ConnectionStore } from './receive.ts';
+import type { Shard } from './platform/shard.ts';
+import type { ConnectionStore, PlatformInteractions, PlatformWebhook } from './receive.ts';
 import type { GatewayApi } from './gateway-api.ts';
 import type { ChannelHealth } from './gateway-api.ts';
 import type { Log, SecretShape } from './log.ts';
 import type { Media, MediaKind } from './media.ts';
-import type { Button, InboundMessage, Place, SentMessage } from './message.ts';
-import type { AskedQuestion, RateLimits } from './delivery.ts';
+import type { Button, InboundMessage, OutboundMessage, Place, SentMessage } from './message.ts';
+import type { AskedQuestion, DraftRules, RateLimits, StreamMode } from './delivery.ts';
 import type { CheckContext, Finding } from './operator/findings.ts';
 import type { Receive } from './receive.ts';
+import type { ChatSettingStore } from './store/chat-settings.ts';
+import type { UpdateStore } from './store/updates.ts';
+import type { ChannelLanguages } from './texts/languages.ts';
 
 /** What a channel can do. Declared, never guessed; the contract suite checks that it is implemented. */
 export interface Capabilities {
   edit: boolean;
   /** Own messages can be taken away. */
   delete: boolean;
-  draft: boolean;
+  /** Undefined for a network without drafts. */
+  draft: DraftRules | undefined;
+  /** How answers appear in chats that have chosen nothing. */
+  stream: StreamMode;
   typing: boolean;
   /** The chats in which questions get signs of what becomes of them. */
   reactions: readonly InboundMessage['place'][];
   buttons: boolean;
+  /** A button can copy a text for whoever presses it. Absent = it cannot. */
+  copyButtons?: boolean | undefined;
+  /** Answers have buttons of their own: Stop while they grow, Regenerate once they are there. Absent = none. */
+  answerButtons?: boolean | undefined;
   /** Files can be sent. */
   media: boolean;
   /** Largest file that `sendFile` takes, in bytes; 0 without media. */
@@ -46,10 +57,19 @@ export interface Rendered {
   plain: string;
   /** What the platform counts against `maxLength` for `text` (Telegram: UTF-16 units after entity parsing). */
   length: number;
+  /** `text` is a message of the network's richer kind, from `renderWhole`. */
+  rich?: true;
+}
+
+/** A whole answer. */
+export interface WholeText {
+  markdown: string;
+  /** Parses Markdown in slices, so that a long text holds nothing else up. */
+  documentOf(markdown: string): Promise<Root>;
 }
 
 /** One message to put on screen: a piece of an answer that fits. */
-export interface OutboundPart extends Place {
+export interface OutboundPart extends Place, Pick<OutboundMessage, 'onlyFor' | 'repliesHidden'> {
   body: Rendered;
   /** Send `body.plain` without markup. */
   plain?: boolean;
@@ -84,6 +104,10 @@ export interface ChannelIdentity {
   name: string;
   /** False where the platform shows the bot only those messages of groups that are meant for it. */
   readsAll?: boolean | undefined;
+  /** Private chats have threads, one for each conversation. */
+  privateThreads?: boolean | undefined;
+  /** Connections that the platform asks the bot to divide its chats among; absent = one. */
+  shards?: number | undefined;
 }
 
 /**
@@ -102,12 +126,16 @@ export interface Channel {
   /** Where it listens, once it does; absent for a channel that opens no port. */
   readonly url?: string | undefined;
   readonly capabilities: Capabilities;
-  /** Who the token belongs to. A channel that has it receives on one node at a time, the owner of the lane `poll:<name>:<id>`. */
+  /** Where its platform posts updates; absent where it does not. Works without `start`: any node may take them. */
+  readonly webhook?: PlatformWebhook | undefined;
+  /** Where its platform posts what people do with commands and buttons; absent where it does not. */
+  readonly interactions?: PlatformInteractions | undefined;
+  /** Who the token belongs to. A channel that has it receives on one node at a time, the owner of the lane `poll:<name>:<id>`, or of one for each shard. */
   identify?(signal: AbortSignal): Promise<ChannelIdentity>;
-  /** Begins to receive; resolves once receiving has begun. Supervises its own reconnects until `stop`. */
-  start(receive: Receive): Promise<void>;
-  /** Ends receiving and closes what `start` opened; twice is fine. Never throws. */
-  stop(): Promise<void>;
+  /** Begins to receive, over one shard where there are several; resolves once receiving has begun. Supervises its own reconnects until `stop`. */
+  start(receive: Receive, shard?: Shard): Promise<void>;
+  /** Ends receiving, over one shard or altogether, and closes what `start` opened; twice is fine. Never throws. */
+  stop(shard?: Shard): Promise<void>;
   /**
    * Puts a new message on screen. Works without `start`: any node may send. Where the platform knows the nonce from an
    * earlier attempt, that message is the answer and shows this text now.
@@ -134,12 +162,28 @@ export interface Channel {
    * platform keeps (Telegram's are deleted for 48 hours). Present iff `capabilities.delete`.
    */
   delete?(sent: SentMessage, place: Place): Promise<void>;
+  /** Takes the buttons under an own message away and leaves its text. Present iff `capabilities.answerButtons`. */
+  removeButtons?(sent: SentMessage, place: Place): Promise<void>;
   /** Pure: the document in this channel's markup. */
   render(doc: Root): Rendered;
+  /**
+   * The whole answer as one message of a richer kind, where the network has one, the chat takes it, and the answer gains by it;
+   * undefined otherwise. A refusal (`rejected`, `bad_markup`) of what it gives means that `render` must do. Never throws.
+   */
+  renderWhole?(place: Place, whole: WholeText): Promise<Rendered | undefined>;
+  /**
+   * Shows the text of a turn in place of the message to come, until that comes or `draft.keepMs` are over; an empty one
+   * shows that the bot thinks. Throws `ChannelError('rejected')` where there are no drafts after all. Present iff `capabilities.draft`.
+   */
+  draft?(place: Place, turnId: string, body: Rendered, plain: boolean): Promise<void>;
   /** Shows "typing…" for `capabilities.typingMs`. Present iff `capabilities.typing`. */
   typing?(place: Place): Promise<void>;
   /** Shows a state at a question, in place of the one before. Present where `capabilities.reactions` names any chats. */
   react?(question: AskedQuestion, state: QuestionState): Promise<void>;
+  /** Opens a thread for a new conversation of a private chat; undefined where there are none. Throws `ChannelError`. */
+  openThread?(chat: Place, name: string): Promise<Place | undefined>;
+  /** Whether the platform gives this person the rights of an administrator in a group. Throws `ChannelError`. */
+  isAdmin?(place: Place, senderId: string): Promise<boolean>;
   health(): ChannelHealth;
 }
 
@@ -148,8 +192,14 @@ export interface ChannelDeps {
   log: Log;
   gateway: GatewayApi;
   connections: ConnectionStore;
+  updates: UpdateStore;
+  chatSettings: ChatSettingStore;
   /** The channel's access rules as they are now; undefined for one without user ids of its own. */
   access: () => ChannelAccess | undefined;
+  /** The languages of the gateway's texts, and which of them people read. */
+  languages: ChannelLanguages;
+  /** Ids of the channel's owners as they are now. Throws `StoreError`. */
+  owners: () => Promise<readonly string[]>;
 }
 
 /** Longest setting of an edit interval, in milliseconds: with a longer one a reply would not visibly grow. */
@@ -233,6 +283,7 @@ export function configureChannel(
     ...accessRules(ids).parse(file.access[name]),
     owners: file.access.owners[name] ?? [],
     privacyOf: ids.privacyOf,
+    threadsAreChats: ids.threadsAreChats,
   };
   return {
     name,

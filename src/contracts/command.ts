@@ -3,9 +3,11 @@ import { hasScope } from './access.ts';
 import type { Caller, Scope } from './access.ts';
 import { GatewayError } from './errors.ts';
 import type { SessionStore } from './store/ledger.ts';
-import type { Address, SessionKey } from './message.ts';
+import type { Address, InboundMessage, SessionKey } from './message.ts';
 import type { PassedOn } from './receive.ts';
 import type { SessionRecord } from './store/records.ts';
+import { said } from './texts/say.ts';
+import type { PlainKey, Say } from './texts/say.ts';
 
 /** One use of a command. */
 export interface CommandCall {
@@ -28,6 +30,8 @@ export interface CommandCall {
   profileId?: string | undefined;
   /** Everything behind the command's name, trimmed. */
   args: string;
+  /** Says texts in the sender's language. */
+  say: Say;
   /** The token of the sender, over HTTP. */
   tokenId?: string | undefined;
 }
@@ -43,19 +47,54 @@ export interface CommandListing {
   name: string;
   /** One line that begins with a capital; at most 100 characters (Discord's limit). */
   description: string;
+  /** Key of the description, for channels that show it in several languages. */
+  about?: PlainKey | undefined;
+  /** In a group, its reply is of use only to whoever sends it. */
+  personal?: true | undefined;
   /** The one argument people may give. */
-  argument?: { name: string; description: string; required: boolean } | undefined;
+  argument?: CommandArgument | undefined;
   /** It is of use only there. */
   place?: 'group' | undefined;
+  /** Only owners can use it. */
+  owners?: true | undefined;
 }
 
+/** The argument of a command. */
+interface CommandArgument {
+  /** The same in every language. */
+  name: string;
+  /** The description's key, where it is one of the gateway's texts. */
+  about?: PlainKey | undefined;
+  /** The name for people; default: `name`. */
+  label?: string | undefined;
+  description: string;
+  required: boolean;
+  /** Everything that it can be; at most 25 (Discord's limit). */
+  choices?: readonly string[] | undefined;
+  /** `Command.suggest` knows what it may be. */
+  suggests?: true | undefined;
+}
+
+/** Most suggestions at a time (Discord's limit). */
+export const MAX_SUGGESTIONS = 25;
+
+/** What the argument of a command in a message may be, as far as it is typed; nothing for who may not write. Throws `GatewayError`. */
+export type Suggest = (message: InboundMessage) => Promise<readonly string[]>;
+
 /** A command. `run` gives what the user reads, in Markdown; it throws only `GatewayError`, whose message the user reads. */
-export interface Command extends CommandListing {
+export interface Command extends Omit<CommandListing, 'description' | 'argument'> {
+  /** A text of at most 100 characters (Discord's limit) that begins with a capital. */
+  description: PlainKey;
+  argument?:
+    | (Omit<CommandArgument, 'description' | 'label'> & { label: PlainKey; description: PlainKey })
+    | undefined;
   /** Accepted, but not listed: an app sends it by itself (Telegram's Start button). */
   unlisted?: boolean | undefined;
   /** What a token needs for it over HTTP besides `commands`; `chat` = nothing else, not even that. */
   scope?: Scope | undefined;
   run(call: CommandCall): Promise<string>;
+  /** Arguments that begin with, or hold, what is typed so far; more than `MAX_SUGGESTIONS` are cut. Throws as `run` does. */
+  suggest?(call: CommandCall): Promise<readonly string[]>;
   /** What the agent is to answer instead; undefined = `run` answers. Throws as `run` does. */
   passOn?(call: CommandCall): Promise<PassedOn | undefined>;
 }
@@ -77,8 +116,5 @@ export async function changeSession(
 ): Promise<SessionRecord> {
   const changed = await ledger.updateSession(session, change, { ownerTokenId: tokenId });
   if (changed !== undefined) return changed;
-  throw new GatewayError(
-    'try_again',
-    'Someone else has just started this conversation: please send that again.',
-  );
+  throw new GatewayError('try_again', said('session.raced'));
 }

@@ -3,8 +3,27 @@ import type { NotedParts } from './store/ledger.ts';
 import type { LiveCounts } from './store/traces.ts';
 import type { LaneStep } from './store/lanes.ts';
 import type { Attachment } from './media.ts';
-import type { Address, InboundMessage, Place, SentMessage } from './message.ts';
+import type { Address, Button, InboundMessage, Place, SentMessage, SessionKey } from './message.ts';
 import type { Plan } from './plan.ts';
+import type { OtherSurface } from './store/records.ts';
+import type { Say } from './texts/say.ts';
+
+/** How answers appear in a chat while they are written: in a draft, in a message that grows by edits, or only once they are whole. */
+export const STREAM_MODES = ['draft', 'edit', 'off'] as const;
+export type StreamMode = (typeof STREAM_MODES)[number];
+
+/** The name under which the mode of a chat is kept (`ChatSettingStore`). */
+export const STREAM_SETTING = 'stream';
+
+/** Drafts of a network: what is not written yet, shown in the place of the message to come. Milliseconds. */
+export interface DraftRules {
+  /** Least time between two drafts in a chat. */
+  everyMs: number;
+  /** A draft is gone so long after it was shown. */
+  keepMs: number;
+  /** Pure: whether a chat shows drafts. */
+  shownIn(chatId: string): boolean;
+}
 
 /** A message of a person on its platform. */
 export interface AskedQuestion extends Place {
@@ -15,7 +34,10 @@ export interface AskedQuestion extends Place {
 /** What a live message needs to know of its turn. */
 export interface LiveTurnStart {
   turnId: string;
+  session: SessionKey;
   address: Address;
+  /** The other chats that share the session when the turn begins. */
+  surfaces: readonly OtherSurface[];
   replyTo?: string | undefined;
   /** What is answered, where it is a message that can show signs. */
   question?: AskedQuestion | undefined;
@@ -29,6 +51,8 @@ export interface LiveTurnStart {
   note: (ref: string, sent: SentMessage[]) => Promise<NotedParts>;
   /** The current plan of the turn: its card may be on screen from before a crash. */
   plan?: Plan | undefined;
+  /** The language of what is shown beside the model's text; default: English. */
+  language?: string | undefined;
 }
 
 export interface LiveTurn {
@@ -38,11 +62,37 @@ export interface LiveTurn {
    * Never throws; waits at most 10 s.
    */
   settle(): Promise<LiveCounts | undefined>;
+  /** The other chats of the session in which the turn was to be seen growing, without those that cannot be written to. */
+  shownOn(): readonly Address[];
 }
 
 /** Shows a turn's events as a live message. Channels without `edit` get typing only. Never throws. */
 export interface LiveMessages {
   open(start: LiveTurnStart): LiveTurn;
+}
+
+/** Shows a question in the other chats of its session, once each however often it is called. Throws only `StoreError`. */
+export type AskedElsewhere = (asked: {
+  turnId: string;
+  surfaces: readonly OtherSurface[];
+  message: InboundMessage;
+}) => Promise<void>;
+
+/** The button under an answer that grows. */
+export function stopButton(turnId: string, say: Say): Button {
+  return { label: say('button.stop'), value: `turn-stop:${turnId}` };
+}
+
+/** The button under an answer that is there. */
+export function regenerateButton(turnId: string, say: Say): Button {
+  return { label: say('button.regenerate'), value: `turn-again:${turnId}` };
+}
+
+/** What a button under an answer asks for; undefined for any other button. */
+export function readTurnButton(value: string): { action: 'stop' | 'again'; turnId: string } | undefined {
+  const [, action, turnId] = /^turn-(stop|again):([\w-]{1,50})$/.exec(value) ?? [];
+  if (turnId === undefined) return undefined;
+  return { action: action === 'stop' ? 'stop' : 'again', turnId };
 }
 
 /** The tool that sends messages during a turn. */
@@ -58,8 +108,9 @@ export interface PostRequest {
   /** Key of the tool call: the same at each attempt, so that the message is sent once. */
   ref: string;
   turnId: string;
-  /** An address of the session. */
   address: Address;
+  /** The session of that address, when it is another one than the turn's: `FindChat` has found it for this person. */
+  session?: SessionKey | undefined;
   /** With a file, its caption. */
   content: string;
   /** Kept in the session's folder `folder`. */
@@ -74,11 +125,37 @@ export type PostResult =
   | { kind: 'known' }
   /** The turn has sent the maximum of messages. */
   | { kind: 'full'; limit: number }
-  /** The address is not the session's. */
+  /** The address is not the session's, or not any more. */
   | { kind: 'foreign' }
   /** Its chat takes no files, or none as large; `limit` in bytes. */
   | { kind: 'no_files' }
   | { kind: 'too_large'; limit: number };
+
+/** What a model asks for when it wants to tell a person something elsewhere. */
+export interface AskedChat {
+  /** The name of a network, or an address. */
+  to: string;
+  /** Of the turn. */
+  session: SessionKey;
+  /** Where the turn answers. */
+  address: Address;
+  /** Whom it answers; `system` where nobody wrote. */
+  userId: string;
+}
+
+export type FoundChat =
+  | { kind: 'found'; address: Address; session: SessionKey }
+  /** The person has no chat there that is known; `others` are those that are. */
+  | { kind: 'none'; others: readonly Address[] }
+  | { kind: 'several'; addresses: readonly Address[] }
+  /** No chat of this conversation or of this person, or one in which the person may not write. */
+  | { kind: 'foreign' };
+
+/**
+ * Finds a chat of the same person: one that shares the conversation, or their own private chat on the same network. Throws
+ * only `StoreError`.
+ */
+export type FindChat = (asked: AskedChat) => Promise<FoundChat>;
 
 /** Commits a message and starts its delivery. Throws only `StoreError`. */
 export type Post = (request: PostRequest) => Promise<PostResult>;

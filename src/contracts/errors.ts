@@ -1,4 +1,6 @@
 /** The errors that may leave a module; other errors are converted where they occur. */
+import { inEnglish } from './texts/say.ts';
+import type { PlainKey, Said, Say } from './texts/say.ts';
 
 /** What an error carries besides its message. */
 export interface ErrorDetails {
@@ -15,11 +17,18 @@ export class GatewayError extends Error {
   readonly code: string;
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
+  /** The message, where people read it in their language; `message` is the same in English. */
+  readonly said: Said | undefined;
 
-  constructor(code: string, message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+  constructor(code: string, message: string | Said, details: ErrorDetails = {}) {
+    const said = typeof message === 'string' ? undefined : message;
+    super(
+      typeof message === 'string' ? message : inEnglish.told(message),
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
     this.name = new.target.name;
     this.code = code;
+    this.said = said;
     this.retryable = details.retryable ?? false;
     this.retryAfterMs = details.retryAfterMs;
   }
@@ -153,44 +162,53 @@ export function readerOf({
 }
 
 /** What people read of a failed model call: nothing about servers, addresses and settings. */
-const MODEL_FAILURES: Readonly<Record<ProviderErrorCode, string>> = {
-  timeout_first_chunk: 'The model did not begin to answer in time. Please try again.',
-  timeout_chunk: 'The model fell silent in the middle of its answer. Please try again.',
-  context_overflow: 'This is too long for the model. Send a shorter message, or begin afresh with /new.',
-  unavailable: 'The model is not available right now. Please try again later.',
-  out_of_memory:
-    'The model needs more memory than its machine has free. Please try again later, or choose another one.',
-  rate_limited: 'The model accepts no more requests right now.',
-  quota_exceeded: 'The quota for the model is used up. The person who runs this gateway has to renew it.',
-  unauthorized: 'The model refuses this gateway. The person who runs it has to check its key.',
-  unknown_model: 'There is no such model here. Choose another one.',
-  bad_request: 'The model cannot serve this request.',
-  bad_response: 'The answer of the model was broken. Please try again.',
-  aborted: 'The model call was stopped.',
+const MODEL_FAILURES: Readonly<Record<ProviderErrorCode, PlainKey>> = {
+  timeout_first_chunk: 'failure.timeout_first_chunk',
+  timeout_chunk: 'failure.timeout_chunk',
+  context_overflow: 'failure.context_overflow',
+  unavailable: 'failure.unavailable',
+  out_of_memory: 'failure.out_of_memory',
+  rate_limited: 'failure.rate_limited',
+  quota_exceeded: 'failure.quota_exceeded',
+  unauthorized: 'failure.unauthorized',
+  unknown_model: 'failure.unknown_model',
+  bad_request: 'failure.bad_request',
+  bad_response: 'failure.bad_response',
+  aborted: 'failure.aborted',
+};
+
+/** The same where it is known when to try again: without a word about that. */
+const WITHOUT_RETRY: Partial<Readonly<Record<ProviderErrorCode, PlainKey>>> = {
+  timeout_first_chunk: 'failure.timeout_first_chunk_plain',
+  timeout_chunk: 'failure.timeout_chunk_plain',
+  unavailable: 'failure.unavailable_plain',
+  out_of_memory: 'failure.out_of_memory_plain',
+  bad_response: 'failure.bad_response_plain',
 };
 
 /**
  * The one place where an error becomes words for a reader. Operators read the message, which names addresses and settings;
  * people read what happened, and when to try again. Never throws.
  */
-export function wordError(error: GatewayError, reader: ErrorReader): string {
+export function wordError(error: GatewayError, reader: ErrorReader, say: Say = inEnglish): string {
+  if (error.said !== undefined) return say.told(error.said);
   if (reader === 'operator') return error.message;
   if (error instanceof ProviderError) {
     const { code, retryAfterMs } = error;
-    const later = retryAfterMs === undefined ? '' : ` Try again in ${inWords(retryAfterMs)}.`;
-    const sentence = MODEL_FAILURES[code];
-    return later === '' ? sentence : sentence.replace(/ Please try again[^.]{0,200}\./, '') + later;
+    if (retryAfterMs === undefined) return say(MODEL_FAILURES[code]);
+    const what = say(WITHOUT_RETRY[code] ?? MODEL_FAILURES[code]);
+    return say('failure.try_in', { what, time: inWords(retryAfterMs, say) });
   }
-  if (error instanceof StoreError)
-    return 'The gateway cannot reach its database right now. Please try again later.';
-  if (error instanceof ConfigError) return 'The gateway is not configured for this.';
+  if (error instanceof StoreError) return say('failure.store');
+  if (error instanceof ConfigError) return say('failure.config');
   return error.message;
 }
 
 /** A time to wait, rounded up: seconds below two minutes, minutes below two hours, then hours. */
-export function inWords(ms: number): string {
+export function inWords(ms: number, say: Say = inEnglish): string {
   const seconds = Math.max(1, Math.ceil(ms / 1_000));
-  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 120) return say('time.seconds', { seconds });
   const minutes = Math.ceil(seconds / 60);
-  return minutes < 120 ? `${minutes} minutes` : `${Math.ceil(minutes / 60)} hours`;
+  if (minutes < 120) return say('time.minutes', { count: minutes });
+  return say('time.hours', { count: Math.ceil(minutes / 60) });
 }

@@ -92,6 +92,8 @@ export type EventBody =
   | { type: 'session_titled'; title: string | null }
   /** A person has asked a question again, chosen among its answers, or taken them back: read the messages again. */
   | { type: 'context_changed' }
+  /** A chat has joined those that share the session, or has left them. */
+  | { type: 'surfaces_changed' }
   /** A person has edited, moved or dropped messages that wait. */
   | { type: 'queue_changed' }
   /** The session and everything that belongs to it is gone; always its last event. */

@@ -4,12 +4,12 @@ import type { SignInApi } from './operator/sign-in.ts';
 import type { Caller } from './access.ts';
 import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './approvals.ts';
 import type { EventFilter, EventListener, EventReplay } from './bus.ts';
-import type { CommandListing } from './command.ts';
+import type { CommandListing, Suggest } from './command.ts';
 import type { FileApi } from './file-api.ts';
 import type { InlineFile } from './media.ts';
 import type { StopResult } from './store/lanes.ts';
 import type { McpState } from './mcp/servers.ts';
-import type { SessionKey } from './message.ts';
+import type { InboundMessage, SessionKey } from './message.ts';
 import type { Administration } from './operator/administration.ts';
 import type {
   CallerOptions,
@@ -26,7 +26,7 @@ import type { Todo } from './store/notes.ts';
 import type { NoteRefusal, TurnExplanation } from './store/traces.ts';
 import type { PlanApi } from './plans/plan-api.ts';
 import type { PlanAction, PlanAnswer, PlanRecord } from './store/plan-store.ts';
-import type { Receive } from './receive.ts';
+import type { PlatformInteractions, PlatformWebhook, Receive } from './receive.ts';
 import type {
   ApprovalDecision,
   MessageRecord,
@@ -36,6 +36,7 @@ import type {
 } from './store/records.ts';
 import type { ListedSession, SessionListQuery, SessionListStore } from './sessions/session-list.ts';
 import type { ConversationApi } from './sessions/conversation-api.ts';
+import type { SurfaceApi } from './sessions/surfaces.ts';
 import type { MessagesWithWork } from './sessions/turn-work.ts';
 import type { ScheduleApi } from './schedules.ts';
 import type { UsageGroup, UsageQuery, UsageReport } from './usage.ts';
@@ -89,8 +90,14 @@ export interface GatewayApi {
   /** For admin tokens; the channel has checked that. */
   administration: Administration;
   receive: Receive;
+  /** For channels that suggest arguments of commands. */
+  suggest: Suggest;
   /** Programs that call with a signed request. */
   hooks: HookApi;
+  /** The webhook of a channel's platform; undefined for one that receives in another way. */
+  webhook(channel: string): PlatformWebhook | undefined;
+  /** Where a channel's platform posts interactions; undefined for one that does not. */
+  interactions(channel: string): PlatformInteractions | undefined;
   /** Called by a channel when its platform reports a new id of a chat. */
   chatMoved: FollowChatMigration;
   /** Called by a channel when the bot joins a chat or can no longer write there. */
@@ -103,6 +110,8 @@ export interface GatewayApi {
   commandsFor(caller: Caller): readonly CommandListing[];
   /** Ids of a channel's groups in which the bot answers. */
   groups(channel: string): Promise<string[]>;
+  /** Whether the sender of a message may write where it was written; without any effect. Throws only `StoreError`. */
+  mayWrite(message: InboundMessage): Promise<boolean>;
   /** Turns that this gateway runs at a time. */
   readonly turnConcurrency: number;
   /** The caller behind an `Authorization` header's value, or undefined. */
@@ -154,6 +163,7 @@ export interface GatewayApi {
     key: SessionKey,
   ): Promise<{ newest: PlanRecord | undefined; todos: Todo[] } | undefined>;
   plans: PlanApi;
+  surfaces: SurfaceApi;
   /** Approval requests that the caller may decide, oldest first. */
   approvals(caller: Caller, options: { limit: number }): Promise<ApprovalRecord[]>;
   /** Decides an approval request; `forbidden` must look like `unknown` to clients. */
@@ -243,6 +253,8 @@ export interface ChannelHealth {
   detail?: string;
   /** What whoever runs the gateway should change at the platform, although the channel is up. Names no chat and no person. */
   notice?: string;
+  /** Updates that the platform holds back, where it tells. */
+  waiting?: number;
 }
 
 /** Public, without a token: it contains no secret and no name of a person. */

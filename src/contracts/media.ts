@@ -1,5 +1,6 @@
 /** Files that come with messages and go with answers: from what a sender's app claims to what the gateway has read. */
 import { z } from 'zod';
+import type { Say } from './texts/say.ts';
 
 /** `voice` is sound that was recorded for this chat; `audio` is any other. */
 const mediaKind = z.enum(['image', 'audio', 'voice', 'video', 'file']);
@@ -79,6 +80,7 @@ export interface OutgoingFiles {
 export type AnswerFiles = (
   folder: string,
   text: string,
+  say: Say,
 ) => Promise<{
   media: readonly SentMedia[];
   /** The text for chats, without what is shown as a file after it. */

@@ -1,11 +1,13 @@
 /** Inbound and outbound messages, and the keys of chats and sessions. */
+import { escapeKeyPart, readKeyPart } from '../lib/key-part.ts';
 import { GatewayError } from './errors.ts';
+import type { Membership } from './platform/membership.ts';
 import type { Media, SentMedia } from './media.ts';
 import { sourcesOfQuote } from './quoted.ts';
 import type { Quoted } from './quoted.ts';
 import type { Source } from './risk.ts';
 
-/** A chat or thread: `channel:chatId[:threadId]`, split at the first colon. */
+/** A chat or thread: `channel:chatId[:threadId]`; a colon in an id is written `=3A`, and an equals sign `=3D`. */
 export type Address = `${string}:${string}`;
 
 /** Key of a conversation that the model remembers; by default the same string as the address it was first used from. */
@@ -22,6 +24,8 @@ export interface Place {
 export interface SentMessage {
   id: string;
   metadata?: Record<string, string> | undefined;
+  /** Its id for people and their reactions, where `id` only reaches it (a deferred Discord reply) and the platform tells it later. */
+  realId?: string | undefined;
   /** No text longer than this was ever shown in it while it grew, in UTF-16 units of markup; set by the delivery. */
   shows?: number | undefined;
 }
@@ -34,8 +38,15 @@ export interface InboundMessage extends Place {
   senderId: string;
   /** Another bot wrote it, or a webhook: it has no rights, and is answered only when it names this bot in a group. */
   fromBot?: boolean | undefined;
+  /** What the sender belonged to when this was written, from the transport, where access can be granted to that. */
+  memberships?: readonly Membership[] | undefined;
   /** For display only: no decision may depend on it. */
   senderName?: string | undefined;
+  /**
+   * What the sender wants to read: as their platform tells it (`de-AT`, or the header `Accept-Language`); of an accepted
+   * message the code of the language in which the gateway speaks to them.
+   */
+  language?: string | undefined;
   /** The person whom a client of the HTTP API serves, as a digest of the name it gives: has memories, and no rights. */
   endUser?: string | undefined;
   content: string;
@@ -45,6 +56,8 @@ export interface InboundMessage extends Place {
   replyTo?: string | undefined;
   /** The message itself on its platform, where answers can reply to it and its sender can edit it. */
   messageId?: string | undefined;
+  /** In a group, only its sender sees the message: what a reply that nobody else sees names it by. It has no `messageId`. */
+  hiddenId?: string | undefined;
   /** Messages of the platform that were joined into this one; absent for one. */
   joined?: number | undefined;
   /** The sender has given the message `messageId` this text. */
@@ -55,6 +68,8 @@ export interface InboundMessage extends Place {
   quoted?: Quoted | undefined;
   /** `group` is every place where more than one person can write. */
   place: 'private' | 'group';
+  /** The bot is no member of the chat: the sender has brought it in for this, and their own right to write in private counts. */
+  isGuest?: true | undefined;
   /** Forwarded: the text is not the sender's own. */
   forwarded?: boolean | undefined;
   /** Who wrote a forwarded text, as the platform names them; display only. */
@@ -63,6 +78,10 @@ export interface InboundMessage extends Place {
   prompt?: { server: string; name: string } | undefined;
   /** Value of a pressed button, as it was sent; then there is no text. */
   button?: string | undefined;
+  /** The channel can show the person who pressed a form. */
+  forms?: true | undefined;
+  /** What was filled into the form that the button has opened, by the names of its fields. */
+  fields?: Readonly<Record<string, string>> | undefined;
   /** The message under which it was pressed, where the platform tells. */
   buttonUnder?: SentMessage | undefined;
   /** In a group: the bot was mentioned, replied to, or called by a command for it. */
@@ -82,6 +101,8 @@ export interface Button {
   label: string;
   value: string;
   style?: 'normal' | 'confirm' | 'danger';
+  /** Pressing it copies this text, and sends nothing; only where the channel can (`capabilities.copyButtons`). */
+  copy?: string | undefined;
 }
 
 /** A message to deliver: its text, then its files; `turnId` joins it to the live message already on screen. */
@@ -94,6 +115,14 @@ export interface OutboundMessage extends Place {
   folder?: string | undefined;
   buttons: Button[];
   isError?: boolean;
+  /** In a group: of use only to this person, and shown to nobody else where the channel can. */
+  onlyFor?: string | undefined;
+  /** What it replies to is a message that only that person sees (`InboundMessage.hiddenId`). */
+  repliesHidden?: boolean | undefined;
+  /** It answers the question of a person, who may have that asked again. */
+  asked?: boolean | undefined;
+  /** The language of what the gateway itself adds, such as buttons; default: English. */
+  language?: string | undefined;
 }
 
 /** What an `out:` message carries; `ref` names the parts for nonces and stored ids. */
@@ -122,11 +151,10 @@ export function removalOf(
   return { ref, key, message, copies };
 }
 
-/** The address of a place: `telegram:42`, `telegram:-100:7`. */
-export function addressOf(place: Place): Address {
-  return place.threadId === undefined
-    ? `${place.channel}:${place.chatId}`
-    : `${place.channel}:${place.chatId}:${place.threadId}`;
+/** The address of a place: `telegram:42`, `telegram:-100:7`, `matrix:!garden=3Aexample.org`. */
+export function addressOf({ channel, chatId, threadId }: Place): Address {
+  const chat = `${channel}:${escapeKeyPart(chatId)}` as const;
+  return threadId === undefined ? chat : `${chat}:${escapeKeyPart(threadId)}`;
 }
 
 /** The message on its platform that the answer replies to: in private nobody needs to be told which. */
@@ -135,14 +163,11 @@ export function answeredMessage({ place, messageId }: InboundMessage): string | 
 }
 
 /** Where a message is on its platform; undefined where it shows no signs. */
-export function askedQuestion(message: InboundMessage): (Place & AskedAt) | undefined {
+export function askedQuestion(
+  message: InboundMessage,
+): (Place & { messageId: string; place: InboundMessage['place'] }) | undefined {
   const { channel, chatId, threadId, messageId, place } = message;
   return messageId === undefined ? undefined : { channel, chatId, threadId, messageId, place };
-}
-
-interface AskedAt {
-  messageId: string;
-  place: InboundMessage['place'];
 }
 
 /** User id of the sender, the same in every chat: `telegram:42`, `token:<id>`; `system` when no person wrote it. */
@@ -192,20 +217,25 @@ export function authorOf(message: InboundMessage): string | undefined {
   return byModel ? undefined : `system:${message.id}`;
 }
 
+/** Whether a text has the form of an address. */
+export function isAddress(text: string): text is Address {
+  const first = text.indexOf(':');
+  return first > 0 && first < text.length - 1;
+}
+
 /** Splits an address at its first colon, and the chat from its thread at the next. Throws `GatewayError('bad_address')`. */
 export function parseAddress(address: string): Place {
   const first = address.indexOf(':');
-  if (first <= 0 || first === address.length - 1) {
-    throw new GatewayError(
-      'bad_address',
-      `"${address.slice(0, 80)}" is not an address: expected channel:chat_id.`,
-    );
+  if (!isAddress(address)) {
+    const shown = address.slice(0, 80);
+    throw new GatewayError('bad_address', `"${shown}" is not an address: expected channel:chat_id.`);
   }
   const channel = address.slice(0, first);
   const rest = address.slice(first + 1);
   const second = rest.indexOf(':');
-  if (second <= 0) return { channel, chatId: rest };
-  return { channel, chatId: rest.slice(0, second), threadId: rest.slice(second + 1) };
+  if (second <= 0) return { channel, chatId: readKeyPart(rest) };
+  const chatId = readKeyPart(rest.slice(0, second));
+  return { channel, chatId, threadId: readKeyPart(rest.slice(second + 1)) };
 }
 
 /** Ids that HTTP callers may give their sessions. */
@@ -240,6 +270,8 @@ export interface MembershipChange extends Pick<InboundMessage, 'channel' | 'chat
   change: 'joined' | 'left';
   /** Who changed it: an immutable id from the transport. */
   byId: string;
+  /** Their language, as the platform tells it. */
+  language?: string | undefined;
   /** False where the platform shows the bot only messages that are meant for it. */
   readsAll: boolean;
 }

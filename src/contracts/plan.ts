@@ -1,5 +1,6 @@
 /** Plans and their steps, as they are stored and as events and cards show them. */
 import { GatewayError } from './errors.ts';
+import { said } from './texts/say.ts';
 import type { ExecutionMode, Plan } from './isomorphic/plan-types.ts';
 
 // Code that the web page also runs is JavaScript that a browser can load.
@@ -36,8 +37,13 @@ export const MODES: readonly ExecutionMode[] = ['planner', 'teacher', 'agentic']
 export function readMode(name: string): ExecutionMode {
   const mode = MODES.find((one) => one === name.toLowerCase());
   if (mode !== undefined) return mode;
-  const hint = name === 'fixer' ? 'That mode is called "planner" now.' : `Modes: ${MODES.join(', ')}.`;
-  throw new GatewayError('bad_mode', `There is no mode "${name.slice(0, 80)}". ${hint}`);
+  const shown = name.slice(0, 80);
+  throw new GatewayError(
+    'bad_mode',
+    name === 'fixer'
+      ? said('mode.renamed', { name: shown })
+      : said('mode.unknown', { name: shown, modes: MODES.join(', ') }),
+  );
 }
 
 /** Result of one run of a step. */

@@ -2,11 +2,13 @@
 import type { Caller, DenialDetail } from './access.ts';
 import type { CallerOptions } from './provider.ts';
 import type { AcceptResult } from './store/accept.ts';
+import type { StoredUpdate } from './store/updates.ts';
 import type { PlanToRun } from './store/plan-store.ts';
 import { parseAddress } from './message.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
 import type { ExecutionMode } from './plan.ts';
 import type { Source } from './risk.ts';
+import type { Say } from './texts/say.ts';
 
 /** Result of `receive`. The channel may acknowledge to its platform after any of these. */
 export type Receipt =
@@ -15,8 +17,9 @@ export type Receipt =
   /** Received before; the ids are those of the first time. */
   /** `differs`: what was accepted under this id before says something else. */
   | { kind: 'duplicate'; turnId: string; seq: number; differs?: true }
-  /** Handled at once, without the queue (`/stop`, a button); `reply` is the text for the user, if any. */
-  | { kind: 'handled'; reply?: string }
+  /** Handled at once, without the queue (`/stop`, a button); `reply` is the text for the user, where the channel answers in place (a press, a command with a placeholder); else it was queued as a delivery. `form` is shown in its place. */
+  /** `personal`: the reply is of use only to the sender. */
+  | { kind: 'handled'; reply?: string; personal?: true | undefined; form?: Form | undefined }
   /** Not accepted; `reply` says why and what to do, and is undefined when no reply is due (a stranger in a group). */
   | {
       kind: 'refused';
@@ -57,6 +60,11 @@ export interface ReceiveOptions {
   awaitsAnswer?: boolean | undefined;
   /** The authenticated caller over HTTP. */
   caller?: Caller;
+  /**
+   * Opens a thread for a message that is a question of its own, just before it is accepted; gives its id, undefined where the
+   * message stays in its chat. Repeated for the same message it gives the same thread. Never throws.
+   */
+  openThread?: (() => Promise<string | undefined>) | undefined;
 }
 
 /** What a command or a press becomes, when the agent is to answer it: a message of its sender. */
@@ -74,6 +82,25 @@ export interface PassedOn {
  * acknowledge it. Throws `GatewayError` (retryable) when the store is unreachable: then acknowledge nothing.
  */
 export type Receive = (message: InboundMessage, options?: ReceiveOptions) => Promise<Receipt>;
+
+/** Takes the updates that a platform posts. They are received by the node that holds the bot's lane, in their order. */
+export interface PlatformWebhook {
+  /** True for a request with the secret that only the platform knows; compared in constant time. Reads no body, never throws. */
+  isGenuine(headers: Readonly<Record<string, string | string[] | undefined>>): boolean;
+  /** Stores the body of a genuine request: durable once it resolves. `invalid` for what is no update. Throws `GatewayError`. */
+  take(update: unknown): Promise<StoredUpdate | 'invalid'>;
+}
+
+/** Takes what a platform posts of people's commands and buttons. Works without `start`: any node answers. */
+export interface PlatformInteractions {
+  /** True for a body that the platform has signed within the last minutes; nothing of it is read. Throws `GatewayError`. */
+  isGenuine(headers: Readonly<Record<string, string | string[] | undefined>>, body: Buffer): Promise<boolean>;
+  /**
+   * Acts on a genuine body: `taken` once the platform was told, by another call; an object is the answer itself. `invalid` for
+   * what is no interaction. Throws `GatewayError`.
+   */
+  answer(body: Buffer): Promise<object | 'taken' | 'invalid'>;
+}
 
 /** A message of the gateway itself to the agent in a session; the answer goes to `address` (B-36). */
 export interface SystemMessage {
@@ -133,6 +160,12 @@ export interface Press {
   /** Display only. */
   senderName?: string | undefined;
   owner: boolean;
+  /** A form can be shown to them. */
+  forms?: true | undefined;
+  /** What they have filled into the form of this button. */
+  fields?: Readonly<Record<string, string>> | undefined;
+  /** Says texts in the language of whoever pressed. */
+  say: Say;
 }
 
 /**
@@ -145,6 +178,8 @@ export type PressHandler = (press: Press) => Promise<PressAnswer | undefined>;
 export interface PressAnswer {
   /** For the user who pressed, at most 200 characters. */
   reply: string;
+  /** Shown instead of the reply: nothing was done yet. Only for a press with `forms`. */
+  form?: Form | undefined;
   /** The delivery that shows this button, when the user may decide what it is about. */
   shownBy?: string | undefined;
   /** The press is passed on to the agent as this message of whoever pressed. */
@@ -197,4 +232,27 @@ export interface ConnectionStore {
     channel: string,
     range: { since: number; limit: number },
   ): Promise<{ chats: HeardChat[]; total: number }>;
+}
+
+/** A form for whoever pressed a button; `value` comes back as that of a button, with what was filled in. */
+export interface Form {
+  /** At most 45 characters. */
+  title: string;
+  value: string;
+  /** At most five. */
+  fields: FormField[];
+}
+
+interface FormField {
+  name: string;
+  /** At most 45 characters. */
+  label: string;
+  /** At most 100 characters. */
+  description?: string | undefined;
+  /** Filled in already. */
+  value?: string | undefined;
+  /** At most 4,000. */
+  maxLength: number;
+  lines: 'one' | 'many';
+  required: boolean;
 }

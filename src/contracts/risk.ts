@@ -4,6 +4,8 @@
  * it: into answers, plans, todos, notes, memories, schedules and subagents.
  */
 import { z } from 'zod';
+import { inEnglish } from './texts/say.ts';
+import type { Say } from './texts/say.ts';
 
 /**
  * Effect of running a call twice. After a crash an open `pure` call runs again, an open `idempotent` call runs again with
@@ -107,20 +109,20 @@ function isServer(source: Source): boolean {
 }
 
 /** The sources of text of others, for people: `web pages (example.org and others) and this group`; empty when there are none. */
-export function describeSources(sources: readonly Source[]): string {
+export function describeSources(sources: readonly Source[], say: Say = inEnglish): string {
   const hosts = sources.filter(isHost).map((source) => source.slice('web:'.length));
-  const more = sources.includes('web') || sources.includes(OTHER_HOSTS) ? ' and others' : '';
-  const pages = hosts.length === 0 ? 'web pages' : `web pages (${hosts.join(', ')}${more})`;
+  const moreHosts = sources.includes('web') || sources.includes(OTHER_HOSTS);
   const servers = sources.filter(isServer).map((source) => source.slice('mcp:'.length));
-  const moreServers = sources.includes(OTHER_SERVERS) ? ' and others' : '';
+  const named = { hosts: hosts.join(', '), servers: servers.join(', ') };
   const names = [
-    ...(sources.some((source) => source.startsWith('web')) ? [pages] : []),
-    ...(sources.includes('local') ? ['files, programs, memories or other agents'] : []),
-    ...(sources.includes('group') ? ['this group'] : []),
-    ...(sources.includes('forwarded') ? ['a forwarded message'] : []),
-    ...(sources.includes('quoted') ? ['a quoted message'] : []),
-    ...(sources.includes('hook') ? ['a webhook'] : []),
-    ...(servers.length > 0 ? [`MCP servers (${servers.join(', ')}${moreServers})`] : []),
+    ...(hosts.length > 0 ? [say(moreHosts ? 'sources.hosts_more' : 'sources.hosts', named)] : []),
+    ...(hosts.length === 0 && moreHosts ? [say('sources.pages')] : []),
+    ...PLAIN_SOURCES.filter((source) => sources.includes(source)).map((source) => say(`sources.${source}`)),
+    ...(servers.length > 0
+      ? [say(sources.includes(OTHER_SERVERS) ? 'sources.servers_more' : 'sources.servers', named)]
+      : []),
   ];
-  return names.join(' and ');
+  return names.join(say('sources.and'));
 }
+
+const PLAIN_SOURCES = ['local', 'group', 'forwarded', 'quoted', 'hook'] as const;

@@ -2,6 +2,7 @@
 import type { Caller } from './access.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
 import type { Source } from './risk.ts';
+import type { Say } from './texts/say.ts';
 
 /** Most schedules with a next run. */
 export interface ScheduleLimits {
@@ -49,6 +50,39 @@ export interface ScheduleRecord {
   createdAt: Date;
 }
 
+/** Runs of one schedule that are kept; older ones are deleted. */
+export const MAX_RUNS_KEPT = 50;
+
+/** What became of a slot: its task was given to the agent or not, or no gateway ran; or the schedule ended with it. */
+export interface NewScheduleRun {
+  outcome: 'begun' | 'skipped' | 'missed' | 'switched_off';
+  /** The slot. */
+  dueAt: Date;
+  /** Why it did not begin: of a skipped one the reason, else a sentence. */
+  why?: string | undefined;
+  /** The turn of a run that has begun. */
+  turnId?: string | undefined;
+}
+
+/** A run as it is kept, with the state of its turn at the moment of reading. */
+export interface ScheduleRun extends NewScheduleRun {
+  /** When the task was given to the agent, or the slot was passed over. */
+  at: Date;
+  /** Undefined when there is no turn, or it was deleted. */
+  turn?: ScheduleTurn | undefined;
+}
+
+/** The turn of a run. */
+export interface ScheduleTurn {
+  state: 'queued' | 'running' | 'parked' | 'done';
+  /** How it ended, by the word of `turn_ended`. */
+  reason?: string | undefined;
+  endedAt?: Date | undefined;
+}
+
+/** A run for people: `result` says in a few words how it ended. */
+export type ToldScheduleRun = ScheduleRun & { result: string };
+
 /** Throws only `StoreError`. */
 export interface ScheduleStore {
   /** The time by the database's clock, which decides what is due: that of this machine may differ. */
@@ -72,8 +106,18 @@ export interface ScheduleStore {
   aheadOfClock(): Promise<(ScheduleRecord & { nextAt: Date; now: Date })[]>;
   /** Schedules that are due by the database's clock, oldest slot first. */
   dueSchedules(limit: number): Promise<(ScheduleRecord & { nextAt: Date; now: Date })[]>;
-  /** Moves a schedule from `slot` to its next one; false when another process has done it. */
-  advanceSchedule(id: string, slot: Date, nextAt: Date | undefined): Promise<boolean>;
+  /**
+   * Moves a schedule from `slot` to its next one, and keeps what became of the slot and of those after it; false when
+   * another process has done it.
+   */
+  advanceSchedule(
+    id: string,
+    slot: Date,
+    nextAt: Date | undefined,
+    runs?: readonly NewScheduleRun[],
+  ): Promise<boolean>;
+  /** The kept runs of a schedule, newest first: at most `MAX_RUNS_KEPT`. */
+  scheduleRuns(id: string): Promise<ScheduleRun[]>;
   /** Makes a schedule due now, by the database's clock. False when there is none. */
   makeDue(id: string): Promise<boolean>;
   /** Changes what is given; `nextAt` null = no next slot. False when there is none. */
@@ -86,8 +130,8 @@ export interface ScheduleStore {
       nextAt: Date | null;
     },
   ): Promise<boolean>;
-  /** Removes the next slot of a schedule; it stays in the lists. */
-  switchOffSchedule(id: string): Promise<void>;
+  /** Removes the next slot of a schedule and keeps why; it stays in the lists. A repeat changes nothing. */
+  switchOffSchedule(id: string, run: NewScheduleRun): Promise<void>;
 }
 
 export interface ScheduleFilter {
@@ -114,6 +158,8 @@ export interface ScheduleRequest {
   id: string;
   session: SessionKey;
   address: Address;
+  /** Kind of the chat in which somebody asks for it; unset = it is told by what is known of the address. */
+  place?: InboundMessage['place'] | undefined;
   /** `system` may make none: a scheduled task cannot schedule another. */
   creatorId: string;
   task: string;
@@ -148,8 +194,10 @@ export interface Schedules {
   change(id: string, change: ScheduleChange): Promise<ScheduleRecord | undefined>;
   /** Runs it now, whatever its timing; a paused one stays paused after that run. False when there is none. Throws only `StoreError`. */
   runNow(id: string): Promise<boolean>;
+  /** Its runs, newest first: at most `MAX_RUNS_KEPT`. Undefined when there is no such schedule. Throws only `StoreError`. */
+  runs(id: string): Promise<ToldScheduleRun[] | undefined>;
   /** A schedule in one line: when it runs, when next, its task. */
-  describe(schedule: ScheduleRecord): string;
+  describe(schedule: ScheduleRecord, say?: Say): string;
   /** A time in the time zone of the gateway, such as `2026-12-01 09:00 (Europe/Berlin)`. */
   moment(at: Date): string;
 }
@@ -166,6 +214,8 @@ export interface ScheduleApi {
   change(caller: Caller, id: string, change: ScheduleChange): Promise<ScheduleRecord | undefined>;
   /** False when there is none the caller may see. */
   runNow(caller: Caller, id: string): Promise<boolean>;
+  /** Its runs, newest first. Undefined when there is none the caller may see. */
+  runs(caller: Caller, id: string): Promise<ToldScheduleRun[] | undefined>;
   /** False when there is none the caller may see. */
   remove(caller: Caller, id: string): Promise<boolean>;
 }

@@ -6,6 +6,7 @@ import type { Address, SessionKey } from './message.ts';
 import type { Reach, ResultSource, Source, ToolEffect, ToolRisk } from './risk.ts';
 import type { Spawn } from './subagents.ts';
 import type { z } from 'zod';
+import type { Said } from './texts/say.ts';
 
 export type { ToolEffect, ToolRisk } from './risk.ts';
 
@@ -91,8 +92,8 @@ export interface Tool<Args = unknown> {
   readonly sideBySide?: boolean;
   /** Danger of one call by its arguments alone. Never throws. */
   risk(args: Args): ToolRisk;
-  /** Reason why a dangerous call is dangerous, as the end of "it …": "deletes files". */
-  warning?(args: Args): string | undefined;
+  /** Reason why a dangerous call is dangerous, as the end of "it …": "deletes files"; a text of its own is said as it is. */
+  warning?(args: Args): string | Said | undefined;
   /** Where the text of its results comes from; anything but `operator` and `verified` taints the session. */
   readonly results: ResultSource;
   /** Where the call has effects. Never throws. */

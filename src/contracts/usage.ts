@@ -5,6 +5,9 @@ import type { Usage } from './provider.ts';
 /** Purpose of a call. */
 export type UsagePurpose = 'turn' | 'plan' | 'subagent' | 'compression' | 'title' | 'facts' | 'stateless';
 
+/** Purposes of calls that the gateway makes for itself: they are no answers. */
+export const OWN_PURPOSES = ['compression', 'title', 'facts'] as const satisfies readonly UsagePurpose[];
+
 /** Usage of one model. */
 export interface ModelUsage extends Usage {
   model: string;
@@ -55,6 +58,9 @@ export interface UsageGroupSum extends UsageSum {
 /** Most groups in one result: those with the most tokens, or the newest days. */
 export const MAX_USAGE_GROUPS = 1_000;
 
+/** Rows that are added to the stored sums at a time. */
+export const ADDED_UP_ROWS = 10_000;
+
 /** Longest span of a sum, in days. */
 export const MAX_USAGE_DAYS = 366;
 
@@ -69,5 +75,11 @@ export interface UsageReport {
 export interface UsageStore {
   sum(query: UsageQuery): Promise<UsageSum>;
   /** Days ascending, everything else by tokens, most first. */
-  groups(query: UsageQuery, by: UsageGroup): Promise<Omit<UsageReport, 'total'>>;
+  groups(query: Omit<UsageQuery, 'session'>, by: UsageGroup): Promise<Omit<UsageReport, 'total'>>;
+}
+
+/** Keeps the sums of hours from which reports of days are read. Throws only `StoreError`. */
+export interface UsageSums {
+  /** Adds the oldest rows that are in no sum yet, `ADDED_UP_ROWS` at most, and none while they are few; gives their number. */
+  addUp(): Promise<number>;
 }

@@ -1,6 +1,8 @@
 /** Tools and subagents of a turn as a few lines below its text, removed as soon as the text continues or the turn ends. */
 import type { AgentEvent } from '../contracts/event.ts';
 import { SPAWN_TOOL } from '../contracts/subagents.ts';
+import { inEnglish } from '../contracts/texts/say.ts';
+import type { Say } from '../contracts/texts/say.ts';
 
 /** Work that ends sooner gets no line, in milliseconds. */
 export const SHOW_AFTER_MS = 1_000;
@@ -35,6 +37,11 @@ interface Agent {
 export class Activity {
   readonly #tools = new Map<string, Tool>();
   readonly #agents = new Map<string, Agent>();
+  readonly #say: Say;
+
+  constructor(say: Say = inEnglish) {
+    this.#say = say;
+  }
 
   /** Applies one event of the turn; true when the lines may be different now, or later. */
   apply(event: AgentEvent, now: number): boolean {
@@ -79,7 +86,8 @@ export class Activity {
     const all = [...shown.map(toolLine), ...agents.map(agentLine)];
     if (all.length === 0) return undefined;
     const more = all.length - MAX_ACTIVITY_LINES;
-    const lines = more > 0 ? [...all.slice(0, MAX_ACTIVITY_LINES), `and ${more} more`] : all;
+    const lines =
+      more > 0 ? [...all.slice(0, MAX_ACTIVITY_LINES), this.#say('activity.more', { more })] : all;
     return lines.join('\n');
   }
 

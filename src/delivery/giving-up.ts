@@ -5,6 +5,7 @@ import type { LaneHead } from '../contracts/store/lanes.ts';
 import type { DeliveryPayload } from '../contracts/store/ledger.ts';
 import { parseAddress } from '../contracts/message.ts';
 import { backoffMs } from '../lib/backoff.ts';
+import type { Say } from '../contracts/texts/say.ts';
 
 /** First and longest pause while a platform is away, in milliseconds; in between it grows with the time already waited. */
 export const RETRY_BASE_MS = 2_000;
@@ -45,14 +46,13 @@ export function isRefusal(error: unknown): error is ChannelError {
 }
 
 /** Stands where an answer should, which the platform refused in every form. */
-export function apologyFor(id: string): string {
-  return `Sorry, this answer cannot be shown here. Its turn is ${id}.`;
+export function apologyFor(id: string, say: Say): string {
+  return say('missed.refused', { turn: id });
 }
 
 /** What a chat reads, once it can be reached again, of answers that it has missed. */
-export function missedText(count: number): string {
-  const what = count === 1 ? 'An earlier answer' : `${count} earlier answers`;
-  return `${what} could not be delivered here. The person who runs this gateway can send what is missing: npx parley dead-letters replay --all`;
+export function missedText(count: number, say: Say): string {
+  return say('missed.answers', { count });
 }
 
 /** A delivery without text of its own: it makes the chat read of what it has missed as soon as it can be reached. */

@@ -1,39 +1,46 @@
 /** Delivery: shows a turn's text in the channels, growing while the turn runs and exact when it has ended. */
 import { setImmediate as immediate } from 'node:timers/promises';
-import type { EventBus, LaneHandler, LaneRunner, MessageBus } from '../contracts/bus.ts';
+import type { EventBus, LaneHandler, MessageBus } from '../contracts/bus.ts';
 import type { Channel } from '../contracts/channel.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
-import { MAX_POSTS } from '../contracts/delivery.ts';
 import type {
   AskedQuestion,
   LiveMessages,
   LiveTurn,
   LiveTurnStart,
-  Post,
-  PostResult,
-  PostStore,
+  StreamMode,
 } from '../contracts/delivery.ts';
-import type { Attachment, OutgoingFiles } from '../contracts/media.ts';
+import type { OutgoingFiles } from '../contracts/media.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Log } from '../contracts/log.ts';
-import { addressOf, parseAddress } from '../contracts/message.ts';
-import type { FollowChatMigration, SentMessage } from '../contracts/message.ts';
+import { addressOf, parseAddress, type FollowChatMigration, type SentMessage } from '../contracts/message.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { DropSurface, SurfaceStore } from '../contracts/sessions/surfaces.ts';
 import { watchForLateCalls } from './late-calls.ts';
 import { LiveMessage } from './live-message.ts';
 import { createOut } from './out.ts';
 
+export { createStreamCommand, createStreamMode } from './stream/stream-mode.ts';
 export { createAnswerFiles } from './files/answer-files.ts';
+export { createPost } from './post.ts';
+export { configureWebhooks, createWebhooks, webhooksRule, type Webhook } from './webhooks/webhooks.ts';
 import { waitForEarlierDeliveries } from './wait-for-earlier.ts';
-import { PartNotes } from './part-notes.ts';
+import { PartNotes, storeLate } from './part-notes.ts';
 import { PlanCard } from './plans/plan-card.ts';
 import { PlanCards } from './plans/plan-cards.ts';
+import { OldButtons } from './old-buttons.ts';
 import { Reactions, stateAfter } from './reactions.ts';
-import { Scheduler } from './scheduler.ts';
+import { countsOf, Scheduler } from './scheduler.ts';
 import { ShownTexts } from './shown-texts.ts';
+import { streamReply } from './stream/stream-mode.ts';
+import type { GrowingCalls, GrowingMessage } from './surfaces/live-surfaces.ts';
+import { createOpenSurfaces } from './surfaces/open-surfaces.ts';
+import type { SayIn } from '../contracts/texts/say.ts';
+
+type PlanCardNote = (ref: string, sent: SentMessage[]) => Promise<void>;
 
 export interface DeliveryDeps {
   /** The channels that are switched on, by name; may be filled later. */
@@ -44,15 +51,22 @@ export interface DeliveryDeps {
   >;
   lanes: Pick<LaneStore, 'finish' | 'stop'>;
   plans: Pick<PlanStore, 'plan'>;
-  events: Pick<EventBus, 'subscribe' | 'emit'>;
+  events: Pick<EventBus, 'subscribe' | 'emit' | 'replay'>;
   /** The files that go out. */
   files: Pick<OutgoingFiles, 'copy' | 'write'>;
+  /** How answers appear in a chat; a growing message by default. Never rejects. */
+  streamMode?: (address: LiveTurnStart['address']) => Promise<StreamMode>;
   log: Log;
   clock?: Clock;
   /** In [0, 1); spreads retries. */
   random?: () => number;
   /** Nothing is shown while this node does not hold its lanes; a turn whose chat is closed to the bot is stopped. */
   bus: Pick<MessageBus, 'isLeased' | 'notifyStop' | 'claimingNode' | 'runHeads'>;
+  /** The chats that share a session; how one leaves it that the bot can no longer write to. */
+  surfaces: Pick<SurfaceStore, 'surfaces' | 'surface'>;
+  dropSurface: DropSurface;
+  /** What the delivery itself says beside answers. */
+  say: SayIn;
   /** Called for a chat that has a new id (a group that became a supergroup). */
   followMigration: FollowChatMigration;
 }
@@ -80,7 +94,7 @@ export interface Delivery {
 
 /** Makes the delivery; nothing is sent before a turn opens or a lane's head arrives. */
 export function createDelivery(deps: DeliveryDeps): Delivery {
-  const { channels, log, events, ledger, clock = systemClock, random = Math.random } = deps;
+  const { channels, log, events, ledger, say, clock = systemClock, random = Math.random } = deps;
   const schedulers = new Map<string, Scheduler>();
   const shown = new ShownTexts();
   const cards = new PlanCards();
@@ -111,6 +125,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   };
 
   const reactions = new Reactions({ channels, schedulerOf, clock, log });
+  const oldButtons = new OldButtons({ schedulerOf, ledger, clock, log });
 
   /** A turn that is continued later, here or elsewhere, keeps its sign until then. */
   const signTurn = ({ turnId, question }: LiveTurnStart): void => {
@@ -123,59 +138,96 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     });
   };
 
-  const open = (start: LiveTurnStart): LiveTurn => {
-    const channel = channels.get(parseAddress(start.address).channel);
-    // A channel that neither edits nor types has nothing to show before the delivery: it follows the events itself.
-    const follows = channel?.edit !== undefined || channel?.typing !== undefined;
-    if (channel === undefined || !follows) return NOTHING_LIVE;
-    const scheduler = schedulerOf(channel);
+  /** A message that grows in the chat of `start`; undefined in one that neither edits nor types: it follows the events itself. */
+  const grow = (
+    start: LiveTurnStart,
+    calls: GrowingCalls,
+    cardOf?: (channel: Channel, note: PlanCardNote) => PlanCard,
+  ): (GrowingMessage & { card: PlanCard | undefined }) | undefined => {
     const place = parseAddress(start.address);
+    const channel = channels.get(place.channel);
+    if (channel === undefined || (channel.edit === undefined && channel.typing === undefined))
+      return undefined;
+    const scheduler = schedulerOf(channel);
     const note = (ref: string, sent: SentMessage[]) => notes.save(place, ref, sent, start.note);
     const placeholders = notes.known(start.turnId, start.placeholders);
     if (placeholders.length > start.placeholders.length)
       void storeLate(note, start.turnId, placeholders, log);
-    let blocked = false;
-    const message = new LiveMessage(
-      { ...start, placeholders },
-      {
-        channel,
-        scheduler,
-        clock,
-        log,
-        yieldToEventLoop,
-        note,
-        onAmbiguousSend,
-        onCallEnded: watchForLateCalls(deps, start),
-        onBlocked: () => {
-          if (!blocked) void stopUnread(start);
-          blocked = true;
-        },
-      },
-    );
-    // A turn that continues after it was parked has left a card behind, which must not be edited any more.
-    void cards.release(start.turnId);
-    const card = new PlanCard(start, { channel, scheduler, clock, sentParts, note, log, onAmbiguousSend });
-    signTurn(start);
-    const unsubscribe = events.subscribe({ turnId: start.turnId }, (event) => {
-      card.apply(event);
-      message.apply(event);
-    });
+    const shared = { channel, scheduler, clock, log, note, say, onAmbiguousSend };
+    const message = new LiveMessage({ ...start, placeholders }, { ...shared, ...calls, yieldToEventLoop });
+    const card = cardOf?.(channel, note);
     const earlier = { undelivered: () => ledger.undelivered(start.address), clock, log };
     const begin = (): void => {
-      card.begin();
-      message.begin();
+      card?.begin();
+      void streamReply(deps.streamMode, start, channel, message);
     };
     const stopWaiting = message.begun ? undefined : waitForEarlierDeliveries(earlier, begin);
-    if (message.begun) card.begin();
+    if (message.begun) card?.begin();
+    return { message, stopWaiting, card };
+  };
+
+  const surfaces = createOpenSurfaces({
+    grow,
+    store: deps.surfaces,
+    drop: deps.dropSurface,
+    events,
+    ledger,
+    bus: deps.bus,
+    keepShown: (ref, texts) => shown.keep(ref, texts),
+    log,
+  });
+
+  /** Nobody reads the answer in its own chat any more: the other chats of the session still do, or it is stopped. */
+  const leaveOrStop = async (start: LiveTurnStart): Promise<void> => {
+    try {
+      if (await deps.dropSurface(start.address)) return;
+    } catch (error) {
+      log.warn({ err: toGatewayError(error), address: start.address }, 'surface_not_dropped');
+    }
+    await stopUnread(start);
+  };
+
+  const openHere = (start: LiveTurnStart): Pick<LiveTurn, 'settle'> => {
+    let blocked = false;
+    const onBlocked = (): void => {
+      if (!blocked) void leaveOrStop(start);
+      blocked = true;
+    };
+    const calls = { onBlocked, onCallEnded: watchForLateCalls(deps, start) };
+    const grown = grow(start, calls, (channel, note) => {
+      // A turn that continues after it was parked has left a card behind, which must not be edited any more.
+      void cards.release(start.turnId);
+      const scheduler = schedulerOf(channel);
+      return new PlanCard(start, { channel, scheduler, clock, sentParts, note, log, say, onAmbiguousSend });
+    });
+    if (grown === undefined) return NOTHING_LIVE;
+    const { message, stopWaiting, card } = grown;
+    signTurn(start);
+    const unsubscribe = events.subscribe({ turnId: start.turnId }, (event) => {
+      card?.apply(event);
+      message.apply(event);
+    });
     return {
       async settle() {
         unsubscribe();
         stopWaiting?.();
-        if (card.hasPlan) await cards.keep(start.turnId, card);
+        if (card?.hasPlan === true) await cards.keep(start.turnId, card);
         await message.settle();
         shown.keep(start.turnId, message.shown);
         return message.counts;
       },
+    };
+  };
+
+  const open = (start: LiveTurnStart): LiveTurn => {
+    const here = openSafely(() => openHere(start), log);
+    const others = surfaces.open(start);
+    return {
+      settle() {
+        others.settle();
+        return here.settle();
+      },
+      shownOn: () => others.shownOn,
     };
   };
 
@@ -186,14 +238,18 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     notes,
     lanes: deps.lanes,
     files: deps.files,
+    settled: (ref) => surfaces.settled(ref),
     removeShown: (ref) => shown.remove(ref),
     card: {
       planOf: (turnId) => ledger.planOf(turnId),
       plan: async (id) => (await deps.plans.plan(id))?.plan,
       sentParts,
       cards,
+      say,
       log,
     },
+    oldButtons,
+    say,
     log,
     random,
     yieldToEventLoop,
@@ -204,82 +260,32 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       }),
     async onDead(payload, error) {
       own.dead++;
+      if (error.code === 'blocked') await deps.dropSurface(addressOf(payload.message));
       const session = await ledger.sessionOf(addressOf(payload.message));
-      events.emit(session, {
-        type: 'notice',
-        code: 'dead_letter',
-        text: `An answer could not be delivered: ${error.message}`,
-      });
+      const text = say(payload.message.language)('missed.notice', { why: error.message });
+      events.emit(session, { type: 'notice', code: 'dead_letter', text });
     },
   });
 
   return {
-    live: { open: (start) => openSafely(() => open(start), log) },
+    live: { open },
     out,
-    counts() {
-      const all = [...schedulers.values()].map((scheduler) => scheduler.counts);
-      const sum = (pick: (counts: Scheduler['counts']) => number) =>
-        all.reduce((total, counts) => total + pick(counts), 0);
-      return { ...own, calls: sum((counts) => counts.calls), refused: sum((counts) => counts.refused) };
-    },
+    counts: () => ({ ...own, ...countsOf([...schedulers.values()]) }),
     noteWaiting: (question) => reactions.show(question, 'waiting'),
     close() {
-      reactions.close();
-      for (const scheduler of schedulers.values()) scheduler.close();
+      for (const one of [reactions, oldButtons, ...schedulers.values()]) one.close();
     },
   };
 }
 
-/** Why a chat does not take a file; undefined where it does. A channel that is off takes it once it is on again. */
-function fileRefusal(
-  { bytes }: Attachment,
-  channel: Pick<Channel, 'capabilities'> | undefined,
-): PostResult | undefined {
-  if (channel === undefined) return undefined;
-  const { media, maxFileBytes } = channel.capabilities;
-  if (!media) return { kind: 'no_files' };
-  return bytes > maxFileBytes ? { kind: 'too_large', limit: maxFileBytes } : undefined;
-}
-
-/** Stores what only this process knew; when that fails, the next note has it, too. Never throws. */
-async function storeLate(
-  note: (ref: string, sent: SentMessage[]) => Promise<void>,
-  turnId: string,
-  sent: SentMessage[],
-  log: Log,
-): Promise<void> {
-  await note(turnId, sent).catch((error: unknown) => {
-    log.warn({ err: toGatewayError(error), turnId }, 'late_note_failed');
-  });
-}
-
-const NOTHING_LIVE: LiveTurn = { settle: () => Promise.resolve(undefined) };
+const NOTHING_LIVE: Pick<LiveTurn, 'settle'> = { settle: () => Promise.resolve(undefined) };
 
 /** A reply that cannot be shown live harms only itself. */
-function openSafely(open: () => LiveTurn, log: Log): LiveTurn {
+function openSafely(open: () => Pick<LiveTurn, 'settle'>, log: Log): Pick<LiveTurn, 'settle'> {
   try {
     return open();
   } catch (error) {
     log.warn({ err: toGatewayError(error) }, 'live_reply_unavailable');
     return NOTHING_LIVE;
   }
-}
-
-/** Makes `Post`: a message of a turn is committed when it resolves, then delivered like any answer; a turn has at most `limit`. */
-export function createPost(
-  posts: PostStore,
-  bus: LaneRunner,
-  channels: ReadonlyMap<string, Pick<Channel, 'capabilities'>>,
-  limit = MAX_POSTS,
-): Post {
-  return async (request) => {
-    const { channel } = parseAddress(request.address);
-    // Over HTTP the stored message is the delivery, and takes what a session holds.
-    const refusal =
-      request.file && channel !== 'http' ? fileRefusal(request.file, channels.get(channel)) : undefined;
-    if (refusal !== undefined) return refusal;
-    const { heads, ...result } = await posts.post(request, limit, bus.claimingNode('out'));
-    bus.runHeads({ heads });
-    return result;
-  };
 }

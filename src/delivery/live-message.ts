@@ -1,19 +1,23 @@
 /** A reply that grows in place: shows one turn's events in one chat. */
 import type { Channel, OutboundPart } from '../contracts/channel.ts';
 import { ChannelError, toGatewayError } from '../contracts/errors.ts';
+import { stopButton } from '../contracts/delivery.ts';
+import { turnOfRef } from '../contracts/sessions/surfaces.ts';
 import type { AgentEvent } from '../contracts/event.ts';
-import type { LiveTurnStart } from '../contracts/delivery.ts';
+import type { DraftRules, LiveTurnStart } from '../contracts/delivery.ts';
 import type { Log } from '../contracts/log.ts';
 import type { LiveCounts } from '../contracts/store/traces.ts';
 import { parseAddress } from '../contracts/message.ts';
 import type { Place, SentMessage } from '../contracts/message.ts';
 import type { Clock } from '../lib/clock.ts';
+import { Drafts } from './stream/drafts.ts';
 import { LiveText } from './live-text.ts';
 import type { OutdatedChunk } from './live-text.ts';
 import { nonceOf } from './nonce.ts';
 import type { LiveEdit } from './place-queue.ts';
 import type { Scheduler } from './scheduler.ts';
 import { Typing } from './typing.ts';
+import type { SayIn } from '../contracts/texts/say.ts';
 
 /** Longest wait of `settle` for a call in flight, in milliseconds. */
 export const SETTLE_MS = 10_000;
@@ -30,6 +34,7 @@ export function notedLength(shown: number): number {
 }
 
 export interface LiveMessageDeps {
+  say: SayIn;
   channel: Channel;
   scheduler: Scheduler;
   clock: Clock;
@@ -55,6 +60,8 @@ export class LiveMessage implements LiveEdit {
   readonly #sent: SentMessage[];
   /** Text that each message shows, as far as this process knows. */
   readonly #shown: (string | undefined)[] = [];
+  /** Messages that may have the button Stop. */
+  readonly #stoppable = new Set<number>();
   /** Longest text that the process before may have shown in each message; it shall not shrink before the eyes of its readers. */
   readonly #before: number[];
   /** Monotonic time of the last change on screen by this process. */
@@ -69,6 +76,8 @@ export class LiveMessage implements LiveEdit {
   #failures = 0;
   /** Calls to the platform. */
   readonly counts: LiveCounts = { sent: 0, edited: 0, refused: 0, failed: 0 };
+  /** Set where the reply is shown as drafts. */
+  #drafts: Drafts | undefined;
   /** Set when the reply cannot or need not grow any further. */
   #frozen = false;
   #inFlight: Promise<unknown> = Promise.resolve();
@@ -86,13 +95,14 @@ export class LiveMessage implements LiveEdit {
     this.#begun = start.placeholders.length > 0;
     this.#frozen = channel.edit === undefined;
     const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
-    this.#text = new LiveText(target, start.textSoFar);
+    this.#text = new LiveText(target, start.textSoFar, deps.say(start.language));
     this.#typing = new Typing(channel, this.#place, deps.clock, deps.scheduler, deps.onBlocked);
   }
 
   /** Applies one event of the turn. A token costs an append; everything else waits for the chat's next call. */
   apply(event: AgentEvent): void {
     if (this.#frozen) return;
+    if (event.type === 'message_sent') this.#drafts?.replaced();
     if (event.type === 'stream_chunk' && event.isSubagent !== true) {
       if (!this.#text.append(event.msgId, event.delta)) return;
     } else {
@@ -116,6 +126,16 @@ export class LiveMessage implements LiveEdit {
   begin(): void {
     this.#begun = true;
     this.#requestEdit();
+  }
+
+  /** Shows the text as drafts instead, which leave nothing behind. */
+  beginDrafts(rules: DraftRules): void {
+    if (this.#frozen) return;
+    const { channel, scheduler, clock, log, onBlocked, yieldToEventLoop } = this.#deps;
+    const latest = () => this.#text.latest(clock.monotonicMs(), yieldToEventLoop);
+    const about = { turnId: this.#start.turnId, place: this.#place, counts: this.counts, latest, rules };
+    this.#drafts = new Drafts({ ...about, channel, scheduler, clock, log, onBlocked });
+    void this.#typing.end();
   }
 
   /** Brings the first outdated message up to date. */
@@ -174,19 +194,23 @@ export class LiveMessage implements LiveEdit {
     this.#cancelFirst?.();
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const cancel = this.#deps.clock.after(SETTLE_MS, resolve);
-    const over = Promise.all([this.#inFlight, this.#typing.end()]).then(() => (this.#certain = true));
+    const over = Promise.all([this.#inFlight, this.#drafts?.end(), this.#typing.end()]).then(
+      () => (this.#certain = true),
+    );
     await Promise.race([over, late]);
     cancel();
   }
 
-  /** Text that each message shows, where that is certain: the final delivery leaves alone what is right already. */
+  /** Text that each message shows alone, without a button, where that is certain: the final delivery leaves alone what is right already. */
   get shown(): readonly (string | undefined)[] {
-    return this.#certain && this.#start.takenOver !== true ? [...this.#shown] : [];
+    const isKnown = this.#certain && this.#start.takenOver !== true;
+    return isKnown ? this.#shown.map((text, index) => (this.#stoppable.has(index) ? undefined : text)) : [];
   }
 
   /** Asks for a call as soon as there is something to show; the first one waits for a text worth a notification. */
   #requestEdit(): void {
     if (this.#frozen || this.#editRequested) return;
+    this.#drafts?.request();
     if (this.#shownAt === undefined) {
       const { clock } = this.#deps;
       const nowMs = clock.monotonicMs();
@@ -217,14 +241,19 @@ export class LiveMessage implements LiveEdit {
     });
   }
 
-  #partOf({ index, chunk }: OutdatedChunk): OutboundPart {
+  #partOf({ index, chunk, more }: OutdatedChunk): OutboundPart {
+    const { capabilities } = this.#deps.channel;
+    // An earlier message loses its button with the last text it gets.
+    const stops = capabilities.answerButtons === true && !more;
+    if (stops) this.#stoppable.add(index);
+    else this.#stoppable.delete(index);
     return {
       ...this.#place,
       body: chunk,
       plain: this.#plain,
       replyTo: index === 0 ? this.#start.replyTo : undefined,
       after: this.#sent[index - 1],
-      buttons: [],
+      buttons: stops ? [stopButton(turnOfRef(this.#start.turnId), this.#deps.say(this.#start.language))] : [],
       nonce: nonceOf(this.#start.turnId, index),
     };
   }

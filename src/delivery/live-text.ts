@@ -4,6 +4,8 @@ import type { AgentEvent } from '../contracts/event.ts';
 import { Activity } from './activity.ts';
 import { SLICE_CHARS, MessageChunker } from './text/chunker.ts';
 import type { RenderTarget } from './text/cut.ts';
+import { inEnglish } from '../contracts/texts/say.ts';
+import type { Say } from '../contracts/texts/say.ts';
 
 /** Past this many UTF-16 units a reply stops growing on screen; its end comes with the final delivery. */
 export const MAX_LIVE_TEXT = 1_048_576;
@@ -44,9 +46,10 @@ export class LiveText {
   #notice: string | undefined;
   /** Monotonic time at which there was text for the first time. */
   #firstTextAt: number | undefined;
-  readonly #activity = new Activity();
+  readonly #activity: Activity;
 
-  constructor(target: RenderTarget, textSoFar: string) {
+  constructor(target: RenderTarget, textSoFar: string, say: Say = inEnglish) {
+    this.#activity = new Activity(say);
     this.#target = target;
     this.#chunker = new MessageChunker(target);
     this.#calls = [{ msgId: '', text: textSoFar }];
@@ -114,9 +117,8 @@ export class LiveText {
     yieldToEventLoop: () => Promise<void>,
   ): Promise<OutdatedChunk | undefined> {
     await this.#parse(yieldToEventLoop);
-    const below = [this.#notice, this.#activity.lines(nowMs)].filter((line) => line !== undefined);
     const { settled } = this.#chunker;
-    const open = this.#chunker.open(below.length === 0 ? undefined : below.join('\n'));
+    const open = this.#chunker.open(this.#below(nowMs));
     for (let index = this.#firstOpen; ; index++) {
       const chunk = this.#chunker.at(index) ?? open[index - settled];
       if (chunk === undefined) return undefined;
@@ -124,6 +126,19 @@ export class LiveText {
         return { index, chunk, more: index + 1 < settled + open.length };
       if (index < settled) this.#firstOpen = index + 1;
     }
+  }
+
+  /** The newest of the messages that show the text; undefined while there is nothing to show. `nowMs` is monotonic. */
+  async latest(nowMs: number, yieldToEventLoop: () => Promise<void>): Promise<Rendered | undefined> {
+    await this.#parse(yieldToEventLoop);
+    const below = this.#below(nowMs);
+    return this.#chunker.open(below).at(-1) ?? this.#chunker.at(this.#chunker.settled - 1);
+  }
+
+  /** What stands below the text: a notice, and what is going on. */
+  #below(nowMs: number): string | undefined {
+    const below = [this.#notice, this.#activity.lines(nowMs)].filter((line) => line !== undefined);
+    return below.length === 0 ? undefined : below.join('\n');
   }
 
   /** Gives the chunker all text that has arrived, in slices. */

@@ -5,6 +5,7 @@ import type { Channel, Rendered } from '../contracts/channel.ts';
 import { ChannelError, FencedError, GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { LaneHead, LaneStep, LaneStore } from '../contracts/store/lanes.ts';
 import type { DeliveryPayload, Ledger } from '../contracts/store/ledger.ts';
+import { regenerateButton } from '../contracts/delivery.ts';
 import type { Log } from '../contracts/log.ts';
 import type { OutgoingFiles } from '../contracts/media.ts';
 import { addressOf } from '../contracts/message.ts';
@@ -13,8 +14,9 @@ import type { ChatMigration } from '../contracts/message.ts';
 import { parseMarkdown } from '../lib/markdown.ts';
 import { takeOutLongCode } from './files/long-code.ts';
 import { filesRef, sendFiles } from './files/send-files.ts';
-import { chunksOf } from './text/chunker.ts';
+import { chunksOf, documentOf } from './text/chunker.ts';
 import { payloadShape, readPayload } from './payload.ts';
+import type { OldButtons } from './old-buttons.ts';
 import type { PartNotes } from './part-notes.ts';
 import { PartDelivery } from './part-delivery.ts';
 import {
@@ -30,6 +32,7 @@ import {
 import { lastCard } from './plans/plan-cards.ts';
 import type { LastCardDeps, PartsOf } from './plans/plan-cards.ts';
 import type { Scheduler } from './scheduler.ts';
+import type { Say, SayIn } from '../contracts/texts/say.ts';
 
 /** Text of a message that is no longer needed and cannot be taken away. */
 const SURPLUS_TEXT = '…';
@@ -42,10 +45,14 @@ export interface OutDeps {
   lanes: Pick<LaneStore, 'finish'>;
   /** The files that go out. */
   files: Pick<OutgoingFiles, 'copy' | 'write'>;
+  /** Resolves when no call of the message that grew for `ref` is in flight. Never rejects. */
+  settled: (ref: string) => Promise<void>;
   /** Removes and gives the texts that a turn's messages are certain to show. */
   removeShown: (ref: string) => readonly (string | undefined)[];
   /** Brings the card of a turn's plan up to date. */
   card: LastCardDeps;
+  /** The button under answers moves with the newest. */
+  oldButtons: Pick<OldButtons, 'moved'>;
   log: Log;
   /** In [0, 1). */
   random: () => number;
@@ -54,6 +61,7 @@ export interface OutDeps {
   onAmbiguousSend: () => void;
   /** Called for a chat that has a new id. */
   onChatMoved: (move: ChatMigration) => void;
+  say: SayIn;
   /** Called for a delivery that was given up. */
   onDead(payload: DeliveryPayload, error: GatewayError): Promise<void>;
 }
@@ -95,15 +103,19 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
     const text = `The channel ${message.channel} is switched off; its answers wait until it is on again.`;
     throw new GatewayError('channel_off', text, { retryable: true });
   }
+  await deps.settled(ref);
   const known = deps.notes.known(ref, await deps.ledger.sentParts(ref));
   const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
   const cut = (text: string) => chunksOf(text, target, deps.yieldToEventLoop);
   const { maxLength, maxFileBytes } = channel.capabilities;
   // What a person decides about is read above its buttons: a file would stand below them.
   const decides = message.buttons.length > 0;
-  const limits = { maxLength: decides ? Infinity : maxLength, maxFileBytes, cut };
+  const say = deps.say(message.language);
+  const limits = { maxLength: decides ? Infinity : maxLength, maxFileBytes, cut, say };
   const { content, files: code } = await takeOutLongCode(message.content, limits);
-  const chunks = await cut(content);
+  const { yieldToEventLoop } = deps;
+  const documents = { markdown: content, documentOf: (text: string) => documentOf(text, yieldToEventLoop) };
+  const whole = await channel.renderWhole?.(message, documents);
   const instead = target.render(parseMarkdown(SURPLUS_TEXT));
   const partsOf: PartsOf = (of, known, { shown = [], about = message, after } = {}) =>
     new PartDelivery({
@@ -124,7 +136,7 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
     const missed = `${ref}:missed`;
     const about = { ...message, turnId: undefined, replyTo: undefined };
     const shown = await deps.ledger.sentParts(missed);
-    const sentence = shown.length > 0 ? [] : await cut(missedText(head.unreported));
+    const sentence = shown.length > 0 ? [] : await cut(missedText(head.unreported, say));
     await tellMissed(deps, head, partsOf(missed, shown, { about }), sentence);
   }
   if (copies !== undefined) {
@@ -138,15 +150,19 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
     return await deps.ledger.finishDelivery(head, ref, await deps.ledger.sentParts(ref));
   }
   if (card?.first === true) await card.deliver();
-  const parts = partsOf(ref, known, { shown: deps.removeShown(ref) });
+  const about = withAnswerButtons(message, ref, channel, say);
+  const parts = partsOf(ref, known, { shown: deps.removeShown(ref), about });
+  const isWhole = whole !== undefined && (await putWhole(parts, whole));
+  const chunks = isWhole ? [] : await cut(content);
   for (const [index, chunk] of chunks.entries()) {
     const last = index === chunks.length - 1;
     await parts.put(index, chunk, last).catch(async (error: unknown) => {
       if (!isRefusal(error)) throw error;
-      await apologise(parts, index, await cut(apologyFor(message.turnId ?? ref)), error);
+      await apologise(parts, index, await cut(apologyFor(message.turnId ?? ref, say)), error);
     });
   }
-  await parts.takeAway(chunks.length, instead);
+  await parts.takeAway(isWhole ? 1 : chunks.length, instead);
+  if (about !== message) await deps.oldButtons.moved(channel, head, message, parts.sent.at(-1));
   if (message.media.length > 0 || code.length > 0) {
     const files = filesRef(ref);
     const known = deps.notes.known(files, await deps.ledger.sentParts(files));
@@ -158,13 +174,36 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
     };
     const { files: kept, log } = deps;
     const shown = { parts: partsOf(files, known, more), codeParts };
-    await sendFiles({ ...shown, channel, head, message, code, cut, files: kept, log });
+    await sendFiles({ ...shown, channel, head, message, code, cut, files: kept, say, log });
   }
   // The answer first: the card can wait.
   if (card?.first === false) await card.deliver();
   const step = await deps.ledger.finishDelivery(head, ref, parts.sent);
   deps.log.debug({ ...logFields(head), parts: parts.sent.length }, 'delivery_sent');
   return step;
+}
+
+/** An answer with the button that has its question asked again, where the channel shows it. */
+function withAnswerButtons(
+  message: DeliveryPayload['message'],
+  ref: string,
+  { capabilities }: Channel,
+  say: Say,
+): DeliveryPayload['message'] {
+  const { turnId, asked, buttons } = message;
+  const offers = capabilities.answerButtons === true && asked === true && turnId === ref;
+  return offers && buttons.length === 0 ? { ...message, buttons: [regenerateButton(ref, say)] } : message;
+}
+
+/** Shows the answer as one message of the richer kind; false where the platform refuses it. */
+async function putWhole(parts: PartDelivery, whole: Rendered): Promise<boolean> {
+  try {
+    await parts.put(0, whole, true);
+    return true;
+  } catch (error) {
+    if (isRefusal(error)) return false;
+    throw error;
+  }
 }
 
 /** Tells the chat of answers that it has missed. A platform that refuses the sentence still gets the answer after it. */

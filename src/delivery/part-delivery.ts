@@ -2,7 +2,7 @@
 import type { Channel, OutboundFile, OutboundPart, Rendered } from '../contracts/channel.ts';
 import { ChannelError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
-import type { OutboundMessage, Place, SentMessage } from '../contracts/message.ts';
+import type { Button, OutboundMessage, Place, SentMessage } from '../contracts/message.ts';
 import type { ChatMigration } from '../contracts/message.ts';
 import { nonceOf } from './nonce.ts';
 import type { CallTarget, Scheduler } from './scheduler.ts';
@@ -25,7 +25,7 @@ export interface PartDeliveryOptions {
 }
 
 /** Where a part goes, and what makes it the same part at each attempt. */
-type PartPlace = Place & Pick<OutboundPart, 'replyTo' | 'after' | 'nonce'>;
+type PartPlace = Place & Pick<OutboundPart, 'replyTo' | 'after' | 'nonce' | 'onlyFor' | 'repliesHidden'>;
 
 /** Recoveries that are tried once in a delivery. */
 interface Recovered {
@@ -65,9 +65,11 @@ export class PartDelivery {
     let plain = false;
     for (;;) {
       try {
-        await this.#show(index, { body, plain, buttons: isLast ? this.#options.message.buttons : [] });
+        await this.#show(index, { body, plain, buttons: isLast ? this.#buttons : [] });
         return;
       } catch (error) {
+        // What is refused of the richer kind is not cut for the usual one.
+        if (body.rich === true && isRefusedAsIs(error)) throw error;
         if (!(error instanceof ChannelError) || !this.#recover(error, index, plain)) throw error;
         plain ||= error.code === 'bad_markup' || error.code === 'rejected';
       }
@@ -163,6 +165,14 @@ export class PartDelivery {
     await this.#options.noteSent(this.sent);
   }
 
+  /** Buttons that copy something are left out where the channel has none. */
+  get #buttons(): Button[] {
+    const { channel, message } = this.#options;
+    return channel.capabilities.copyButtons === true
+      ? message.buttons
+      : message.buttons.filter(({ copy }) => copy === undefined);
+  }
+
   get #target(): CallTarget {
     return { place: this.#place, first: this.#sent[0] };
   }
@@ -176,6 +186,8 @@ export class PartDelivery {
     return {
       ...this.#place,
       replyTo: index === 0 ? this.#replyTo : undefined,
+      onlyFor: this.#options.message.onlyFor,
+      repliesHidden: this.#options.message.repliesHidden,
       after: this.#sent[index - 1] ?? this.#options.after,
       nonce: nonceOf(ref, index),
     };
@@ -223,4 +235,9 @@ export class PartDelivery {
     this.#place = { ...this.#place, chatId: to };
     return true;
   }
+}
+
+/** True for a refusal of the text, not of its place. */
+function isRefusedAsIs(error: unknown): boolean {
+  return error instanceof ChannelError && (error.code === 'bad_markup' || error.code === 'rejected');
 }

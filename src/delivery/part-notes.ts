@@ -65,3 +65,15 @@ export class PartNotes {
     }
   }
 }
+
+/** Stores what only this process knew; when that fails, the next note has it, too. Never throws. */
+export async function storeLate(
+  note: (ref: string, sent: SentMessage[]) => Promise<void>,
+  turnId: string,
+  sent: SentMessage[],
+  log: Log,
+): Promise<void> {
+  await note(turnId, sent).catch((error: unknown) => {
+    log.warn({ err: toGatewayError(error), turnId }, 'late_note_failed');
+  });
+}

@@ -35,13 +35,24 @@ export const payloadShape: z.ZodType<DeliveryPayload> = z.object({
         label: z.string(),
         value: z.string(),
         style: z.enum(['normal', 'confirm', 'danger']).optional(),
+        copy: z.string().optional(),
       }),
     ),
     isError: z.boolean().optional(),
+    asked: z.boolean().optional(),
+    onlyFor: z.string().optional(),
+    repliesHidden: z.boolean().optional(),
+    language: z.string().optional(),
   }),
   planId: z.string().optional(),
   copies: z
-    .array(z.object({ id: z.string(), metadata: z.record(z.string(), z.string()).optional() }))
+    .array(
+      z.object({
+        id: z.string(),
+        metadata: z.record(z.string(), z.string()).optional(),
+        realId: z.string().optional(),
+      }),
+    )
     .optional(),
 });
 

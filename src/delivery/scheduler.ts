@@ -245,3 +245,10 @@ export class Scheduler {
 function isRefusal(error: unknown): error is ChannelError {
   return error instanceof ChannelError && error.code === 'rate_limited';
 }
+
+/** The calls of several schedulers together, and those answered "too fast". */
+export function countsOf(schedulers: readonly Scheduler[]): Pick<Scheduler['counts'], 'calls' | 'refused'> {
+  const sum = (pick: (counts: Scheduler['counts']) => number) =>
+    schedulers.reduce((total, { counts }) => total + pick(counts), 0);
+  return { calls: sum(({ calls }) => calls), refused: sum(({ refused }) => refused) };
+}

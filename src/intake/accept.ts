@@ -7,16 +7,19 @@ import type { AskedQuestion } from '../contracts/delivery.ts';
 import { addressOf, askedQuestion } from '../contracts/message.ts';
 import type { InboundMessage } from '../contracts/message.ts';
 import type { Receipt, ReceiveOptions } from '../contracts/receive.ts';
+import { HISTORY_ROWS } from '../contracts/store/accept.ts';
 import { WHY_NOT } from '../contracts/sessions/tries.ts';
 import { withKnownQuote } from './quotes.ts';
 import { tellEffects } from './sessions/retry-effects.ts';
 import { sendWaitingNotice } from './waiting-notice.ts';
+import type { Languages } from '../contracts/texts/languages.ts';
 
 export interface AcceptDeps {
   approvals: Pick<Approvals, 'pending'>;
   ledger: Ledger;
   bus: MessageBus;
   events: EventBus;
+  languages: Pick<Languages, 'say'>;
   /** Shows at a question that it waits. Never throws. */
   noteWaiting: (question: AskedQuestion) => void;
   log: Log;
@@ -25,10 +28,11 @@ export interface AcceptDeps {
 /** Commits the message (T1), then emits its events and runs its lane. */
 export async function accept(
   deps: AcceptDeps,
-  message: InboundMessage,
+  asked: InboundMessage,
   options: ReceiveOptions,
   isOwner: boolean,
 ): Promise<Receipt> {
+  const message = await inThread(deps, asked, options);
   const accepted = await deps.ledger.accept({
     message: await withKnownQuote(deps.ledger, message),
     address: addressOf(message),
@@ -44,25 +48,20 @@ export async function accept(
     ownerTokenId: options.caller?.tokenId,
     anyOwner: options.caller?.scopes.includes('admin'),
     node: deps.bus.claimingNode('in'),
+    historyRows: HISTORY_ROWS,
   });
   if (accepted.kind === 'foreign') return { kind: 'refused', code: 'denied' };
+  const say = deps.languages.say(message.language);
   if (accepted.kind === 'full') {
-    return {
-      kind: 'refused',
-      code: 'queue_full',
-      reply: `${accepted.limit} of your messages are still waiting, so this one was not accepted. Send /stop to drop them.`,
-    };
+    const reply = say('refused.queue_full', { count: accepted.limit });
+    return { kind: 'refused', code: 'queue_full', reply };
   }
   if (accepted.kind === 'tools_pending') {
-    const ids = accepted.toolCallIds.join(', ');
-    return {
-      kind: 'refused',
-      code: 'tools_pending',
-      reply: `This session waits for the results of the tool calls ${ids}: send them as tool messages, or stop the session.`,
-    };
+    const reply = say('refused.tools_pending', { ids: accepted.toolCallIds.join(', ') });
+    return { kind: 'refused', code: 'tools_pending', reply };
   }
   if (accepted.kind === 'not_retried')
-    return { kind: 'refused', code: 'not_retried', reply: WHY_NOT[accepted.why] };
+    return { kind: 'refused', code: 'not_retried', reply: say.told(WHY_NOT[accepted.why]) };
   const { session, turnId, laneSeq, seq } = accepted;
   const { channel, chatId } = message;
   const told = { channel, chatId, sessionKey: session, turnId, laneSeq };
@@ -83,7 +82,20 @@ export async function accept(
   if (accepted.interrupts) deps.bus.notifyStop(`in:${session}`);
   const question = accepted.position > 0 ? askedQuestion(message) : undefined;
   if (question !== undefined) deps.noteWaiting(question);
-  if (accepted.position > 0) await sendWaitingNotice(deps, message, session);
+  if (accepted.position > 0) await sendWaitingNotice(deps, message, session, say);
   const note = accepted.effects && (await tellEffects(deps, message, { turnId, effects: accepted.effects }));
   return { kind: 'accepted', turnId, seq, position: accepted.position, ...(note !== undefined && { note }) };
+}
+
+/** The message in the thread that its channel opens for it, if any; what is said in a chat that shares its session stays there. */
+async function inThread(
+  { ledger }: Pick<AcceptDeps, 'ledger'>,
+  message: InboundMessage,
+  { openThread }: ReceiveOptions,
+): Promise<InboundMessage> {
+  if (openThread === undefined) return message;
+  const address = addressOf(message);
+  if ((await ledger.sessionOf(address)) !== address) return message;
+  const threadId = await openThread();
+  return threadId === undefined ? message : { ...message, threadId };
 }

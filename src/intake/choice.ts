@@ -5,6 +5,7 @@ import { GatewayError } from '../contracts/errors.ts';
 import { mayUseProfile } from '../contracts/profile.ts';
 import type { Profile } from '../contracts/profile.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
+import { said } from '../contracts/texts/say.ts';
 
 export interface ChoiceDeps {
   profiles: () => readonly Pick<Profile, 'id' | 'usableBy'>[];
@@ -33,14 +34,24 @@ export async function checkChoice(
   if (profileId !== undefined) {
     const profile = deps.profiles().find(({ id }) => id === profileId);
     if (!mayUseProfile(profile, { owner: false, current })) {
-      throw refused(`the profile "${profileId.slice(0, 80)}"`, deps);
+      const name = profileId.slice(0, 80);
+      throw new GatewayError(
+        'forbidden',
+        said('refused.choice_profile', { name, instead: choosableOf(deps) }),
+      );
     }
   }
   if (model === undefined || (model ?? undefined) === session?.model) return;
   const usual = await deps.defaultModel(profileId ?? current);
   // Undoing what an admin chose for the session is a choice, too.
   if (session?.model === undefined && typeof model === 'string' && isSameModel(model, usual)) return;
-  throw refused(model === null ? 'another model' : `the model "${model.slice(0, 80)}"`, deps);
+  const instead = choosableOf(deps);
+  throw new GatewayError(
+    'forbidden',
+    model === null
+      ? said('refused.choice_other_model', { instead })
+      : said('refused.choice_model', { name: model.slice(0, 80), instead }),
+  );
 }
 
 /** The names of models that the caller may choose without a session, of these. */
@@ -65,11 +76,8 @@ function isSameModel(name: string, other: string): boolean {
   return name === other || name === `${other}:latest` || `${name}:latest` === other;
 }
 
-function refused(what: string, { profiles }: ChoiceDeps): GatewayError {
+/** What everybody may choose, for people. */
+function choosableOf({ profiles }: ChoiceDeps): string {
   const open = profiles().filter(({ usableBy }) => usableBy === 'everyone');
-  const instead = ['"default"', ...open.map(({ id }) => `"${id}"`)].join(', ');
-  return new GatewayError(
-    'forbidden',
-    `This token may not choose ${what}: only one with the scope "admin" may. It may use ${instead}; a profile with "usableBy": "everyone" is for all.`,
-  );
+  return ['"default"', ...open.map(({ id }) => `"${id}"`)].join(', ');
 }

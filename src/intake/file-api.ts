@@ -1,14 +1,13 @@
 /** The files of sessions for callers of the HTTP API, behind the same owner check as the sessions. */
-import type { Caller } from '../contracts/access.ts';
 import { GatewayError, ToolError } from '../contracts/errors.ts';
 import { TYPE_HEAD_BYTES } from '../contracts/file-api.ts';
 import type { FileApi, FileLimits, FileTypeOf, PersonLimit, ReadableFile } from '../contracts/file-api.ts';
 import type { KeptFiles } from '../contracts/media.ts';
-import type { SessionKey } from '../contracts/message.ts';
-import type { SessionRecord } from '../contracts/store/records.ts';
 import type { SessionFiles } from '../contracts/tool.ts';
 import { safeFileName } from '../lib/file-name.ts';
 import { inMegabytes } from '../lib/text.ts';
+import { ownSession } from './ownership.ts';
+import type { OwnedSessions } from './ownership.ts';
 
 /** Where the files of messages lie in a session's folder. */
 const INBOX = 'inbox';
@@ -17,16 +16,12 @@ const DIGEST_CHARS = 12;
 /** Such a path: its digest and its name. */
 const UPLOADED = new RegExp(`^${INBOX}/([0-9a-f]+)-([^/]+)$`, 'u');
 
-export interface FileApiDeps {
+export interface FileApiDeps extends OwnedSessions {
   files: Pick<SessionFiles, 'put' | 'read' | 'discard'>;
   limits: FileLimits;
   personLimit: PersonLimit;
   kept: Pick<KeptFiles, 'keptBytes' | 'keep' | 'drop'>;
   typeOf: FileTypeOf;
-  /** The session if the caller may see it. */
-  visible: (caller: Caller, key: SessionKey) => Promise<SessionRecord | undefined>;
-  /** Makes the session for the caller, unless there is one. */
-  make: (caller: Caller, key: SessionKey) => Promise<unknown>;
 }
 
 /** Makes the `FileApi`. */
@@ -82,18 +77,6 @@ export function createFileApi(deps: FileApiDeps): FileApi {
       return true;
     },
   };
-}
-
-/** The session, made if need be; undefined when it belongs to another. */
-async function ownSession(
-  { visible, make }: FileApiDeps,
-  caller: Caller,
-  key: SessionKey,
-): Promise<SessionRecord | undefined> {
-  const known = await visible(caller, key);
-  if (known !== undefined) return known;
-  await make(caller, key);
-  return await visible(caller, key);
 }
 
 /** Bytes that the user's files may still take up. Throws `GatewayError('storage_full')` when there are none. */

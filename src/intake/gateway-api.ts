@@ -1,4 +1,5 @@
 /** The gateway as channels see it: one object, every session method behind an owner check. */
+import type { Channel } from '../contracts/channel.ts';
 import type { Caller, AccessPolicy } from '../contracts/access.ts';
 import type { Approvals, Decider } from '../contracts/approvals.ts';
 import type { EventBus, MessageBus } from '../contracts/bus.ts';
@@ -30,7 +31,8 @@ import { isAdmin, maySee } from './ownership.ts';
 import { checkChoice, choosable } from './choice.ts';
 import type { CommandDeps } from './commands.ts';
 import type { ChoiceDeps } from './choice.ts';
-import { listingOf, stopSession } from './commands.ts';
+import { listingInAll, listingOf } from './commands.ts';
+import { stopSession } from './sessions/stop-session.ts';
 import type { CheckTokenBudget } from './token-budget.ts';
 import { createFileApi } from './file-api.ts';
 import { createScheduleApi } from './schedule-api.ts';
@@ -39,6 +41,8 @@ import { refuseWhilePlanRuns } from './plans/modes.ts';
 import type { ChangePlanDeps } from './plans/change-plan.ts';
 import { createPlanApi } from './plans/plan-api.ts';
 import { actOnPlan } from './plans/plan-control.ts';
+import type { LinkDeps } from './surfaces/links.ts';
+import { createSurfaceApi } from './surfaces/surface-api.ts';
 import { createConversationApi } from './sessions/conversation-api.ts';
 import type { SessionModelDeps } from './sessions/session-model.ts';
 import { deleteSession } from './sessions/delete-session.ts';
@@ -48,18 +52,24 @@ import { workOf } from './sessions/turn-work.ts';
 /** Most rows in a page of messages or sessions; a higher limit is lowered. */
 const MAX_PAGE = 200;
 
-export interface GatewayApiDeps {
+export interface GatewayApiDeps extends Pick<
+  LinkDeps,
+  'surfaces' | 'labelOf' | 'isGroupAdmin' | 'languages' | 'log'
+> {
   receive: Receive;
+  suggest: GatewayApi['suggest'];
   chatMoved: FollowChatMigration;
   membershipChanged: NoteMembership;
   commands: readonly Command[];
   turnConcurrency: number;
   signIns: GatewayApi['signIns'];
   hooks: GatewayApi['hooks'];
+  /** A channel, where its platform posts anything. */
+  platform(channel: string): Pick<Channel, 'webhook' | 'interactions'> | undefined;
   lanes: Pick<LaneStore, 'stop'>;
   subagents: Pick<SubagentStore, 'working'>;
   bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon' | 'claimingNode' | 'runHeads'>;
-  accessPolicy: Pick<AccessPolicy, 'authenticate' | 'recheck' | 'groups'>;
+  accessPolicy: Pick<AccessPolicy, 'authenticate' | 'recheck' | 'groups' | 'mayWrite'>;
   ledger: Ledger;
   events: EventBus;
   approvals: Approvals;
@@ -112,6 +122,8 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     const record = await deps.ledger.session(key);
     return record !== undefined && maySee(caller, record) ? record : undefined;
   };
+  const make = ({ tokenId }: Caller, key: SessionKey) =>
+    deps.ledger.updateSession(key, {}, { ownerTokenId: tokenId });
   const choice: ChoiceDeps = {
     profiles: deps.profiles,
     defaultModel: (id) => deps.models.describe(id, 'person'),
@@ -124,14 +136,18 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
   };
   return {
     receive: deps.receive,
+    suggest: deps.suggest,
     hooks: deps.hooks,
+    webhook: (channel) => deps.platform(channel)?.webhook,
+    interactions: (channel) => deps.platform(channel)?.interactions,
     chatMoved: deps.chatMoved,
     membershipChanged: deps.membershipChanged,
     signIns,
-    commands: listingOf(deps.commands),
+    commands: listingInAll(deps.commands),
     commandsFor: (caller) =>
       listingOf(deps.commands.filter((command) => missingScope(caller, command) === undefined)),
     groups: (channel) => deps.accessPolicy.groups(channel),
+    mayWrite: async (message) => (await deps.accessPolicy.mayWrite(message)) !== undefined,
     turnConcurrency: deps.turnConcurrency,
     authenticate: (authorization) => deps.accessPolicy.authenticate(authorization),
     recheck: (authorizations) => deps.accessPolicy.recheck(authorizations),
@@ -183,7 +199,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       kept: deps.keptFiles,
       typeOf: deps.fileTypeOf,
       visible,
-      make: ({ tokenId }, key) => deps.ledger.updateSession(key, {}, { ownerTokenId: tokenId }),
+      make,
     }),
     async plan(caller, key) {
       if ((await visible(caller, key)) === undefined) return undefined;
@@ -191,6 +207,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       return { newest, todos };
     },
     plans: createPlanApi(deps, visible),
+    surfaces: createSurfaceApi(deps, { visible, make }),
     approvals: (caller, { limit }) =>
       deps.approvals.pending({ limit, ownerTokenId: isAdmin(caller) ? undefined : caller.tokenId }),
     decide: (caller, approvalId, decision, detail) =>
@@ -201,7 +218,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     async actOnPlan(caller, planId, action, stepId) {
       const record = await deps.plans.plan(planId);
       if (record === undefined || (await visible(caller, record.session)) === undefined) return undefined;
-      return await actOnPlan(deps, record, action, deciderOf(caller), stepId);
+      return await actOnPlan(deps, record, action, { by: deciderOf(caller), stepId });
     },
     turn: (turnId) => deps.ledger.turn(turnId),
     async trace(caller, turnId) {

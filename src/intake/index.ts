@@ -3,7 +3,7 @@ import type { AccessPolicy } from '../contracts/access.ts';
 import type { ApprovalStore, Approvals } from '../contracts/approvals.ts';
 import type { EventBus, MessageBus } from '../contracts/bus.ts';
 import type { AskedQuestion } from '../contracts/delivery.ts';
-import type { Command } from '../contracts/command.ts';
+import type { Command, Suggest } from '../contracts/command.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
@@ -26,21 +26,28 @@ import type { ChangePlanDeps } from './plans/change-plan.ts';
 import { createChangeByReply } from './plans/plan-reply.ts';
 import { createPlanningCheck } from './plans/planning-off.ts';
 import { createNoteMembership } from './groups/membership.ts';
+import type { MembershipDeps } from './groups/membership.ts';
 import type { ModeDeps } from './plans/modes.ts';
 import type { PlanningDeps } from './plans/planning-off.ts';
 import { createPlanButtons, createPlanCommands } from './plans/plan-control.ts';
 import type { ChoiceDeps } from './choice.ts';
 import { observeCommand } from './groups/observe-command.ts';
+import { createAnswerButtons } from './questions/answer-buttons.ts';
 import { createAskAgain } from './questions/edited-question.ts';
 import { queueCommand } from './queue-command.ts';
 import type { IntakeLimits } from './rate-limiter.ts';
 import { rulesCommand } from './approvals/rules-command.ts';
 import { createReceive } from './receive.ts';
+import { createSuggest } from './suggestions.ts';
 import { createTokenBudget } from './token-budget.ts';
 import type { CheckTokenBudget } from './token-budget.ts';
 import { createTryCommands } from './sessions/try-commands.ts';
 import { titleCommand } from './sessions/title-command.ts';
+import { createLinkButtons, createSurfaceCommands } from './surfaces/commands.ts';
+import type { LinkDeps } from './surfaces/links.ts';
 import { trustCommand } from './trust-command.ts';
+import { languageCommand } from './languages/language-command.ts';
+import type { PersonLanguages } from '../contracts/texts/languages.ts';
 
 export { createGatewayApi } from './gateway-api.ts';
 export { createLeader } from './leader.ts';
@@ -51,6 +58,12 @@ export { createHooks } from './hooks/hooks.ts';
 export { configureHooks, hooksRule } from './hooks/settings.ts';
 export type { Hook } from './hooks/settings.ts';
 export { createSendSystemMessage } from './system-messages.ts';
+export { createPersonLanguages } from './languages/person-languages.ts';
+export { groupAdminIn } from './surfaces/group-admin.ts';
+export { createAskedElsewhere } from './surfaces/asked-elsewhere.ts';
+export { createFindChat } from './surfaces/find-chat.ts';
+export { createDropSurface } from './surfaces/drop-surface.ts';
+export { openThreadIn } from './sessions/new-command.ts';
 
 export interface IntakeOptions
   extends
@@ -64,11 +77,16 @@ export interface IntakeOptions
       | 'mcp'
       | 'settingsReport'
       | 'channelNotices'
+      | 'webhooks'
       | 'defaultModel'
       | 'aboutModel'
       | 'boundTo'
-    > {
+      | 'openThread'
+    >,
+    Pick<LinkDeps, 'surfaces' | 'labelOf' | 'isGroupAdmin'>,
+    Pick<MembershipDeps, 'dropSurface'> {
   accessPolicy: AccessPolicy;
+  languages: PersonLanguages;
   bus: MessageBus;
   events: EventBus;
   ledger: Ledger;
@@ -96,6 +114,7 @@ export interface IntakeOptions
 /** The intake as the composition root wires it. */
 export interface Intake {
   receive: Receive;
+  suggest: Suggest;
   membershipChanged: NoteMembership;
   approvals: Approvals;
   commands: readonly Command[];
@@ -104,7 +123,7 @@ export interface Intake {
 
 /** Makes the intake: `receive`, the approvals, and the complete list of commands. */
 export function createIntake(options: IntakeOptions): Intake {
-  const { bus, ledger, lanes, log, plans, events } = options;
+  const { bus, ledger, lanes, log, plans, events, languages } = options;
   const { usage, settings } = options;
   const tokensPerDay = () => settings.current().limits.tokensPerDay;
   const checkTokenBudget = createTokenBudget({ tokensPerDay, usage, epochNow: Date.now });
@@ -123,6 +142,7 @@ export function createIntake(options: IntakeOptions): Intake {
     profiles,
     modelOf,
     boundTo,
+    languages,
   };
   const commands = createCommands({ ...options, epochNow: Date.now }, [
     ...options.commands,
@@ -134,9 +154,11 @@ export function createIntake(options: IntakeOptions): Intake {
     titleCommand({ ledger, events }),
     ...createTryCommands({ tries: options.tries, events }),
     trustCommand({ ledger }),
+    ...createSurfaceCommands(options),
     observeCommand(options),
+    languageCommand(languages),
   ]);
-  const denyByReply = createDenyByReply(approvals, ledger);
+  const denyByReply = createDenyByReply(approvals, ledger, languages);
   const changePlan = createChangeByReply(planControl);
   const receive = createReceive({
     commands,
@@ -144,11 +166,17 @@ export function createIntake(options: IntakeOptions): Intake {
     lanes,
     questions: options.questions,
     noteWaiting: options.noteWaiting,
-    buttons: [createAskAgain(options), createPlanButtons(planControl)],
+    buttons: [
+      createAskAgain(options),
+      createAnswerButtons(options),
+      createPlanButtons(planControl),
+      createLinkButtons(options),
+    ],
     checkPlanning,
     changeByReply: async (message, session, owner) =>
       (await denyByReply(message, session, owner)) ?? (await changePlan(message, session)),
     accessPolicy: options.accessPolicy,
+    languages,
     groupChats: options.groupChats,
     noteRefusal: options.noteRefusal,
     ledger,
@@ -162,5 +190,6 @@ export function createIntake(options: IntakeOptions): Intake {
     monotonicNow: () => performance.now(),
   });
   const membershipChanged = createNoteMembership(options);
-  return { receive, membershipChanged, approvals, commands, checkTokenBudget };
+  const suggest = createSuggest({ commands, accessPolicy: options.accessPolicy, ledger });
+  return { receive, suggest, membershipChanged, approvals, commands, checkTokenBudget };
 }

@@ -1,9 +1,14 @@
-/** Leader election per bot: only the node that holds the lane `poll:<channel>:<bot id>` receives for it. */
+/**
+ * Leader election per bot: only the node that holds the lane `poll:<channel>:<bot id>` receives for it; of a bot that is divided
+ * among several connections, each has a lane of its own.
+ */
 import type { LaneRunner, LaneHandler, LaneOutcome } from '../contracts/bus.ts';
-import type { Channel } from '../contracts/channel.ts';
+import { z } from 'zod';
+import type { Channel, ChannelIdentity } from '../contracts/channel.ts';
+import type { Shard } from '../contracts/platform/shard.ts';
 import { ChannelError, toGatewayError } from '../contracts/errors.ts';
 import type { ChannelHealth } from '../contracts/gateway-api.ts';
-import type { LaneHead, LaneStore } from '../contracts/store/lanes.ts';
+import type { LaneHead, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../contracts/channel.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { pauseOn, systemClock } from '../lib/clock.ts';
@@ -17,6 +22,14 @@ const IDENTIFY_CAP_MS = 30_000;
 const IDENTIFY_TIMEOUT_MS = 15_000;
 /** Pause before a channel that could not begin to receive is started again, in milliseconds. */
 const RESTART_MS = 10_000;
+/** Pause before a connection of another number of them is looked at again, in milliseconds: that number may count again. */
+const OTHER_COUNT_MS = 600_000;
+/**
+ * How often a node that holds a connection leaves another one of the bot to whoever looks for it first, and for how long in
+ * milliseconds: nodes that start together share them.
+ */
+export const YIELDS = 4;
+const YIELD_MS = 300;
 
 export interface LeaderDeps {
   channels: ReadonlyMap<string, Channel>;
@@ -40,41 +53,77 @@ export interface Leader {
 /** Makes the leader. */
 export function createLeader(deps: LeaderDeps): Leader {
   const waiting = new Map<string, ChannelHealth>();
-  /** Names of the channels that this node receives for now. */
-  const led = new Set<string>();
+  const held: Held = { connections: new Map(), yields: new Map(), counts: new Map() };
+  const isLed = (name: string): boolean => leadsOf(held, name) > 0;
   return {
     handler: {
-      handle: (head, signal) => lead(deps, led, head, signal),
+      handle: (head, signal) => lead(deps, held, head, signal),
       onDeadLetter: (head, error) => deps.lanes.finish(head, error.message),
     },
-    health: (channel) => (led.has(channel.name) ? undefined : waiting.get(channel.name)) ?? channel.health(),
+    health: (channel) => (isLed(channel.name) ? undefined : waiting.get(channel.name)) ?? channel.health(),
     async enter(channel, signal) {
-      const identity = await identify(channel, signal, (health) => waiting.set(channel.name, health), deps);
+      const report = (health: ChannelHealth): void => void waiting.set(channel.name, health);
+      const identity = await identify(channel, signal, report, deps);
       if (identity === undefined) return;
+      const { id, shards: count = 1 } = identity;
+      held.counts.set(channel.name, count);
+      // A restarted node may have taken connections back before it knew how many there are now.
+      for (const one of held.connections.values())
+        if (one.channel === channel.name && one.count !== count) one.end.abort();
       // This is the state until this node is elected; another node may stay elected for as long as it runs.
-      waiting.set(channel.name, {
-        state: 'starting',
-        detail: 'waits to receive; another node may be receiving now',
-      });
-      await queueForLeadership(deps, channel, identity, signal, (health) =>
-        waiting.set(channel.name, health),
-      );
+      report({ state: 'starting', detail: 'waits to receive; another node may be receiving now' });
+      for (let shard = 0; shard < count; shard += 1)
+        await queueForLeadership(
+          deps,
+          channel,
+          laneOf(channel.name, id, { id: shard, count }),
+          signal,
+          report,
+        );
     },
   };
+}
+
+/** What this node receives over. */
+interface Held {
+  /** By lane. */
+  connections: Map<string, { channel: string; count: number; end: AbortController }>;
+  /** How often it has left a lane to other nodes, since it held it last. */
+  yields: Map<string, number>;
+  /** Connections that each channel has now, once its platform has told. */
+  counts: Map<string, number>;
+}
+
+function leadsOf({ connections }: Held, name: string): number {
+  return [...connections.values()].filter(({ channel }) => channel === name).length;
+}
+
+function laneOf(name: string, botId: string, shard: Shard): readonly [LaneKey, Shard] {
+  const { id, count } = shard;
+  return [count === 1 ? `poll:${name}:${botId}` : `poll:${name}:${botId}:${id}:${count}`, shard];
+}
+
+/** What an item of such a lane holds. */
+const Connection = z.object({
+  channel: z.string(),
+  shard: z.object({ id: z.int(), count: z.int() }).optional(),
+});
+
+function shardOf({ payload }: Pick<LaneHead, 'payload'>): Shard {
+  return Connection.safeParse(payload).data?.shard ?? { id: 0, count: 1 };
 }
 
 /** Queues for the lane, retrying until the store accepts it. */
 async function queueForLeadership(
   deps: LeaderDeps,
   channel: Channel,
-  identity: string,
+  [lane, shard]: readonly [LaneKey, Shard],
   signal: AbortSignal,
   report: (health: ChannelHealth) => void,
 ): Promise<void> {
-  const lane = `poll:${channel.name}:${identity}` as const;
   for (let attempt = 0; !signal.aborted; attempt += 1) {
     try {
-      const payload = { channel: channel.name };
+      const payload = { channel: channel.name, ...(shard.count > 1 && { shard }) };
       deps.bus.runHeads(await deps.lanes.append(lane, 'leader', payload, deps.bus.claimingNode('poll')));
       return;
     } catch (thrown) {
@@ -92,7 +141,7 @@ async function identify(
   signal: AbortSignal,
   report: (health: ChannelHealth) => void,
   { log, clock = systemClock }: LeaderDeps,
-): Promise<string | undefined> {
+): Promise<ChannelIdentity | undefined> {
   report({ state: 'starting' });
   let refusedSince: number | undefined;
   for (let attempt = 0; !signal.aborted; attempt += 1) {
@@ -101,7 +150,7 @@ async function identify(
       const identity = await channel.identify?.(limit);
       if (identity !== undefined)
         log.info({ channel: channel.name, bot: identity.name, botId: identity.id }, 'bot_identified');
-      return identity?.id;
+      return identity;
     } catch (thrown) {
       if (signal.aborted) return undefined;
       const error = toGatewayError(thrown);
@@ -119,12 +168,7 @@ async function identify(
 }
 
 /** Holds the head until the node loses it or the gateway stops; the head itself never ends. */
-async function lead(
-  deps: LeaderDeps,
-  led: Set<string>,
-  head: LaneHead,
-  signal: AbortSignal,
-): Promise<LaneOutcome> {
+async function lead(deps: LeaderDeps, held: Held, head: LaneHead, signal: AbortSignal): Promise<LaneOutcome> {
   const name = head.lane.split(':')[1] ?? '';
   const channel = deps.channels.get(name);
   // No failure may end the head, which is the bot's only one: a channel that is off here may be on at another node.
@@ -133,23 +177,39 @@ async function lead(
     deps.log.warn({ channel: name }, 'channel_off_here');
     return later;
   }
+  const shard = shardOf(head);
+  const isOver = () => (held.counts.get(name) ?? shard.count) !== shard.count;
+  if (isOver()) return { kind: 'released', delayMs: OTHER_COUNT_MS };
+  if (leavesToOthers(held, head, name)) return { kind: 'released', delayMs: YIELD_MS };
+  const end = new AbortController();
+  const ended = AbortSignal.any([signal, end.signal]);
+  const of = shard.count === 1 ? undefined : shard;
   try {
     const over = new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener('abort', () => resolve(), { once: true });
+      if (ended.aborted) resolve();
+      else ended.addEventListener('abort', () => resolve(), { once: true });
     });
-    const starting = channel.start(deps.receive);
-    led.add(name);
+    const starting = channel.start(deps.receive, of);
+    held.connections.set(head.lane, { channel: name, count: shard.count, end });
     // A platform may keep a channel waiting for hours before it receives; another node must not wait for that.
     await Promise.race([starting, over]);
     await over;
-    return { kind: 'released' };
+    return { kind: 'released', ...(isOver() && { delayMs: OTHER_COUNT_MS }) };
   } catch (thrown) {
     const error = toGatewayError(thrown);
     deps.log.error({ err: error, channel: name }, 'channel_start_failed');
     return later;
   } finally {
-    led.delete(name);
-    await channel.stop();
+    held.connections.delete(head.lane);
+    await channel.stop(of);
   }
+}
+
+/** True while a node that receives over one connection of a bot gives the others a chance to take this one. */
+function leavesToOthers(held: Held, { lane }: LaneHead, name: string): boolean {
+  const yields = held.yields.get(lane) ?? 0;
+  const leaves = leadsOf(held, name) > 0 && yields < YIELDS;
+  if (leaves) held.yields.set(lane, yields + 1);
+  else held.yields.delete(lane);
+  return leaves;
 }

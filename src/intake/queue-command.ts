@@ -4,13 +4,15 @@ import type { Command } from '../contracts/command.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
 import type { QueueMode } from '../contracts/store/records.ts';
+import { said } from '../contracts/texts/say.ts';
+import type { PlainKey } from '../contracts/texts/say.ts';
 
 /** Every mode as users read it. */
-const QUEUE_MODES: Readonly<Record<QueueMode, string>> = {
-  queue: 'each message gets its own answer, in order',
-  steer: 'a message joins the running answer at its next step',
-  interrupt: 'a message ends the running answer and is answered instead',
-  collect: 'messages sent in one go are answered as one',
+const QUEUE_MODES: Readonly<Record<QueueMode, PlainKey>> = {
+  queue: 'queue.queue',
+  steer: 'queue.steer',
+  interrupt: 'queue.interrupt',
+  collect: 'queue.collect',
 };
 
 /** Reads a mode. Throws `GatewayError('bad_queue_mode')` that names them all. */
@@ -19,7 +21,7 @@ export function readQueueMode(text: string): QueueMode {
   if (mode !== undefined) return mode;
   throw new GatewayError(
     'bad_queue_mode',
-    `There is no queue mode "${text.slice(0, 80)}". Modes: ${modes().join(', ')}.`,
+    said('queue.unknown', { name: text.slice(0, 80), modes: modes().join(', ') }),
   );
 }
 
@@ -35,18 +37,26 @@ export interface QueueDeps {
 export function queueCommand({ ledger }: QueueDeps): Command {
   return {
     name: 'queue',
-    description: 'How to handle messages that arrive while I am answering',
-    argument: { name: 'mode', description: modes().join(', '), required: false },
+    description: 'about.queue',
+    argument: {
+      name: 'mode',
+      label: 'word.mode',
+      description: 'argument.queue',
+      required: false,
+      choices: modes(),
+    },
     async run(call) {
-      const { session, args } = call;
+      const { session, args, say } = call;
       if (args === '') {
         const { queueMode: current } = (await ledger.session(session)) ?? ledger.newSessions;
-        const lines = modes().map((mode) => `${mode === current ? '▶' : '·'} ${mode} - ${QUEUE_MODES[mode]}`);
-        return [`Messages while I answer: ${current}.`, ...lines].join('\n');
+        const lines = modes().map(
+          (mode) => `${mode === current ? '▶' : '·'} ${mode} - ${say(QUEUE_MODES[mode])}`,
+        );
+        return [say('queue.now', { mode: current }), ...lines].join('\n');
       }
       const mode = readQueueMode(args);
       await changeSession(ledger, call, { queueMode: mode });
-      return `From now on ${QUEUE_MODES[mode]} (${mode}).`;
+      return say('queue.changed', { meaning: say(QUEUE_MODES[mode]), mode });
     },
   };
 }

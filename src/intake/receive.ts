@@ -5,7 +5,7 @@ import type { PressHandler } from '../contracts/receive.ts';
 import type { Command } from '../contracts/command.ts';
 import { GatewayError, readerOf, StoreError, wordError } from '../contracts/errors.ts';
 import { cleanText } from '../lib/text.ts';
-import { addressOf, answeredMessage, memoryOwnerOf, userIdOf } from '../contracts/message.ts';
+import { addressOf, memoryOwnerOf, userIdOf } from '../contracts/message.ts';
 import type { InboundMessage, SessionKey } from '../contracts/message.ts';
 import type { Receipt, Receive, ReceiveOptions } from '../contracts/receive.ts';
 import { accept } from './accept.ts';
@@ -14,7 +14,9 @@ import { createApprovalButtons } from './approvals/commands.ts';
 import { missingScope } from '../contracts/command.ts';
 import { checkChoice } from './choice.ts';
 import { removeCopy } from './copies.ts';
-import { noteRefused, refuseSender } from './refused.ts';
+import { noteLanguage } from './languages/note-language.ts';
+import { refuseByRule, refuseRate, refuseSender } from './refused.ts';
+import { reply } from './reply.ts';
 import type { Refusal } from './refused.ts';
 import type { CheckPlanning } from './plans/planning-off.ts';
 import type { ChoiceDeps } from './choice.ts';
@@ -26,8 +28,10 @@ import { actOnEarlier, isAboutEarlier } from './questions/act-on-earlier.ts';
 import type { EarlierDeps } from './questions/act-on-earlier.ts';
 import { isAdmin, maySee } from './ownership.ts';
 import type { CheckTokenBudget } from './token-budget.ts';
-import { createRateLimiter, REFUSALS_TOLD } from './rate-limiter.ts';
+import { createRateLimiter } from './rate-limiter.ts';
 import type { MessageRate, RateLimiter, RateVerdict } from './rate-limiter.ts';
+import type { PersonLanguages } from '../contracts/texts/languages.ts';
+import type { Say } from '../contracts/texts/say.ts';
 
 /** Longest message that is accepted, in UTF-16 units. */
 export const MAX_MESSAGE_LENGTH = 100_000;
@@ -40,6 +44,7 @@ export interface IntakeDeps
   /** Handlers of buttons other than those of approval requests: the first that knows the button acts. */
   buttons?: readonly PressHandler[];
   accessPolicy: Pick<AccessPolicy, 'authorize'>;
+  languages: Pick<PersonLanguages, 'say' | 'languageOf' | 'notePlatform'>;
   checkTokenBudget: CheckTokenBudget;
   /** Refuses a request for a plan where none can be made. Throws `GatewayError('planning_off')`. */
   checkPlanning: CheckPlanning;
@@ -56,12 +61,18 @@ export function createReceive(deps: IntakeDeps): Receive {
   const limit = createRateLimiter(deps.monotonicNow, deps.messageRate);
   const readCommand = readCommands(deps.commands);
   return async (raw, options = {}) => {
-    const message = { ...raw, content: cleanText(raw.content) };
-    const verdict = await deps.accessPolicy.authorize(message, options.caller);
+    const said = { ...raw, content: cleanText(raw.content) };
+    const [verdict, language] = await Promise.all([
+      deps.accessPolicy.authorize(said, options.caller),
+      deps.languages.languageOf(userIdOf(raw), raw.language),
+    ]);
+    const message = { ...said, language };
     if (isAboutEarlier(message)) return await actOnEarlier(deps, message, verdict);
     if (verdict.kind === 'observe') return await observe(deps, message);
-    if (verdict.kind !== 'allow') return await reply(deps, message, refuseSender(verdict));
+    const say = deps.languages.say(language);
+    if (verdict.kind !== 'allow') return await reply(deps, message, refuseSender(verdict, say));
     if (message.fromBot === true) return await receiveBot(deps, message, options);
+    await noteLanguage(deps.languages, raw, language);
     if (message.button !== undefined) {
       return await reply(deps, message, await press(deps, message, message.button, verdict.owner));
     }
@@ -72,7 +83,7 @@ export function createReceive(deps: IntakeDeps): Receive {
       if (use !== undefined) return await runCommand(deps, use, message, options, verdict.owner);
       const changed = await changeByReply(deps, message, verdict.owner);
       if (changed !== undefined) return { kind: 'handled', reply: changed };
-      const refusal = await refuseByRule(async () => {
+      const refusal = await refuseByRule(say, async () => {
         await checkChosen(deps, message, options);
         if (options.entry !== 'plan') return;
         const session = await sessionOf(deps, message);
@@ -83,10 +94,10 @@ export function createReceive(deps: IntakeDeps): Receive {
       return refusal ?? (await acceptPaid(deps, message, options, verdict.owner));
     };
     if (isUnlimited(use)) return await reply(deps, message, await act());
-    const refused = refuseContent(message);
+    const refused = refuseContent(message, say);
     if (refused !== undefined) return await reply(deps, message, refused);
     const rate = rateOf(message, verdict.owner, limit);
-    if (!rate.allowed) return await reply(deps, message, refuseRate(rate));
+    if (!rate.allowed) return await reply(deps, message, refuseRate(rate, say));
     const receipt = act().catch((error: unknown) => {
       // The channel tries this message again: it must count once.
       rate.giveBack();
@@ -102,7 +113,7 @@ async function receiveBot(
   message: InboundMessage,
   options: ReceiveOptions,
 ): Promise<Receipt> {
-  const refused = refuseContent(message);
+  const refused = refuseContent(message, deps.languages.say(message.language));
   if (refused !== undefined) return await reply(deps, message, withoutWords(refused));
   const quiet = await refuseBot(deps, message);
   if (quiet !== undefined) return await reply(deps, message, quiet);
@@ -115,17 +126,12 @@ function isUnlimited(use: ReturnType<CommandReader>): boolean {
 }
 
 /** Refuses a message without text and files, or with too much text. */
-function refuseContent({ content, media }: InboundMessage): Refusal | undefined {
+function refuseContent({ content, media }: InboundMessage, say: Say): Refusal | undefined {
   if (content.trim() === '' && media.length === 0) {
-    return {
-      kind: 'refused',
-      code: 'empty',
-      reply: 'This message has neither text nor a file that I can read.',
-    };
+    return { kind: 'refused', code: 'empty', reply: say('refused.empty') };
   }
   if (content.length <= MAX_MESSAGE_LENGTH) return undefined;
-  const text = `That message is too long: I accept up to ${MAX_MESSAGE_LENGTH} characters.`;
-  return { kind: 'refused', code: 'too_large', reply: text };
+  return { kind: 'refused', code: 'too_large', reply: say('refused.too_long', { most: MAX_MESSAGE_LENGTH }) };
 }
 
 /** Counts a message. Owners and clients over HTTP, which hold a token, are limited only by the length of their queue. */
@@ -138,30 +144,6 @@ function rateOf(
   return limit(`${channel}:${senderId}`, timestamp);
 }
 
-/** Refuses a sender who writes too fast. */
-function refuseRate(rate: Extract<RateVerdict, { allowed: false }>): Refusal {
-  if (rate.refusals > REFUSALS_TOLD) return { kind: 'refused', code: 'rate_limited' };
-  const seconds = Math.ceil(rate.retryAfterMs / 1_000);
-  const last =
-    rate.refusals === REFUSALS_TOLD ? ' I will not say so again until one of your messages is accepted.' : '';
-  const text = `That was too fast, so I did not accept it. Please send it again in ${seconds} s.${last}`;
-  return { kind: 'refused', code: 'rate_limited', reply: text };
-}
-
-/** Refuses with the words of the rule that a check throws; other errors pass. */
-async function refuseByRule(check: () => Promise<void>): Promise<Refusal | undefined> {
-  try {
-    await check();
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    const { code, message: text, retryAfterMs } = error;
-    if (code === 'forbidden' || code === 'rate_limited' || code === 'planning_off')
-      return { kind: 'refused', code, reply: text, retryAfterMs };
-    throw error;
-  }
-}
-
 /** Accepts a message whose sender has tokens left. */
 async function acceptPaid(
   deps: IntakeDeps,
@@ -169,7 +151,8 @@ async function acceptPaid(
   options: ReceiveOptions,
   owner: boolean,
 ): Promise<Receipt> {
-  const refusal = owner ? undefined : await refuseByRule(() => deps.checkTokenBudget(userIdOf(message)));
+  const check = () => deps.checkTokenBudget(userIdOf(message));
+  const refusal = owner ? undefined : await refuseByRule(deps.languages.say(message.language), check);
   return refusal ?? (await accept(deps, message, options, owner));
 }
 
@@ -210,14 +193,16 @@ async function press(
   value: string,
   owner: boolean,
 ): Promise<Receipt> {
-  const { place, senderName } = message;
-  const pressed = { value, address: addressOf(message), place, userId: userIdOf(message), senderName, owner };
+  const { place, senderName, forms, fields } = message;
+  const who = { userId: userIdOf(message), senderName, owner };
+  const say = deps.languages.say(message.language);
+  const pressed = { value, address: addressOf(message), place, ...who, forms, fields, say };
   for (const handler of [createApprovalButtons(deps.approvals), ...(deps.buttons ?? [])]) {
     const answer = await handler(pressed);
     if (answer === undefined) continue;
     if (answer.shownBy !== undefined) await removeCopy(deps, message, answer.shownBy);
-    const { passedOn } = answer;
-    if (passedOn === undefined) return { kind: 'handled', reply: answer.reply };
+    const { passedOn, form } = answer;
+    if (passedOn === undefined) return { kind: 'handled', reply: answer.reply, form };
     const { button: _button, buttonUnder: _under, placeholder: _placeholder, ...rest } = message;
     const written = { ...rest, content: passedOn.content, id: passedOn.id ?? rest.id };
     const receipt = await acceptPaid(deps, written, passedOn.options, owner);
@@ -227,7 +212,7 @@ async function press(
       reply: receipt.kind === 'refused' ? (receipt.reply ?? answer.reply) : answer.reply,
     };
   }
-  return { kind: 'handled', reply: 'This button is unknown. Nothing was changed.' };
+  return { kind: 'handled', reply: say('button.unknown') };
 }
 
 /** Runs a command; the reason why it failed is the reply. */
@@ -243,53 +228,30 @@ async function runCommand(
   const record = options.caller && (await deps.ledger.session(session));
   if (options.caller && record && !maySee(options.caller, record)) return { kind: 'refused', code: 'denied' };
   const missing = options.caller && missingScope(options.caller, command);
-  if (missing !== undefined) return refuseCommand(command.name, missing);
+  const say = deps.languages.say(message.language);
+  if (missing !== undefined) return refuseCommand(command.name, missing, say);
   const { senderId, place } = message;
   const tokenId = options.caller?.tokenId;
   try {
     const memoryOwner = memoryOwnerOf(message);
     const who = { senderId, senderName: message.senderName, userId: userIdOf(message), owner, tokenId };
     const { profileId } = options;
-    const call = { session, address, place, ...who, memoryOwner, profileId, args };
+    const call = { session, address, place, ...who, memoryOwner, profileId, args, say };
     const passedOn = await command.passOn?.(call);
-    if (passedOn === undefined) return { kind: 'handled', reply: await command.run(call) };
-    const asked = { ...options, ...passedOn.options };
+    const { personal } = command;
+    if (passedOn === undefined)
+      return { kind: 'handled', reply: await command.run(call), ...(personal && { personal }) };
+    const asked = { ...options, ...passedOn.options, openThread: undefined };
     const { content, prompt } = passedOn;
     const begun = { ...message, content, ...(prompt && { prompt }) };
     return await acceptPaid(deps, begun, asked, owner);
   } catch (error) {
     if (error instanceof StoreError || !(error instanceof GatewayError)) throw error;
-    return { kind: 'handled', reply: wordError(error, readerOf({ owner, place })) };
+    return { kind: 'handled', reply: wordError(error, readerOf({ owner, place }), say) };
   }
 }
 
 /** Says which scope a token lacks for a command. The text is not passed on: whoever wrote it meant something else. */
-function refuseCommand(name: string, scope: string): Refusal {
-  const text = `This token lacks the scope "${scope}", so /${name} was not carried out; "npx parley token change ID --scope SCOPES" grants it.`;
-  return { kind: 'refused', code: 'forbidden', reply: text };
-}
-
-/**
- * Logs a refusal and gives the receipt for the channel. A text for the sender is queued as a delivery, so that it is
- * not lost; where the channel answers in place (HTTP, a Discord interaction, a pressed button) it stays in the receipt.
- */
-async function reply(deps: IntakeDeps, message: InboundMessage, receipt: Receipt): Promise<Receipt> {
-  const { channel, chatId, threadId } = message;
-  if (receipt.kind === 'refused') noteRefused(deps, message, receipt);
-  if (!('reply' in receipt) || receipt.reply === undefined) return receipt;
-  const answersInPlace = channel === 'http' || message.placeholder !== undefined;
-  if (answersInPlace || message.button !== undefined) return receipt;
-  const { reply: content, ...rest } = receipt;
-  const outbound = {
-    channel,
-    chatId,
-    threadId,
-    content,
-    replyTo: answeredMessage(message),
-    media: [],
-    buttons: [],
-  };
-  const delivery = { ref: `reply:${channel}:${message.id}`, message: outbound };
-  deps.bus.runHeads(await deps.ledger.enqueue(addressOf(message), delivery, deps.bus.claimingNode('out')));
-  return rest;
+function refuseCommand(name: string, scope: string, say: Say): Refusal {
+  return { kind: 'refused', code: 'forbidden', reply: say('refused.scope', { scope, name }) };
 }

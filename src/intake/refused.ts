@@ -5,6 +5,10 @@ import { addressOf } from '../contracts/message.ts';
 import type { InboundMessage } from '../contracts/message.ts';
 import type { Receipt } from '../contracts/receive.ts';
 import type { NoteRefusal } from '../contracts/store/traces.ts';
+import type { Say } from '../contracts/texts/say.ts';
+import { GatewayError, wordError } from '../contracts/errors.ts';
+import { REFUSALS_TOLD } from './rate-limiter.ts';
+import type { RateVerdict } from './rate-limiter.ts';
 
 export type Refusal = Extract<Receipt, { kind: 'refused' }>;
 
@@ -38,11 +42,33 @@ const DENIALS: Record<Exclude<DenialDetail, 'not_mentioned'>, string> = {
 };
 
 /** Refuses a sender who has no access, or asks for pairing. */
-export function refuseSender(verdict: Exclude<Verdict, { kind: 'allow' | 'observe' }>): Refusal {
+export function refuseSender(verdict: Exclude<Verdict, { kind: 'allow' | 'observe' }>, say: Say): Refusal {
   const { kind, reply: text } = verdict;
   const code = kind === 'pairing' ? 'pairing' : 'denied';
   const why = kind === 'deny' && verdict.why !== undefined ? { why: verdict.why } : {};
   return text === undefined
     ? { kind: 'refused', code, ...why }
-    : { kind: 'refused', code, reply: text, ...why };
+    : { kind: 'refused', code, reply: say.told(text), ...why };
+}
+
+/** Refuses a sender who writes too fast. */
+export function refuseRate(rate: Extract<RateVerdict, { allowed: false }>, say: Say): Refusal {
+  if (rate.refusals > REFUSALS_TOLD) return { kind: 'refused', code: 'rate_limited' };
+  const seconds = Math.ceil(rate.retryAfterMs / 1_000);
+  const key = rate.refusals === REFUSALS_TOLD ? 'refused.too_fast_last' : 'refused.too_fast';
+  return { kind: 'refused', code: 'rate_limited', reply: say(key, { seconds }) };
+}
+
+/** Refuses with the words of the rule that a check throws; other errors pass. */
+export async function refuseByRule(say: Say, check: () => Promise<void>): Promise<Refusal | undefined> {
+  try {
+    await check();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const { code, retryAfterMs } = error;
+    if (code === 'forbidden' || code === 'rate_limited' || code === 'planning_off')
+      return { kind: 'refused', code, reply: wordError(error, 'operator', say), retryAfterMs };
+    throw error;
+  }
 }

@@ -31,6 +31,7 @@ export function createScheduleApi(
     change: async (caller, id, change) =>
       (await isTheirs(caller, id)) ? await schedules.change(id, change) : undefined,
     runNow: async (caller, id) => (await isTheirs(caller, id)) && (await schedules.runNow(id)),
+    runs: async (caller, id) => ((await isTheirs(caller, id)) ? await schedules.runs(id) : undefined),
     remove: async (caller, id) => (await isTheirs(caller, id)) && (await schedules.remove(id)),
   };
 }

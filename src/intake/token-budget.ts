@@ -2,6 +2,7 @@
 import { GatewayError } from '../contracts/errors.ts';
 import type { UsageStore } from '../contracts/usage.ts';
 import { Recent } from '../lib/recent.ts';
+import { said } from '../contracts/texts/say.ts';
 
 const DAY_MS = 86_400_000;
 /** How long the sum of a user is taken as it was read: an answer that ended meanwhile counts from then on. */
@@ -46,7 +47,10 @@ export function createTokenBudget({
     const reset = new Date(today + DAY_MS);
     throw new GatewayError(
       'rate_limited',
-      `You have used the ${tokensPerDay} tokens of this day; it starts again at ${reset.toISOString().slice(0, 16).replace('T', ' ')} UTC.`,
+      said('refused.tokens', {
+        tokens: tokensPerDay,
+        reset: reset.toISOString().slice(0, 16).replace('T', ' '),
+      }),
       { retryable: true, retryAfterMs: reset.getTime() - now },
     );
   };

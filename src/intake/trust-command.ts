@@ -3,28 +3,24 @@ import type { Command } from '../contracts/command.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
 import { describeSources, taints } from '../contracts/risk.ts';
+import { said } from '../contracts/texts/say.ts';
 
 /** Makes the command. */
 export function trustCommand({ ledger }: { ledger: Pick<SessionStore, 'trustSession'> }): Command {
   return {
     name: 'trust',
-    description: 'Trust what this conversation has read (owners only)',
-    async run({ session, owner }) {
+    owners: true,
+    description: 'about.trust',
+    async run({ session, owner, say }) {
       if (!owner) {
-        throw new GatewayError(
-          'forbidden',
-          'Only an owner can trust what this conversation has read. /new starts a fresh one.',
-        );
+        throw new GatewayError('forbidden', said('trust.owners_only'));
       }
       const sources = await ledger.trustSession(session);
       if (sources === undefined) {
-        throw new GatewayError('busy', 'An answer is not finished here: wait for it, or send /stop first.');
+        throw new GatewayError('busy', said('trust.busy'));
       }
-      if (!taints(sources)) return 'This conversation has read no text of others. Nothing was changed.';
-      return (
-        `This conversation has read text from ${describeSources(sources)}. From now on that text counts as trusted: ` +
-        'tools that reach beyond this chat no longer ask because of it. What is read from now on counts anew.'
-      );
+      if (!taints(sources)) return say('trust.nothing');
+      return say('trust.done', { sources: describeSources(sources, say) });
     },
   };
 }

@@ -6,6 +6,7 @@ import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
 import { addressOf, answeredMessage } from '../contracts/message.ts';
 import type { InboundMessage, SessionKey } from '../contracts/message.ts';
+import type { Say } from '../contracts/texts/say.ts';
 
 export interface WaitingNoticeDeps {
   approvals: Pick<Approvals, 'pending'>;
@@ -20,13 +21,12 @@ export async function sendWaitingNotice(
   deps: WaitingNoticeDeps,
   message: InboundMessage,
   session: SessionKey,
+  say: Say,
 ): Promise<void> {
   try {
     const [waiting] = await deps.approvals.pending({ session, limit: 1 });
     if (waiting === undefined) return;
-    const text =
-      `Your message is next: first I wait for an answer about \`${waiting.tool}\` ` +
-      '(its buttons, /approve or /deny; /stop drops everything).';
+    const text = say('waiting.for_approval', { tool: waiting.tool });
     deps.events.emit(session, { type: 'notice', code: 'waiting_for_approval', text });
     const { channel, chatId, threadId, senderId } = message;
     const replyTo = answeredMessage(message);

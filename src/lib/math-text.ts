@@ -12,14 +12,56 @@ const PARTS =
 /** A formula has a sign, or is one letter; `\(see below\)` is not one. */
 const FORMULA = /[\\^_={}+*/<>|\d-]|^\s*\p{L}\s*$/u;
 
+/** What a formula becomes. */
+type Replace = (formula: string, isDisplayed: boolean) => string;
+
 /** Markdown with `\(…\)`, `\[…\]` and `$$…$$` made readable; blocks of code stay as they are. Never throws. */
 export function readableMath(markdown: string): string {
+  return replaceMath(markdown, (formula) => {
+    const simple = toUnicode(formula);
+    return simple === undefined ? asCode(formula) : simple.replace(/[\\`*_{}[\]()#+.!|<>~$&-]/g, '\\$&');
+  });
+}
+
+/** Signs of the private use area around the number of a formula. */
+const MARKS = ['\uE010', '\uE011'] as const;
+const MARK = /\uE010(\d+)\uE011/;
+
+/** A formula that was taken out of a text. */
+export interface Formula {
+  source: string;
+  /** It stood between `\[…\]` or `$$…$$`. */
+  isDisplayed: boolean;
+}
+
+/** Markdown whose formulas are taken out, for a network that shows LaTeX itself; `splitAtFormulas` finds their places. Never throws. */
+export function takeOutFormulas(markdown: string): { markdown: string; formulas: Formula[] } {
+  const formulas: Formula[] = [];
+  if (MARKS.some((mark) => markdown.includes(mark))) return { markdown, formulas };
+  const without = replaceMath(markdown, (source, isDisplayed) => {
+    formulas.push({ source: source.trim(), isDisplayed });
+    return `${MARKS[0]}${formulas.length - 1}${MARKS[1]}`;
+  });
+  return { markdown: without, formulas };
+}
+
+/** A text with its formulas in their places. */
+export function splitAtFormulas(text: string, formulas: readonly Formula[]): (string | Formula)[] {
+  if (formulas.length === 0) return [text];
+  // Every second element is the number of a formula.
+  return text
+    .split(MARK)
+    .map((piece, index) => (index % 2 === 0 ? piece : (formulas[Number(piece)] ?? piece)))
+    .filter((piece) => piece !== '');
+}
+
+function replaceMath(markdown: string, replace: Replace): string {
   if (!/\\[([]|\$\$/.test(markdown)) return markdown;
   const parts: string[] = [];
   let text: string[] = [];
   let fence: string | undefined;
   const flush = (): void => {
-    if (text.length > 0) parts.push(replaceFormulas(text.join('\n')));
+    if (text.length > 0) parts.push(replaceFormulas(text.join('\n'), replace));
     text = [];
   };
   for (const line of markdown.split('\n')) {
@@ -37,12 +79,11 @@ export function readableMath(markdown: string): string {
   return parts.join('\n');
 }
 
-function replaceFormulas(text: string): string {
+function replaceFormulas(text: string, replace: Replace): string {
   return text.replace(PARTS, (whole: string, _ticks, inline, display, dollars) => {
     const formula: unknown = inline ?? display ?? dollars;
     if (typeof formula !== 'string' || !FORMULA.test(formula) || /\n\s*\n/.test(formula)) return whole;
-    const simple = toUnicode(formula);
-    return simple === undefined ? asCode(formula) : simple.replace(/[\\`*_{}[\]()#+.!|<>~$&-]/g, '\\$&');
+    return replace(formula, inline === undefined);
   });
 }
 

@@ -17,6 +17,7 @@ import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import type { ServiceFetch } from '../contracts/mcp/service-fetch.ts';
 import type { Logins } from './oauth/logins.ts';
+import { refreshOnce } from './oauth/refresh-once.ts';
 import { loginNeeded, renewal } from './oauth/renewal.ts';
 import type { McpServerSettings } from './settings.ts';
 import { createStderrLog } from './stderr-log.ts';
@@ -74,7 +75,7 @@ export async function connect(deps: ConnectionDeps, signal: AbortSignal): Promis
   const url = new URL(connection.url);
   const authProvider = renewal(deps.logins, deps.settings.name, connection.url);
   const options = {
-    fetch: deps.service.request,
+    fetch: refreshOnce(deps.service.request),
     requestInit: { headers: { ...connection.headers } },
     ...(authProvider && { authProvider }),
   };

@@ -9,6 +9,8 @@ import type { SessionKey } from '../contracts/message.ts';
 import type { PassedOn } from '../contracts/receive.ts';
 import { textOfParts } from './content.ts';
 import type { McpServer } from './server.ts';
+import { said } from '../contracts/texts/say.ts';
+import type { Say } from '../contracts/texts/say.ts';
 
 /** Longest text of a prompt, in UTF-16 units. */
 export const MAX_PROMPT_CHARS = 50_000;
@@ -34,9 +36,15 @@ export function createPromptCommand(deps: PromptCommandDeps): Command {
     get unlisted() {
       return !deps.isOffered();
     },
-    description: 'Start with a prompt of an MCP server; without arguments: list them',
-    argument: { name: 'prompt', description: 'server name argument=value …', required: false },
-    run: async (call) => listed((await usable(deps, call.session)).flatMap((server) => server.prompts)),
+    description: 'about.prompt',
+    argument: { name: 'prompt', label: 'word.prompt', description: 'argument.prompt', required: false },
+    run: async (call) => {
+      const servers = await usable(deps, call.session);
+      return listed(
+        servers.flatMap((server) => server.prompts),
+        call.say,
+      );
+    },
     passOn: async (call) => (call.args === '' ? undefined : await begin(deps, call)),
   };
 }
@@ -48,10 +56,10 @@ async function usable(deps: PromptCommandDeps, session: SessionKey): Promise<Mcp
   return deps.servers().filter(has);
 }
 
-function listed(prompts: readonly McpPrompt[]): string {
-  if (prompts.length === 0) return 'No MCP server offers a prompt here.';
+function listed(prompts: readonly McpPrompt[], say: Say): string {
+  if (prompts.length === 0) return say('prompt.none');
   return prompts
-    .map((prompt) => `- ${usageOf(prompt)}: ${prompt.description || 'no description'}`)
+    .map((prompt) => `- ${usageOf(prompt)}: ${prompt.description || say('prompt.undescribed')}`)
     .join('\n');
 }
 
@@ -62,20 +70,20 @@ function usageOf({ server, name, arguments: known }: McpPrompt): string {
 }
 
 /** Throws `GatewayError`: `unknown_prompt`, `missing_argument`, or the server's. */
-async function begin(deps: PromptCommandDeps, { session, args }: CommandCall): Promise<PassedOn> {
+async function begin(deps: PromptCommandDeps, { session, args, say }: CommandCall): Promise<PassedOn> {
   const [serverName = '', promptName = '', ...words] = args.split(/\s+/);
   const servers = await usable(deps, session);
   const server = servers.find(({ name }) => name === serverName);
   const prompt = server?.prompts.find(({ name }) => name === promptName);
   if (server === undefined || prompt === undefined) {
-    const all = listed(servers.flatMap(({ prompts }) => prompts));
-    throw new GatewayError('unknown_prompt', `There is no such prompt. The prompts here:\n${all}`);
+    const prompts = servers.flatMap((one) => one.prompts);
+    throw new GatewayError('unknown_prompt', `${say('prompt.unknown')}\n${listed(prompts, say)}`);
   }
   const values = argumentsIn(words, prompt);
   const missing = prompt.arguments.filter(({ name, required }) => required && values[name] === undefined);
   if (missing.length > 0) {
     const names = missing.map(({ name }) => name).join(', ');
-    throw new GatewayError('missing_argument', `This prompt needs ${names}: ${usageOf(prompt)}`);
+    throw new GatewayError('missing_argument', said('prompt.missing', { names, usage: usageOf(prompt) }));
   }
   const params = { name: prompt.name, arguments: values };
   const { messages } = await server.ask('prompts/get', params, given, AbortSignal.timeout(PROMPT_MS));
@@ -84,7 +92,7 @@ async function begin(deps: PromptCommandDeps, { session, args }: CommandCall): P
     return role === 'user' ? text : `(an answer as an example:)\n${text}`;
   });
   const content = texts.join('\n\n').slice(0, MAX_PROMPT_CHARS).toWellFormed();
-  if (content.trim() === '') throw new GatewayError('empty_prompt', 'The server sent an empty prompt.');
+  if (content.trim() === '') throw new GatewayError('empty_prompt', said('prompt.empty'));
   return { content, options: {}, prompt: { server: server.name, name: prompt.name } };
 }
 

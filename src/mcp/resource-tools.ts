@@ -6,6 +6,7 @@ import type { Tool, ToolResult } from '../contracts/tool.ts';
 import { oneLine } from '../lib/text.ts';
 import { textOfContents } from './content.ts';
 import type { McpServer } from './server.ts';
+import { said } from '../contracts/texts/say.ts';
 
 /** Resources of one list that the model reads, and longest line of it, in UTF-16 units. */
 export const MAX_RESOURCES_SHOWN = 100;
@@ -66,7 +67,7 @@ export function createResourceTools(servers: readonly McpServer[]): readonly Too
       parameters: readParameters,
       effect: 'pure',
       risk: ({ server }) => (isTrusted(server) ? 'caution' : 'dangerous'),
-      warning: ({ server }) => `reads from the MCP server "${server.slice(0, 80)}", which is not trusted`,
+      warning: ({ server }) => said('risk.mcp_read', { server: server.slice(0, 80) }),
       results: 'mcp:*',
       reach: () => 'outside',
       async execute({ server, uri }: z.infer<typeof readParameters>, ctx) {

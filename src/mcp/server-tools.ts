@@ -8,6 +8,7 @@ import { schemaProblem, UNFOLLOWABLE } from '../lib/json-schema.ts';
 import { oneLine } from '../lib/text.ts';
 import type { McpServerSettings } from './settings.ts';
 import { toolNames } from './tool-names.ts';
+import { said } from '../contracts/texts/say.ts';
 
 /** Longest schema of a tool's arguments, in bytes of JSON: it is part of every call of the model. */
 export const MAX_SCHEMA_BYTES = 16 * 1024;
@@ -136,8 +137,7 @@ function toTool(
     effect: reads ? 'pure' : 'unsafe',
     limitMs: timeoutMs,
     risk: () => (isClosed ? 'safe' : reads ? 'caution' : 'dangerous'),
-    warning: () =>
-      `calls ${shown(listed.name)} of the MCP server "${server}", which may do what cannot be undone`,
+    warning: () => said('risk.mcp_call', { tool: shown(listed.name), server }),
     results: source,
     reach: () => (isClosed ? 'session' : 'outside'),
     async execute(args: Record<string, unknown>, ctx) {

@@ -11,5 +11,6 @@ export { announceState } from './state.ts';
 export { createWhyCommand } from './trace/commands.ts';
 export { createRefusalNotes } from './trace/refusal-notes.ts';
 export { createTraces } from './trace/traces.ts';
+export { startAddingUp } from './usage-sums.ts';
 export { createUsageCommand } from './usage-command.ts';
 export { meterUsage } from './usage-meter.ts';

@@ -1,7 +1,6 @@
 /** Deletes what is no longer needed, or older than the settings want: queue items, traces, messages, sessions, and folders. */
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Retention, RetentionStore } from '../contracts/operator/retention.ts';
-import type { SessionStore } from '../contracts/store/ledger.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Log } from '../contracts/log.ts';
 import type { RemovedFolders } from '../contracts/store/records.ts';
@@ -24,7 +23,6 @@ const DAY_MS = 24 * 3_600_000;
 
 export interface RetentionDeps {
   lanes: Pick<LaneStore, 'purge'>;
-  ledger: Pick<SessionStore, 'deleteSession'>;
   old: RetentionStore;
   /** The rules of the moment. */
   rules: () => Retention;
@@ -63,17 +61,16 @@ export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
 /** Deletes a batch of what is older than `messagesDays`; true when there may be more. Throws `StoreError`. */
 export async function purgeOld({
   old,
-  ledger,
   rules,
   log,
-}: Pick<RetentionDeps, 'old' | 'ledger' | 'rules' | 'log'>): Promise<boolean> {
+}: Pick<RetentionDeps, 'old' | 'rules' | 'log'>): Promise<boolean> {
   const { messagesDays } = rules();
   if (messagesDays === undefined) return false;
   const idle = await old.idleSessions(messagesDays, OLD_BATCH);
-  for (const key of idle) await ledger.deleteSession(key);
+  let sessions = 0;
+  for (const key of idle) if (await old.deleteIdle(key, messagesDays)) sessions += 1;
   const turns = await old.purgeTurns(messagesDays, OLD_BATCH);
-  if (idle.length + turns > 0)
-    log.info({ sessions: idle.length, turns, messagesDays }, 'old_messages_deleted');
+  if (sessions + turns > 0) log.info({ sessions, turns, messagesDays }, 'old_messages_deleted');
   return idle.length === OLD_BATCH || turns === OLD_BATCH;
 }
 

@@ -2,6 +2,7 @@
 import type { Command, CommandCall } from '../contracts/command.ts';
 import { MAX_USAGE_DAYS } from '../contracts/usage.ts';
 import type { UsageQuery, UsageStore, UsageSum } from '../contracts/usage.ts';
+import type { Say } from '../contracts/texts/say.ts';
 
 const DAY_MS = 86_400_000;
 /** Days covered by the longer of the two sums of `/usage`. */
@@ -17,14 +18,14 @@ export interface UsageCommandDeps {
 export function createUsageCommand({ usage, epochNow }: UsageCommandDeps): Command {
   return {
     name: 'usage',
-    description: 'Tokens and model time for this chat, for you, and (owners) in total',
+    personal: true,
+    description: 'about.usage',
     async run(call) {
       const asked = questions(call, epochNow());
       const sums = await Promise.all(asked.map(({ query }) => usage.sum(query)));
-      const lines = asked.map(({ what }, at) => `- ${what}: ${describe(sums[at])}`);
-      const estimated = sums.some((sum) => sum.estimated)
-        ? ['', '≈ = a server did not report all of it.']
-        : [];
+      const { say } = call;
+      const lines = asked.map(({ what }, at) => say('usage.line', { what, sum: describe(sums[at], say) }));
+      const estimated = sums.some((sum) => sum.estimated) ? ['', say('usage.estimated')] : [];
       return [...lines, ...estimated].join('\n');
     },
   };
@@ -32,7 +33,7 @@ export function createUsageCommand({ usage, epochNow }: UsageCommandDeps): Comma
 
 /** Days are in UTC. */
 function questions(
-  { session, userId, owner }: CommandCall,
+  { session, userId, owner, say }: CommandCall,
   now: number,
 ): { what: string; query: UsageQuery }[] {
   const to = new Date(now + 1);
@@ -40,26 +41,35 @@ function questions(
   const longAgo = new Date(now - MAX_USAGE_DAYS * DAY_MS);
   const lately = new Date(now - LONG_DAYS * DAY_MS);
   const everyone = [
-    { what: 'All users, today', query: { from: today, to } },
-    { what: `All users, last ${LONG_DAYS} days`, query: { from: lately, to } },
+    { what: say('usage.everyone_today'), query: { from: today, to } },
+    { what: say('usage.everyone', { days: LONG_DAYS }), query: { from: lately, to } },
   ];
   return [
-    { what: 'This conversation', query: { from: longAgo, to, session } },
-    { what: 'You today (UTC)', query: { from: today, to, userId } },
-    { what: `You, last ${LONG_DAYS} days`, query: { from: lately, to, userId } },
+    { what: say('usage.conversation'), query: { from: longAgo, to, session } },
+    { what: say('usage.you_today'), query: { from: today, to, userId } },
+    { what: say('usage.you', { days: LONG_DAYS }), query: { from: lately, to, userId } },
     ...(owner ? everyone : []),
   ];
 }
 
-function describe(sum: UsageSum | undefined): string {
-  if (sum === undefined || sum.answers === 0) return 'nothing';
+function describe(sum: UsageSum | undefined, say: Say): string {
+  if (sum === undefined || sum.answers === 0) return say('usage.nothing');
   const { promptTokens, completionTokens, modelMs, answers, estimated } = sum;
   const about = estimated ? '≈ ' : '';
-  const tokens = `${about}${count(promptTokens)} tokens read, ${about}${count(completionTokens)} written`;
-  return `${count(answers)} ${answers === 1 ? 'answer' : 'answers'}, ${tokens}, ${duration(modelMs)} of model time`;
+  const number = numbersIn(say);
+  return say('usage.sum', {
+    count: answers,
+    answers: number(answers),
+    read: `${about}${number(promptTokens)}`,
+    written: `${about}${number(completionTokens)}`,
+    time: duration(modelMs),
+  });
 }
 
-const count = (value: number): string => Math.round(value).toLocaleString('en-US');
+const numbersIn =
+  ({ language }: Say) =>
+  (value: number): string =>
+    Math.round(value).toLocaleString(language === 'en' ? 'en-US' : language);
 
 function duration(ms: number): string {
   const seconds = ms / 1_000;

@@ -1,16 +1,21 @@
 /** The command `/schedule`: lists, adds and removes the schedules of a chat. */
+import { namesLike } from '../lib/matching.ts';
 import type { Command, CommandCall } from '../contracts/command.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Schedules } from '../contracts/schedules.ts';
 import { parseWhen } from './when.ts';
+import { said } from '../contracts/texts/say.ts';
+import type { Say } from '../contracts/texts/say.ts';
 
-const USAGE = [
-  '`/schedule` lists the schedules of this chat',
-  '`/schedule add "0 9 * * 1-5" Tell me the news` adds a schedule with a cron line (minute, hour, day, month, weekday) and, if you like, a time zone: `"0 9 * * * Europe/Berlin"`',
-  '`/schedule add "every 30m" …`, `"every 2 hours"`, `"in 10 minutes"` or `"at 2026-12-01 09:00"` also works',
-  '`/schedule remove 2` removes the second one of the list',
-].join('\n');
+function usage(say: Say): string {
+  return [
+    say('schedule.how_list'),
+    say('schedule.how_cron'),
+    say('schedule.how_every'),
+    say('schedule.how_remove'),
+  ].join('\n');
+}
 
 /** Quotation marks that keyboards insert. */
 const QUOTED = /^["'`“”„«‘’]([^"'`“”„«»‘’]+)["'`“”»‘’]\s*([\s\S]*)$/;
@@ -22,11 +27,17 @@ const PLAIN =
 export function createScheduleCommand(schedules: Schedules): Command {
   return {
     name: 'schedule',
-    description: 'List, add or remove schedules of this chat',
+    description: 'about.schedule',
     argument: {
       name: 'what',
-      description: 'add "<when>" <task>, or remove <number>; nothing shows the list',
+      label: 'word.what',
+      description: 'argument.schedule',
       required: false,
+      suggests: true,
+    },
+    suggest: async ({ session, args }) => {
+      const rows = await schedules.list({ session });
+      return namesLike(args, ['list', ...rows.map((_, index) => `remove ${index + 1}`)]);
     },
     run: async (call) => {
       const [, action = '', rest = ''] = /^(\S*)\s*([\s\S]*)$/.exec(call.args) ?? [];
@@ -39,48 +50,46 @@ export function createScheduleCommand(schedules: Schedules): Command {
         case 'remove':
           return await remove(schedules, call, rest.trim());
         default:
-          return USAGE;
+          return usage(call.say);
       }
     },
   };
 }
 
-async function list(schedules: Schedules, { session }: CommandCall): Promise<string> {
+async function list(schedules: Schedules, { session, say }: CommandCall): Promise<string> {
   const rows = await schedules.list({ session });
-  const now = `It is ${schedules.moment(new Date())} now.`;
-  if (rows.length === 0) return `There are no schedules here. ${now}\n\n${USAGE}`;
-  return [...rows.map((row, index) => `${index + 1}. ${schedules.describe(row)}`), '', now].join('\n');
+  const now = say('schedule.now', { moment: schedules.moment(new Date()) });
+  if (rows.length === 0) return `${say('schedule.none', { now })}\n\n${usage(say)}`;
+  return [...rows.map((row, index) => `${index + 1}. ${schedules.describe(row, say)}`), '', now].join('\n');
 }
 
 async function add(schedules: Schedules, call: CommandCall, rest: string): Promise<string> {
   const [, when, task = ''] = QUOTED.exec(rest) ?? PLAIN.exec(rest) ?? [];
-  if (when === undefined) return USAGE;
-  const { session, address, userId: creatorId } = call;
+  if (when === undefined) return usage(call.say);
+  const { session, address, place, userId: creatorId } = call;
   const made = await schedules.add({
     id: newId(),
     session,
     address,
+    place,
     creatorId,
     task,
     when: parseWhen(when),
   });
-  return `Scheduled: ${schedules.describe(made)}`;
+  return call.say('schedule.added', { schedule: schedules.describe(made, call.say) });
 }
 
 async function remove(schedules: Schedules, call: CommandCall, which: string): Promise<string> {
   const rows = await schedules.list({ session: call.session });
   const meant = /^\d{1,4}$/.test(which) ? rows[Number(which) - 1] : rows.find(({ id }) => id === which);
   if (meant === undefined) {
-    throw new GatewayError('unknown_schedule', 'There is no such schedule here; /schedule lists them.');
+    throw new GatewayError('unknown_schedule', said('schedule.unknown'));
   }
   if (!call.owner && meant.creatorId !== call.userId && meant.place === 'group') throw notYours();
   await schedules.remove(meant.id);
-  return `Removed: ${schedules.describe(meant)}`;
+  return call.say('schedule.removed', { schedule: schedules.describe(meant, call.say) });
 }
 
 function notYours(): GatewayError {
-  return new GatewayError(
-    'forbidden',
-    'Someone else made this schedule; only they or an owner can remove it.',
-  );
+  return new GatewayError('forbidden', said('schedule.foreign'));
 }

@@ -1,6 +1,8 @@
 /** Formats schedules and times for users and the model. */
 import { isTimeZone } from '../lib/time-zone.ts';
 import type { ScheduleRecord, ScheduleTiming } from '../contracts/schedules.ts';
+import { inEnglish } from '../contracts/texts/say.ts';
+import type { Say } from '../contracts/texts/say.ts';
 
 /** Longest part of a task shown in a line, in UTF-16 units. */
 const SHOWN_TASK = 120;
@@ -24,23 +26,24 @@ export function momentIn(at: number, zone: string): string {
 }
 
 /** One line with the timing, the next run and the task. `timeZone` is that of the gateway. */
-export function describeSchedule(schedule: ScheduleRecord, timeZone: string): string {
+export function describeSchedule(schedule: ScheduleRecord, timeZone: string, say: Say = inEnglish): string {
   const zone = schedule.timing.kind === 'cron' ? schedule.timing.timeZone : timeZone;
   const task = schedule.task.replaceAll(/\s+/g, ' ');
   const shown = task.length > SHOWN_TASK ? `${task.slice(0, SHOWN_TASK).toWellFormed()}…` : task;
-  return `${describeTiming(schedule.timing)}, ${stateOf(schedule, zone)}: ${shown}`;
+  const timing = describeTiming(schedule.timing, say);
+  return say('schedule.line', { timing, state: stateOf(schedule, zone, say), task: shown });
 }
 
 /** `every 90 minutes`. */
-export function describeTiming(timing: ScheduleTiming): string {
+export function describeTiming(timing: ScheduleTiming, say: Say = inEnglish): string {
   switch (timing.kind) {
     case 'at':
-      return 'once';
+      return say('schedule.once');
     case 'every': {
       const minutes = timing.everyMs / 60_000;
-      if (minutes % 1_440 === 0) return minutes === 1_440 ? 'every day' : `every ${minutes / 1_440} days`;
-      if (minutes % 60 === 0) return minutes === 60 ? 'every hour' : `every ${minutes / 60} hours`;
-      return minutes === 1 ? 'every minute' : `every ${minutes} minutes`;
+      if (minutes % 1_440 === 0) return say('schedule.days', { count: minutes / 1_440 });
+      if (minutes % 60 === 0) return say('schedule.hours', { count: minutes / 60 });
+      return say('schedule.minutes', { count: minutes });
     }
     case 'cron':
       return `\`${timing.expression}\``;
@@ -49,9 +52,9 @@ export function describeTiming(timing: ScheduleTiming): string {
   }
 }
 
-function stateOf({ nextAt, lastAt, timing }: ScheduleRecord, timeZone: string): string {
-  if (nextAt !== undefined) return `next ${momentIn(nextAt.getTime(), timeZone)}`;
+function stateOf({ nextAt, lastAt, timing }: ScheduleRecord, timeZone: string, say: Say): string {
+  if (nextAt !== undefined) return say('schedule.next', { moment: momentIn(nextAt.getTime(), timeZone) });
   return timing.kind === 'at' && lastAt !== undefined
-    ? `done ${momentIn(lastAt.getTime(), timeZone)}`
-    : 'switched off';
+    ? say('schedule.done', { moment: momentIn(lastAt.getTime(), timeZone) })
+    : say('schedule.off');
 }

@@ -6,9 +6,13 @@ import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
 import { parseAddress } from '../contracts/message.ts';
 import type { SendSystemMessage } from '../contracts/receive.ts';
-import type { ScheduleRecord, ScheduleStore } from '../contracts/schedules.ts';
+import type { NewScheduleRun, ScheduleRecord, ScheduleStore } from '../contracts/schedules.ts';
 import { momentIn } from './describe.ts';
+import { missedRuns } from './runs.ts';
 import { nextSlot } from './timing.ts';
+import type { PersonLanguages } from '../contracts/texts/languages.ts';
+import { inEnglish } from '../contracts/texts/say.ts';
+import type { PlainKey } from '../contracts/texts/say.ts';
 
 /** A run that is later than this tells the agent so, in milliseconds. */
 const LATE_MS = 60_000;
@@ -16,6 +20,25 @@ const LATE_MS = 60_000;
 export const MAX_WAITING = 20;
 /** When the last slot of a schedule was skipped, it is retried after this, in milliseconds. */
 const AGAIN_MS = 60_000;
+
+/** Why the chat did not take a task: for the history, and as it is told there. */
+interface NotTaken {
+  why: string;
+  told: PlainKey;
+}
+
+const TOO_MANY: NotTaken = {
+  why: 'too many messages were waiting in the chat, which /stop drops',
+  told: 'schedule.skipped_full',
+};
+const NOT_TAKEN: Record<string, NotTaken> = {
+  full: TOO_MANY,
+  tools_pending: {
+    why: 'the chat was waiting for the results of tools that its program runs',
+    told: 'schedule.skipped_tools',
+  },
+};
+const OTHERWISE: NotTaken = { why: 'the chat did not take the task', told: 'schedule.skipped' };
 
 /** A schedule that is due; `now` is the database's clock. */
 export type DueSchedule = ScheduleRecord & { nextAt: Date; now: Date };
@@ -26,6 +49,7 @@ export interface FireDeps {
   standing: Pick<CreatorAccess, 'isStillAllowed'>;
   ledger: Pick<Ledger, 'queue' | 'enqueue'>;
   events: Pick<EventBus, 'emit'>;
+  languages: Pick<PersonLanguages, 'say' | 'languageOf'>;
   log: Log;
   /** IANA name. */
   timeZone: string;
@@ -42,39 +66,36 @@ export async function fire(deps: FireDeps, schedule: DueSchedule): Promise<void>
   const { id, session, address, creatorId, nextAt: slot, now } = schedule;
   const log = deps.log.child({ scheduleId: id, sessionKey: session });
   if (!(await deps.standing.isStillAllowed(creatorId, address, schedule.place))) {
-    await deps.store.switchOffSchedule(id);
+    await deps.store.switchOffSchedule(id, {
+      outcome: 'switched_off',
+      dueAt: slot,
+      why: 'The schedule was switched off: who made it may not write in this chat any more.',
+    });
     log.warn({ creatorId }, 'schedule_switched_off_no_access');
     return;
   }
   const next = slotAfter(schedule);
   if (next instanceof GatewayError) {
-    await tell(
-      deps,
-      schedule,
-      'A schedule was switched off because its timing can no longer be read; see /schedule.',
-    );
-    await deps.store.switchOffSchedule(id);
+    const why = inEnglish('schedule.unreadable');
+    await tell(deps, schedule, 'schedule.unreadable');
+    await deps.store.switchOffSchedule(id, { outcome: 'switched_off', dueAt: slot, why });
     log.warn({ err: next }, 'schedule_switched_off_unreadable');
     return;
   }
-  const taken = await announceTask(deps, schedule);
-  if (!taken) {
-    await tell(
-      deps,
-      schedule,
-      'A scheduled task was skipped because too many messages are waiting here. /stop drops them.',
-    );
-  }
+  const { run, told } = await announceTask(deps, schedule);
+  const taken = run.outcome === 'begun';
+  if (told !== undefined) await tell(deps, schedule, told);
   const nextAt = next ?? (taken ? undefined : now.getTime() + AGAIN_MS);
   const nextSlotAt = nextAt === undefined ? undefined : new Date(nextAt);
-  if (!(await deps.store.advanceSchedule(id, slot, nextSlotAt))) return;
+  if (!(await deps.store.advanceSchedule(id, slot, nextSlotAt, [run, ...missedRuns(schedule)]))) return;
   if (taken) deps.events.emit(session, { type: 'cron_executed', scheduleId: id });
   log.info({ slot, nextAt: nextSlotAt, taken }, taken ? 'schedule_fired' : 'schedule_skipped');
 }
 
 /** Tells the chat what happened to a schedule, at most once a day, because a schedule may run every minute. */
-async function tell(deps: FireDeps, schedule: DueSchedule, text: string): Promise<void> {
-  const { id, session, address, now } = schedule;
+async function tell(deps: FireDeps, schedule: DueSchedule, key: PlainKey): Promise<void> {
+  const { id, session, address, now, creatorId } = schedule;
+  const text = deps.languages.say(await deps.languages.languageOf(creatorId))(key);
   deps.events.emit(session, { type: 'notice', code: 'schedule_skipped', text });
   const place = parseAddress(address);
   if (place.channel === 'http') return;
@@ -91,13 +112,17 @@ function slotAfter({ timing, now, nextAt }: DueSchedule): number | undefined | G
   }
 }
 
-/** False when too many messages wait in the session. */
-async function announceTask(deps: FireDeps, schedule: DueSchedule): Promise<boolean> {
-  const { id, session, address, nextAt: slot, lastAt, now } = schedule;
+/** Gives the task to the agent; the run says what became of that. */
+async function announceTask(
+  deps: FireDeps,
+  schedule: DueSchedule,
+): Promise<{ run: NewScheduleRun; told?: PlainKey }> {
+  const { id, session, address, nextAt: dueAt, lastAt, now } = schedule;
   const { waiting } = await deps.ledger.queue(session);
-  if (waiting >= MAX_WAITING) return false;
+  const skipped = ({ why, told }: NotTaken) => ({ run: { outcome: 'skipped' as const, dueAt, why }, told });
+  if (waiting >= MAX_WAITING) return skipped(TOO_MANY);
   const accepted = await deps.announce({
-    id: `schedule:${id}:${slot.toISOString()}${lastAt === undefined ? '' : `:${lastAt.getTime()}`}`,
+    id: `schedule:${id}:${dueAt.toISOString()}${lastAt === undefined ? '' : `:${lastAt.getTime()}`}`,
     session,
     address,
     senderId: `schedule:${id}`,
@@ -108,7 +133,8 @@ async function announceTask(deps: FireDeps, schedule: DueSchedule): Promise<bool
     timestamp: now.getTime(),
     entry: 'run',
   });
-  return accepted.kind !== 'full';
+  if ('turnId' in accepted) return { run: { outcome: 'begun', dueAt, turnId: accepted.turnId } };
+  return skipped(NOT_TAKEN[accepted.kind] ?? OTHERWISE);
 }
 
 /** The task as the agent reads it: who made it, for which time, and whether it is late. */

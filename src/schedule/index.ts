@@ -14,6 +14,7 @@ import type { Driver } from './driver.ts';
 import { fire } from './fire.ts';
 import { beat, HEARTBEAT_ID, settleHeartbeat } from './heartbeat.ts';
 import { createSchedules } from './schedules.ts';
+import type { PersonLanguages } from '../contracts/texts/languages.ts';
 
 export { createSchedules } from './schedules.ts';
 export { parseWhen } from './when.ts';
@@ -24,6 +25,7 @@ export interface SchedulingDeps {
   standing: CreatorAccess;
   ledger: Pick<Ledger, 'queue' | 'enqueue' | 'sessionOf'>;
   events: Pick<EventBus, 'emit'>;
+  languages: Pick<PersonLanguages, 'say' | 'languageOf'>;
   log: Log;
   settings: Settings<ScheduleSettings>;
 }

@@ -11,9 +11,11 @@ import type {
   Schedules,
 } from '../contracts/schedules.ts';
 import { describeSchedule, momentIn } from './describe.ts';
+import { resultOf } from './runs.ts';
 import { badSchedule } from './errors.ts';
 import { firstSlot } from './timing.ts';
 import { readWhen } from './when.ts';
+import { said } from '../contracts/texts/say.ts';
 
 /** The part of all schedules that only owners may fill. */
 const OWNERS_SHARE = 1 / 10;
@@ -24,7 +26,14 @@ export const SYSTEM_USER = 'system';
 export interface SchedulesDeps {
   store: Pick<
     ScheduleStore,
-    'now' | 'addSchedule' | 'schedules' | 'schedule' | 'changeSchedule' | 'makeDue' | 'removeSchedule'
+    | 'now'
+    | 'addSchedule'
+    | 'schedules'
+    | 'schedule'
+    | 'changeSchedule'
+    | 'makeDue'
+    | 'removeSchedule'
+    | 'scheduleRuns'
   >;
   standing: CreatorAccess;
   /** Limits, and the IANA name of the zone in which times without one are read, as they are now. */
@@ -57,7 +66,13 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
       return true;
     },
     remove: (id) => store.removeSchedule(id),
-    describe: (schedule) => describeSchedule(schedule, settings.current().timeZone),
+    async runs(id) {
+      const found = await store.schedule(id);
+      if (found === undefined || found.creatorId === SYSTEM_USER) return undefined;
+      const runs = await store.scheduleRuns(id);
+      return runs.map((run) => ({ ...run, result: resultOf(run) }));
+    },
+    describe: (schedule, say) => describeSchedule(schedule, settings.current().timeZone, say),
     moment: (at) => momentIn(at.getTime(), settings.current().timeZone),
   };
 }
@@ -65,10 +80,7 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
 async function add(deps: SchedulesDeps, wish: ScheduleRequest): Promise<ScheduleRecord> {
   const { id, session, address, creatorId, sources = [] } = wish;
   if (creatorId === SYSTEM_USER) {
-    throw new GatewayError(
-      'forbidden',
-      'A scheduled task cannot add schedules; a person can, with /schedule add.',
-    );
+    throw new GatewayError('forbidden', said('schedule.by_task'));
   }
   const task = checkedTask(wish.task);
   const { limits, timeZone } = deps.settings.current();
@@ -77,14 +89,12 @@ async function add(deps: SchedulesDeps, wish: ScheduleRequest): Promise<Schedule
   const now = (await deps.store.now()).getTime();
   const timing = readWhen(wish.when, { now, timeZone });
   const nextAt = new Date(firstSlot(timing, now));
-  const place = await deps.standing.placeOf(address);
+  const place = wish.place === 'group' ? 'group' : await deps.standing.placeOf(address);
   if (!(await deps.standing.isStillAllowed(creatorId, address, place))) {
     // A schedule that could never run is refused.
     throw new GatewayError(
       'forbidden',
-      place === 'group'
-        ? 'In a group only an owner of this bot can add schedules. In a private chat you can add your own.'
-        : `I may not write to ${address} for you; over HTTP, post a message there first.`,
+      place === 'group' ? said('schedule.in_group') : said('schedule.may_not_write', { address }),
     );
   }
   const total = (await deps.standing.isOwner(creatorId))
@@ -101,9 +111,9 @@ async function add(deps: SchedulesDeps, wish: ScheduleRequest): Promise<Schedule
 /** Throws `GatewayError('bad_schedule')`. */
 function checkedTask(text: string): string {
   const task = text.trim();
-  if (task === '') throw badSchedule('The task is missing: say what to do.');
+  if (task === '') throw badSchedule(said('schedule.no_task'));
   if (task.length > MAX_TASK_LENGTH) {
-    throw badSchedule(`A task has at most ${MAX_TASK_LENGTH} characters; this has ${task.length}.`);
+    throw badSchedule(said('schedule.long_task', { most: MAX_TASK_LENGTH, length: task.length }));
   }
   return task;
 }
@@ -135,11 +145,10 @@ function tooMany(
   full: 'session_full' | 'user_full' | 'gateway_full',
   { perSession, perUser, total }: ScheduleLimits,
 ): GatewayError {
-  const remove = 'Remove one first: /schedule remove <number>.';
   const text = {
-    session_full: `This chat has the maximum of ${perSession} schedules. ${remove}`,
-    user_full: `You have the maximum of ${perUser} schedules, all chats together. ${remove}`,
-    gateway_full: `This gateway has the maximum of ${total} schedules. Some must be removed first.`,
+    session_full: said('schedule.session_full', { most: perSession }),
+    user_full: said('schedule.user_full', { most: perUser }),
+    gateway_full: said('schedule.gateway_full', { most: total }),
   };
   return new GatewayError('too_many_schedules', text[full]);
 }

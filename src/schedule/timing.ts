@@ -5,6 +5,7 @@ import { isTimeZone } from '../lib/time-zone.ts';
 import { MIN_EVERY_MS } from '../contracts/schedules.ts';
 import type { ScheduleTiming } from '../contracts/schedules.ts';
 import { badSchedule } from './errors.ts';
+import { said } from '../contracts/texts/say.ts';
 
 /** Longest cron line, in UTF-16 units. */
 const MAX_EXPRESSION = 200;
@@ -39,13 +40,13 @@ export function nextSlot(timing: ScheduleTiming, after: number, anchor: number =
 export function firstSlot(timing: ScheduleTiming, now: number): number {
   const first = nextSlot(timing, now);
   if (timing.kind === 'every' && (timing.everyMs < MIN_EVERY_MS || timing.everyMs > MAX_EVERY_MS)) {
-    throw badSchedule('The interval must be between 1 minute and 366 days.');
+    throw badSchedule(said('schedule.interval'));
   }
   if (first === undefined) {
     throw badSchedule(
       timing.kind === 'cron'
-        ? `"${timing.expression}" never comes: no such day will be.`
-        : `That time has passed; it is ${new Date(now).toISOString()} now.`,
+        ? said('schedule.never', { expression: timing.expression })
+        : said('schedule.passed', { now: new Date(now).toISOString() }),
     );
   }
   if (timing.kind === 'cron') checkBeat(timing, first);
@@ -56,20 +57,18 @@ function checkBeat(timing: ScheduleTiming & { kind: 'cron' }, first: number): vo
   const cron = readCron(timing.expression, timing.timeZone);
   const slots = [first, ...cron.nextRuns(CHECKED_SLOTS - 1, new Date(first)).map((run) => run.getTime())];
   if (slots.some((slot, index) => slot - (slots[index - 1] ?? -Infinity) < MIN_EVERY_MS)) {
-    throw badSchedule(`"${timing.expression}" runs more often than once a minute, which is the most.`);
+    throw badSchedule(said('schedule.too_often', { expression: timing.expression }));
   }
 }
 
 function readCron(expression: string, timeZone: string): Cron {
   if (!isTimeZone(timeZone)) {
-    throw badSchedule(
-      `There is no time zone "${timeZone.slice(0, 60)}"; give one such as Europe/Berlin, or UTC.`,
-    );
+    throw badSchedule(said('schedule.no_zone', { zone: timeZone.slice(0, 60) }));
   }
   const shown = expression.slice(0, 60);
   // The library takes a date for a cron line that fires once; `at` is for that.
   if (expression.length > MAX_EXPRESSION || /^\s*\d{4}-/.test(expression)) {
-    throw badSchedule(`"${shown}" is not a cron line, such as "0 9 * * *" for every day at nine.`);
+    throw badSchedule(said('schedule.no_cron', { expression: shown }));
   }
   try {
     return new Cron(expression, { timezone: timeZone });
@@ -77,9 +76,6 @@ function readCron(expression: string, timeZone: string): Cron {
     const why = toGatewayError(error)
       .message.replace(/^CronPattern: /, '')
       .slice(0, 200);
-    throw badSchedule(
-      `"${shown}" is not a cron line, such as "0 9 * * *" for every day at nine: ${why}`,
-      error,
-    );
+    throw badSchedule(said('schedule.no_cron_why', { expression: shown, why }), error);
   }
 }

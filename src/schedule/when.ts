@@ -3,6 +3,7 @@ import { Cron } from 'croner';
 import { isTimeZone } from '../lib/time-zone.ts';
 import type { ScheduleTiming, ScheduleWhen } from '../contracts/schedules.ts';
 import { badSchedule } from './errors.ts';
+import { said } from '../contracts/texts/say.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -20,9 +21,7 @@ export function readWhen(
   const { cron, everyMinutes, inMinutes, at } = when;
   const zone = when.timeZone ?? timeZone;
   if ([cron, everyMinutes, inMinutes, at].filter((field) => field !== undefined).length !== 1) {
-    throw badSchedule(
-      'Give the time in exactly one way: a cron line, every N minutes, in N minutes, or at a time.',
-    );
+    throw badSchedule(said('schedule.one_way'));
   }
   if (cron !== undefined) {
     return { kind: 'cron', expression: cron.trim().replaceAll(/\s+/g, ' '), timeZone: zone };
@@ -43,23 +42,19 @@ function readMoment(text: string, timeZone: string): number {
   const real = new Date(`${day}T${hour}:${minute}:${second}Z`);
   // A day that its month does not have would silently become one of the next month.
   if (whole === undefined || Number.isNaN(real.getTime()) || !real.toISOString().startsWith(day)) {
-    throw badSchedule(
-      `"${text.slice(0, 60)}" is not a time I can read; write it as 2026-12-01 09:00, or with an offset as 2026-12-01T09:00:00+01:00.`,
-    );
+    throw badSchedule(said('schedule.no_time', { text: text.slice(0, 60) }));
   }
   if (offset !== undefined) {
     const moment = Date.parse(whole.replace(' ', 'T').replace(/\s/, ''));
     if (!Number.isNaN(moment)) return moment;
-    throw badSchedule(`"${text.slice(0, 60)}" has an offset that cannot be.`);
+    throw badSchedule(said('schedule.bad_offset', { text: text.slice(0, 60) }));
   }
   if (!isTimeZone(timeZone)) {
-    throw badSchedule(
-      `There is no time zone "${timeZone.slice(0, 60)}"; give one such as Europe/Berlin, or UTC.`,
-    );
+    throw badSchedule(said('schedule.no_zone', { zone: timeZone.slice(0, 60) }));
   }
   const local = new Cron(`${day}T${hour}:${minute}:${second}`, { timezone: timeZone });
   const moment = local.nextRun(new Date(0))?.getTime();
-  if (moment === undefined) throw badSchedule('Times before 1970 are not accepted.');
+  if (moment === undefined) throw badSchedule(said('schedule.before_1970'));
   return moment;
 }
 

@@ -11,8 +11,10 @@ import type {
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
 import { Recent } from '../lib/recent.ts';
 import type { InboundMessage } from '../contracts/message.ts';
+import type { Membership } from '../contracts/platform/membership.ts';
 import { hashSecret, newPairingCode } from './secrets.ts';
 import { createTokenLookup } from './token-lookup.ts';
+import { said } from '../contracts/texts/say.ts';
 
 /** A pairing code is valid for this long, and a stranger gets at most one in that time. */
 const PAIRING_TTL_MS = 3_600_000;
@@ -29,6 +31,8 @@ export interface AccessPolicyDeps {
   groupChats: Pick<GroupChatStore, 'observes'>;
   /** The channel's access rules; undefined for a channel without people of its own (`http`). */
   channelAccess: (channel: string) => ChannelAccess | undefined;
+  /** The name of the token that a user of an identity proxy has now; absent = nobody signs in by one. */
+  proxyTokenOf?: (user: string) => string | undefined;
   /** Monotonic time in milliseconds. */
   now: () => number;
 }
@@ -45,6 +49,15 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
     return found;
   }
 
+  /** The chat may have a grant, its thread by itself, and the guild or a role of whoever writes. */
+  async function grantedGroup(message: InboundMessage, rules: ChannelAccess): Promise<boolean> {
+    const { channel, memberships = [] } = message;
+    if (memberships.some(({ kind, id }) => membershipRule(rules, kind).includes(id))) return true;
+    const chats = chatsOf(message, rules).map((id) => ({ kind: 'group' as const, id }));
+    for (const { kind, id } of [...chats, ...memberships]) if (await granted(channel, kind, id)) return true;
+    return false;
+  }
+
   const observes: AccessPolicy['observes'] = async (chat) => {
     const { channel, chatId } = chat;
     const groups = deps.channelAccess(channel)?.groups ?? {};
@@ -52,8 +65,34 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
     return (await deps.groupChats.observes(chat)) ?? configured;
   };
 
+  async function judge(
+    message: InboundMessage,
+    caller: Caller | undefined,
+    offer: () => Promise<Verdict>,
+  ): Promise<Verdict> {
+    if (message.channel === 'http') return authorizeCaller(caller);
+    const rules = deps.channelAccess(message.channel);
+    if (rules === undefined) return { kind: 'deny' };
+    const { channel, place, senderId, fromBot = false } = message;
+    const isGroup = place === 'group' && message.isGuest !== true;
+    if (fromBot && !isGroup) return { kind: 'deny', why: 'bot' };
+    const [owner, isGranted] = await Promise.all([
+      !fromBot && (rules.owners.includes(senderId) || granted(channel, 'owner', senderId)),
+      isGroup ? grantedGroup(message, rules) : granted(channel, 'dm', senderId),
+    ]);
+    if (isGroup) {
+      const verdict = authorizeGroup(message, rules, owner, isGranted);
+      return verdict.kind === 'observe' && !(await observes(message))
+        ? { kind: 'deny', why: 'not_mentioned' }
+        : verdict;
+    }
+    if (owner || isGranted || rules.dm === 'open' || rules.allow.includes(senderId))
+      return { kind: 'allow', owner };
+    return rules.dm === 'pairing' ? await offer() : { kind: 'deny' };
+  }
+
   return {
-    ...createTokenLookup(deps.access, deps.now),
+    ...createTokenLookup(deps.access, deps.now, deps.proxyTokenOf),
     isOwner: (userId) => isOwner(deps, userId),
     observes,
     async groups(channel) {
@@ -63,25 +102,11 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
       return [...new Set([...listed, ...granted.map(({ id }) => id)])];
     },
     async authorize(message, caller) {
-      if (message.channel === 'http') return authorizeCaller(caller);
-      const rules = deps.channelAccess(message.channel);
-      if (rules === undefined) return { kind: 'deny' };
-      const { channel, place, chatId, senderId, fromBot = false } = message;
-      const isGroup = place === 'group';
-      if (fromBot && !isGroup) return { kind: 'deny', why: 'bot' };
-      const [owner, isGranted] = await Promise.all([
-        !fromBot && (rules.owners.includes(senderId) || granted(channel, 'owner', senderId)),
-        isGroup ? granted(channel, 'group', chatId) : granted(channel, 'dm', senderId),
-      ]);
-      if (isGroup) {
-        const verdict = authorizeGroup(message, rules, owner, isGranted);
-        return verdict.kind === 'observe' && !(await observes(message))
-          ? { kind: 'deny', why: 'not_mentioned' }
-          : verdict;
-      }
-      if (owner || isGranted || rules.dm === 'open' || rules.allow.includes(senderId))
-        return { kind: 'allow', owner };
-      return rules.dm === 'pairing' ? await offerPairing(deps.access, message) : { kind: 'deny' };
+      return await judge(message, caller, () => offerPairing(deps.access, message));
+    },
+    async mayWrite(message) {
+      const verdict = await judge(message, undefined, () => Promise.resolve({ kind: 'deny' }));
+      return verdict.kind === 'allow' ? verdict : undefined;
     },
   };
 }
@@ -107,6 +132,19 @@ export async function isOwner(
   return token !== undefined && hasScope(token, 'admin');
 }
 
+/** Ids of a channel's owners: those of `access.owners`, and those who were made one when they were paired. Throws `StoreError`. */
+export async function ownersOf(
+  {
+    access,
+    channelAccess,
+  }: Pick<AccessPolicyDeps, 'channelAccess'> & { access: Pick<AccessStore, 'grants'> },
+  channel: string,
+): Promise<string[]> {
+  const grants = await access.grants();
+  const paired = grants.filter((grant) => grant.channel === channel && grant.kind === 'owner');
+  return [...new Set([...(channelAccess(channel)?.owners ?? []), ...paired.map(({ id }) => id)])];
+}
+
 function authorizeCaller(caller: Caller | undefined): Verdict {
   if (caller === undefined || !hasScope(caller, 'chat')) return { kind: 'deny' };
   return { kind: 'allow', owner: hasScope(caller, 'admin') };
@@ -122,18 +160,36 @@ function authorizeGroup(
   owner: boolean,
   granted: boolean,
 ): Verdict {
-  const listed = Object.hasOwn(rules.groups, message.chatId) ? rules.groups[message.chatId] : undefined;
+  const listed = chatsOf(message, rules)
+    .map((id) => (Object.hasOwn(rules.groups, id) ? rules.groups[id] : undefined))
+    .find(Boolean);
   if (listed === undefined && !granted) {
     if (!owner || !message.mentioned) return { kind: 'deny', why: 'group' };
     return {
       kind: 'deny',
       why: 'group',
-      reply: `This group is not allowed yet. On the gateway's machine run: npx parley pair group ${message.channel} ${message.chatId}`,
+      reply: said('group.not_allowed', { channel: message.channel, chat: message.chatId }),
     };
   }
   const mustMention = (listed?.mention ?? true) || message.fromBot === true;
   if (mustMention && !message.mentioned) return { kind: 'observe' };
   return { kind: 'allow', owner };
+}
+
+/** The guilds or roles that the configuration allows. */
+function membershipRule(
+  { guilds = [], roles = [] }: ChannelAccess,
+  kind: Membership['kind'],
+): readonly string[] {
+  return kind === 'guild' ? guilds : roles;
+}
+
+/** What may be allowed of a message's place: its thread, where that has an id of its own, and its chat. */
+export function chatsOf(
+  { chatId, threadId }: Pick<InboundMessage, 'chatId' | 'threadId'>,
+  { threadsAreChats }: ChannelAccess,
+): string[] {
+  return threadId === undefined || threadsAreChats !== true ? [chatId] : [threadId, chatId];
 }
 
 /** One code an hour for each stranger; silence in between. */
@@ -149,8 +205,5 @@ async function offerPairing(access: AccessStore, message: InboundMessage): Promi
     yieldAfterMs: PAIRING_YIELDS_MS,
   });
   if (!stored) return { kind: 'deny', why: 'codes' };
-  return {
-    kind: 'pairing',
-    reply: `Hello! I do not know you yet. Ask the person who runs me to approve this code within an hour:\n\nnpx parley pair approve ${code}`,
-  };
+  return { kind: 'pairing', reply: said('pairing.code', { code }) };
 }

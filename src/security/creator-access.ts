@@ -2,15 +2,17 @@
 import { hasScope } from '../contracts/access.ts';
 import type { AccessStore, ChannelAccess, CreatorAccess } from '../contracts/access.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
+import type { SurfaceStore } from '../contracts/sessions/surfaces.ts';
 import { parseAddress } from '../contracts/message.ts';
 import type { Address } from '../contracts/message.ts';
-import { isOwner } from './access-policy.ts';
+import { chatsOf, isOwner } from './access-policy.ts';
 
 export interface CreatorAccessDeps {
   access: Pick<AccessStore, 'hasGrant' | 'token'>;
   /** The channel's access rules; undefined for a channel without people of its own (`http`). */
   channelAccess: (channel: string) => ChannelAccess | undefined;
   ledger: Pick<SessionStore, 'sessionOf' | 'session'>;
+  surfaces: Pick<SurfaceStore, 'surface' | 'surfaces'>;
 }
 
 /** Makes the checks. Nothing is cached: schedules are rare. */
@@ -21,27 +23,54 @@ export function createCreatorAccess(deps: CreatorAccessDeps): CreatorAccess {
       const known = deps.channelAccess(channel)?.privacyOf?.(chatId);
       if (known !== undefined) return known;
       // Where the id does not tell the kind, a group is a chat that was allowed as one.
-      return (await isGroupAllowed(deps, channel, chatId)) ? 'group' : 'private';
+      return (await isGroupAllowed(deps, address)) ? 'group' : 'private';
     },
     isOwner: (userId) => isOwner(deps, userId),
     async isStillAllowed(userId, address, place) {
-      const [, kind = '', id = ''] = /^([^:]+):(.+)$/s.exec(userId) ?? [];
-      if (kind === 'token') return await isTokenAllowed(deps, id, address);
-      const { channel, chatId } = parseAddress(address);
-      const rules = deps.channelAccess(kind);
-      if (rules === undefined || kind !== channel) return false;
-      if (place === 'group')
-        return (await isOwner(deps, userId)) && (await isGroupAllowed(deps, channel, chatId));
-      if (rules.dm === 'open' || rules.allow.includes(id) || (await isOwner(deps, userId))) return true;
-      return await deps.access.hasGrant(kind, 'dm', id);
+      if (await isAllowedThere(deps, userId, address, place)) return true;
+      return place === 'private' && (await isAllowedByLink(deps, userId, address));
     },
   };
 }
 
-async function isGroupAllowed(deps: CreatorAccessDeps, channel: string, chatId: string): Promise<boolean> {
-  const groups = deps.channelAccess(channel)?.groups;
-  if (groups === undefined) return false;
-  return Object.hasOwn(groups, chatId) || (await deps.access.hasGrant(channel, 'group', chatId));
+async function isAllowedThere(
+  deps: CreatorAccessDeps,
+  userId: string,
+  address: Address,
+  place: 'private' | 'group',
+): Promise<boolean> {
+  const [, kind = '', id = ''] = /^([^:]+):(.+)$/s.exec(userId) ?? [];
+  if (kind === 'token') return await isTokenAllowed(deps, id, address);
+  const { channel } = parseAddress(address);
+  const rules = deps.channelAccess(kind);
+  if (rules === undefined || kind !== channel) return false;
+  if (place === 'group') return (await isOwner(deps, userId)) && (await isGroupAllowed(deps, address));
+  if (rules.dm === 'open' || rules.allow.includes(id) || (await isOwner(deps, userId))) return true;
+  return await deps.access.hasGrant(kind, 'dm', id);
+}
+
+/** Linked private chats are those of one person: each side needs its right, so that the weakest decides. */
+async function isAllowedByLink(deps: CreatorAccessDeps, userId: string, address: Address): Promise<boolean> {
+  const there = await deps.surfaces.surface(address);
+  if (there === undefined || there.place === 'group') return false;
+  const all = await deps.surfaces.surfaces(await deps.ledger.sessionOf(address));
+  const own = all.find((surface) => surface.userId === userId && surface.place === 'private');
+  return (
+    own !== undefined &&
+    (await isAllowedThere(deps, userId, own.address, 'private')) &&
+    (await isAllowedThere(deps, there.userId, address, 'private'))
+  );
+}
+
+async function isGroupAllowed(deps: CreatorAccessDeps, address: Address): Promise<boolean> {
+  const place = parseAddress(address);
+  const rules = deps.channelAccess(place.channel);
+  if (rules === undefined) return false;
+  for (const id of chatsOf(place, rules)) {
+    if (Object.hasOwn(rules.groups, id) || (await deps.access.hasGrant(place.channel, 'group', id)))
+      return true;
+  }
+  return false;
 }
 
 /** An admin token may write everywhere, another one only in the sessions it made. */

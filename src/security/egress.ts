@@ -40,6 +40,8 @@ export interface EgressOptions {
   ports?: () => readonly number[];
   /** Origins allowed whatever their address is: services the operator configured. Redirects elsewhere are checked as usual. */
   allow?: readonly string[];
+  /** Origins that may be sent something, under the same rules about addresses as all others. */
+  posts?: readonly string[];
   /** How a name becomes addresses; unless given, the system's look-up for `allow`, and a resolver of public names for the rest. */
   resolve?: (hostname: string) => Promise<ResolvedAddress[]>;
   limits?: Partial<EgressLimits>;
@@ -87,7 +89,8 @@ async function askOnce(
   options: EgressOptions,
   limits: EgressLimits,
 ): Promise<EgressResponse | URL> {
-  if (json !== undefined && options.allow?.includes(url.origin) !== true)
+  const maySend = [...(options.allow ?? []), ...(options.posts ?? [])].includes(url.origin);
+  if (json !== undefined && !maySend)
     throw new GatewayError('refused_address', 'Only configured services are sent anything but an address.');
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(tooSlow()), limits.headersMs);

@@ -1,7 +1,7 @@
 /** Public API of the security module: access, outbound requests, secrets. */
 export { createEgress } from './egress.ts';
 export { createServiceFetch } from './service-fetch.ts';
-export { createAccessPolicy } from './access-policy.ts';
+export { createAccessPolicy, ownersOf } from './access-policy.ts';
 export { createCreatorAccess } from './creator-access.ts';
 export { pairChannels, pairCommand } from './pair-command.ts';
 export { hashSecret, newToken, ownToken } from './secrets.ts';

@@ -38,12 +38,23 @@ export async function pairCommand(
     await access.addGrant(first, 'group', second);
     return `The bot answers in ${first} group ${second} when it is mentioned.`;
   }
+  if ((action === 'guild' || action === 'role') && first !== undefined && second !== undefined) {
+    checkId(channels, first, second, ['chatId']);
+    const { ids, label } = channels.find(({ name }) => name === first) ?? {};
+    if (ids?.memberships !== true)
+      throw new GatewayError('usage', `People on ${label} belong to no ${action} that could be allowed.`);
+    await access.addGrant(first, action, second);
+    const who = action === 'guild' ? `Everybody in the ${first} guild` : `Everybody with the ${first} role`;
+    return `${who} ${second} is answered in all its channels, when they mention the bot.`;
+  }
   if (action === 'revoke' && first !== undefined && second !== undefined) {
     checkId(channels, first, second, ['userId', 'chatId']);
     const removed = [
       await access.removeGrant(first, 'owner', second),
       await access.removeGrant(first, 'dm', second),
       await access.removeGrant(first, 'group', second),
+      await access.removeGrant(first, 'guild', second),
+      await access.removeGrant(first, 'role', second),
     ];
     return removed.includes(true)
       ? `Revoked ${first} ${second}.`
@@ -51,7 +62,7 @@ export async function pairCommand(
   }
   throw new GatewayError(
     'usage',
-    'Expected: pair [approve CODE [--no-owner] | group CHANNEL CHAT_ID | revoke CHANNEL ID]. See: npx parley --help',
+    'Expected: pair [approve CODE [--no-owner] | group CHANNEL CHAT_ID | guild CHANNEL ID | role CHANNEL ID | revoke CHANNEL ID]. See: npx parley --help',
   );
 }
 

@@ -34,3 +34,11 @@ export const ownToken = z
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret, 'utf8').digest('hex');
 }
+
+/** Random bytes of a secret that is kept: of a cookie, a ticket or a stream. */
+export const SECRET_BYTES = 32;
+
+/** The digest of a session's secret. The prefix keeps it apart from tokens: no token may hold a colon. */
+export function hashSession(secret: string): string {
+  return hashSecret(`session:${secret}`);
+}

@@ -1,36 +1,58 @@
-/** Signing in on the page: links with a code that works once, the sessions they begin, and `parley open` and `sign-ins`. */
+/** Secrets that work once: links that sign a browser in, tickets for streams, and `parley open` and `sign-ins`. */
 import { randomBytes } from 'node:crypto';
 import { hasScope } from '../contracts/access.ts';
-import type { TokenStore } from '../contracts/access.ts';
+import type { Caller, TokenStore } from '../contracts/access.ts';
 import { GatewayError } from '../contracts/errors.ts';
-import { CODE_MS, SIGN_IN_MS } from '../contracts/operator/sign-in.ts';
-import type { SignInApi, SignInStore } from '../contracts/operator/sign-in.ts';
+import { CODE_MS, SIGN_IN_MS, TICKET_MS, TICKET_STREAM_MS } from '../contracts/operator/sign-in.ts';
+import type { OnceKind, SignInApi, SignInStore } from '../contracts/operator/sign-in.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
-import { hashSecret } from './secrets.ts';
+import { createProxySignIn } from './proxy-sign-in.ts';
+import type { ProxySignInDeps } from './proxy-sign-in.ts';
+import { hashSecret, hashSession, SECRET_BYTES } from './secrets.ts';
 
-/** Random bytes of a code, which is hard to guess even without a limit, and of a cookie. */
+/** Random bytes of a code, which is hard to guess even without a limit. */
 const CODE_BYTES = 16;
-const COOKIE_BYTES = 32;
 
 const OPEN_USAGE = 'Expected: open [TOKEN_ID]. See: npx parley open --help';
 const LIST_USAGE = 'Expected: sign-ins [revoke ID]. See: npx parley sign-ins --help';
 
-/** The digest of a session's secret. The prefix keeps it apart from tokens: no token may hold a colon. */
-export function hashSession(secret: string): string {
-  return hashSecret(`session:${secret}`);
-}
-
 /** Makes the API for channels. */
-export function createSignInApi(store: SignInStore): SignInApi {
+export function createSignInApi(
+  store: SignInStore,
+  tokens: ProxySignInDeps['tokens'],
+  rule: ProxySignInDeps['rule'],
+): SignInApi {
+  const redeem = async (kind: OnceKind, code: string, client: string): Promise<string | undefined> => {
+    const secret = newSecret();
+    const ttlMs = kind === 'code' ? SIGN_IN_MS : TICKET_STREAM_MS;
+    const session = { hash: hashSession(secret), client: oneLine(client), ttlMs };
+    return (await store.redeemCode(kind, hashOnce(kind, code), session)) ? secret : undefined;
+  };
   return {
-    async redeem(code, client) {
-      const secret = randomBytes(COOKIE_BYTES).toString('base64url');
-      const session = { hash: hashSession(secret), client: oneLine(client), ttlMs: SIGN_IN_MS };
-      return (await store.redeemCode(hashCode(code), session)) ? secret : undefined;
+    ...createProxySignIn({ store, tokens, rule }),
+    redeem: (code, client) => redeem('code', code, client),
+    async ticket({ tokenId, proxyUser }) {
+      const ticket = newSecret();
+      await store.addCode('ticket', {
+        hash: hashOnce('ticket', ticket),
+        tokenId,
+        proxyUser,
+        ttlMs: TICKET_MS,
+      });
+      return ticket;
     },
-    list: (caller) => store.signIns(hasScope(caller, 'admin') ? undefined : caller.tokenId),
+    redeemTicket: (ticket) => redeem('ticket', ticket, ''),
+    list: (caller, secret) => store.signIns(filterOf(caller, secret)),
+    endOthers: (caller, secret) => store.endOtherSignIns(filterOf(caller, secret)),
     end: (caller, id) => store.endSignIn(id, hasScope(caller, 'admin') ? undefined : caller.tokenId),
     signOut: (secret) => store.endSignInOf(hashSession(secret)),
+  };
+}
+
+function filterOf(caller: Caller, secret: string | undefined) {
+  return {
+    tokenId: hasScope(caller, 'admin') ? undefined : caller.tokenId,
+    own: secret === undefined ? undefined : hashSession(secret),
   };
 }
 
@@ -49,7 +71,7 @@ export async function signInLink(
   );
   if (token === undefined) return undefined;
   const code = randomBytes(CODE_BYTES).toString('base64url');
-  await signIns.addCode({ hash: hashCode(code), tokenId: token.tokenId, ttlMs: CODE_MS });
+  await signIns.addCode('code', { hash: hashOnce('code', code), tokenId: token.tokenId, ttlMs: CODE_MS });
   return `${url}/#code=${code}`;
 }
 
@@ -87,15 +109,21 @@ export function signInsCommand(args: readonly string[]): (store: SignInStore) =>
 }
 
 async function listed(store: SignInStore): Promise<string> {
-  const rows = await store.signIns();
+  const rows = await store.signIns({});
   if (rows.length === 0) return 'No browser is signed in by a link.';
-  const lines = rows.map(({ id, tokenId, client, createdAt, expiresAt }) => {
-    const times = `since ${createdAt.toISOString()}, until ${expiresAt.toISOString()}`;
-    return escapeControls(`${id}  token ${tokenId}  ${times}  ${client}`);
+  const lines = rows.map(({ id, tokenId, proxyUser, client, createdAt, expiresAt, lastUsedAt }) => {
+    const user = proxyUser === undefined ? '' : `  ${proxyUser} (by the proxy)`;
+    const used = lastUsedAt === undefined ? '' : `, last used ${lastUsedAt.toISOString()}`;
+    const times = `since ${createdAt.toISOString()}, until ${expiresAt.toISOString()}${used}`;
+    return escapeControls(`${id}  token ${tokenId}${user}  ${times}  ${client}`);
   });
   return lines.join('\n');
 }
 
-function hashCode(code: string): string {
-  return hashSecret(`code:${code}`);
+function newSecret(): string {
+  return randomBytes(SECRET_BYTES).toString('base64url');
+}
+
+function hashOnce(kind: OnceKind, secret: string): string {
+  return hashSecret(`${kind}:${secret}`);
 }

@@ -1,8 +1,7 @@
 /** Finds tokens by their digest: cached for a moment, and one query at a time however many are asked for. */
 import type { Caller, TokenStore } from '../contracts/access.ts';
 import { Recent } from '../lib/recent.ts';
-import { hashSecret } from './secrets.ts';
-import { hashSession } from './sign-in.ts';
+import { hashSecret, hashSession } from './secrets.ts';
 
 /** How long an answer is cached: a revoked token stops working, and a new one starts, within this time. */
 export const TOKEN_CACHE_MS = 400;
@@ -22,16 +21,18 @@ export interface TokenLookup {
 }
 
 /**
- * Makes the look-up; `now` is a steady clock in milliseconds. While one query runs, what is asked meanwhile is collected
+ * Makes the look-up; `now` is a steady clock in milliseconds, `proxyTokenOf` gives the name of the token that a user of a
+ * proxy has now: a session that the proxy began ends when that is another one. While one query runs, what is asked meanwhile is collected
  * for the next: a flood of wrong tokens costs few queries, and the right one in the middle of it is found like any other.
  */
 export function createTokenLookup(
   store: Pick<TokenStore, 'tokensByHash' | 'noteTokenUse'>,
   now: () => number,
+  proxyTokenOf: (user: string) => string | undefined = () => undefined,
 ): TokenLookup {
   const known = new Recent<Caller | 'unknown'>(TOKEN_CACHE_MS, MAX_CACHED_TOKENS, now);
   const noted = new Recent<true>(USE_NOTED_EVERY_MS, MAX_CACHED_TOKENS, now);
-  const find = collected((hashes) => findCallers(store, hashes));
+  const find = collected((hashes) => findCallers(store, hashes, proxyTokenOf));
 
   return {
     async authenticate(authorization) {
@@ -43,7 +44,7 @@ export function createTokenLookup(
       known.set(hash, caller ?? 'unknown');
       if (caller !== undefined && noted.get(hash) === undefined) {
         noted.set(hash, true);
-        await store.noteTokenUse(caller.tokenId, USE_NOTED_EVERY_MS);
+        await store.noteTokenUse(caller.tokenId, USE_NOTED_EVERY_MS, hash);
       }
       return caller;
     },
@@ -54,7 +55,7 @@ export function createTokenLookup(
           return hash === undefined ? [] : [[authorization, hash] as const];
         }),
       );
-      const callers = await findCallers(store, [...hashes.values()]);
+      const callers = await findCallers(store, [...hashes.values()], proxyTokenOf);
       return new Map(
         [...hashes].flatMap(([authorization, hash]) => {
           const caller = callers.get(hash);
@@ -68,9 +69,18 @@ export function createTokenLookup(
 async function findCallers(
   store: Pick<TokenStore, 'tokensByHash'>,
   hashes: readonly string[],
+  proxyTokenOf: (user: string) => string | undefined,
 ): Promise<Map<string, Caller>> {
-  const rows = await store.tokensByHash(hashes);
-  return new Map(rows.map(({ hash, tokenId, scopes }) => [hash, { tokenId, scopes }]));
+  const found = await store.tokensByHash(hashes);
+  const rows = found.filter(
+    ({ name, proxyUser }) => proxyUser === undefined || proxyTokenOf(proxyUser) === name,
+  );
+  return new Map(
+    rows.map(({ hash, tokenId, scopes, proxyUser }) => [
+      hash,
+      { tokenId, scopes, ...(proxyUser !== undefined && { proxyUser }) },
+    ]),
+  );
 }
 
 /** One query at a time; what is asked while it runs goes into the next one. */

@@ -5,6 +5,7 @@ export { withVariables } from './env-file.ts';
 export { writeWhole } from './write-file.ts';
 export type { ConfigFile } from './config-command.ts';
 export { differences } from './differences.ts';
+export { createLanguages } from './languages.ts';
 export { readJson } from './read-json.ts';
 export { jsonSchema, writeSchemaFile } from './schema-file.ts';
 export { createLiveSettings } from './live-settings.ts';

@@ -96,7 +96,14 @@ async function serversOf(sql: Sql): Promise<McpServerStatus[]> {
 }
 
 async function inspectFolder(folder: string): Promise<DatabaseReport> {
-  const files = await readdir(folder, { recursive: true }).catch((): string[] => []);
+  let files: string[];
+  try {
+    files = await readdir(folder, { recursive: true });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    if (code === 'ENOENT') return { state: 'closed', folder: 'missing', bytes: 0 };
+    return { state: 'closed', folder: 'unreadable', code };
+  }
   if (files.length === 0) return { state: 'closed', folder: 'missing', bytes: 0 };
   let bytes = 0;
   // A gateway that starts at this moment may remove one of them.

@@ -9,6 +9,8 @@ import type { KeptFiles } from '../contracts/media.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { ForkStore } from '../contracts/sessions/fork.ts';
+import type { WebhookStore } from '../contracts/operator/webhooks.ts';
+import type { SurfaceStore } from '../contracts/sessions/surfaces.ts';
 import type { TryStore } from '../contracts/sessions/tries.ts';
 import type { WaitingStore } from '../contracts/sessions/waiting.ts';
 import type { GroupChatStore } from '../contracts/store/group-chats.ts';
@@ -20,11 +22,13 @@ import type { SubagentStore } from '../contracts/subagents.ts';
 import type { MemoryVectorStore } from '../contracts/store/memory-vectors.ts';
 import type { MemoryStore } from '../contracts/store/notes.ts';
 import type { ChatMigrationStore } from '../contracts/message.ts';
+import type { ChatSettingStore } from '../contracts/store/chat-settings.ts';
+import type { UpdateStore } from '../contracts/store/updates.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { ScratchpadStore } from '../contracts/store/notes.ts';
 import type { TodoStore } from '../contracts/store/notes.ts';
 import type { TraceStore } from '../contracts/store/traces.ts';
-import type { UsageStore } from '../contracts/usage.ts';
+import type { UsageStore, UsageSums } from '../contracts/usage.ts';
 import type { ScheduleStore } from '../contracts/schedules.ts';
 import { createGrants } from './tables/grants.ts';
 import { createGroupChats } from './statements/group-chats.ts';
@@ -38,7 +42,9 @@ import type { StartProgress } from '../contracts/operator/progress.ts';
 import type { SignInStore } from '../contracts/operator/sign-in.ts';
 import type { RetentionStore } from '../contracts/operator/retention.ts';
 import type { McpStatusStore } from '../contracts/mcp/servers.ts';
-import { createConnections } from './statements/connections.ts';
+import { createChatSettings } from './channels/chat-settings.ts';
+import { createConnections } from './channels/connections.ts';
+import { createUpdates } from './channels/updates.ts';
 import { createContexts } from './lanes/contexts.ts';
 import { type DatabasePlace, openDatabase } from './database/database.ts';
 import { createFanout } from './database/notify-fanout.ts';
@@ -53,6 +59,8 @@ import { createRemovedFolders } from './statements/removed-folders.ts';
 import { createFileStore } from './statements/session-files.ts';
 import { createForks } from './statements/forks.ts';
 import { createKeptFiles } from './statements/kept-files.ts';
+import { createSurfaces } from './surfaces/surfaces.ts';
+import { createWebhookFacts } from './webhooks/webhook-facts.ts';
 import { createTries } from './statements/tries.ts';
 import { createWaiting } from './statements/waiting.ts';
 import { createScratchpad, createTodos } from './statements/notes.ts';
@@ -70,7 +78,8 @@ import { createNodeSettings } from './tables/node-settings.ts';
 import { readFanoutSecret } from './tables/fanout-secret.ts';
 import { createPairings } from './statements/pairings.ts';
 import { createTokens } from './statements/tokens.ts';
-import { createUsage } from './tables/usage.ts';
+import { createUsage } from './statements/usage-sums.ts';
+import { createUsageRows } from './tables/usage.ts';
 import { createScheduleStore } from './tables/schedules.ts';
 
 /** The open store. All its functions throw only `StoreError`. */
@@ -91,14 +100,18 @@ export interface Store {
   journals: WorkStore;
   forks: ForkStore;
   tries: TryStore;
+  surfaces: SurfaceStore;
+  webhooks: WebhookStore;
   waiting: WaitingStore;
   plans: PlanStore;
   todos: TodoStore;
   scratchpad: ScratchpadStore;
-  usage: UsageStore;
+  usage: UsageStore & UsageSums;
   schedules: ScheduleStore;
   moves: ChatMigrationStore;
   connections: ConnectionStore;
+  updates: UpdateStore;
+  chatSettings: ChatSettingStore;
   folders: RemovedFolders;
   keptFiles: KeptFiles;
   choices: ChoiceStore;
@@ -159,14 +172,18 @@ export async function openStoreAt(
     journals: createJournals(database),
     forks: createForks(database),
     tries: createTries(database),
+    surfaces: createSurfaces(database),
+    webhooks: createWebhookFacts(database),
     waiting: createWaiting(database),
     plans: createPlans(database),
     todos: createTodos(database),
     scratchpad: createScratchpad(database),
-    usage: createUsage(database),
+    usage: createUsage(database, createUsageRows(database)),
     schedules: createScheduleStore(database),
     moves: createChatMigrationStore(database),
     connections: createConnections(database),
+    updates: createUpdates(database),
+    chatSettings: createChatSettings(database),
     folders: createRemovedFolders(database),
     keptFiles: createKeptFiles(database),
     choices: createChoices(database),

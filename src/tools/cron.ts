@@ -5,8 +5,10 @@ import { MAX_TASK_LENGTH } from '../contracts/schedules.ts';
 import type { Schedules } from '../contracts/schedules.ts';
 import { mergeSources } from '../contracts/risk.ts';
 import type { Source } from '../contracts/risk.ts';
+import type { FindChat } from '../contracts/delivery.ts';
 import { defineTool } from '../contracts/tool.ts';
 import type { Tool, ToolContext, ToolResult } from '../contracts/tool.ts';
+import { chatOf, elsewhere, whyNoChat } from './message.ts';
 
 /** Longest beat and longest wait, in minutes. */
 const MAX_MINUTES = 366 * 24 * 60;
@@ -41,13 +43,16 @@ const parameters = z.strictObject({
     .describe(
       'For add: once, at a time such as 2026-12-01 09:00, or with an offset 2026-12-01T09:00:00+01:00.',
     ),
+  to: elsewhere.describe(
+    'For add, where the answer goes: another chat of the same person, by the name of its network, or by an address of this conversation. Usually left out.',
+  ),
   id: z.string().min(1).max(200).optional().describe('For remove: the id that list shows.'),
 });
 
 type Args = z.infer<typeof parameters>;
 
 /** Makes the tool. */
-export function createCron(schedules: Schedules): Tool {
+export function createCron(schedules: Schedules, findChat: FindChat): Tool {
   return defineTool({
     name: 'cron',
     description:
@@ -61,7 +66,7 @@ export function createCron(schedules: Schedules): Tool {
     async execute(args: Args, ctx) {
       switch (args.action) {
         case 'add':
-          return { content: await add(schedules, args, ctx) };
+          return await add(schedules, findChat, args, ctx);
         case 'list':
           return await list(schedules, ctx);
         case 'remove':
@@ -73,7 +78,12 @@ export function createCron(schedules: Schedules): Tool {
   });
 }
 
-async function add(schedules: Schedules, args: Args, ctx: ToolContext): Promise<string> {
+async function add(
+  schedules: Schedules,
+  findChat: FindChat,
+  args: Args,
+  ctx: ToolContext,
+): Promise<ToolResult> {
   if (ctx.agentId !== undefined) {
     throw new ToolError(
       'forbidden',
@@ -81,17 +91,29 @@ async function add(schedules: Schedules, args: Args, ctx: ToolContext): Promise<
     );
   }
   const { cron, every_minutes: everyMinutes, in_minutes: inMinutes, at, time_zone: timeZone } = args;
+  const chat = await chatOf(findChat, args.to, ctx);
+  if (chat.kind !== 'found')
+    return { content: `Not scheduled: ${whyNoChat(chat, args.to ?? '')}`, isError: true };
+  const { session, address } = chat;
   const made = await schedules.add({
     id: ctx.callKey,
-    session: ctx.sessionKey,
-    address: ctx.address,
+    session,
+    address,
+    place: address === ctx.address ? ctx.place : undefined,
     creatorId: ctx.userId,
     task: args.task ?? '',
     // Where nobody says what was read before, the worst is assumed.
     sources: ctx.sources ?? ['local'],
     when: { cron, everyMinutes, inMinutes, at, timeZone },
   });
-  return `Scheduled with id ${made.id}: ${schedules.describe(made)}\n${nowLine(schedules)}`;
+  const where = args.to === undefined ? '' : ` It answers in ${address}.`;
+  const apart =
+    session === ctx.sessionKey
+      ? ''
+      : ' It belongs to the conversation there: /schedule in that chat lists it.';
+  return {
+    content: `Scheduled with id ${made.id}: ${schedules.describe(made)}${where}${apart}\n${nowLine(schedules)}`,
+  };
 }
 
 async function list(schedules: Schedules, ctx: ToolContext): Promise<ToolResult> {

@@ -1,6 +1,6 @@
 /** The list of tools: a new tool is its file and one line in `createTools`. Every other place derives names from the list. */
 import { ConfigError } from '../contracts/errors.ts';
-import type { Post } from '../contracts/delivery.ts';
+import type { FindChat, Post } from '../contracts/delivery.ts';
 import type { DocumentText, OutgoingFiles } from '../contracts/media.ts';
 import type { MemoryStore, ScratchpadStore, TodoStore } from '../contracts/store/notes.ts';
 import { ALL_MCP_TOOLS, DEFAULT_TOOLS, isMcpTool, MCP_RESOURCE_TOOLS } from '../contracts/profile.ts';
@@ -46,6 +46,7 @@ export interface ToolsOptions {
   profiles: ProfileSwitching;
   schedules: Schedules;
   post: Post;
+  findChat: FindChat;
   outgoing: Pick<OutgoingFiles, 'keep'>;
   documentText: DocumentText;
 }
@@ -62,15 +63,15 @@ export function createTools(options: ToolsOptions, added: readonly Tool[] = []):
     createExec(sandbox),
     plan,
     spawnAgent,
-    createMessage(post),
-    createSendFile(post, outgoing),
+    createMessage(post, options.findChat),
+    createSendFile(post, options.findChat, outgoing),
     createWebFetch(egress, options.documentText),
     createWebSearch(search),
     createMemory(memories),
     createTodoTool(todos),
     createScratchpadTool(scratchpad),
     createSwitchProfile(profiles),
-    createCron(schedules),
+    createCron(schedules, options.findChat),
     ...added,
   ];
   refuseSameNames(tools);

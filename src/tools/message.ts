@@ -1,25 +1,29 @@
 /** The tool `message`: words for the chat before the answer is done, or where it is nothing but work (B-23). */
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
-import { parseAddress } from '../contracts/message.ts';
 import { MAX_POST_CHARS, MAX_POSTS, MESSAGE_TOOL } from '../contracts/delivery.ts';
-import type { Post, PostResult } from '../contracts/delivery.ts';
+import type { FindChat, FoundChat, Post, PostResult } from '../contracts/delivery.ts';
 import { defineTool } from '../contracts/tool.ts';
-import type { Tool } from '../contracts/tool.ts';
+import type { Tool, ToolContext } from '../contracts/tool.ts';
 import { inMegabytes } from '../lib/text.ts';
 
 /** Where a message or file of a turn goes, when not to the chat of the turn. */
-export const postAddress = z
-  .templateLiteral([z.string().min(1), ':', z.string().min(1)])
+export const elsewhere = z
+  .string()
+  .trim()
+  .min(1)
+  .max(300)
   .optional()
-  .describe('Another address of this same conversation; usually left out.');
+  .describe(
+    'Another chat of the same person: the name of a network, or an address of this conversation. Usually left out.',
+  );
 
 const parameters = z.strictObject({
   text: z.string().trim().min(1).max(MAX_POST_CHARS).describe('Markdown.'),
-  address: postAddress,
+  to: elsewhere,
 });
 
-export function createMessage(post: Post): Tool {
+export function createMessage(post: Post, findChat: FindChat): Tool {
   return defineTool({
     name: MESSAGE_TOOL,
     description:
@@ -30,18 +34,49 @@ export function createMessage(post: Post): Tool {
     risk: () => 'caution',
     results: 'operator',
     // The chat it was asked in hears it; another address may be read by others.
-    reach: (args) => (args.address === undefined ? 'session' : 'outside'),
-    async execute({ text, address: asked }: z.infer<typeof parameters>, ctx) {
+    reach: (args) => (args.to === undefined ? 'session' : 'outside'),
+    async execute({ text, to }: z.infer<typeof parameters>, ctx) {
       if (ctx.agentId !== undefined) {
         throw new ToolError('unavailable', 'A subagent speaks to nobody: give the text as your result.');
       }
-      const to = asked ?? ctx.address;
-      parseAddress(to);
-      const result = await post({ ref: ctx.callKey, turnId: ctx.turnId, address: to, content: text });
-      if (result.kind === 'posted') ctx.emit({ type: 'message_sent', seq: result.seq, content: text });
-      return result.kind === 'posted' || result.kind === 'known' ? { content: 'Sent.' } : notSent(result, to);
+      const { callKey: ref, turnId, sessionKey } = ctx;
+      const chat = await chatOf(findChat, to, ctx);
+      if (chat.kind !== 'found') return refusal(whyNoChat(chat, to ?? ''));
+      const session = chat.session === sessionKey ? {} : { session: chat.session };
+      const result = await post({ ref, turnId, address: chat.address, ...session, content: text });
+      // Who watches this session sees what is said in it.
+      if (result.kind === 'posted' && chat.session === sessionKey)
+        ctx.emit({ type: 'message_sent', seq: result.seq, content: text });
+      if (result.kind !== 'posted' && result.kind !== 'known') return notSent(result, chat.address);
+      return { content: to === undefined ? 'Sent.' : `Sent to ${chat.address}.` };
     },
   });
+}
+
+/** The chat that a call means: that of the turn unless it names another. */
+export async function chatOf(
+  findChat: FindChat,
+  to: string | undefined,
+  ctx: ToolContext,
+): Promise<FoundChat> {
+  const { sessionKey: session, address, userId } = ctx;
+  return to === undefined
+    ? { kind: 'found', address, session }
+    : await findChat({ to, session, address, userId });
+}
+
+/** Why nothing goes to the chat that a call has named. */
+export function whyNoChat(chat: Exclude<FoundChat, { kind: 'found' }>, to: string): string {
+  switch (chat.kind) {
+    case 'none':
+      return `there is no chat of this person on "${to}"; there ${chat.others.length === 1 ? 'is' : 'are'} ${chat.others.join(', ')}. They can link one with /link.`;
+    case 'several':
+      return `this person has several chats there: name one of ${chat.addresses.join(', ')}.`;
+    case 'foreign':
+      return `${to} is no chat of this conversation, nor of this person. Leave it out to write here.`;
+    default:
+      return chat satisfies never;
+  }
 }
 
 /** What the model reads of a message or file that was not sent to the address `to`. */
@@ -55,7 +90,7 @@ export function notSent(
         `a turn sends at most ${result.limit} messages and files. Put the rest into your answer.`,
       );
     case 'foreign':
-      return refusal(`${to} is not an address of this conversation. Leave the address out to write here.`);
+      return refusal(`${to} does not belong to this conversation any more. Leave it out to write here.`);
     case 'no_files':
       return refusal('this chat takes no files. Put what matters into your answer.');
     case 'too_large':
@@ -65,6 +100,7 @@ export function notSent(
   }
 }
 
-function refusal(why: string): { content: string; isError: true } {
+/** Nothing was sent, and why. */
+export function refusal(why: string): { content: string; isError: true } {
   return { content: `Not sent: ${why}`, isError: true };
 }

@@ -2,13 +2,12 @@
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import { MAX_POST_CHARS, MAX_POSTS, SEND_FILE_TOOL } from '../contracts/delivery.ts';
-import type { Post } from '../contracts/delivery.ts';
+import type { FindChat, Post } from '../contracts/delivery.ts';
 import type { Attachment, OutgoingFiles } from '../contracts/media.ts';
-import { parseAddress } from '../contracts/message.ts';
 import { defineTool } from '../contracts/tool.ts';
 import type { Tool } from '../contracts/tool.ts';
 import { inMegabytes } from '../lib/text.ts';
-import { notSent, postAddress } from './message.ts';
+import { chatOf, elsewhere, notSent, refusal, whyNoChat } from './message.ts';
 
 const parameters = z.strictObject({
   path: z.string().min(1).describe('File relative to the workspace.'),
@@ -19,12 +18,12 @@ const parameters = z.strictObject({
     .describe(
       'How it is shown; usually left out: a picture is shown as a photo, any other file as a document.',
     ),
-  address: postAddress,
+  to: elsewhere,
 });
 
 type Args = z.infer<typeof parameters>;
 
-export function createSendFile(post: Post, outgoing: Pick<OutgoingFiles, 'keep'>): Tool {
+export function createSendFile(post: Post, findChat: FindChat, outgoing: Pick<OutgoingFiles, 'keep'>): Tool {
   return defineTool({
     name: SEND_FILE_TOOL,
     description:
@@ -35,18 +34,23 @@ export function createSendFile(post: Post, outgoing: Pick<OutgoingFiles, 'keep'>
     risk: () => 'caution',
     results: 'operator',
     // As for `message`: the chat it was asked in sees it; another address may be read by others.
-    reach: (args) => (args.address === undefined ? 'session' : 'outside'),
+    reach: (args) => (args.to === undefined ? 'session' : 'outside'),
     files: ({ path }) => [path],
-    async execute({ path, caption = '', as, address: asked }: Args, ctx) {
+    async execute({ path, caption = '', as, to }: Args, ctx) {
       if (ctx.agentId !== undefined) {
         throw new ToolError('unavailable', 'A subagent sends nothing: name the file in your result.');
       }
-      const to = asked ?? ctx.address;
-      parseAddress(to);
+      const chat = await chatOf(findChat, to, ctx);
+      if (chat.kind !== 'found') return refusal(whyNoChat(chat, to ?? ''));
+      if (chat.session !== ctx.sessionKey)
+        return refusal(
+          `${chat.address} has a conversation of its own, and files stay with theirs. Send words there.`,
+        );
+      const { address } = chat;
       const file = shownAs(await outgoing.keep(ctx.folder, path), as);
       const { callKey: ref, turnId, folder } = ctx;
-      const result = await post({ ref, turnId, address: to, content: caption, file, folder });
-      if (result.kind !== 'posted' && result.kind !== 'known') return notSent(result, to);
+      const result = await post({ ref, turnId, address, content: caption, file, folder });
+      if (result.kind !== 'posted' && result.kind !== 'known') return notSent(result, address);
       if (result.kind === 'posted')
         ctx.emit({ type: 'message_sent', seq: result.seq, content: caption, attachments: [file] });
       return { content: `Sent ${file.name} (${inMegabytes(file.bytes)}).` };

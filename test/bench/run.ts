@@ -10,7 +10,9 @@ import { addedToFirstToken, firstTokenUnderLoad, firstTokenInOldSession } from '
 import { openGateway, RAISED } from './gateway-setup.ts';
 import type { RunningGateway } from './gateway-setup.ts';
 import { answerToNote } from './notes.ts';
+import { pageFrames } from './page.ts';
 import { idleMemory, startToReady } from './process.ts';
+import { renderedLongAnswers } from './rendering.ts';
 import { longestStall } from './stall.ts';
 import { stopToClosed } from './stop.ts';
 import { pacedStreams } from './streams.ts';
@@ -30,12 +32,14 @@ const MEASURES: [row: string, what: string, take: Measure][] = [
   ['chats', 'what people in chats on Telegram and Discord see, and when', chatsOnScreen],
   ['4', '256 and 1,000 sessions streaming (minutes)', pacedStreams],
   ['notes', 'from the answer to a first message to the note of its id', answerToNote],
+  ['rendering', 'an answer of 64 KiB on every network', renderedLongAnswers],
+  ['page', 'frames of the page while an answer streams below 2,500 turns', pageFrames],
   ['6', 'from start to ready', startToReady],
   ['7', 'memory of an idle gateway', idleMemory],
 ];
 
 /** Rows 4 and 5 take minutes each: they are measured when they are asked for. */
-const DEFAULT_ROWS = '1,2,3,memory,6,7,8,stall,chats';
+const DEFAULT_ROWS = '1,2,3,memory,6,7,8,stall,chats,rendering';
 const PLACES = ['embedded', 'postgres'];
 const HELP = `npm run bench -- [--rows 1,3,memory] [--on embedded|postgres]
 

@@ -23,6 +23,7 @@ function approval(turn: FakeTurn, id: string, command: string): ApprovalRecord {
     createdAt: new Date(),
     expiresAt: new Date(Date.now() + 3_600_000),
     expired: false,
+    surfaces: [],
   };
 }
 

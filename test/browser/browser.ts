@@ -28,8 +28,8 @@ export function announceSkip(): void {
   );
 }
 
-/** Starts a browser; the caller closes it. */
-export function launch(executablePath: string): Promise<Browser> {
+/** Starts a browser, with further arguments of its program; the caller closes it. */
+export function launch(executablePath: string, more: readonly string[] = []): Promise<Browser> {
   return chromium.launch({
     executablePath,
     args: [
@@ -41,6 +41,7 @@ export function launch(executablePath: string): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...more,
     ],
   });
 }

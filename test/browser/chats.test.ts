@@ -154,7 +154,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
       WAIT,
     );
     await tab.page.getByText('line 81', { exact: true }).waitFor();
-    const shown = await tab.page.locator('.message-text').allInnerTexts();
+    const shown = await tab.page.locator('.message-text').allTextContents();
     expect(shown).toEqual(shown.map((_, index) => `line ${131 - shown.length + index}`));
     expect(await tab.page.locator('#scroller').evaluate((scroller) => scroller.scrollTop)).toBeGreaterThan(
       500,

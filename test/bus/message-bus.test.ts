@@ -1,4 +1,5 @@
 /** The message bus over lanes in memory: order, room, retries and dead letters, under fake time. */
+import type { OpenedTurn } from '../../src/contracts/store/records.ts';
 import { describe, expect, it, vi } from 'vitest';
 import { MAX_ATTEMPTS, MAX_LONE_CRASHES, RETRY_CAP_MS } from '../../src/bus/attempt.ts';
 import { MAX_WAITING_HEADS } from '../../src/bus/lane-workers.ts';
@@ -56,7 +57,7 @@ describe('capacity', () => {
     await driven.send('in:telegram:2', 'b');
     await driven.send('out:telegram:1', 'c');
     expect(said(driven)).toEqual(['a', 'c']);
-    expect(driven.bus.running()).toEqual({ in: 1, out: 1, agent: 0, poll: 0, speech: 0 });
+    expect(driven.bus.running()).toEqual({ in: 1, out: 1, agent: 0, poll: 0, speech: 0, hook: 0 });
     expect(driven.bus.claimingNode('in')).toBeUndefined();
     expect(driven.bus.claimingNode('poll')).toBeDefined();
   });
@@ -87,6 +88,19 @@ describe('capacity', () => {
       await pass(0);
     }
     expect(said(driven)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('that was short lets a head forget what was read for a start at once', async () => {
+    const driven = await start({ concurrency: 1 });
+    const node = driven.bus.claimingNode('in');
+    const opened = { afterMs: 0 } as OpenedTurn;
+    for (const name of ['a', 'b']) {
+      const { heads } = await driven.lanes.append(`in:t:${name}`, name, {}, node);
+      driven.bus.runHeads({ heads: heads.map((head) => ({ ...head, opened })) });
+    }
+    await driven.finish(driven.runs[0]);
+    await pass(0);
+    expect(driven.runs.map(({ head }) => head.opened)).toEqual([opened, undefined]);
   });
 
   it(`is waited for by ${MAX_WAITING_HEADS} heads of a class; one more is released and comes back with a sweep`, async () => {

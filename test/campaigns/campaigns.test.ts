@@ -19,6 +19,7 @@ const isHere = (database: string): boolean =>
 const USUAL = [
   'kills on embedded',
   'kills on postgres',
+  'links on embedded',
   'nodes on postgres',
   'postgres on postgres',
   'work on postgres',

@@ -2,6 +2,7 @@
 import type { Campaign } from './campaign.ts';
 import { embedded } from './embedded.ts';
 import { kills } from './kills.ts';
+import { links } from './links.ts';
 import { nodes } from './nodes.ts';
 import { outages } from './outages.ts';
 import { plans } from './plans.ts';
@@ -20,6 +21,7 @@ export const campaigns: readonly Campaign[] = [
   outages,
   work,
   plans,
+  links,
   workers,
   soak,
 ];

@@ -9,7 +9,8 @@ const MOMENTS: Moment[] = ['busy', 'T4', 'any', 'busy', 'T1', 'T7', 'busy', 'T2'
 
 export const kills: Campaign = {
   name: 'kills',
-  about: '200 times kill -9 while 50 people write 5,000 messages over HTTP, Telegram and Discord',
+  about:
+    '200 times kill -9 while 50 people write 5,000 messages over HTTP, Telegram, Discord, Slack and Matrix',
   databases: ['postgres', 'embedded'],
   run: (setup) =>
     runCampaign({
@@ -19,6 +20,8 @@ export const kills: Campaign = {
         http: scaled(24, setup.share, 8),
         telegram: scaled(13, setup.share, 2),
         discord: scaled(13, setup.share, 2),
+        slack: scaled(13, setup.share, 2),
+        matrix: scaled(13, setup.share, 2),
       },
       failures: repeated(MOMENTS, scaled(200, setup.share, 2)).map(killAt),
     }),

@@ -43,6 +43,8 @@ export const workers: Campaign = {
         http: scaled(24, setup.share, 8),
         telegram: scaled(13, setup.share, 2),
         discord: scaled(13, setup.share, 2),
+        slack: scaled(13, setup.share, 2),
+        matrix: scaled(13, setup.share, 2),
       },
       failures: repeated(MOMENTS, scaled(100, setup.share, 2)).map(killWorkerAt),
     }),

@@ -17,7 +17,7 @@ import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import { channelHealth } from '../../src/ops/channel-health.ts';
 import { createLog, redactor } from '../../src/ops/log.ts';
 import { silentLog } from '../database.ts';
-import { MemoryConnections } from '../fakes/connections.ts';
+import { memoryStores, NOBODY } from '../fakes/channel-stores.ts';
 import { FakeGateway } from '../fakes/gateway/gateway-api.ts';
 import { office, officeWith } from '../fakes/office/manifest.ts';
 
@@ -50,7 +50,7 @@ async function open(config: Config, name: string) {
   const channel = config.channels.find((one) => one.name === name);
   if (channel === undefined) throw new Error(`no channel ${name}`);
   const gateway = new FakeGateway();
-  const deps = { log: silentLog, gateway, connections: new MemoryConnections(), access: () => undefined };
+  const deps = { log: silentLog, gateway, ...memoryStores(), ...NOBODY };
   return await channel.create(deps);
 }
 
@@ -183,7 +183,7 @@ describe('the environment of a channel', () => {
   it('leaves a channel off that has no token', () => {
     const on = ({ channels: list }: Config) => list.filter(({ isOn }) => isOn).map(({ name }) => name);
     expect(on(load({}))).toEqual(['http']);
-    expect(on(load({ ...DISCORD, OFFICE_TOKEN: 'xoxb-123456' }))).toEqual(['http', 'discord', 'office']);
+    expect(on(load({ ...DISCORD, OFFICE_TOKEN: 'offb-123456' }))).toEqual(['http', 'discord', 'office']);
   });
 });
 
@@ -196,7 +196,7 @@ describe('a fourth channel whose ids are letters and digits', () => {
   };
 
   it('has its people, groups and owners in config.json', () => {
-    const config = load({ OFFICE_TOKEN: 'xoxb-123456' }, file);
+    const config = load({ OFFICE_TOKEN: 'offb-123456' }, file);
     expect(accessOf(config, 'office')).toMatchObject({
       dm: 'allowlist',
       allow: ['U0123ABC'],
@@ -242,7 +242,7 @@ describe('a fourth channel whose ids are letters and digits', () => {
   });
 
   it('is made with its settings', async () => {
-    const config = load({ OFFICE_TOKEN: 'xoxb-123456' }, { channels: { office: { editIntervalMs: 3 } } });
+    const config = load({ OFFICE_TOKEN: 'offb-123456' }, { channels: { office: { editIntervalMs: 3 } } });
     expect(rateOf(await open(config, 'office'), 'C0123ABC').editIntervalMs).toBe(3);
   });
 
@@ -253,7 +253,7 @@ describe('a fourth channel whose ids are letters and digits', () => {
       state: 'off',
       detail: 'needs OFFICE_TOKEN',
     });
-    const on = load({ OFFICE_TOKEN: 'xoxb-123456' });
+    const on = load({ OFFICE_TOKEN: 'offb-123456' });
     const running = new Map([['office', await open(on, 'office')]]);
     const { office: listed } = channelHealth(on.channels, running, (channel) => channel.health());
     expect(listed).toEqual({ label: 'Office chat', ...running.get('office')?.health() });
@@ -271,18 +271,18 @@ describe('a fourth channel whose ids are letters and digits', () => {
     const configured = (environment: Record<string, string>) =>
       load(environment, {}, manifests).channels.find(({ name }) => name === 'office');
     expect(configured({})).toMatchObject({ isOn: false, secrets: [] });
-    expect(configured({ OFFICE_TOKEN: 'xoxb-123456' })).toMatchObject({
+    expect(configured({ OFFICE_TOKEN: 'offb-123456' })).toMatchObject({
       isOn: true,
-      secrets: ['xoxb-123456'],
+      secrets: ['offb-123456'],
     });
     expect(loads).toBe(0);
   });
 
   it('has its secrets removed from the log, the configured one and those of the same shape', () => {
     const lines: string[] = [];
-    const redact = redactor(secretsOf(load({ OFFICE_TOKEN: 'xoxb-HIDDEN-one' })));
+    const redact = redactor(secretsOf(load({ OFFICE_TOKEN: 'offb-HIDDEN-one' })));
     const log = createLog({ level: 'info', redact, write: (line) => lines.push(line) });
-    log.info({ url: 'wss://x/?t=xoxb-HIDDEN-one', other: 'xoxb-0a1b2c3d4e' }, 'office_connected');
+    log.info({ url: 'wss://x/?t=offb-HIDDEN-one', other: 'offb-0a1b2c3d4e' }, 'office_connected');
     expect(lines.join('')).not.toMatch(/HIDDEN|0a1b2c3d4e/);
     expect(lines.join('')).toContain('[office-token]');
   });

@@ -287,6 +287,7 @@ export function channelContract(
       expect(channel.name).toBe(name);
       const has = (['edit', 'delete', 'typing'] as const).map((name) => channel[name] !== undefined);
       expect([capabilities.edit, capabilities.delete, capabilities.typing]).toEqual(has);
+      expect(channel.removeButtons !== undefined).toBe(capabilities.answerButtons === true);
       expect(requires('sendsFile')).toBe(channel.download !== undefined);
       expect(capabilities.typingMs > 0).toBe(capabilities.typing);
       const place = { channel: name, chatId: harness.chats[0].chatId };

@@ -157,11 +157,13 @@ async function startExited({ gateways }: Scenario): Promise<void> {
   }
 }
 
-/** Everybody says one thing undisturbed: Discord's missed messages are read only in chats that have a session. */
+/** Everybody says one thing undisturbed: missed messages of Discord and Slack are read only in chats that have a session, those of Matrix from the first sync on. */
 async function sayFirst({ scenario, people }: Stage): Promise<void> {
-  const { places, discord } = scenario;
+  const { places, discord, slack, matrix } = scenario;
   if (places.some(({ channel }) => channel === 'discord'))
     await within(() => discord.gateway.counts.identifies > 0);
+  if (places.some(({ channel }) => channel === 'slack')) await within(() => slack.socketMode.open > 0);
+  if (places.some(({ channel }) => channel === 'matrix')) await within(() => matrix.confirmed > 0);
   people.release(1);
   await within(async () => (await scenario.read(countTurns)) >= places.length);
 }

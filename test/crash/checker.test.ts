@@ -109,7 +109,11 @@ const planted: [Failure, string, (evidence: Evidence) => void][] = [
     'a model that is asked backwards',
     (run) => Object.assign(run, { asked: run.asked.toReversed() }),
   ],
-  ['reordered', 'a screen in another order', (run) => void run.final.parts.set(turnOf(run, 7).id, ['0'])],
+  [
+    'reordered',
+    'a screen in another order',
+    (run) => void run.screens.set(CHAT, run.screens.get(CHAT)?.toReversed() ?? []),
+  ],
   [
     'storedTwice',
     'a message accepted twice',

@@ -1,6 +1,8 @@
 /** The people of a crash run: each session says one thing after the other, and again until it is acknowledged. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FakeDiscord } from '../fakes/discord/discord.ts';
+import type { FakeHomeserver } from '../fakes/matrix/homeserver.ts';
+import type { FakeSlack } from '../fakes/slack/slack.ts';
 import type { FakeTelegram } from '../fakes/telegram/telegram.ts';
 import type { Place } from './places.ts';
 import { messageAt } from './script.ts';
@@ -19,6 +21,8 @@ export interface PeopleOptions {
   token: string;
   telegram: FakeTelegram;
   discord: FakeDiscord;
+  slack: FakeSlack;
+  matrix: FakeHomeserver;
   /** Where to send to now: with two gateways, any of them. */
   url: () => Promise<string>;
 }
@@ -80,11 +84,17 @@ export class People {
   }
 
   /** Another person each time: the limit of messages per person is not what is tested here. */
-  #sayOnPlatform({ session, channel, chatId }: Place): void {
-    const { telegram, discord } = this.#options;
+  #sayOnPlatform({ session, channel, chatId, threadId }: Place): void {
+    const { telegram, discord, slack, matrix } = this.#options;
     for (let said = this.#next(session); said !== undefined; said = this.#next(session)) {
       if (channel === 'telegram')
         telegram.says(chatId, said.text, String(1_000_000 + session * 10_000 + said.index));
+      else if (channel === 'slack')
+        slack.says(slack.workspace.chat(chatId), said.text, slack.workspace.person(`Person ${said.id}`), {
+          ...(threadId !== undefined && { threadTs: threadId }),
+        });
+      else if (channel === 'matrix')
+        matrix.says(matrix.rooms.find(chatId), said.text, matrix.rooms.person(`Person ${said.id}`));
       else discord.says(discord.platform.channel(chatId), said.text, discord.person(`Person ${said.id}`));
       this.#accept(session, said);
     }

@@ -1,6 +1,10 @@
-/** Where the sessions of a run take place: over HTTP, in groups on Telegram, in channels on Discord. */
+/** Where the sessions of a run take place: over HTTP, in groups on Telegram, in channels on Discord, in threads on Slack, in rooms on Matrix. */
 import type { FakeDiscord } from '../fakes/discord/discord.ts';
 import { visibleText } from '../fakes/discord/markdown.ts';
+import { addressOf } from '../../src/contracts/message.ts';
+import type { FakeHomeserver } from '../fakes/matrix/homeserver.ts';
+import { textOf } from '../fakes/slack/slack.ts';
+import type { FakeSlack } from '../fakes/slack/slack.ts';
 import type { FakeTelegram } from '../fakes/telegram/telegram.ts';
 import type { ShownMessage } from './checker.ts';
 
@@ -9,6 +13,8 @@ export interface SessionCounts {
   http?: number;
   telegram?: number;
   discord?: number;
+  slack?: number;
+  matrix?: number;
 }
 
 /** One session. */
@@ -17,22 +23,34 @@ export interface Place {
   session: number;
   /** `s03`, as the questions name it. */
   name: string;
-  channel: 'http' | 'telegram' | 'discord';
+  channel: 'http' | 'telegram' | 'discord' | 'slack' | 'matrix';
   /** The session's key in the tables. */
   key: `${string}:${string}`;
   /** The platform's id of the chat; over HTTP the name. */
   chatId: string;
+  /** On Slack the thread that everybody writes in. */
+  threadId?: string | undefined;
 }
 
-/** Makes the chats of all sessions: those over HTTP first, then Telegram's, then Discord's. */
-export function makePlaces(counts: SessionCounts, telegram: FakeTelegram, discord: FakeDiscord): Place[] {
-  const channels = (['http', 'telegram', 'discord'] as const).flatMap((channel) =>
+/** The platforms with chats of their own. */
+export interface Platforms {
+  telegram: FakeTelegram;
+  discord: FakeDiscord;
+  slack: FakeSlack;
+  matrix: FakeHomeserver;
+}
+
+/** Makes the chats of all sessions: those over HTTP first, then Telegram's, Discord's, Slack's and Matrix's. */
+export function makePlaces(counts: SessionCounts, platforms: Platforms): Place[] {
+  const channels = (['http', 'telegram', 'discord', 'slack', 'matrix'] as const).flatMap((channel) =>
     Array.from({ length: counts[channel] ?? 0 }, () => channel),
   );
   return channels.map((channel, session) => {
     const name = `s${String(session).padStart(2, '0')}`;
-    const chatId = chatOf(channel, name, session, telegram, discord);
-    return { session, name, channel, key: `${channel}:${chatId}`, chatId };
+    const chatId = chatOf(channel, name, session, platforms);
+    const threadId = channel === 'slack' ? threadOf(platforms.slack, chatId) : undefined;
+    const key = addressOf({ channel, chatId, threadId });
+    return { session, name, channel, key, chatId, threadId };
   });
 }
 
@@ -40,8 +58,7 @@ function chatOf(
   channel: Place['channel'],
   name: string,
   session: number,
-  telegram: FakeTelegram,
-  discord: FakeDiscord,
+  { telegram, discord, slack, matrix }: Platforms,
 ): string {
   switch (channel) {
     case 'http':
@@ -53,9 +70,21 @@ function chatOf(
     }
     case 'discord':
       return discord.platform.addChannel(0).id;
+    case 'slack':
+      return slack.workspace.channel().id;
+    case 'matrix':
+      return matrix.rooms.room(matrix.rooms.person('Ada'), matrix.rooms.person('Bob')).id;
     default:
       return channel satisfies never;
   }
+}
+
+/** A thread that was begun an hour ago, before the bot came. */
+function threadOf({ workspace }: FakeSlack, chatId: string): string {
+  const user = workspace.person('Somebody').id;
+  const [seconds, rest = ''] = workspace.newTs().split('.');
+  const ts = `${Number(seconds) - 3_600}.${rest}`;
+  return workspace.add(workspace.chat(chatId), { user, text: 'A thread for everybody.', ts }).ts;
 }
 
 /** The groups of `config.json` in which the bot answers every message. */
@@ -64,22 +93,30 @@ export function accessOf(places: readonly Place[]): object {
     Object.fromEntries(
       places.filter((place) => place.channel === channel).map(({ chatId }) => [chatId, { mention: false }]),
     );
-  return { telegram: { groups: groups('telegram') }, discord: { groups: groups('discord') } };
+  const channels = ['telegram', 'discord', 'slack', 'matrix'];
+  return Object.fromEntries(channels.map((channel) => [channel, { groups: groups(channel) }]));
 }
 
 /** The bot's messages that each chat shows now, by session key. */
 export function screensOf(
   places: readonly Place[],
-  telegram: FakeTelegram,
-  discord: FakeDiscord,
+  { telegram, discord, slack, matrix }: Platforms,
 ): Map<string, ShownMessage[]> {
   const bot = discord.platform.bot.id;
-  const shown = ({ channel, chatId }: Place): ShownMessage[] =>
-    channel === 'telegram'
-      ? telegram.messages(chatId).map(({ id, text }) => ({ id: String(id), text }))
-      : (discord.platform.messages.get(chatId) ?? [])
-          .filter(({ author }) => author.id === bot)
-          .map(({ id, content }) => ({ id, text: visibleText(content) }));
+  const shown = ({ channel, chatId, threadId }: Place): ShownMessage[] => {
+    if (channel === 'telegram')
+      return telegram.messages(chatId).map(({ id, text }) => ({ id: String(id), text }));
+    if (channel === 'slack')
+      return slack
+        .visible(slack.workspace.chat(chatId))
+        .filter((message) => message.threadTs === threadId)
+        .map((message) => ({ id: message.ts, text: textOf(message) }));
+    if (channel === 'matrix')
+      return matrix.visible(matrix.rooms.find(chatId)).map(({ id, text }) => ({ id, text }));
+    return (discord.platform.messages.get(chatId) ?? [])
+      .filter(({ author }) => author.id === bot)
+      .map(({ id, content }) => ({ id, text: visibleText(content) }));
+  };
   return new Map(
     places.filter(({ channel }) => channel !== 'http').map((place) => [place.key, shown(place)]),
   );

@@ -9,7 +9,9 @@ import { openHttpFront } from '../fakes/http-front.ts';
 import type { HttpFront } from '../fakes/http-front.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import type { FakeOllama } from '../fakes/ollama/ollama.ts';
+import { FakeHomeserver, MATRIX_TOKEN } from '../fakes/matrix/homeserver.ts';
 import type { TcpProxy } from '../fakes/tcp-proxy.ts';
+import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../fakes/slack/slack.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
 import type { ShownMessage } from './checker.ts';
 import { mountDisk, unmountDisk } from './small-disk.ts';
@@ -62,6 +64,8 @@ export interface Scenario {
   ollama: FakeOllama;
   telegram: FakeTelegram;
   discord: FakeDiscord;
+  slack: FakeSlack;
+  matrix: FakeHomeserver;
   effects: EffectsServer;
   gateways: GatewayProcess[];
   /** Between each gateway and its Postgres, where the run has proxies. */
@@ -94,6 +98,9 @@ export async function startScenario(options: ScenarioOptions = {}): Promise<Scen
   const folder = await mkdtemp(path.join(tmpdir(), 'parley-crash-'));
   const telegram = await FakeTelegram.start();
   const discord = await FakeDiscord.open();
+  const slack = await FakeSlack.open();
+  const matrix = await FakeHomeserver.open();
+  const platforms = { telegram, discord, slack, matrix };
   const effects = await startEffects(EFFECT_MS);
   const asked: Asked[] = [];
   const answered = { rounds: 0, finals: 0 };
@@ -113,7 +120,7 @@ export async function startScenario(options: ScenarioOptions = {}): Promise<Scen
     },
   });
   const database = await openDatabase(options, folder);
-  const places = makePlaces(options.sessions ?? {}, telegram, discord);
+  const places = makePlaces(options.sessions ?? {}, platforms);
   const has = (channel: Place['channel']): boolean => places.some((place) => place.channel === channel);
   const fronts =
     options.fronted === true ? await openFronts([ollama.url, telegram.root, discord.apiRoot]) : [];
@@ -126,6 +133,8 @@ export async function startScenario(options: ScenarioOptions = {}): Promise<Scen
     EFFECTS_URL: effects.url,
     ...(has('telegram') && { TELEGRAM_BOT_TOKEN: FAKE_TOKEN, TELEGRAM_API_ROOT: bots }),
     ...(has('discord') && { DISCORD_BOT_TOKEN: DISCORD_TOKEN, DISCORD_API_ROOT: rest }),
+    ...(has('slack') && { SLACK_BOT_TOKEN: SLACK_TOKEN, SLACK_APP_TOKEN, SLACK_API_ROOT: slack.apiRoot }),
+    ...(has('matrix') && { MATRIX_URL: matrix.root, MATRIX_TOKEN }),
     ...options.environment,
   };
   const config = { access: accessOf(places), ...options.config };
@@ -142,8 +151,7 @@ export async function startScenario(options: ScenarioOptions = {}): Promise<Scen
   );
   return {
     ollama,
-    telegram,
-    discord,
+    ...platforms,
     effects,
     gateways,
     proxies: database.proxies,
@@ -156,12 +164,13 @@ export async function startScenario(options: ScenarioOptions = {}): Promise<Scen
     summaries,
     read: (look) => database.read(look),
     keep: (look) => database.keep(look),
-    screens: () => screensOf(places, telegram, discord),
+    screens: () => screensOf(places, platforms),
     instance: async (gateway) => (await readFile(path.join(gateway.home, 'instance'), 'utf8')).trim(),
     async close() {
       for (const gateway of gateways) await gateway.close();
       await Promise.all(fronts.map((front) => front.close()));
-      await Promise.all([ollama.close(), effects.close(), telegram.close(), discord.close()]);
+      const opened = [ollama, effects, ...Object.values(platforms)];
+      await Promise.all(opened.map((one) => one.close()));
       await database.close();
       if (options.homeMb !== undefined) for (const { home } of gateways) await unmountDisk(home);
       await rm(folder, { recursive: true, force: true });

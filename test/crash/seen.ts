@@ -18,13 +18,15 @@ export function missingOnScreen(turn: TurnRow, question: Question, evidence: Evi
 
 /** On a screen the answers stand in the order of the questions. */
 export function judgeScreenOrder({ final, screens }: Evidence): string[] {
-  let last = { session: '', id: 0n };
+  let last = { session: '', at: -1 };
   return final.turns.flatMap((turn) => {
-    const [first] = screens.has(turn.session) ? (final.parts.get(turn.id) ?? []) : [];
-    if (first === undefined) return [];
+    const [first] = final.parts.get(turn.id) ?? [];
+    const at = screens.get(turn.session)?.findIndex(({ id }) => id === first) ?? -1;
+    // That an answer is missing is judged elsewhere.
+    if (at === -1) return [];
     const before = last;
-    last = { session: turn.session, id: BigInt(first) };
-    return before.session === turn.session && before.id > last.id
+    last = { session: turn.session, at };
+    return before.session === turn.session && before.at > at
       ? [`${turn.question}: shown above an earlier answer`]
       : [];
   });

@@ -54,6 +54,8 @@ describe('a growing reply', () => {
     const turn = gateway.delivery.live.open({
       turnId: 't',
       address: 'fake:1',
+      session: 'fake:1',
+      surfaces: [],
       placeholders: [],
       textSoFar: '',
       note(_ref, sent) {

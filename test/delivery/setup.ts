@@ -14,6 +14,7 @@ import type { DeliveryPayload, OutboundMessage, SentMessage } from '../../src/co
 import { FakeChannel } from '../fakes/gateway/channel.ts';
 import type { FakeChannelOptions } from '../fakes/gateway/channel.ts';
 import { FakeClock } from '../fakes/clock.ts';
+import { builtInLanguages } from '../fakes/gateway/languages.ts';
 
 /** Result of handling a head: an outcome, or the error that makes it a dead letter. */
 export interface DeliveryResult {
@@ -59,9 +60,12 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
 
   const channels = new Map<string, Channel>([[channel.name, channel]]);
   const delivery = createDelivery({
+    say: builtInLanguages.say,
     channels,
     clock,
     plans: { plan: async () => undefined },
+    surfaces: { surfaces: async () => [], surface: async () => undefined },
+    dropSurface: async () => false,
     random: () => 0,
     bus: {
       isLeased: () => leased,
@@ -84,7 +88,10 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
       emit(sessionKey, body) {
         notices.push({ sessionKey, at: 0, ...body });
       },
+      replay: () => ({ events: [] }),
       subscribe({ turnId }, listener) {
+        // The one that follows all sessions for changes of their chats.
+        if (turnId === undefined) return () => true;
         const entry = { turnId, listener };
         listeners.add(entry);
         return () => listeners.delete(entry);
@@ -185,7 +192,8 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
       takenOver = false,
     ) {
       const address = `fake:${chatId}` as const;
-      return delivery.live.open({ turnId, address, placeholders, takenOver, textSoFar, note, plan });
+      const where = { session: address, address, surfaces: [] };
+      return delivery.live.open({ turnId, ...where, placeholders, takenOver, textSoFar, note, plan });
     },
     /** A part of a message for the chat `1`. */
     part(text: string): OutboundPart {

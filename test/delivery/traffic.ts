@@ -5,6 +5,7 @@ import type { RateLimits } from '../../src/contracts/delivery.ts';
 import { nonceOf } from '../../src/delivery/nonce.ts';
 import { silentLog } from '../database.ts';
 import type { FakeChannel, HiddenLimits } from '../fakes/gateway/channel.ts';
+import { memoryStores, NOBODY } from '../fakes/channel-stores.ts';
 import { FakeGateway } from '../fakes/gateway/gateway-api.ts';
 import { buildDelivery, HEAD, quiet } from './setup.ts';
 
@@ -17,7 +18,12 @@ const LONGEST_MS = 3_600_000;
 /** Telegram's rates, as its channel declares them by default. */
 export function telegramRates(): RateLimits {
   const config = { token: '1:x', ...manifest.settings.parse({}) };
-  const deps = { log: silentLog, gateway: new FakeGateway(), access: () => undefined };
+  const deps = {
+    log: silentLog,
+    gateway: new FakeGateway(),
+    ...NOBODY,
+    ...memoryStores(),
+  };
   return create(config, deps).capabilities.rates;
 }
 

@@ -9,7 +9,9 @@ import { codeBlocks, proseOf, tableRows } from './pages.ts';
 
 /** What a reader writes where a page has a word in capitals. */
 const EXAMPLES: Readonly<Record<string, string>> = {
+  '/link CODE': '/link ABCDE-FGHJK',
   '/queue MODE': '/queue steer',
+  '/stream MODE': '/stream off',
   '/mode MODE': '/mode teacher',
   '/profile ID': '/profile coder',
   '/model NAME': '/model plain',
@@ -30,6 +32,8 @@ const written = [
   ),
 ];
 const profile = exampleOf('docs/profiles-and-planning.md', 'json');
+const language =
+  codeBlocks('docs/configuration.md').find(({ text }) => text.includes('"stop.stopped"'))?.text ?? '';
 const skill = exampleOf('docs/profiles-and-planning.md', 'md');
 
 /** The first block of a language on a page. */
@@ -43,6 +47,7 @@ function exampleOf(page: string, language: string): string {
 async function furnish(home: string): Promise<void> {
   const files = {
     'config.json': exampleOf('docs/configuration.md', 'json'),
+    'languages/fr.json': language,
     'profiles/coder/config.json': profile,
     'profiles/coder/system_prompt.md': 'You write code.',
     'workspace/AGENTS.md': 'Speak like a sailor.',
@@ -94,6 +99,13 @@ describeGateway('a gateway set up as the pages say', { furnish, model: { models 
       expect(await replyTo(fixture(), 'schedules', command)).toContain(task);
     expect(await replyTo(fixture(), 'schedules', '/schedule')).toMatch(/2\. /);
     expect(await replyTo(fixture(), 'schedules', '/schedule remove 2')).toMatch(/removed/i);
+  });
+
+  it('speaks the language of the page to whoever chooses it', async () => {
+    expect(await replyTo(fixture(), 'french', '/language fr')).toContain('français');
+    const texts: Record<string, unknown> = JSON.parse(language);
+    expect(await replyTo(fixture(), 'french', '/stop')).toBe(texts['stop.nothing']);
+    await replyTo(fixture(), 'french', '/language auto');
   });
 
   it('puts the persona, the prompt files and the skills into the prompt', async () => {

@@ -1,6 +1,6 @@
 /**
  * `npm run docs`: writes the tables of docs/configuration.md, docs/tools.md and docs/http-api.md from the schemas, the list
- * of tools and the fields of the HTTP API.
+ * of tools and the fields of the HTTP API, and the types of the example client.
  * A description is the code's own where it has one, else the one that stands on the page already: it may be edited there.
  */
 import { writeFileSync } from 'node:fs';
@@ -13,6 +13,7 @@ import { environmentSchemaFor, fileSchemaFor } from '../../src/config-schema.ts'
 import { profileSchema } from '../../src/contracts/profile.ts';
 import { createTools } from '../../src/tools/index.ts';
 import { toolOptions } from '../fakes/tool-options.ts';
+import { clientTypes, TYPES_FILE } from './client-types.ts';
 import { cellsOf, readText, ROOT, tableRows } from './pages.ts';
 import { settingsOf } from './settings.ts';
 
@@ -157,4 +158,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const page of new Set(TABLES.map((table) => table.page)))
     writeFileSync(path.join(ROOT, page), renderPage(page, readText(page)));
   writeFileSync(path.join(ROOT, '.env.example'), renderEnvExample());
+  writeFileSync(path.join(ROOT, TYPES_FILE), await clientTypes());
 }

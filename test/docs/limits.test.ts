@@ -22,7 +22,7 @@ import {
 } from '../../channels/http/config.ts';
 import { manifest } from '../../channels/http/manifest.ts';
 import { MAX_END_USER } from '../../channels/http/routes/end-user.ts';
-import { HISTORY_ROWS } from '../../src/agent/deps.ts';
+import { HISTORY_ROWS } from '../../src/contracts/store/accept.ts';
 import { MAX_RETRIES_PER_STEP } from '../../src/agent/executor/apply-correction.ts';
 import { MAX_NEW_STEPS } from '../../src/agent/executor/correction-reply.ts';
 import { MAX_ADDED_STEPS } from '../../src/contracts/plans/plan-edits.ts';

@@ -8,6 +8,7 @@ import { MAX_PENDING_EDITS, MAX_PLAN_RUNS } from '../../src/contracts/store/plan
 import { readEdits } from '../../src/intake/plans/edit-text.ts';
 import { classifyByName, testPlan } from '../fakes/agent/plans.ts';
 import { codeBlocks, proseOf, tableRows } from './pages.ts';
+import { inEnglish } from '../../src/contracts/texts/say.ts';
 
 const PLAN = testPlan(3, { state: 'stored' });
 const context = { version: 2, classify: classifyByName };
@@ -23,7 +24,7 @@ it('lists every way to write a change', () => {
 
 it.each(written)('takes the change %j', (text) => {
   const read = readEdits(text, PLAN);
-  if ('problem' in read) throw new Error(read.problem);
+  if ('problem' in read) throw new Error(inEnglish.told(read.problem));
   expect(editPlan(PLAN, read.edits, context)).toHaveProperty('plan');
 });
 

@@ -25,9 +25,15 @@ const STRANGER = '1001';
 const EXPECTED: [command: RegExp, output: RegExp][] = [
   [/^curl (--data-binary |-F file=)@LICENSE /, /"file":"inbox\/[0-9a-f]{12}-/i],
   [/\/files\/inbox\//, /MIT License/],
+  [/^TICKET=/, /retry: \d+/],
+  [/^(node|sh) docs\/examples\/chat/, /\w/],
   [/^npx parley pair approve /, /may write to the bot now/],
   [/^npx parley pair group telegram -/, /telegram group -\d+/],
   [/^npx parley pair group discord /, /discord group \d+/],
+  [/^npx parley pair guild discord /, /discord guild \d+/],
+  [/^npx parley pair role discord /, /discord role \d+/],
+  [/^npx parley pair group slack /, /slack group C\w+/],
+  [/^npx parley pair group matrix /, /matrix group !\S+:\S+/],
   [/^npx parley token create /, /shown only this once/],
   [/^npx parley token$/, /,admin {2}env {2}GATEWAY_TOKEN {2}\(created /],
   [/^npx parley status/, /gateways +1 running/],
@@ -60,9 +66,14 @@ const EXPECTED: [command: RegExp, output: RegExp][] = [
 
 /** What is not run here, and where it is proved instead. */
 const EXCUSED: [command: RegExp, reason: string][] = [
+  [/^python3 docs\/examples\//, 'test/docs/examples.test.ts runs it where there is a Python'],
   [
     /^body='|^signature=\$\(|\/v1\/hooks\//,
     'test/flows/channels/hooks.test.ts runs these lines together, with the webhook in its settings',
+  ],
+  [
+    /^node docs\/examples\/webhook-receiver\.ts$/,
+    'test/flows/operator/webhooks-killed.test.ts runs it, with the settings beside it',
   ],
   [
     /^npx parley trace (telegram:42|TURN)$/,
@@ -94,7 +105,7 @@ const EXCUSED: [command: RegExp, reason: string][] = [
   [/^npm ci && npm start$/, 'the gate (.ci/run) installs and starts in a fresh home'],
   [/^npm ci && npm test$|^npm test$|^npm start$/, 'the gate (.ci/run) does the same'],
   [/^npm run (format|rows)$/, 'the gate (.ci/run) does the same'],
-  [/^[A-Z_]+=\S+ npm start$/, 'the settings before it are tried below'],
+  [/^([A-Z_]+=\S+ )+npm start$/, 'the settings before it are tried below'],
   [/^node src\/launch\.js start$/, 'test/process.test.ts starts it'],
   [/^TOKEN=… node chat\.mjs$/, 'test/docs/http-api.test.ts runs it'],
   [/^(chmod|apt install) /, 'changes the machine of the reader'],
@@ -109,6 +120,9 @@ const EXCUSED: [command: RegExp, reason: string][] = [
   [/^ollama (pull|serve)\b/, 'a program of somebody else'],
   [/^docker compose /, 'needs Docker; what it names is compared with docker-compose.yml below'],
   [/^docker buildx /, 'asks a registry on the network'],
+  [/^register_new_matrix_user /, 'a program of Synapse'],
+  [/^curl -X POST https:\/\/matrix\.example\.org\/_matrix\/client\/v3\/login/, 'asks a Matrix homeserver'],
+  [/_synapse\/admin\/v1\/users\/@parley:example\.org\/override_ratelimit$/, 'asks a Matrix homeserver'],
   [/^echo "POSTGRES_PASSWORD=/, 'writes the passwords of the reader into the clone'],
 ];
 
@@ -171,7 +185,10 @@ describe('a command on a page', () => {
     // As a reader has them, whose gateway and model server are where they usually are.
     const reader = { OLLAMA_HOST: model.url, PORT: new URL(gateway.url).port };
     const limit = command.includes('/events') ? '1' : '30';
-    return await runShell(shell, { cwd: ROOT, env: { ...reader, GATEWAY_HOME: home, TOKEN, LIMIT: limit } });
+    return await runShell(shell, {
+      cwd: ROOT,
+      env: { ...reader, GATEWAY_HOME: home, GATEWAY: gateway.url, TOKEN, LIMIT: limit },
+    });
   }
 
   /** A stranger's pairing code, as the bot tells it on Telegram. */
@@ -237,12 +254,14 @@ describe('a start with settings before it', () => {
     'is accepted: $command ($page)',
     ({ command }) => {
       const home = mkdtempSync(path.join(tmpdir(), 'parley-start-'));
-      const [variable = '', value = ''] = command.split(' ')[0]?.split('=') ?? [];
-      const config = loadConfig({ GATEWAY_HOME: home, [variable]: value });
-      const set = Object.entries(config.env).find(([name]) => name === variable);
-      expect(String(set?.[1])).toBe(value);
-      const network = config.channels.find(({ needs }) => needs === variable);
-      expect(network?.isOn ?? true).toBe(true);
+      const variables = Object.fromEntries(
+        [...command.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value]),
+      );
+      const config = loadConfig({ GATEWAY_HOME: home, ...variables });
+      const set = Object.entries(config.env).map(([name, value]) => [name, String(value)]);
+      expect(Object.fromEntries(set)).toMatchObject(variables);
+      const off = config.channels.filter(({ needs, isOn }) => needs in variables && !isOn);
+      expect(off).toEqual([]);
     },
   );
 
@@ -260,7 +279,7 @@ describe('a file that is named', () => {
 
 describe('every block of code', () => {
   it('has a language that a test reads, or is plain text', () => {
-    const read = ['sh', 'json', 'js', 'ts', 'diff', 'ini', 'md', 'text', ''];
+    const read = ['sh', 'json', 'js', 'ts', 'diff', 'ini', 'md', 'yaml', 'text', ''];
     const strange = PAGES.flatMap((page) => codeBlocks(page)).filter(
       ({ language }) => !read.includes(language),
     );

@@ -39,7 +39,7 @@ describe('the systemd unit', () => {
 });
 
 describe('the examples of proxies', () => {
-  it.each(['docs/service/Caddyfile', 'docs/service/nginx.conf'])(
+  it.each(['docs/service/Caddyfile', 'docs/service/Caddyfile.oauth2-proxy', 'docs/service/nginx.conf'])(
     '%s reaches the default port and buffers nothing',
     (file) => {
       const text = readText(file);
@@ -49,6 +49,26 @@ describe('the examples of proxies', () => {
       expect(text.match(/\}/g)).toHaveLength(opened ?? -1);
     },
   );
+
+  it('remove what a client calls itself before the identity proxy is asked, in a route, which keeps its order', () => {
+    const text = readText('docs/service/Caddyfile.oauth2-proxy');
+    const order = [
+      'route {',
+      'request_header -X-Forwarded-User',
+      'forward_auth',
+      'reverse_proxy 127.0.0.1:8080',
+    ];
+    const places = order.map((line) => text.indexOf(line));
+    expect(places).toEqual(places.toSorted((one, other) => one - other));
+    expect(places[0]).toBeGreaterThan(0);
+    expect(readText('docs/operating.md')).toContain(text.slice(text.indexOf('chat.example.org {')));
+  });
+
+  it('let nginx pass WebSockets on', () => {
+    const text = readText('docs/service/nginx.conf');
+    expect(text).toContain('proxy_set_header Upgrade $http_upgrade;');
+    expect(text).toContain('proxy_set_header Connection $parley_connection;');
+  });
 
   it('let nginx take files as large as the gateway does', () => {
     const megabytes = Number(/client_max_body_size (\d+)m/.exec(readText('docs/service/nginx.conf'))?.[1]);

@@ -9,6 +9,7 @@ export const noSchedules: Schedules = {
   find: () => Promise.resolve(undefined),
   change: () => Promise.resolve(undefined),
   runNow: () => Promise.resolve(false),
+  runs: () => Promise.resolve(undefined),
   remove: () => Promise.resolve(false),
   describe: () => '',
   moment: () => '',
@@ -47,6 +48,7 @@ export function fakeScheduleApi(): ScheduleApi {
       return Promise.resolve(changed);
     },
     runNow: (_caller, id) => Promise.resolve(kept.has(id)),
+    runs: (_caller, id) => Promise.resolve(kept.has(id) ? [] : undefined),
     remove: (_caller, id) => Promise.resolve(kept.delete(id)),
   };
 }

@@ -7,6 +7,7 @@ import { defaultProfile } from '../../src/agent/profiles/built-in.ts';
 import { createEgress } from '../../src/security/index.ts';
 import type { ToolsOptions } from '../../src/tools/index.ts';
 import { createReadFile } from '../../src/tools/files/read-file.ts';
+import { noOtherChats } from './agent/find-chat.ts';
 import { memoryScratchpad, memoryTodos } from './notebooks.ts';
 import { noSchedules } from './schedules.ts';
 
@@ -52,6 +53,7 @@ export const toolOptions: ToolsOptions = {
     },
   },
   post: async () => ({ kind: 'foreign' as const }),
+  findChat: noOtherChats,
   documentText: noDocuments,
 };
 

@@ -4,7 +4,7 @@ import type { AgentEvent } from '../../src/contracts/event.ts';
 import type { Plan } from '../../src/contracts/plan.ts';
 import { write } from '../browser/browser.ts';
 import { describePage } from '../browser/describe-page.ts';
-import { readPanel } from '../browser/panel.ts';
+import { readPanel } from '../browser/plans/panel.ts';
 import { eventsUntil } from '../channels/http/client.ts';
 import { writeDemoHome } from '../fakes/demo/home.ts';
 import { demoAnswer } from '../fakes/demo/answer.ts';

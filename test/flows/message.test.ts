@@ -58,12 +58,12 @@ describeGatewayOnEachDatabase('a message in the middle of a turn', { telegram: t
 
   it('is refused where another chat would read it', async () => {
     const chat = people.next().value ?? '';
-    fixture().ollama.answer(send('Psst.', { address: `telegram:${chat}` }), { when: 'tell somebody else' });
+    fixture().ollama.answer(send('Psst.', { to: `telegram:${chat}` }), { when: 'tell somebody else' });
     await fixture().post('gossip', 'tell somebody else');
     await fixture().idle('http:gossip');
     const { body } = await fixture().modelCall('tell somebody else');
     expect(body.messages.find(({ role }) => role === 'tool')?.content).toContain(
-      'not an address of this conversation',
+      'is no chat of this conversation, nor of this person',
     );
     expect(fixture().telegram.screen(chat)).toEqual([]);
   });

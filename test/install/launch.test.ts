@@ -8,6 +8,7 @@ import {
   linkSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   readdirSync,
   rmSync,
   statSync,
@@ -18,7 +19,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { compileCacheFolder } from '../../src/ops/compile-cache.ts';
+import { compileCacheFolder } from '../../src/ops/compile-cache.js';
 
 const SOURCES = fileURLToPath(new URL('../../src', import.meta.url));
 const PACKAGE = `node-${process.platform}-${process.arch}`;
@@ -26,7 +27,7 @@ const PACKAGE = `node-${process.platform}-${process.arch}`;
 let root = '';
 beforeEach(() => {
   root = mkdtempSync(path.join(tmpdir(), 'parley-launch-'));
-  for (const file of ['launch.js', 'ops/compile-cache.ts']) {
+  for (const file of ['launch.js', 'ops/compile-cache.js']) {
     mkdirSync(path.join(root, 'src', path.dirname(file)), { recursive: true });
     copyFileSync(path.join(SOURCES, file), path.join(root, 'src', file));
   }
@@ -196,3 +197,17 @@ describe('compiled code', () => {
     expect(compileCacheFolder(foreign, nowhere)).toBeUndefined();
   });
 });
+
+it.each(['launch.js', 'store/embedded/pglite-start.js'])(
+  'loads nothing with types before there is a cache: %s (what removes them takes 25 MB)',
+  (file) => {
+    const text = readFileSync(path.join(SOURCES, file), 'utf8');
+    const before = text.slice(0, text.search(/enableCompileCache\??\.?\(/));
+    expect(before.length).toBeGreaterThan(100);
+    const loaded = [...before.matchAll(/^(?:import .* from |.*await import\()'(.+)'/gm)].map(
+      ([, name]) => name,
+    );
+    expect(loaded.length).toBeGreaterThan(1);
+    expect(loaded.filter((name) => name?.endsWith('.ts'))).toEqual([]);
+  },
+);

@@ -1,16 +1,20 @@
 /** What is a command and what is a message that only looks like one. */
 import { describe, expect, it } from 'vitest';
-import { createCommands, GREETING, listingOf, readCommands } from '../../src/intake/commands.ts';
+import { createCommands, listingOf, readCommands } from '../../src/intake/commands.ts';
 
 import { SESSION_START } from '../../src/contracts/store/records.ts';
+import { inEnglish } from '../../src/contracts/texts/say.ts';
 
 const none = (): never => {
   throw new Error('nothing is run here');
 };
 const commands = createCommands({
   lanes: { stop: none },
-  bus: { notifyStop: none, sweepSoon: none },
-  ledger: { session: none, queue: none, newSessions: SESSION_START },
+  bus: { notifyStop: none, sweepSoon: none, runHeads: none, claimingNode: none },
+  ledger: { session: none, queue: none, enqueue: none, sessionOf: none, newSessions: SESSION_START },
+  events: { emit: none },
+  openThread: none,
+  languages: { say: none, languageOf: none },
   subagents: { working: none },
   epochNow: none,
   defaultModel: none,
@@ -19,6 +23,7 @@ const commands = createCommands({
   profileErrors: none,
   mcp: none,
   settingsReport: () => ({ errors: [], needsRestart: [] }),
+  webhooks: async () => [],
   channelNotices: () => [],
 });
 const read = readCommands(commands);
@@ -68,16 +73,19 @@ describe('a command', () => {
       memoryOwner: 'a:1',
       owner: false,
       args: 'x',
+      say: inEnglish,
     } as const;
     expect(await read('/help')?.command.run(call)).toBe(help);
-    expect(await read('/start invite-7')?.command.run(call)).toBe(`${GREETING}\n\n${help}`);
+    expect(await read('/start invite-7')?.command.run(call)).toBe(
+      `${inEnglish('greeting.first')}\n\n${help}`,
+    );
   });
 
   it('has a line in /help that fits every channel, and no name twice', () => {
     const names = commands.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['stop', 'new', 'status', 'help']));
     expect(new Set(names).size).toBe(names.length);
-    for (const { name, description } of commands) {
+    for (const { name, description } of listingOf(commands)) {
       expect(name).toMatch(/^[a-z]{2,32}$/);
       expect(description).toMatch(/^[A-Z].{5,99}$/);
     }

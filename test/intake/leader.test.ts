@@ -4,7 +4,7 @@ import { LaneAbort } from '../../src/contracts/bus.ts';
 import type { Channel } from '../../src/contracts/channel.ts';
 import { ChannelError, StoreError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
-import { createLeader } from '../../src/intake/leader.ts';
+import { createLeader, YIELDS } from '../../src/intake/leader.ts';
 import type { LaneHead, LaneStore } from '../../src/contracts/store/lanes.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../src/contracts/channel.ts';
 import { createLog } from '../../src/ops/log.ts';
@@ -61,6 +61,41 @@ function buildLeader(
   };
   return { channel, clock, leader, run };
 }
+
+it('receives over each of several connections, leaving the second one a few times to other nodes', async () => {
+  const { channel, leader } = buildLeader();
+  const started: unknown[] = [];
+  channel.identify = () => Promise.resolve({ id: '7', name: 'bot', shards: 2 });
+  channel.start = async (_receive, shard) => void started.push(shard);
+  await leader.enter(channel, NEVER);
+  const closing = new AbortController();
+  const headOf = (id: number): LaneHead => {
+    const shard = { id, count: 2 };
+    return { ...HEAD, lane: `poll:telegram:7:${id}:2`, payload: { channel: 'telegram', shard } };
+  };
+  const first = leader.handler.handle(headOf(0), closing.signal);
+  for (let n = 0; n < YIELDS; n += 1)
+    expect(await leader.handler.handle(headOf(1), closing.signal)).toEqual({
+      kind: 'released',
+      delayMs: 300,
+    });
+  const second = leader.handler.handle(headOf(1), closing.signal);
+  closing.abort();
+  expect(await Promise.all([first, second])).toEqual([{ kind: 'released' }, { kind: 'released' }]);
+  expect(started).toEqual([
+    { id: 0, count: 2 },
+    { id: 1, count: 2 },
+  ]);
+});
+
+it('ends what it took back for another number of connections than there are now', async () => {
+  const { channel, leader, run } = buildLeader();
+  const { outcome } = run();
+  channel.identify = () => Promise.resolve({ id: '7', name: 'bot', shards: 2 });
+  await leader.enter(channel, NEVER);
+  expect(await outcome).toEqual({ kind: 'released', delayMs: 600_000 });
+  expect(await run().outcome).toEqual({ kind: 'released', delayMs: 600_000 });
+});
 
 const NEVER = new AbortController().signal;
 

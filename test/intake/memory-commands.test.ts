@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { CommandCall } from '../../src/contracts/command.ts';
 import { createMemoryCommands, MAX_LISTED } from '../../src/intake/memory-commands.ts';
 import type { MemoryRecord } from '../../src/contracts/store/notes.ts';
+import { inEnglish } from '../../src/contracts/texts/say.ts';
 
 const fact = (id: number, text: string, untrusted = false): MemoryRecord => ({
   id,
@@ -39,6 +40,7 @@ function commands(facts: MemoryRecord[]) {
       ),
   });
   const call = (args: string, over: Partial<CommandCall>): CommandCall => ({
+    say: inEnglish,
     session: 'telegram:1',
     address: 'telegram:1',
     senderId: '1',

@@ -16,6 +16,8 @@ import { describeEachDatabase, silentLog } from '../database.ts';
 import type { TestStore } from '../database.ts';
 import { createSignInApi } from '../../src/security/index.ts';
 import { inbound } from '../store/requests.ts';
+import { said } from '../../src/contracts/texts/say.ts';
+import { builtInLanguages } from '../fakes/gateway/languages.ts';
 
 const OWNER: Caller = { tokenId: 'owner', scopes: ['chat', 'admin'] };
 const MAKER: Caller = { tokenId: 'maker', scopes: ['chat', 'commands'] };
@@ -28,6 +30,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
   const accessPolicy = {
     authorize: () => Promise.resolve(verdict),
     authenticate: () => Promise.resolve(undefined),
+    mayWrite: () => Promise.resolve(undefined),
     recheck: () => Promise.resolve(new Map()),
     groups: () => Promise.resolve([]),
   };
@@ -40,15 +43,12 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     notifyStop: (lane: string) => void hints.push(lane),
     sweepSoon: () => undefined,
     isLeased: () => true,
-    running: () => ({ in: 0, out: 0, agent: 0, poll: 0, speech: 0 }),
+    running: () => ({ in: 0, out: 0, agent: 0, poll: 0, speech: 0, hook: 0 }),
   };
+  const { lanes, ledger, subagents, plans, journals, groupChats } = store;
+  const rows = { lanes, ledger, subagents, plans, journals, groupChats };
   const deps = {
-    lanes: store.lanes,
-    ledger: store.ledger,
-    subagents: store.subagents,
-    plans: store.plans,
-    journals: store.journals,
-    groupChats: store.groupChats,
+    ...rows,
     bus,
     accessPolicy,
     events: createEventBus({ nodeId: 'n1', log: silentLog }),
@@ -59,6 +59,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     noteRefusal: () => undefined,
     noteRequest: () => undefined,
     explainTurn: async () => undefined,
+    languages: builtInLanguages,
     checkPlanning: async () => undefined,
     changeByReply: async () => undefined,
     classify: () => 'safe' as const,
@@ -72,29 +73,34 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
   const commands = createCommands({
     ...deps,
     profileErrors: () => [],
+    openThread: async () => undefined,
     mcp: () => [],
     boundTo: () => undefined,
     settingsReport: () => ({ errors: [], needsRestart: [] }),
+    webhooks: async () => [],
     channelNotices: () => [],
   });
   const receive = createReceive({ ...deps, commands, approvals });
   const no = (): never => expect.fail('the session routes ask no model');
+  const unused = { chatMoved: no, membershipChanged: no, labelOf: no, isGroupAdmin: no };
+  const changes = { add: no, change: no, runNow: no, remove: no };
   const api = createGatewayApi({
     ...store,
-    chatMoved: async () => undefined,
-    membershipChanged: async () => undefined,
-    signIns: createSignInApi(store.signIns),
+    ...unused,
+    signIns: createSignInApi(store.signIns, store.access, () => undefined),
     hooks: { accept: no },
+    platform: () => undefined,
     ...deps,
     commands,
     receive,
+    suggest: no,
     approvals,
     files: { remove: async () => true, put: no, read: no, discard: no, copy: no },
     fileLimits: { maxFileBytes: 1, maxFilesPerMessage: 1 },
     filesPerPerson: { maxBytes: 1, days: 1 },
     keptFiles: store.keptFiles,
     fileTypeOf: no,
-    schedules: { add: no, list: no, find: no, change: no, runNow: no, remove: no, describe: no, moment: no },
+    schedules: { ...changes, list: no, find: no, runs: no, describe: no, moment: no },
     turnConcurrency: 8,
     agent: { complete: no, embed: no, checkOptions: no },
     models: {
@@ -129,9 +135,15 @@ describeEachDatabase('a message at the api', (databases) => {
     const store = await databases.open();
     const table: [Partial<InboundMessage>, Verdict, Receipt['kind'], string, RegExp][] = [
       [{}, { kind: 'deny' }, 'refused', 'denied', NOTHING],
-      [{}, { kind: 'deny', reply: 'Not here.' }, 'refused', 'denied', /^Not here\.$/],
+      [{}, { kind: 'deny', reply: said('observe.usage') }, 'refused', 'denied', /^Write \/observe on/],
       [{ content: '/stop' }, { kind: 'deny' }, 'refused', 'denied', NOTHING],
-      [{}, { kind: 'pairing', reply: 'A code.' }, 'refused', 'pairing', /^A code\.$/],
+      [
+        {},
+        { kind: 'pairing', reply: said('pairing.code', { code: 'AB' }) },
+        'refused',
+        'pairing',
+        /approve AB$/,
+      ],
       [{ content: ' \n ' }, { kind: 'allow', owner: false }, 'refused', 'empty', /neither text nor a file/],
       [
         { content: 'x'.repeat(MAX_MESSAGE_LENGTH + 1) },
@@ -230,9 +242,9 @@ describeEachDatabase('a message at the api', (databases) => {
     const store = await databases.open();
     const { receive } = intakeOf(store);
     const line = inbound('m1', { content: '/help', placeholder: { id: '@original' } });
-    expect(await receive(line)).toEqual({ kind: 'handled', reply: expect.stringContaining('/stop') });
+    expect(await receive(line)).toMatchObject({ kind: 'handled', reply: expect.stringContaining('/stop') });
     expect(await queued(store)).toEqual([]);
-    expect(await receive(inbound('m2', { content: '/help' }))).toEqual({ kind: 'handled' });
+    expect(await receive(inbound('m2', { content: '/help' }))).toEqual({ kind: 'handled', personal: true });
     await receive(inbound('m2', { content: '/help' }));
     expect(await queued(store)).toEqual([expect.stringContaining('/stop')]);
   });

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Source } from '../../src/contracts/risk.ts';
 import { trustCommand } from '../../src/intake/trust-command.ts';
+import { inEnglish } from '../../src/contracts/texts/say.ts';
 
 const call = (owner: boolean) => ({
   session: 'telegram:1' as const,
@@ -11,6 +12,7 @@ const call = (owner: boolean) => ({
   memoryOwner: 'telegram:1',
   owner,
   args: '',
+  say: inEnglish,
 });
 
 /** The command over a session with these sources; undefined = a turn is open. */

@@ -1,5 +1,9 @@
 /** The checks whose causes a test cannot bring about on this machine: a full disk, a wrong clock, an old Node.js. */
-import { describe, expect, it } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { inspectDatabase } from '../../src/store/inspect.ts';
 import { databaseFindings, diskFinding, nodeFinding } from '../../src/ops/doctor/index.ts';
 import { MAX_CLOCK_SKEW_MS } from '../../src/ops/doctor/database.ts';
 import { FULL_DISK_BYTES, LOW_DISK_BYTES } from '../../src/ops/doctor/machine.ts';
@@ -35,6 +39,27 @@ describe('the doctor', () => {
     expect(at(MAX_CLOCK_SKEW_MS)).toBe('ok');
     expect(at(-MAX_CLOCK_SKEW_MS - 1)).toBe('warning');
     expect(at(MAX_CLOCK_SKEW_MS + 100, 200)).toBe('ok');
+  });
+
+  it('says of a database folder that it cannot be read, and how it can, instead of calling it missing', () => {
+    const report: DatabaseReport = { state: 'closed', folder: 'unreadable', code: 'EACCES' };
+    expect(databaseFindings(report, '/home')).toEqual([
+      {
+        subject: 'Database',
+        level: 'error',
+        text: '/home/pg cannot be read by this user (EACCES).',
+        remedy: 'sudo chown -R "$(id -un)" /home/pg && chmod -R u+rwX /home/pg',
+      },
+    ]);
+  });
+
+  it('finds out whether a database folder is not there or cannot be read', async () => {
+    const home = await mkdtemp(path.join(tmpdir(), 'parley-doctor-'));
+    onTestFinished(() => rm(home, { recursive: true }));
+    const look = () => inspectDatabase({ home, databaseUrl: undefined });
+    expect(await look()).toEqual({ state: 'closed', folder: 'missing', bytes: 0 });
+    await writeFile(path.join(home, 'pg'), '');
+    expect(await look()).toEqual({ state: 'closed', folder: 'unreadable', code: 'ENOTDIR' });
   });
 
   it('refuses an old Postgres and an old Node.js', () => {

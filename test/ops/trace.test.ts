@@ -1,7 +1,8 @@
 /** The notes of an attempt, the words of a trace, and how refusals are counted. */
 import { describe, expect, it } from 'vitest';
-import { TraceNotes } from '../../src/agent/state/trace-notes.ts';
+import { beginningOf, TraceNotes } from '../../src/agent/state/trace-notes.ts';
 import { MAX_SPAN_CHARS, MAX_SPANS } from '../../src/contracts/store/traces.ts';
+import type { ContextRecord } from '../../src/contracts/store/records.ts';
 import type { Refusal, TraceAttempt, TurnFacts } from '../../src/contracts/store/traces.ts';
 import { explainTurn } from '../../src/ops/trace/explain.ts';
 import { createRefusalNotes, FLUSH_MS, MAX_NOTED } from '../../src/ops/trace/refusal-notes.ts';
@@ -38,6 +39,25 @@ const FACTS: TurnFacts = {
   running: 0,
 };
 const why = (facts: Partial<TurnFacts>, detail = true) => explainTurn({ ...FACTS, ...facts }, detail);
+
+describe('the beginning of an attempt', () => {
+  const row = (kind: 'user' | 'assistant'): ContextRecord => ({
+    seq: 1,
+    turnId: 't1',
+    iteration: kind === 'user' ? 0 : 1,
+    entry: kind === 'user' ? { kind, content: 'hello' } : { kind, content: '', toolCalls: [], msgId: 't1.1' },
+    tokens: 1,
+  });
+
+  it('is new, asks again, or resumes', () => {
+    expect(beginningOf(0, { journal: [] })).toEqual({});
+    expect(beginningOf(0, { journal: [row('user')], askedAgain: 't0' })).toEqual({ askedAgain: 't0' });
+    expect(beginningOf(0, { journal: [row('user')] })).toEqual({ resumed: true });
+    expect(beginningOf(1, { journal: [row('user')], askedAgain: 't0' })).toEqual({ resumed: true });
+    const answered = [row('user'), row('assistant')];
+    expect(beginningOf(0, { journal: answered, askedAgain: 't0' })).toEqual({ resumed: true });
+  });
+});
 
 describe('the notes of an attempt', () => {
   it(`keep ${MAX_SPANS} spans and count the rest`, () => {
@@ -92,6 +112,15 @@ describe('why a message has no answer', () => {
     const nameless = attempt({ spans: spans.map((span) => ({ ...span, model: '' })) });
     const [, , line] = timelineOf({ ...FACTS, attempts: [nameless] }, true);
     expect(line?.text).toBe('model call 1: no model known, failed: unavailable (http://10.0.0.7 refused)');
+  });
+
+  it('tells a question that is asked again from one that came for the first time', () => {
+    const text = (of: Partial<TraceAttempt>) =>
+      timelineOf({ ...FACTS, attempts: [attempt(of)] }, true)[1]?.text;
+    expect(text({ askedAgain: 't0' })).toBe(
+      'answers the question of turn t0 again, after 5 ms in the queue on node n1, profile default',
+    );
+    expect(text({})).toBe('after 5 ms in the queue on node n1, profile default');
   });
 
   it('lays attempts on several nodes, live edits and answers from before a crash on one timeline', () => {

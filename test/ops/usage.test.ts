@@ -8,6 +8,7 @@ import { StoreError } from '../../src/contracts/errors.ts';
 import type { UsageNote, UsageQuery, UsageSum } from '../../src/contracts/usage.ts';
 import { describeEachDatabase } from '../database.ts';
 import { finished, startTurn } from '../store/lanes/turns.ts';
+import { inEnglish } from '../../src/contracts/texts/say.ts';
 
 const NOON = Date.parse('2026-03-10T12:00:00Z');
 const CALL: CommandCall = {
@@ -18,6 +19,7 @@ const CALL: CommandCall = {
   memoryOwner: 'telegram:42',
   owner: false,
   args: '',
+  say: inEnglish,
 };
 const sum = (more: Partial<UsageSum> = {}): UsageSum => ({
   promptTokens: 12_345,

@@ -6,6 +6,7 @@ import type { DatabasePlace } from '../../src/store/database/database.ts';
 import { openStoreAt } from '../../src/store/store.ts';
 import { testLog } from '../fakes/agent/tool-context.ts';
 import { FakeSettings } from '../fakes/settings.ts';
+import { builtInLanguages } from '../fakes/gateway/languages.ts';
 
 const [given = '{}'] = process.argv.slice(2);
 const place: DatabasePlace = JSON.parse(given);
@@ -23,6 +24,7 @@ const scheduling = createScheduling({
   },
   ledger,
   events,
+  languages: builtInLanguages,
   announce: createSendSystemMessage({ ledger, bus, events }),
   standing: { placeOf: async () => 'private', isOwner: async () => true, isStillAllowed: async () => true },
   settings: new FakeSettings({ limits: SCHEDULE_LIMITS, timeZone: 'UTC' }),

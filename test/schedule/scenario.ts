@@ -10,6 +10,7 @@ import type { ScheduleRecord, ScheduleStore } from '../../src/contracts/schedule
 import type { TestStore } from '../database.ts';
 import { testLog } from '../fakes/agent/tool-context.ts';
 import { FakeSettings } from '../fakes/settings.ts';
+import { builtInLanguages } from '../fakes/gateway/languages.ts';
 
 export interface TestNode extends Scheduling {
   /** What was emitted, in order, as `session type`. */
@@ -49,6 +50,7 @@ export function nodeOf(
     announce: createSendSystemMessage({ ledger: store.ledger, bus, events: { emit } }),
     events: { emit },
     standing: anybody,
+    languages: builtInLanguages,
     settings,
     log: testLog(log),
     ...change,

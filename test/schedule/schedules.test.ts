@@ -5,6 +5,7 @@ import { MAX_TASK_LENGTH, SCHEDULE_LIMITS } from '../../src/contracts/schedules.
 import type { ScheduleRequest } from '../../src/contracts/schedules.ts';
 import { describeEachDatabase } from '../database.ts';
 import { anybody, nodeOf } from './scenario.ts';
+import { inEnglish } from '../../src/contracts/texts/say.ts';
 
 const wish = (change: Partial<ScheduleRequest> = {}): ScheduleRequest => ({
   id: 'one',
@@ -17,6 +18,7 @@ const wish = (change: Partial<ScheduleRequest> = {}): ScheduleRequest => ({
 });
 
 const call = (args: string, change: Partial<CommandCall> = {}): CommandCall => ({
+  say: inEnglish,
   session: 'telegram:42',
   address: 'telegram:42',
   senderId: '42',

@@ -8,6 +8,8 @@ import { describeEachDatabase } from '../database.ts';
 import type { TestStore } from '../database.ts';
 import { office } from '../fakes/office/manifest.ts';
 import { inbound } from '../store/requests.ts';
+import { inEnglish } from '../../src/contracts/texts/say.ts';
+import type { Said } from '../../src/contracts/texts/say.ts';
 
 const RULES: ChannelAccess = { dm: 'pairing', allow: ['11'], groups: {}, owners: ['99'] };
 
@@ -28,7 +30,8 @@ function policyOf(
 }
 
 const GROUP = { place: 'group' as const, chatId: '-5', mentioned: true };
-const codeIn = (reply: string | undefined): string => /pair approve (\w+)/.exec(reply ?? '')?.[1] ?? '';
+const codeIn = (reply: Said | undefined): string =>
+  /pair approve (\w+)/.exec(reply === undefined ? '' : inEnglish.told(reply))?.[1] ?? '';
 
 describeEachDatabase('the access policy', (databases) => {
   it('knows owners by the configuration and by the scopes of their token', async () => {
@@ -101,7 +104,7 @@ describeEachDatabase('the access policy', (databases) => {
   it('answers the people, groups and owners that a fourth channel lists, by ids of its own shape', async () => {
     const { access } = configureChannel(
       office,
-      { OFFICE_TOKEN: 'xoxb-123456' },
+      { OFFICE_TOKEN: 'offb-123456' },
       {
         access: {
           office: { dm: 'allowlist', allow: ['U0123ABC'], groups: { C0123ABC: { mention: false } } },
@@ -128,7 +131,7 @@ describeEachDatabase('the access policy', (databases) => {
     expect(await from('99', GROUP)).toEqual({
       kind: 'deny',
       why: 'group',
-      reply: expect.stringContaining('pair group telegram -5'),
+      reply: { key: 'group.not_allowed', values: { channel: 'telegram', chat: '-5' } },
     });
     expect(await from('31', GROUP)).toEqual({ kind: 'deny', why: 'group' });
     expect(await from('99', { ...GROUP, mentioned: false })).toMatchObject({ kind: 'deny' });
@@ -188,5 +191,47 @@ describeEachDatabase('the access policy', (databases) => {
     clock.ms += GRANT_CACHE_MS;
     expect((await from('21')).kind).toBe('pairing');
     expect(GRANT_CACHE_MS).toBeLessThanOrEqual(2_000);
+  });
+
+  it('answers who belongs to a guild or has a role that is allowed, in all its groups and nowhere else', async () => {
+    const store = await databases.open();
+    const { clock, from } = policyOf(store, { guilds: ['100'], roles: ['200'] });
+    const member = (kind: 'guild' | 'role', id: string) => ({ ...GROUP, memberships: [{ kind, id }] });
+    expect(await from('21', member('guild', '100'))).toEqual({ kind: 'allow', owner: false });
+    expect(await from('21', member('role', '200'))).toEqual({ kind: 'allow', owner: false });
+    expect(await from('21', { ...member('role', '200'), mentioned: false })).toMatchObject({ kind: 'deny' });
+    for (const other of [member('role', '100'), member('guild', '200'), member('guild', '1'), GROUP])
+      expect(await from('21', other)).toMatchObject({ kind: 'deny', why: 'group' });
+    expect(await from('21', { memberships: [{ kind: 'role', id: '200' }] })).toMatchObject({
+      kind: 'pairing',
+    });
+    await store.access.addGrant('telegram', 'role', '300');
+    expect(await from('21', member('role', '300'))).toEqual({ kind: 'allow', owner: false });
+    expect(await from('21', member('guild', '300'))).toMatchObject({ kind: 'deny' });
+    await store.access.removeGrant('telegram', 'role', '300');
+    clock.ms += GRANT_CACHE_MS + 1;
+    expect(await from('21', member('role', '300'))).toMatchObject({ kind: 'deny' });
+  });
+
+  it("knows the grant of a thread by itself only where its id is no other chat's", async () => {
+    const store = await databases.open();
+    await store.access.addGrant('telegram', 'group', '7');
+    const inThread = { ...GROUP, threadId: '7' };
+    expect(await policyOf(store, { threadsAreChats: true }).from('21', inThread)).toMatchObject({
+      kind: 'allow',
+    });
+    expect(await policyOf(store).from('21', inThread)).toMatchObject({ kind: 'deny' });
+    const listed = { groups: { '8': { mention: false } }, threadsAreChats: true as const };
+    const quiet = { ...GROUP, threadId: '8', mentioned: false };
+    expect(await policyOf(store, listed).from('21', quiet)).toMatchObject({ kind: 'allow' });
+  });
+
+  it('answers who has brought the bot into a chat of others by their own right, never by that of the chat', async () => {
+    const store = await databases.open();
+    const { from } = policyOf(store, { groups: { '-5': { mention: true } } });
+    const guest = { ...GROUP, isGuest: true as const };
+    expect(await from('11', guest)).toEqual({ kind: 'allow', owner: false });
+    expect(await from('99', guest)).toEqual({ kind: 'allow', owner: true });
+    expect(await from('21', guest)).toMatchObject({ kind: 'pairing' });
   });
 });

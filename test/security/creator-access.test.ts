@@ -19,6 +19,7 @@ function creatorAccessOf(store: TestStore, change?: Partial<ChannelAccess>) {
   return createCreatorAccess({
     access: store.access,
     ledger: store.ledger,
+    surfaces: store.surfaces,
     channelAccess: (name) => {
       const ids = channels.find((channel) => channel.name === name)?.ids;
       return ids && rules({ privacyOf: ids.privacyOf, ...change });
@@ -68,6 +69,40 @@ describeEachDatabase("the rights of a schedule's creator", (databases) => {
     expect(await may(admin.tokenId, 'mine')).toBe(true);
     await store.access.revokeToken(friend.tokenId);
     expect(await may(friend.tokenId, 'mine')).toBe(false);
+  });
+
+  it('reach a private chat that is linked to one of theirs, while both sides have their right', async () => {
+    const store = await databases.open();
+    const from = { address: 'discord:77', place: 'private', userId: 'discord:5' } as const;
+    const to = { address: 'telegram:7', place: 'private', userId: 'telegram:7' } as const;
+    const may = () => creatorAccessOf(store).isStillAllowed('discord:5', 'telegram:7', 'private');
+    expect(await may()).toBe(false);
+    await store.surfaces.giveCode('a'.repeat(64), { ...from, session: from.address });
+    await store.surfaces.enterCode('a'.repeat(64), to);
+    for (const { address, userId } of [from, to])
+      await store.surfaces.agree({ address, userId, owner: false });
+    // The weakest side decides: nobody has let the person on Telegram in.
+    expect(await may()).toBe(false);
+    await store.access.addGrant('telegram', 'dm', '7');
+    expect(await may()).toBe(true);
+    const rights = creatorAccessOf(store, { allow: [] });
+    expect(await rights.isStillAllowed('discord:5', 'telegram:7', 'private')).toBe(false);
+    expect(await creatorAccessOf(store).isStillAllowed('discord:6', 'telegram:7', 'private')).toBe(false);
+    await store.surfaces.leave('telegram:7');
+    expect(await may()).toBe(false);
+  });
+
+  it('reach no group by a link', async () => {
+    const store = await databases.open();
+    const from = { address: 'telegram:5', place: 'private', userId: 'telegram:5' } as const;
+    const to = { address: 'telegram:-50', place: 'group', userId: 'telegram:5' } as const;
+    await store.surfaces.giveCode('b'.repeat(64), { ...from, session: from.address });
+    await store.surfaces.enterCode('b'.repeat(64), to);
+    for (const { address, userId } of [from, to])
+      await store.surfaces.agree({ address, userId, owner: false });
+    const rights = creatorAccessOf(store);
+    expect(await rights.isStillAllowed('telegram:5', 'telegram:-50', 'group')).toBe(false);
+    expect(await rights.isStillAllowed('telegram:9', 'telegram:-50', 'group')).toBe(true);
   });
 
   it('do not cross channels, and no other user has any', async () => {

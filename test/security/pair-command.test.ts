@@ -25,6 +25,19 @@ describeEachDatabase('parley pair', (databases) => {
     expect(await pair('revoke', 'telegram', '-1001')).toBe('There was no grant for telegram -1001.');
   });
 
+  it('allows servers and roles where people belong to any', async () => {
+    const { access } = await databases.open();
+    const pair = (...args: string[]) => pairCommand(access, ALL, args);
+    expect(await pair('guild', 'discord', '777')).toContain('Everybody in the discord guild 777');
+    expect(await pair('role', 'discord', '778')).toContain('Everybody with the discord role 778');
+    expect(await pair()).toMatch(/granted {2}discord guild 777 since .*\ngranted {2}discord role 778 since /);
+    await expect(pair('role', 'telegram', '778')).rejects.toThrow(/Telegram belong to no role/);
+    await expect(pair('guild', 'discord', 'friends')).rejects.toThrow(/must be a numeric id/);
+    expect(await pair('revoke', 'discord', '777')).toBe('Revoked discord 777.');
+    expect(await pair('revoke', 'discord', '778')).toBe('Revoked discord 778.');
+    expect(await access.grants()).toEqual([]);
+  });
+
   it('approves a person by the code they were shown', async () => {
     const { access } = await databases.open();
     const code = newPairingCode();
@@ -104,7 +117,9 @@ describeEachDatabase('parley pair', (databases) => {
       /"@ada" is no id of Telegram: it must be a numeric id/,
     );
     for (const name of ['http', 'pigeon'])
-      await expect(refused('group', name, '42')).rejects.toThrow(/expected one of telegram, discord, office/);
+      await expect(refused('group', name, '42')).rejects.toThrow(
+        /expected one of telegram, discord, slack, matrix, office/,
+      );
     for (const args of [['dance'], ['group', 'office'], ['approve']])
       await expect(refused(...args)).rejects.toThrow(/^Expected: pair/);
     expect(await access.grants()).toEqual([]);
@@ -113,6 +128,6 @@ describeEachDatabase('parley pair', (databases) => {
 
 describe('the channels of parley pair', () => {
   it('are those with user ids of their own', () => {
-    expect(pairChannels(ALL)).toEqual(['telegram', 'discord', 'office']);
+    expect(pairChannels(ALL)).toEqual(['telegram', 'discord', 'slack', 'matrix', 'office']);
   });
 });

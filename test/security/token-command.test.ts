@@ -33,7 +33,7 @@ describeEachDatabase('parley token', (databases) => {
     );
     expect(listed).not.toContain(secretIn(made));
     const [token] = await store.access.tokens();
-    await store.access.noteTokenUse(token?.tokenId ?? '', 0);
+    await store.access.noteTokenUse(token?.tokenId ?? '', 0, '');
     await store.access.changeToken(token?.tokenId ?? '', { expiresInMs: 0 });
     expect(await run(store)).toMatch(/, used \d{4}-.* UTC, EXPIRED /);
     expect(await run(store, 'create', 'plain\u001b[2J\nfake')).toContain(

@@ -1,16 +1,18 @@
 /** The tool `cron`, as the model uses it, over a real store. */
 import { expect, it } from 'vitest';
+import type { FindChat } from '../../src/contracts/delivery.ts';
 import type { ToolContext } from '../../src/contracts/tool.ts';
 import { createCron } from '../../src/tools/cron.ts';
 import { describeEachDatabase } from '../database.ts';
+import { noOtherChats } from '../fakes/agent/find-chat.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 import { anybody, nodeOf } from '../schedule/scenario.ts';
 
 describeEachDatabase('cron', (databases) => {
-  const open = async (place: 'private' | 'group' = 'private') => {
+  const open = async (place: 'private' | 'group' = 'private', findChat: FindChat = noOtherChats) => {
     const standing = { ...anybody, placeOf: () => Promise.resolve(place) };
     const { schedules } = nodeOf(await databases.open(), { standing });
-    const tool = createCron(schedules);
+    const tool = createCron(schedules, findChat);
     const use = async (args: Record<string, unknown>, over?: Partial<ToolContext>): Promise<string> => {
       const parsed = tool.parameters.parse(args);
       return (await tool.execute(parsed, toolContext(over))).content;
@@ -30,6 +32,21 @@ describeEachDatabase('cron', (databases) => {
     expect(await schedules.list({})).toMatchObject([
       { id: 't.1.0', session: 'discord:1', address: 'discord:1:2', creatorId: 'discord:7' },
     ]);
+  });
+
+  it('answers in another chat of the person, in the conversation there, and says why it cannot', async () => {
+    const chat = { address: 'telegram:7', session: 'telegram:7' } as const;
+    const { use, schedules } = await open('private', async ({ to }) =>
+      to === 'telegram' ? { kind: 'found', ...chat } : { kind: 'several', addresses: ['http:a', 'http:b'] },
+    );
+    const args = { action: 'add', task: 'Look.', every_minutes: 5 };
+    expect(await use({ ...args, to: 'telegram' }, { userId: 'discord:7' })).toContain(
+      'It answers in telegram:7. It belongs to the conversation there: /schedule in that chat lists it.',
+    );
+    expect(await schedules.list({})).toMatchObject([{ ...chat, creatorId: 'discord:7' }]);
+    expect(await use({ ...args, to: 'web' })).toBe(
+      'Not scheduled: this person has several chats there: name one of http:a, http:b.',
+    );
   });
 
   it('keeps with a task what was read before it was written, and shows it as text of that', async () => {

@@ -2,16 +2,18 @@
 import { describe, expect, it } from 'vitest';
 import type { EventBody } from '../../src/contracts/event.ts';
 import { MAX_POST_CHARS, MAX_POSTS } from '../../src/contracts/delivery.ts';
-import type { PostRequest, PostResult } from '../../src/contracts/delivery.ts';
+import type { FindChat, PostRequest, PostResult } from '../../src/contracts/delivery.ts';
 import { createMessage } from '../../src/tools/message.ts';
+import { noOtherChats } from '../fakes/agent/find-chat.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 
-const asked = (result: PostResult) => {
+const asked = (result: PostResult, findChat: FindChat = noOtherChats) => {
   const requests: PostRequest[] = [];
-  const tool = createMessage(async (request) => {
+  const post = async (request: PostRequest): Promise<PostResult> => {
     requests.push(request);
     return result;
-  });
+  };
+  const tool = createMessage(post, findChat);
   return { tool, requests };
 };
 
@@ -42,9 +44,21 @@ describe('the tool message', () => {
       content: expect.stringContaining(`at most ${MAX_POSTS} messages`),
     });
     const foreign = asked({ kind: 'foreign' });
-    expect(await foreign.tool.execute({ text: 'x', address: 'telegram:9' }, toolContext())).toMatchObject({
+    expect(await foreign.tool.execute({ text: 'x', to: 'telegram:9' }, toolContext())).toEqual({
       isError: true,
-      content: expect.stringContaining('telegram:9 is not an address of this conversation'),
+      content:
+        'Not sent: telegram:9 is no chat of this conversation, nor of this person. Leave it out to write here.',
+    });
+    expect(foreign.requests).toEqual([]);
+    expect(await foreign.tool.execute({ text: 'x', to: 'discord' }, toolContext())).toEqual({
+      isError: true,
+      content:
+        'Not sent: there is no chat of this person on "discord"; there is telegram:1. They can link one with /link.',
+    });
+    const gone = asked({ kind: 'foreign' });
+    expect(await gone.tool.execute({ text: 'x' }, toolContext())).toMatchObject({
+      isError: true,
+      content: expect.stringContaining('telegram:1 does not belong to this conversation any more'),
     });
     const child = asked({ kind: 'posted', seq: 1 });
     await expect(child.tool.execute({ text: 'x' }, toolContext({ agentId: 'a' }))).rejects.toThrow(
@@ -53,17 +67,50 @@ describe('the tool message', () => {
     expect(child.requests).toEqual([]);
   });
 
+  it('sends to the chat that is found under the name of a network, and says which', async () => {
+    const address = 'discord:8';
+    const here = asked({ kind: 'posted', seq: 7 }, async ({ session }) => ({
+      kind: 'found',
+      address,
+      session,
+    }));
+    const events: EventBody[] = [];
+    const ctx = toolContext({ emit: (body) => void events.push(body) });
+    expect(await here.tool.execute({ text: 'Hi', to: 'discord' }, ctx)).toEqual({
+      content: 'Sent to discord:8.',
+    });
+    expect(here.requests).toEqual([{ ref: 'turn-1.1.0', turnId: 'turn-1', address, content: 'Hi' }]);
+    expect(events).toHaveLength(1);
+    const there = asked({ kind: 'posted', seq: 7 }, async () => ({
+      kind: 'found',
+      address,
+      session: address,
+    }));
+    await there.tool.execute({ text: 'Hi', to: 'discord' }, ctx);
+    expect(there.requests[0]).toMatchObject({ address, session: address });
+    // It is no message of the session that is watched.
+    expect(events).toHaveLength(1);
+    const several = asked({ kind: 'posted', seq: 7 }, async () => ({
+      kind: 'several',
+      addresses: [address, 'discord:9'],
+    }));
+    expect(await several.tool.execute({ text: 'Hi', to: 'discord' }, ctx)).toEqual({
+      isError: true,
+      content: 'Not sent: this person has several chats there: name one of discord:8, discord:9.',
+    });
+  });
+
   it('takes texts up to its length, and nothing empty', () => {
     const { tool } = asked({ kind: 'known' });
     expect(tool.parameters.safeParse({ text: 'x'.repeat(MAX_POST_CHARS) }).success).toBe(true);
     expect(tool.parameters.safeParse({ text: 'x'.repeat(MAX_POST_CHARS + 1) }).success).toBe(false);
     expect(tool.parameters.safeParse({ text: ' \n ' }).success).toBe(false);
-    expect(tool.parameters.safeParse({ text: 'x', address: 'nowhere' }).success).toBe(false);
+    expect(tool.parameters.safeParse({ text: 'x', to: ' ' }).success).toBe(false);
   });
 
-  it('is felt outside only where it names another address', () => {
+  it('is felt outside only where it names another chat', () => {
     const { tool } = asked({ kind: 'known' });
-    expect([tool.reach({ text: 'x' }), tool.reach({ text: 'x', address: 'discord:1' })]).toEqual([
+    expect([tool.reach({ text: 'x' }), tool.reach({ text: 'x', to: 'discord' })]).toEqual([
       'session',
       'outside',
     ]);

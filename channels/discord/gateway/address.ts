@@ -7,20 +7,24 @@ import type { DiscordRest } from '../rest.ts';
 /** `GATEWAY_MESSAGE_CONTENT` and `GATEWAY_MESSAGE_CONTENT_LIMITED` of an application's flags: the intent is switched on. */
 const CONTENT_FLAGS = (1 << 18) | (1 << 19);
 
+/** Connections of one bot: enough for one in two million servers. */
+export const MAX_SHARDS = 1_000;
+
 const GatewayBot = z.object({
   url: z.url({ protocol: /^wss?$/ }),
+  shards: z.int().min(1).max(MAX_SHARDS).catch(1),
   session_start_limit: SessionStartLimit,
 });
 const Application = z.object({ flags: z.number() });
 
-/** Where sessions begin, and how many may (`GET /gateway/bot`). Throws `ChannelError`. */
+/** Where sessions begin, how many connections Discord asks for, and how many sessions may begin (`GET /gateway/bot`). Throws `ChannelError`. */
 export async function readGateway(
   rest: DiscordRest,
   signal: AbortSignal,
-): Promise<{ url: string; limit: SessionStartLimit }> {
+): Promise<{ url: string; shards: number; limit: SessionStartLimit }> {
   const answer = await rest.call({ method: 'get', path: '/gateway/bot', bucket: 'gateway', signal });
   const { data } = GatewayBot.safeParse(answer);
-  if (data !== undefined) return { url: data.url, limit: data.session_start_limit };
+  if (data !== undefined) return { url: data.url, shards: data.shards, limit: data.session_start_limit };
   const text = "Discord did not tell its gateway's address; asking again later.";
   throw new ChannelError('unavailable', text, { retryable: true });
 }

@@ -2,7 +2,7 @@
 import type { Log } from '../../../src/contracts/log.ts';
 import type { DiscordRest } from '../rest.ts';
 import { readGateway } from './address.ts';
-import type { IdentifyBudget } from './identify-budget.ts';
+import type { BudgetKeys, IdentifyBudget } from './identify-budget.ts';
 
 export interface BeginParts {
   budget: IdentifyBudget;
@@ -20,18 +20,22 @@ export interface BeginParts {
  * for the end of that day. Throws `ChannelError` and `StoreError`.
  */
 export async function whereToBegin(
-  key: string,
+  keysFor: (maxConcurrency: number) => BudgetKeys,
   { budget, rest, log, now, pause, say }: BeginParts,
   signal: AbortSignal,
-): Promise<string | undefined> {
-  const wait = await budget.waitMs(key);
+): Promise<{ url: string; keys: BudgetKeys } | undefined> {
+  const wait = await budget.waitMs(keysFor(1).session);
   if (wait > 0) {
     say(`The last sessions with Discord ended soon; the next begins in ${Math.ceil(wait / 1_000)} s.`);
     await pause(wait, signal);
   }
   const { url, limit } = await readGateway(rest, signal);
-  const exhausted = await budget.exhaustedMs(key, limit);
-  if (exhausted === undefined) return url;
+  const keys = keysFor(limit.max_concurrency);
+  // The others of the bot begin one after another, too.
+  const spacing = await budget.spacingMs(keys);
+  if (spacing > 0) await pause(spacing, signal);
+  const exhausted = await budget.exhaustedMs(keys, limit);
+  if (exhausted === undefined) return { url, keys };
   const { remaining, total } = limit;
   const until = new Date(now() + exhausted).toISOString();
   log.error({ remaining, total, until }, 'discord_session_starts_exhausted');

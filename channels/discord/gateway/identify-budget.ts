@@ -16,6 +16,8 @@ export const SessionStartLimit = z.object({
   total: z.number(),
   remaining: z.number(),
   reset_after: z.number(),
+  /** Shards that may begin a session at the same time. */
+  max_concurrency: z.number().default(1),
 });
 export type SessionStartLimit = z.infer<typeof SessionStartLimit>;
 
@@ -26,6 +28,14 @@ export interface BudgetParts {
   spacingMs: number;
 }
 
+/** Whose session it is: the record of the connection, and those that count the identifies of the bot. */
+export interface BudgetKeys {
+  session: string;
+  /** The one of these that this connection shares with those that may not identify at the same time. */
+  own: string;
+  all: readonly string[];
+}
+
 /** Counts sessions in the store, so that the count holds over restarts and nodes. Throws only `StoreError`. */
 export class IdentifyBudget {
   readonly #parts: BudgetParts;
@@ -34,39 +44,49 @@ export class IdentifyBudget {
     this.#parts = parts;
   }
 
-  /** Milliseconds until another session may be begun. */
-  async waitMs(key: string): Promise<number> {
-    const { connections, now, spacingMs } = this.#parts;
-    const record = await connections.connection(key);
-    if (record?.begunAt === undefined) return 0;
+  /** Milliseconds until another session may be begun, as the last ones of this connection ended. */
+  async waitMs(session: string): Promise<number> {
+    const { connections, spacingMs } = this.#parts;
+    const record = await connections.connection(session);
+    if (record === undefined) return 0;
     const short = shortSessions(record);
-    const least = short === 0 ? spacingMs : Math.max(spacingMs, backOff(short, spacingMs));
-    // A clock that was set back must not lengthen the wait.
-    return Math.min(least, Math.max(0, record.begunAt + least - now()));
+    return this.#left(record, short === 0 ? spacingMs : Math.max(spacingMs, backOff(short, spacingMs)));
+  }
+
+  /** Milliseconds until connections that may not identify at the same time have done so. */
+  async spacingMs({ own }: Pick<BudgetKeys, 'own'>): Promise<number> {
+    const { connections, spacingMs } = this.#parts;
+    const record = await connections.connection(own);
+    return record === undefined ? 0 : this.#left(record, spacingMs);
+  }
+
+  /** A clock that was set back must not lengthen the wait. */
+  #left({ begunAt }: ConnectionRecord, leastMs: number): number {
+    return begunAt === undefined ? 0 : Math.min(leastMs, Math.max(0, begunAt + leastMs - this.#parts.now()));
   }
 
   /** Milliseconds until the day's limit ends; undefined while sessions beyond the reserve are left. */
-  async exhaustedMs(key: string, limit: SessionStartLimit): Promise<number | undefined> {
+  async exhaustedMs({ all }: Pick<BudgetKeys, 'all'>, limit: SessionStartLimit): Promise<number | undefined> {
     const { connections, now } = this.#parts;
-    const record = await connections.connection(key);
-    const begun = record?.day === dayOf(now()) ? record.begunOnDay : 0;
+    const records = await Promise.all(all.map(async (key) => await connections.connection(key)));
+    const today = records.filter((record) => record?.day === dayOf(now()));
+    const begun = today.reduce((sum, record) => sum + (record?.begunOnDay ?? 0), 0);
     if (limit.remaining < RESERVED_SESSIONS) return Math.max(limit.reset_after, this.#parts.spacingMs);
     return limit.total - begun < RESERVED_SESSIONS ? DAY_MS - (now() % DAY_MS) : undefined;
   }
 
-  /** Counts the session that is about to begin; false when another node has begun one meanwhile. */
-  async count(key: string): Promise<boolean> {
+  /** Counts the session that is about to begin; false when another has begun meanwhile, here or at another node. */
+  async count({ session, own }: BudgetKeys): Promise<boolean> {
     const { connections, now, spacingMs } = this.#parts;
-    const record = await connections.connection(key);
+    const record = await connections.connection(own);
     const begunAt = now();
     const since = begunAt - (record?.begunAt ?? Number.NEGATIVE_INFINITY);
     if (since >= 0 && since < spacingMs) return false;
-    const begin = {
-      begunAt,
-      day: dayOf(begunAt),
-      shortSessions: record === undefined ? 1 : shortSessions(record) + 1,
-    };
-    return await connections.countSession(key, begin, record?.begunAt);
+    const kept = own === session ? record : await connections.connection(session);
+    const short = kept === undefined ? 1 : shortSessions(kept) + 1;
+    const begin = { begunAt, day: dayOf(begunAt), shortSessions: short };
+    if (!(await connections.countSession(own, begin, record?.begunAt))) return false;
+    return own === session || (await connections.countSession(session, begin, kept?.begunAt));
   }
 }
 

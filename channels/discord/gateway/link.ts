@@ -1,6 +1,7 @@
 /** The connection to Discord's gateway: resumes its session for as long as Discord has it, and begins new ones sparingly. */
 import { GatewayIntentBits } from 'discord.js';
 import { z } from 'zod';
+import type { Shard } from '../../../src/contracts/platform/shard.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../src/contracts/channel.ts';
 import type { ChannelError } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
@@ -9,7 +10,8 @@ import { backoffMs } from '../../../src/lib/backoff.ts';
 import { fatalClose, fatalError, NO_MESSAGE_CONTENT } from '../errors.ts';
 import { isTextAllowed, readGateway } from './address.ts';
 import { whereToBegin } from './begin.ts';
-import type { IdentifyBudget } from './identify-budget.ts';
+import type { BudgetKeys, IdentifyBudget } from './identify-budget.ts';
+import { countersOf, sessionKeyOf } from './shard.ts';
 import type { DiscordRest } from '../rest.ts';
 import type { KeptSession, Self, ResumeState } from './resume-state.ts';
 import { GatewaySocket } from './socket.ts';
@@ -23,10 +25,14 @@ const SOUND_CONNECTION_MS = 30_000;
 const MAX_RESUME_FAILURES = 5;
 
 /**
- * Messages in servers and in private. Without the Guilds intent Discord sends no servers, channels or members; every event
+ * Messages in servers and in private, and the reactions to them. Without the Guilds intent Discord sends no servers, channels or members; every event
  * we need names its ids itself.
  */
-const INTENTS = GatewayIntentBits.GuildMessages | GatewayIntentBits.DirectMessages;
+const INTENTS =
+  GatewayIntentBits.GuildMessages |
+  GatewayIntentBits.DirectMessages |
+  GatewayIntentBits.GuildMessageReactions |
+  GatewayIntentBits.DirectMessageReactions;
 
 /** Close codes: the session cannot be resumed from this sequence; an intent is not switched on for the bot. */
 const INVALID_SEQUENCE = 4_007;
@@ -42,8 +48,8 @@ export interface GatewayEvents {
   connected(self: Self): void;
   /** A session was begun: what was said since `heardAt` is not replayed. Undefined before the first session of all. */
   missed(heardAt: number | undefined, stored: () => void): void;
-  message(event: unknown, stored: () => void): void;
-  interaction(event: unknown, stored: () => void): void;
+  /** Any other event, by its name. */
+  event(dispatched: DispatchedEvent, stored: () => void): void;
 }
 
 export interface GatewaySettings {
@@ -60,6 +66,7 @@ export interface GatewaySettings {
 }
 
 export interface GatewayParts extends GatewaySettings {
+  shard: Shard;
   resume: ResumeState;
   rest: DiscordRest;
   log: Log;
@@ -75,6 +82,7 @@ export class GatewayLink {
   #running: Promise<void> | undefined;
   /** Name of the connection in the store; undefined until the session there was read. */
   #key: string | undefined;
+  #botId = '';
   #kept: KeptSession | undefined;
   /** Without the privileged intent, because Discord refused it. */
   #limited = false;
@@ -153,12 +161,16 @@ export class GatewayLink {
     const key = await this.#load(signal);
     if (this.#limited && (await isTextAllowed(this.#parts.rest, signal))) this.#forget();
     if (this.#resumeFailures >= MAX_RESUME_FAILURES) this.#forget();
-    const url =
+    const begin =
       this.#kept === undefined
-        ? await whereToBegin(key, { ...this.#parts, say: (detail) => this.#degrade(detail) }, signal)
-        : this.#kept.session.resumeURL;
-    if (url === undefined || signal.aborted) return undefined;
-    const end = await this.#connect(key, url, signal);
+        ? await whereToBegin(
+            (groups) => this.#keys(key, groups),
+            { ...this.#parts, say: (detail) => this.#degrade(detail) },
+            signal,
+          )
+        : { url: this.#kept.session.resumeURL, keys: this.#keys(key, 1) };
+    if (begin === undefined || signal.aborted) return undefined;
+    const end = await this.#connect(begin, signal);
     if (signal.aborted) return undefined;
     const isResumeRefused = this.#upSince === undefined && this.#kept !== undefined;
     if (isResumeRefused && (await this.#isReachable(signal))) this.#resumeFailures += 1;
@@ -168,12 +180,19 @@ export class GatewayLink {
   /** Reads the session of the last process, once; gives its name in the store. */
   async #load(signal: AbortSignal): Promise<string> {
     if (this.#key !== undefined) return this.#key;
-    const key = `discord:${await this.#parts.botId(signal)}`;
-    this.#kept = await this.#parts.resume.load(key);
+    this.#botId = await this.#parts.botId(signal);
+    const key = sessionKeyOf(this.#botId, this.#parts.shard);
+    const kept = await this.#parts.resume.load(key);
+    // A session that an earlier version has begun lacks some of the events.
+    this.#kept = kept?.intents === INTENTS ? kept : undefined;
     this.#limited = this.#kept?.limited ?? false;
     if (this.#kept !== undefined) this.#events.self(this.#kept.self);
     this.#key = key;
     return key;
+  }
+
+  #keys(session: string, maxConcurrency: number): BudgetKeys {
+    return { session, ...countersOf(this.#botId, this.#parts.shard, maxConcurrency) };
   }
 
   async #isReachable(signal: AbortSignal): Promise<boolean> {
@@ -192,16 +211,17 @@ export class GatewayLink {
     this.#resumeFailures = 0;
   }
 
-  async #connect(key: string, url: string, signal: AbortSignal): Promise<SocketEnd> {
-    const { token, budget, resume, log, closeMs, now } = this.#parts;
+  async #connect({ url, keys }: { url: string; keys: BudgetKeys }, signal: AbortSignal): Promise<SocketEnd> {
+    const { token, shard, budget, resume, log, closeMs, now } = this.#parts;
     this.#upSince = undefined;
     const resumed = this.#kept;
     const socket = new GatewaySocket({
       token,
+      shard,
       url,
       intents: this.#limited ? INTENTS : INTENTS | GatewayIntentBits.MessageContent,
       session: resumed?.session,
-      mayIdentify: () => budget.count(key),
+      mayIdentify: () => budget.count(keys),
       event: (event) => this.#dispatch(event, socket),
       alive: () => {
         if (this.#upSince !== undefined) resume.heard(now());
@@ -219,16 +239,15 @@ export class GatewayLink {
     return end;
   }
 
-  #dispatch({ name, sequence, data }: DispatchedEvent, socket: GatewaySocket): void {
+  #dispatch(event: DispatchedEvent, socket: GatewaySocket): void {
     const { resume, now } = this.#parts;
+    const { name, sequence, data } = event;
     if (name === 'READY') {
       this.#onReady(data, socket);
       return;
     }
     const stored = resume.arrive(sequence);
-    if (name === 'MESSAGE_CREATE') this.#events.message(data, stored);
-    else if (name === 'INTERACTION_CREATE') this.#events.interaction(data, stored);
-    else stored();
+    this.#events.event(event, stored);
     if (name === 'RESUMED' && this.#kept !== undefined) this.#up(this.#kept.self);
     if (this.#upSince !== undefined) resume.heard(now());
   }
@@ -242,7 +261,7 @@ export class GatewayLink {
     const { resume, now } = this.#parts;
     const self = { botId: ready.data.user.id, applicationId: ready.data.application.id };
     const { heardAt } = resume;
-    this.#kept = { session, self, limited: this.#limited };
+    this.#kept = { session, self, limited: this.#limited, intents: INTENTS };
     const stored = resume.begin(this.#kept);
     resume.heard(now());
     this.#events.self(self);

@@ -18,6 +18,8 @@ export interface KeptSession {
   self: Self;
   /** It was begun without the privileged intent: texts without a mention of the bot are missing. */
   limited: boolean;
+  /** The intents it was begun with, apart from the privileged one. */
+  intents: number;
 }
 
 const Detail = z.object({
@@ -25,6 +27,7 @@ const Detail = z.object({
   botId: z.string(),
   applicationId: z.string(),
   limited: z.boolean(),
+  intents: z.number().default(0),
 });
 
 export interface ResumeStateParts {
@@ -103,7 +106,7 @@ export class ResumeState {
     const saved = this.#saved;
     if (saved.sessionId === sessionId && saved.sequence === sequence && saved.heardAt === heardAt) return;
     try {
-      const detail = { resumeUrl, ...kept.self, limited: kept.limited };
+      const detail = { resumeUrl, ...kept.self, limited: kept.limited, intents: kept.intents };
       await this.#parts.connections.saveSession(this.#key, { id: sessionId, sequence, detail }, heardAt);
       this.#saved = { sequence, heardAt, sessionId };
     } catch (error) {
@@ -116,8 +119,8 @@ export class ResumeState {
 function readSession(stored: PlatformSession | undefined): KeptSession | undefined {
   const { data } = Detail.safeParse(stored?.detail);
   if (stored === undefined || data === undefined) return undefined;
-  const { resumeUrl: resumeURL, limited, ...self } = data;
-  return { session: { sessionId: stored.id, resumeURL, sequence: stored.sequence }, self, limited };
+  const { resumeUrl: resumeURL, limited, intents, ...self } = data;
+  return { session: { sessionId: stored.id, resumeURL, sequence: stored.sequence }, self, limited, intents };
 }
 
 function idOf(kept: KeptSession | undefined): { sessionId?: string } {

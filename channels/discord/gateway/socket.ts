@@ -3,15 +3,13 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { DefaultWebSocketManagerOptions, WebSocketShard, WebSocketShardEvents } from '@discordjs/ws';
 import type { IContextFetchingStrategy, SessionInfo, WebSocketShardDestroyOptions } from '@discordjs/ws';
 import { GatewayOpcodes } from 'discord.js';
+import type { Shard } from '../../../src/contracts/platform/shard.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import { pause } from '../../../src/lib/sleep.ts';
 import { breakSocket, checkShard } from './private-fields.ts';
 
 /** Closes a socket and keeps its session: 1000 and 1001 would end the session at Discord. */
 const KEEP_SESSION = 4_200;
-/** This process holds the only shard. */
-const SHARD = { shardId: 0, shardCount: 1 };
-
 /** An event of the gateway; `sequence` counts those of a session. */
 export interface DispatchedEvent {
   name: string;
@@ -30,6 +28,7 @@ export type ResumableSession = Pick<SessionInfo, 'sessionId' | 'resumeURL' | 'se
 
 export interface SocketOptions {
   token: string;
+  shard: Shard;
   /** Where sessions begin; one that is resumed has an address of its own. */
   url: string;
   intents: number;
@@ -46,7 +45,7 @@ export interface SocketOptions {
 
 export class GatewaySocket {
   readonly #options: SocketOptions;
-  readonly #shard: Shard;
+  readonly #shard: Connection;
   readonly #ended = Promise.withResolvers<SocketEnd>();
   #session: SessionInfo | undefined;
   #sessionLost = false;
@@ -56,8 +55,9 @@ export class GatewaySocket {
   /** Throws `PrivateFieldError` with another version of @discordjs/ws. */
   constructor(options: SocketOptions) {
     this.#options = options;
-    this.#session = options.session && { ...options.session, ...SHARD };
-    this.#shard = new Shard(this.#context(), {
+    const { id: shardId, count: shardCount } = options.shard;
+    this.#session = options.session && { ...options.session, shardId, shardCount };
+    this.#shard = new Connection(this.#context(), shardId, {
       repeatedResume: () => void this.close(),
       breakAfterMs: options.closeMs,
       log: options.log,
@@ -112,7 +112,7 @@ export class GatewaySocket {
 
   /** What the shard asks for. It asks for the session before it connects again: here that answer never comes. */
   #context(): IContextFetchingStrategy {
-    const { token, intents, url } = this.#options;
+    const { token, intents, url, shard } = this.#options;
     const session_start_limit = { total: 0, remaining: 0, reset_after: 0, max_concurrency: 1 };
     return {
       options: {
@@ -120,8 +120,8 @@ export class GatewaySocket {
         token,
         // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the library calls a sum of bits one of the bits
         intents,
-        shardCount: SHARD.shardCount,
-        gatewayInformation: { url, shards: SHARD.shardCount, session_start_limit },
+        shardCount: shard.count,
+        gatewayInformation: { url, shards: shard.count, session_start_limit },
       },
       retrieveSessionInfo: async () =>
         this.#over || this.#closing ? await never() : (this.#session ?? null),
@@ -143,22 +143,22 @@ export class GatewaySocket {
   }
 }
 
-interface ShardOptions {
+interface ConnectionOptions {
   /** Discord has asked to resume, and again. */
   repeatedResume(): void;
   breakAfterMs: number;
   log: Log;
 }
 
-class Shard extends WebSocketShard {
-  readonly #options: ShardOptions;
+class Connection extends WebSocketShard {
+  readonly #options: ConnectionOptions;
   #resumes = 0;
   #identified = false;
   #open = false;
   #destroyed = false;
 
-  constructor(context: IContextFetchingStrategy, options: ShardOptions) {
-    super(context, SHARD.shardId);
+  constructor(context: IContextFetchingStrategy, shardId: number, options: ConnectionOptions) {
+    super(context, shardId);
     this.#options = options;
     this.on(WebSocketShardEvents.Hello, () => {
       this.#open = true;

@@ -4,10 +4,10 @@ import { ChatView } from './chat/chat-view.js';
 import { byId, h } from './dom.js';
 import { offerKeys } from './keys.js';
 import { ScheduleList } from './schedules.js';
+import { SettingsLater } from './settings-later.js';
 import { Inbox } from './chats/inbox.js';
 import { followLists } from './chats/list-events.js';
 import { setChannelLabels, Sidebar } from './chats/sidebar.js';
-import { Settings } from './settings/settings.js';
 import { forgetDrafts } from './chat/drafts.js';
 import { removeToken, signIn } from './sign-in.js';
 
@@ -72,7 +72,7 @@ function showSidebar(open) {
 }
 
 async function startPage() {
-  const api = await signIn();
+  const { api, chats } = await signIn();
   byId('app', HTMLElement).hidden = false;
   const refreshList = () => Promise.all([sidebar.refresh(), schedules.refresh()]).catch(showError);
   const sidebar = new Sidebar(api, {
@@ -106,7 +106,7 @@ async function startPage() {
       open(key);
     },
   });
-  const settings = new Settings(api, { showError, showSidebar: () => showSidebar(true) });
+  const settings = new SettingsLater(api, { showError, showSidebar: () => showSidebar(true) });
   chat.stopWithEscape();
   offerKeys();
   byId('skip', HTMLElement).addEventListener('click', () => byId('draft', HTMLElement).focus());
@@ -161,7 +161,8 @@ async function startPage() {
   void refreshHealth();
   setInterval(() => document.hidden || void refreshHealth(), HEALTH_EVERY_MS);
   setInterval(() => document.hidden || sidebar.redraw(), REDRAW_EVERY_MS);
-  await refreshList();
+  await sidebar.refresh(chats).catch(showError);
+  openAddressed();
   void followLists(api, {
     open: () => {
       sidebar.refreshSoon();
@@ -175,8 +176,7 @@ async function startPage() {
     refused: showError,
   }).catch(showError);
   // Models last: chats are readable while the model server cannot be reached.
-  openAddressed();
-  await Promise.all([chat.loadCommands().catch(showError), chat.loadModels().catch(showError)]);
+  await Promise.all([schedules.refresh().catch(showError), chat.loadModels().catch(showError)]);
 }
 
 startPage().catch(showError);

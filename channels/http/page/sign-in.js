@@ -1,34 +1,46 @@
 /**
- * Signing in: by a link with a code, which becomes a cookie that no script can read; or by a token, which is stored for the tab
+ * Signing in: by a link with a code, or by the word of a proxy, which become a cookie that no script can read; or by a token, which is stored for the tab
  * or for the device, never in an address.
  */
 import { Api, ApiError } from './api.js';
+import { CHATS_PER_PAGE } from './chats/sidebar.js';
 import { byId } from './dom.js';
 import { errorOf, FROM_PAGE } from './requests.js';
 
 const TOKEN_KEY = 'parley-token';
-/** Says that this browser has a cookie: it cannot be read. */
+/** Says that this browser has a cookie, which cannot be read: `yes` by a link, `proxy` by the word of a proxy. */
 const COOKIE_KEY = 'parley-signed-in';
 const REASON_KEY = 'parley-signed-out-because';
 
-/** Returns an API with a valid token: the stored one, else the form asks until there is one. */
+/**
+ * Who is signed in. The first chats of the list are what the token was tried with; undefined where it was not tried, or
+ * the gateway could not say.
+ * @typedef {object} SignedIn
+ * @property {Api} api
+ * @property {import('./api.js').Session[]} [chats]
+ */
+
+/**
+ * Signs in with the stored token, else the form asks until there is a valid one.
+ * @returns {Promise<SignedIn>}
+ */
 export async function signIn() {
   const problemOfLink = await useLink();
-  if (problemOfLink === undefined && localStorage.getItem(COOKIE_KEY) !== null) {
-    const api = new Api(undefined);
-    const problem = await tokenError(api);
-    if (problem === undefined || problem.status !== 401) return api;
+  if (problemOfLink === undefined && localStorage.getItem(COOKIE_KEY) === 'yes') {
+    const { problem, ...signedIn } = await tryToken(undefined);
+    if (problem?.status !== 401) return signedIn;
     localStorage.removeItem(COOKIE_KEY);
   }
   const kept = sessionStorage.getItem(TOKEN_KEY) ?? localStorage.getItem(TOKEN_KEY);
   if (kept !== null) {
-    const api = new Api(kept);
-    const problem = await tokenError(api);
-    if (problem === undefined || problem.status !== 401) return api;
+    const { problem, ...signedIn } = await tryToken(kept);
+    if (problem?.status !== 401) return signedIn;
     removeToken();
     return askForToken(problem.message);
   }
-  const why = problemOfLink ?? sessionStorage.getItem(REASON_KEY) ?? '';
+  const problemOfProxy = problemOfLink ?? (await askProxy());
+  if (localStorage.getItem(COOKIE_KEY) === 'proxy') return { api: new Api(undefined) };
+  const why = problemOfProxy ?? sessionStorage.getItem(REASON_KEY) ?? '';
   sessionStorage.removeItem(REASON_KEY);
   return askForToken(why);
 }
@@ -56,6 +68,24 @@ async function useLink() {
 }
 
 /**
+ * Begins or keeps the session of whom a proxy before the gateway has let in.
+ * @returns {Promise<string | undefined>} what is wrong with it; undefined also where there is no such proxy
+ */
+async function askProxy() {
+  localStorage.removeItem(COOKIE_KEY);
+  try {
+    const response = await fetch('/v1/sign-in/proxy', { method: 'POST', headers: FROM_PAGE });
+    if (!response.ok) return (await errorOf(response)).message;
+    /** @type {{ signedIn: boolean }} */
+    const { signedIn } = await response.json();
+    if (signedIn) localStorage.setItem(COOKIE_KEY, 'proxy');
+    return undefined;
+  } catch {
+    return 'The gateway cannot be reached.';
+  }
+}
+
+/**
  * Removes the token from this device, and ends its session; `why` is shown at the next sign-in.
  * @param {string} [why]
  */
@@ -73,7 +103,7 @@ export function removeToken(why) {
 
 /**
  * @param {string} why
- * @returns {Promise<Api>}
+ * @returns {Promise<SignedIn>}
  */
 function askForToken(why) {
   const screen = byId('sign-in', HTMLElement);
@@ -88,8 +118,7 @@ function askForToken(why) {
     const attempt = async () => {
       button.disabled = true;
       const token = field.value.trim();
-      const api = new Api(token);
-      const problem = await tokenError(api);
+      const { problem, ...signedIn } = await tryToken(token);
       button.disabled = false;
       if (problem !== undefined) {
         error.textContent = problem.message;
@@ -100,7 +129,7 @@ function askForToken(why) {
       store.setItem(TOKEN_KEY, token);
       field.value = '';
       screen.hidden = true;
-      resolve(api);
+      resolve(signedIn);
     };
     form.addEventListener('submit', (event) => {
       event.preventDefault();
@@ -110,14 +139,15 @@ function askForToken(why) {
 }
 
 /**
- * The error of a call with this token; undefined when it succeeds.
- * @param {Api} api
+ * Reads the list of chats with a token.
+ * @param {string | undefined} token undefined = the cookie
+ * @returns {Promise<SignedIn & { problem?: ApiError }>}
  */
-async function tokenError(api) {
+async function tryToken(token) {
+  const api = new Api(token);
   try {
-    await api.sessions({ limit: 1 });
-    return undefined;
+    return { api, chats: await api.sessions({ limit: CHATS_PER_PAGE }) };
   } catch (error) {
-    return error instanceof ApiError ? error : new ApiError(0, 'unknown', String(error));
+    return { api, problem: error instanceof ApiError ? error : new ApiError(0, 'unknown', String(error)) };
   }
 }

@@ -5,7 +5,15 @@ import { newId } from '../../../src/lib/ids.ts';
 import { readJson } from '../body.ts';
 import { MODELS_TIMEOUT_MS } from '../config.ts';
 import { noSession } from '../errors.ts';
-import { checkRepeat, idempotencyKey, postableId, readableKey, refusal, toInbound } from '../inbound.ts';
+import {
+  checkRepeat,
+  idempotencyKey,
+  postableId,
+  readableKey,
+  refusal,
+  toInbound,
+  wantedLanguages,
+} from '../inbound.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { acceptedAt, wireFork } from '../wire.ts';
 
@@ -56,7 +64,11 @@ export async function retryQuestion(c: HttpContext, deps: HandlerDeps): Promise<
   const { content, turnId: retryOf } = question;
   const choice =
     model === undefined ? {} : await deps.gateway.resolveModel(model, AbortSignal.timeout(MODELS_TIMEOUT_MS));
-  const message = toInbound(idempotencyKey(incoming), caller, id, { content, media: [] });
+  const message = toInbound(idempotencyKey(incoming), caller, id, {
+    content,
+    media: [],
+    language: wantedLanguages(incoming),
+  });
   const before = deps.gateway.lastEventId(`http:${id}`);
   const receipt = await deps.receive(message, { caller, retryOf, ...choice });
   if (receipt.kind === 'refused') throw refusal(receipt, `http:${id}`);

@@ -7,7 +7,15 @@ import { newId } from '../../../src/lib/ids.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { readJson } from '../body.ts';
 import { HttpError, noSession } from '../errors.ts';
-import { checkRepeat, idempotencyKey, postableId, readableKey, refusal, toInbound } from '../inbound.ts';
+import {
+  checkRepeat,
+  idempotencyKey,
+  postableId,
+  readableKey,
+  refusal,
+  toInbound,
+  wantedLanguages,
+} from '../inbound.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { acceptedAt, wirePlan } from '../wire.ts';
 import { endUserSchema } from './end-user.ts';
@@ -27,6 +35,7 @@ export async function requestPlan(c: HttpContext, deps: HandlerDeps): Promise<Re
     content: cleanText(request),
     media: [],
     user,
+    language: wantedLanguages(incoming),
   });
   const before = deps.gateway.lastEventId(`http:${id}`);
   const receipt = await deps.receive(message, { caller, entry: 'plan' });

@@ -36,6 +36,8 @@ export const messageSchema = z.strictObject({
 export interface Posted extends z.output<typeof messageSchema> {
   id: string;
   key: string | undefined;
+  /** The header `Accept-Language`. */
+  language?: string | undefined;
 }
 
 /** Gives the message to the gateway; what it answers is committed. Throws `HttpError` and other `GatewayError`s. */
@@ -47,7 +49,7 @@ export async function acceptPosted(
   const { id, key, user, quoted } = posted;
   const media = await mediaOf(deps, caller, id, posted.files);
   const content = cleanText(posted.content);
-  const message = toInbound(key, caller, id, { content, media, user, quoted });
+  const message = toInbound(key, caller, id, { content, media, user, quoted, language: posted.language });
   const signal = AbortSignal.timeout(MODELS_TIMEOUT_MS);
   const choice = posted.model === undefined ? {} : await deps.gateway.resolveModel(posted.model, signal);
   const mode = posted.mode === undefined ? undefined : readMode(posted.mode);

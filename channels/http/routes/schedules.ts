@@ -6,7 +6,7 @@ import { readJson } from '../body.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { HttpError, noSession } from '../errors.ts';
 import { idempotencyKey, readableKey } from '../inbound.ts';
-import { wireSchedule } from '../wire.ts';
+import { wireRun, wireSchedule } from '../wire.ts';
 
 /** The caller's schedules, oldest first; `session` limits to one. */
 export async function listSchedules(c: HttpContext, deps: HandlerDeps): Promise<Response> {
@@ -73,6 +73,14 @@ export async function runSchedule(c: HttpContext, deps: HandlerDeps): Promise<Re
   const id = c.req.param('id') ?? '';
   if (!(await deps.gateway.schedules.runNow(c.get('caller'), id))) throw noSchedule(id);
   return c.json({ id, runs: true }, 202);
+}
+
+/** The newest runs of one schedule: when it was due, when it began, how it ended. */
+export async function listRuns(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const id = c.req.param('id') ?? '';
+  const runs = await deps.gateway.schedules.runs(c.get('caller'), id);
+  if (runs === undefined) throw noSchedule(id);
+  return c.json({ runs: runs.map(wireRun) });
 }
 
 /** Removes one schedule. */

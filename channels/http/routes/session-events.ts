@@ -4,6 +4,7 @@ import type { HandlerDeps, HttpContext } from '../route.ts';
 import { noSession } from '../errors.ts';
 import { readableKey } from '../inbound.ts';
 import { eachOnce, EventFrames } from '../event-frames.ts';
+import { queryOf } from '../sign-in/tickets.ts';
 
 /** Time that a browser waits before it reconnects. */
 const RETRY_MS = 1_000;
@@ -16,7 +17,8 @@ export async function sessionEvents(c: HttpContext, deps: HandlerDeps): Promise<
   const caller = c.get('caller');
   if ((await deps.gateway.session(caller, key)) === undefined) throw noSession(key);
   const stream = deps.streams.add({ caller, authorization: incoming.headers.authorization ?? '' }, outgoing);
-  const given = incoming.headers['last-event-id'];
+  // A new `EventSource` cannot send the header.
+  const given = incoming.headers['last-event-id'] ?? queryOf(incoming).get('last_event_id');
   const lastEventId = typeof given === 'string' && EVENT_ID.test(given) ? given : undefined;
 
   // Synchronous, so that no event is emitted between the replay and the subscription.

@@ -6,7 +6,7 @@ import { readJson } from '../body.ts';
 import { MAX_PAGE_SIZE } from '../config.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { HttpError, noSession } from '../errors.ts';
-import { idempotencyKey, postableId, readableKey } from '../inbound.ts';
+import { idempotencyKey, wantedLanguages, postableId, readableKey } from '../inbound.ts';
 import { acceptPosted, messageSchema } from './posted-message.ts';
 import { wireFound, wireListed, wireMessage, wireSession, wireWork } from '../wire.ts';
 
@@ -23,7 +23,7 @@ export async function listSessions(c: HttpContext, deps: HandlerDeps): Promise<R
   const archived = c.req.query('archived') === 'true';
   const page = { limit: pageSize(c), before: date, archived };
   const sessions = await deps.gateway.sessions(c.get('caller'), page);
-  return c.json({ sessions: sessions.map(wireListed) });
+  return c.json({ sessions: sessions.map((session) => wireListed(session, c.get('caller'))) });
 }
 
 /** Sessions found by words of their titles and messages; `more` when not all that match are given. */
@@ -134,7 +134,12 @@ export async function postMessage(c: HttpContext, deps: HandlerDeps): Promise<Re
   const { incoming, outgoing } = c.env;
   const id = postableId(c.req.param('key') ?? '');
   const body = await readJson(incoming, outgoing, messageSchema);
-  const answer = await acceptPosted(deps, c.get('caller'), { ...body, id, key: idempotencyKey(incoming) });
+  const answer = await acceptPosted(deps, c.get('caller'), {
+    ...body,
+    id,
+    key: idempotencyKey(incoming),
+    language: wantedLanguages(incoming),
+  });
   return c.json(answer, 'handled' in answer ? 200 : 202);
 }
 

@@ -25,8 +25,8 @@ export function cookieSecret(incoming: IncomingMessage): string | undefined {
 }
 
 /** The `set-cookie` value that begins a session, or with '' ends it. */
-export function sessionCookie(incoming: IncomingMessage, secret: string): string {
-  const age = secret === '' ? 0 : Math.floor(SIGN_IN_MS / 1_000);
+export function sessionCookie(incoming: IncomingMessage, secret: string, forMs = SIGN_IN_MS): string {
+  const age = secret === '' ? 0 : Math.floor(forMs / 1_000);
   const secure = incoming.headers.origin?.startsWith('https://') === true ? '; Secure' : '';
   return `${nameFor(incoming)}=${secret}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${secure}`;
 }

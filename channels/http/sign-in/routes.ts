@@ -41,8 +41,14 @@ export async function signOut(c: HttpContext, { gateway }: HandlerDeps): Promise
 
 /** The browsers that are signed in by a link. */
 export async function listSignIns(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
-  const signIns = await gateway.signIns.list(c.get('caller'));
+  const signIns = await gateway.signIns.list(c.get('caller'), cookieSecret(c.env.incoming));
   return c.json({ signIns: signIns.map(wireSignIn) });
+}
+
+/** Signs all of them out but the one that asks. */
+export async function endOtherSignIns(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
+  const deleted = await gateway.signIns.endOthers(c.get('caller'), cookieSecret(c.env.incoming));
+  return c.json({ deleted });
 }
 
 /** Signs one out. */
@@ -53,6 +59,7 @@ export async function endSignIn(c: HttpContext, { gateway }: HandlerDeps): Promi
   return c.json({ id, deleted: true });
 }
 
-function wireSignIn({ id, client, createdAt, expiresAt }: SignIn) {
-  return { id, client, createdAt, expiresAt };
+function wireSignIn({ id, proxyUser, client, createdAt, expiresAt, lastUsedAt, isOwn }: SignIn) {
+  const by = proxyUser === undefined ? {} : { proxyUser };
+  return { id, client, ...by, createdAt, expiresAt, lastUsedAt: lastUsedAt ?? null, isOwn };
 }

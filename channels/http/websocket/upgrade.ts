@@ -1,4 +1,4 @@
-/** `GET /v1/ws`: the handshake of a WebSocket, and its token, in a header or in the first frame. */
+/** `GET /v1/ws`: the handshake of a WebSocket, and its token, in a header or in the first frame, or a ticket. */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Socket } from 'node:net';
@@ -13,6 +13,7 @@ import type { StreamOwner } from '../event-stream.ts';
 import type { OpenSockets } from '../limits/open-sockets.ts';
 import type { HandlerDeps } from '../route.ts';
 import { refuseRaw } from '../server.ts';
+import { authorizeByTicket } from '../sign-in/tickets.ts';
 import { CLOSE, Inbox, readToken } from './frames.ts';
 import { SocketStream } from './socket-stream.ts';
 import { converse } from './conversation.ts';
@@ -57,12 +58,13 @@ interface Upgrade {
 
 async function open(handshakes: WebSocketServer, parts: OpenParts, upgrade: Upgrade): Promise<void> {
   const { incoming, socket, head } = upgrade;
-  const { authorization } = incoming.headers;
   let owner: StreamOwner | undefined;
   try {
     checkHeaders(incoming, parts.allowed());
     if (!(await parts.deps.gateway.health()).ready)
       throw new HttpError(503, 'not_ready', 'The gateway is still starting; see /readyz.');
+    await authorizeByTicket(incoming, socket, parts.deps);
+    const { authorization } = incoming.headers;
     if (authorization !== undefined)
       owner = { caller: await parts.authenticator.authorize(incoming, 'chat'), authorization };
   } catch (error) {

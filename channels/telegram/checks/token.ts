@@ -7,6 +7,8 @@ import type { CheckContext, Finding } from '../../../src/contracts/operator/find
 import { stripEnd } from '../../../src/lib/text.ts';
 import { toChannelError } from '../errors.ts';
 import { createFetch } from '../http-call.ts';
+import { webhookAddress, webhookTrouble } from '../receiving/webhook-info.ts';
+import type { WebhookInfo } from '../receiving/webhook-info.ts';
 import { groupsThatNeedAll, PRIVACY_REMEDY } from '../privacy.ts';
 import type { GrammySignal } from '../uploads.ts';
 
@@ -18,6 +20,8 @@ export interface CheckedBot {
   token: string;
   apiRoot?: string | undefined;
   access: ChannelAccess | undefined;
+  /** `channels.telegram.webhook.url`, if any. */
+  webhookUrl: string | undefined;
 }
 
 /** Asks with `getMe` and `getWebhookInfo`. Never throws. */
@@ -31,10 +35,12 @@ export async function check(bot: CheckedBot, { signal }: CheckContext): Promise<
   try {
     const me = await api.getMe(limit);
     method = 'getWebhookInfo';
-    const { url = '' } = await api.getWebhookInfo(limit);
+    const info = await api.getWebhookInfo(limit);
     return [
       { subject: SUBJECT, level: 'ok', text: `The token belongs to @${me.username}.` },
-      ...(url === '' ? [] : [webhookFinding(api, limit)]),
+      ...receivingFindings(bot.webhookUrl, info, () =>
+        api.deleteWebhook({ drop_pending_updates: false }, limit),
+      ),
       privacyFinding(me.can_read_all_group_messages, bot.access),
     ];
   } catch (error) {
@@ -49,18 +55,45 @@ export async function check(bot: CheckedBot, { signal }: CheckContext): Promise<
   }
 }
 
-/** The address may hold a secret, so it is not told. */
-function webhookFinding(api: Api, limit: GrammySignal): Finding {
-  return {
-    subject: SUBJECT,
-    level: 'error',
-    text: 'A webhook is set for this bot, so another program gets its messages, or none does.',
-    remedy: 'parley doctor --fix removes it; messages that wait at Telegram are kept',
-    fix: {
-      told: "removed the bot's webhook at Telegram",
-      apply: async () => void (await api.deleteWebhook({ drop_pending_updates: false }, limit)),
+/** How the bot receives; the address of another program's webhook may hold a secret, so it is not told. */
+function receivingFindings(
+  webhookUrl: string | undefined,
+  info: WebhookInfo,
+  remove: () => Promise<unknown>,
+): Finding[] {
+  if (webhookUrl !== undefined) return [webhookFinding(webhookAddress(webhookUrl), info)];
+  if ((info.url ?? '') === '') return [];
+  return [
+    {
+      subject: SUBJECT,
+      level: 'error',
+      text: 'A webhook is set for this bot, so another program gets its messages, or none does.',
+      remedy: 'parley doctor --fix removes it; messages that wait at Telegram are kept',
+      fix: { told: "removed the bot's webhook at Telegram", apply: async () => void (await remove()) },
     },
-  };
+  ];
+}
+
+/** Whether Telegram's posts arrive at the webhook of the settings. */
+function webhookFinding(address: string, info: WebhookInfo): Finding {
+  const waiting = info.pending_update_count ?? 0;
+  if (info.url !== address) {
+    return {
+      subject: SUBJECT,
+      level: 'warning',
+      text: `The webhook is not set yet; ${waiting} updates wait at Telegram.`,
+      remedy: 'start the gateway: it sets the webhook of channels.telegram.webhook.url',
+    };
+  }
+  const trouble = webhookTrouble(info, Date.now());
+  if (trouble === undefined)
+    return {
+      subject: SUBJECT,
+      level: 'ok',
+      text: `The webhook is set; ${waiting} updates wait at Telegram.`,
+    };
+  const remedy = `see whether ${address} reaches the gateway from the internet, with the Host in channels.http.allowedHosts`;
+  return { subject: SUBJECT, level: 'error', text: trouble, remedy };
 }
 
 function privacyFinding(readsAll: boolean | undefined, access: ChannelAccess | undefined): Finding {

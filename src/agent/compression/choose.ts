@@ -1,7 +1,7 @@
 /** Chooses the turns that a summary replaces: the oldest ones, whole; the newest stay unchanged. */
 import type { UnsummarizedRow } from '../../contracts/store/contexts.ts';
 import type { Profile } from '../../contracts/profile.ts';
-import { HISTORY_ROWS } from '../deps.ts';
+import { HISTORY_ROWS } from '../../contracts/store/accept.ts';
 import type { ContextSize } from '../prompt/context-window.ts';
 
 /** Rows from which on the oldest are summarized, before they drop out of the history. */

@@ -5,7 +5,7 @@ import type { SessionKey } from '../../contracts/message.ts';
 import { Recent } from '../../lib/recent.ts';
 import { toGroups } from '../prompt/history.ts';
 import { promptTokensOf } from '../prompt/system-prompt.ts';
-import { HISTORY_ROWS } from '../deps.ts';
+import { HISTORY_ROWS } from '../../contracts/store/accept.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { modelBudget } from '../model/model-budget.ts';
 import type { AfterTurnWorker, EndedTurn } from '../../contracts/agent/after-turn.ts';

@@ -22,7 +22,7 @@ export function createGate(shared: AgentShared, turn: Turn, emit: Emit): Pick<Ex
   return {
     gate: (step, run) => decide(shared, turn, { step, run }, emit),
     park: async (step, run) =>
-      waitFor(turn, step, run, 'pause', `The plan is paused before step ${step.index + 1}.`),
+      waitFor(turn, step, run, 'pause', turn.say('wait.paused', { number: step.index + 1 })),
   };
 }
 
@@ -45,7 +45,10 @@ async function decide(shared: AgentShared, turn: Turn, next: NextStep, emit: Emi
   }
   // The answer counts even when the request was withdrawn meanwhile.
   if (answer?.decision === 'denied')
-    return { kind: 'cancel', reason: whyDenied(answer.decidedBy, 'resumed it') };
+    return {
+      kind: 'cancel',
+      reason: turn.say(answer.decidedBy === 'expiry' ? 'cancelled.not_resumed' : 'cancelled.stopped'),
+    };
   if (request.skip === step.id) return { kind: 'skip' };
   if (run.plan.mode !== 'teacher' || run.failed !== undefined) return { kind: 'go' };
   return await askToRun(shared, turn, next, emit);
@@ -58,11 +61,7 @@ async function askToRun(shared: AgentShared, turn: Turn, next: NextStep, emit: E
   if (answer === undefined) waitFor(turn, step, run, 'step', await explain(shared, turn, next, emit));
   if (answer.decision === 'approved') return { kind: 'go' };
   if (answer.decidedBy !== 'expiry') return { kind: 'skip' };
-  return { kind: 'cancel', reason: whyDenied('expiry', `let step ${step.index + 1} run`) };
-}
-
-function whyDenied(decidedBy: string, what: string): string {
-  return decidedBy === 'expiry' ? `Nobody ${what} in time.` : 'Stopped.';
+  return { kind: 'cancel', reason: turn.say('cancelled.not_run', { number: step.index + 1 }) };
 }
 
 /** The explanation before a step runs; the step's description when the model gives none. */
@@ -88,7 +87,7 @@ async function explain(
     signal.throwIfAborted();
     turn.log.warn({ err: error, stepId: step.id }, 'step_not_explained');
   }
-  return `The next step: ${step.description}.`;
+  return turn.say('wait.next_is', { step: step.description });
 }
 
 /** The answer to the current question, if any; a plan asks at most one question after each fact of its journal. */
@@ -120,13 +119,14 @@ function waitFor(
   const subject: ApprovalSubject = {
     callKey,
     toolCallId: callKey,
-    tool: `step ${step.index + 1}`,
+    tool: turn.say('wait.step', { number: step.index + 1 }),
     args: { step: step.description, command: describeCommand(step) },
     digest: createHash('sha256').update(callKey).digest('hex'),
     warning,
     userId: turn.userId,
     address: turn.address,
     plan: { id: run.plan.id, stepId: step.id, wait },
+    language: turn.say.language,
   };
   throw new ApprovalWait(subject);
 }

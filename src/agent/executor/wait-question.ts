@@ -3,29 +3,30 @@ import { approvalRef, buttonValue } from '../../contracts/approvals.ts';
 import type { ApprovalRecord, ApprovalSubject, PlanWait } from '../../contracts/approvals.ts';
 import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
 import { parseAddress } from '../../contracts/message.ts';
+import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 interface Labels {
-  yes: string;
-  no: string;
-  commands: string;
-  allowed: string;
-  denied: string;
+  yes: PlainKey;
+  no: PlainKey;
+  how: 'wait.how_step' | 'wait.how_pause';
+  allowed: PlainKey;
+  denied: PlainKey;
 }
 
 const LABELS: Readonly<Record<PlanWait['wait'], Labels>> = {
   step: {
-    yes: 'Run',
-    no: 'Skip',
-    commands: '/run or /skip',
-    allowed: 'This step was allowed to run.',
-    denied: 'This step was skipped.',
+    yes: 'wait.run',
+    no: 'wait.skip',
+    how: 'wait.how_step',
+    allowed: 'wait.was_run',
+    denied: 'wait.was_skipped',
   },
   pause: {
-    yes: 'Resume',
-    no: 'Stop',
-    commands: '/resume or /stop',
-    allowed: 'The plan continues.',
-    denied: 'The plan was stopped.',
+    yes: 'wait.resume',
+    no: 'wait.stop',
+    how: 'wait.how_pause',
+    allowed: 'plan.continues',
+    denied: 'wait.was_stopped',
   },
 };
 
@@ -35,22 +36,26 @@ export function waitQuestion(
   subject: ApprovalSubject,
   wait: PlanWait['wait'],
   expiresInMs: number,
+  say: Say,
 ): DeliveryPayload | undefined {
-  const { yes, no, commands } = LABELS[wait];
-  const minutes = Math.round(expiresInMs / 60_000);
-  const time = minutes === 1 ? 'a minute' : `${minutes} minutes`;
-  const ending = `Press a button, or write ${commands}. Without an answer in ${time} the plan is cancelled.`;
-  return deliveryOf(id, subject, `${subject.warning}\n\n${ending}`, [
-    { label: yes, value: buttonValue(id, 'approved'), style: 'confirm' },
-    { label: no, value: buttonValue(id, 'denied') },
+  const { yes, no, how } = LABELS[wait];
+  const ending = say(how, { count: Math.round(expiresInMs / 60_000) });
+  const text = `${subject.warning}\n\n${ending}`;
+  return deliveryOf(id, subject, text, say, [
+    { label: say(yes), value: buttonValue(id, 'approved'), style: 'confirm' },
+    { label: say(no), value: buttonValue(id, 'denied') },
   ]);
 }
 
 /** The same message once it is decided; its buttons are gone. */
-export function waitDecided(record: ApprovalRecord, wait: PlanWait['wait']): DeliveryPayload | undefined {
+export function waitDecided(
+  record: ApprovalRecord,
+  wait: PlanWait['wait'],
+  say: Say,
+): DeliveryPayload | undefined {
   const decision = record.state === 'approved' ? LABELS[wait].allowed : LABELS[wait].denied;
-  const verdict = record.expired ? 'Nobody answered in time.' : decision;
-  const delivery = deliveryOf(record.id, record, `${record.warning}\n\n*${verdict}*`, []);
+  const verdict = say(record.expired ? 'wait.expired' : decision);
+  const delivery = deliveryOf(record.id, record, `${record.warning}\n\n*${verdict}*`, say, []);
   return delivery && { ...delivery, key: `${delivery.ref}:decided` };
 }
 
@@ -58,10 +63,11 @@ function deliveryOf(
   id: string,
   subject: ApprovalSubject,
   text: string,
+  say: Say,
   buttons: DeliveryPayload['message']['buttons'],
 ): DeliveryPayload | undefined {
   const place = parseAddress(subject.address);
   if (place.channel === 'http') return undefined;
-  const title = subject.plan?.wait === 'step' ? `**Next: ${subject.tool}**\n\n` : '';
+  const title = subject.plan?.wait === 'step' ? `${say('wait.next', { step: subject.tool })}\n\n` : '';
   return { ref: approvalRef(id), message: { ...place, content: title + text, media: [], buttons } };
 }

@@ -7,16 +7,18 @@ import type { SessionKey } from '../../contracts/message.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import type { ReplacedModel } from '../../contracts/provider.ts';
 import { Recent } from '../../lib/recent.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
+import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 /** Failures of one model that say nothing about another, as the end of "the model …". */
-const REASONS: Readonly<Partial<Record<ProviderErrorCode, string>>> = {
-  unavailable: 'cannot be reached',
-  out_of_memory: 'is out of memory',
-  rate_limited: 'asks for a pause',
-  quota_exceeded: 'has used up its quota',
-  unauthorized: 'refuses the access',
-  unknown_model: 'does not exist',
-  timeout_first_chunk: 'does not begin to answer',
+const REASONS: Readonly<Partial<Record<ProviderErrorCode, PlainKey>>> = {
+  unavailable: 'model_fails.unavailable',
+  out_of_memory: 'model_fails.out_of_memory',
+  rate_limited: 'model_fails.rate_limited',
+  quota_exceeded: 'model_fails.quota_exceeded',
+  unauthorized: 'model_fails.unauthorized',
+  unknown_model: 'model_fails.unknown_model',
+  timeout_first_chunk: 'model_fails.timeout_first_chunk',
 };
 /** A change is forgotten after this time, in milliseconds: a conversation reads of it again. */
 const KEPT_MS = 3_600_000;
@@ -32,14 +34,19 @@ export interface Failing {
   readonly log: Log;
   model?: string | undefined;
   triedModels?: readonly string[] | undefined;
+  /** Says what its conversation is told; default: in English. */
+  readonly say?: Say | undefined;
 }
+
+/** A model that failed, and why. */
+type Failed = Omit<ReplacedModel, 'reason'> & { why: PlainKey };
 
 type Emit = (event: EventBody) => void;
 
 /** Chooses the next model of a turn whose model failed, and remembers who answers. */
 export class FallbackModels {
   /** By the model that failed. */
-  readonly #failed: Recent<ReplacedModel>;
+  readonly #failed: Recent<Failed>;
   /** The changes that a conversation was told of, `from` to `next`. */
   readonly #told: Recent<Map<string, string>>;
 
@@ -55,17 +62,17 @@ export class FallbackModels {
    */
   change(turn: Failing, { error, begun }: { error: unknown; begun: boolean }, emit: Emit): boolean {
     if (begun || turn.askedModel !== undefined) return false;
-    const reason = error instanceof ProviderError ? REASONS[error.code] : undefined;
-    if (reason === undefined) return false;
+    const why = error instanceof ProviderError ? REASONS[error.code] : undefined;
+    if (why === undefined) return false;
     const from = turn.model ?? '';
     turn.triedModels = [...(turn.triedModels ?? []), from];
     const next = turn.profile.fallbacks.find((model) => turn.triedModels?.includes(model) !== true);
     if (next === undefined) return false;
     turn.model = next;
     turn.log.warn({ err: error, model: from, instead: next }, 'model_changed');
-    const failed = { model: from, instead: next, reason };
+    const failed = { model: from, instead: next, why };
     this.#failed.set(from, failed);
-    this.#say(turn.sessionKey, failed, emit);
+    this.#say(turn, failed, emit);
     return true;
   }
 
@@ -75,11 +82,15 @@ export class FallbackModels {
     this.#failed.delete(model);
     const told = this.#told.get(turn.sessionKey);
     if (told?.delete(model) !== true || turn.triedModels !== undefined) return;
-    emit({ type: 'notice', code: 'model_changed', text: `The model ${model} answers again.` });
+    emit({
+      type: 'notice',
+      code: 'model_changed',
+      text: (turn.say ?? inEnglish)('turn.model_back', { model }),
+    });
   }
 
   /** Who answers for this model, at the end of its chain, and why it does not itself; undefined while nothing speaks against it. */
-  insteadOf(model: string): ReplacedModel | undefined {
+  insteadOf(model: string): Failed | undefined {
     const first = this.#failed.get(model);
     const passed = new Set([model]);
     let last = first;
@@ -94,14 +105,20 @@ export class FallbackModels {
 
   /** Every model that somebody answers for. */
   replaced(): ReplacedModel[] {
-    return this.#failed.values().flatMap(({ model }) => this.insteadOf(model) ?? []);
+    return this.#failed.values().flatMap(({ model }) => {
+      const found = this.insteadOf(model);
+      return found === undefined ? [] : [{ model, instead: found.instead, reason: inEnglish(found.why) }];
+    });
   }
 
-  #say(session: SessionKey, { model, instead, reason }: ReplacedModel, emit: Emit): void {
+  #say({ sessionKey: session, say = inEnglish }: Failing, { model, instead, why }: Failed, emit: Emit): void {
     const told = this.#told.get(session) ?? new Map<string, string>();
     if (told.get(model) === instead) return;
     this.#told.set(session, told.set(model, instead));
-    const who = model === '' ? 'The usual model' : `The model ${model}`;
-    emit({ type: 'notice', code: 'model_changed', text: `${who} ${reason}; ${instead} answers instead.` });
+    const text =
+      model === ''
+        ? say('turn.usual_instead', { why: say(why), instead })
+        : say('turn.model_instead', { model, why: say(why), instead });
+    emit({ type: 'notice', code: 'model_changed', text });
   }
 }

@@ -14,6 +14,8 @@ import type { Reply } from '../state/reply.ts';
 import { completeUsage } from './call-usage.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
 import type { StreamLimits } from './stream-watchdog.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 /** One call: what stays the same when it is repeated, and what is known of it so far. */
 export interface ModelCall {
@@ -167,14 +169,19 @@ class StreamingAnswer {
 }
 
 /** The request of a call that tells the user when it has to wait in a queue, which its watchdog hears, too, and when pictures are refused. */
-export function withQueueNotice(request: ChatRequest, watchdog: StreamWatchdog, emit: Emit): ChatRequest {
+export function withQueueNotice(
+  request: ChatRequest,
+  watchdog: StreamWatchdog,
+  emit: Emit,
+  say: Say = inEnglish,
+): ChatRequest {
   const onQueued = (ahead: number): void => {
     watchdog.onQueued();
-    const wait = ahead === 0 ? 'your answer is next' : `${ahead} answers are before yours`;
-    emit({ type: 'notice', code: 'model_busy', text: `The model is busy: ${wait}.` });
+    const text = ahead === 0 ? say('turn.busy_next') : say('turn.busy', { count: ahead });
+    emit({ type: 'notice', code: 'model_busy', text });
   };
   const onPicturesRefused = (): void => {
-    const text = `${request.model} cannot see pictures, so it answers without them.`;
+    const text = say('turn.pictures_unseen', { model: request.model });
     emit({ type: 'notice', code: 'pictures_unseen', text });
   };
   return { ...request, onQueued, onPicturesRefused };

@@ -8,6 +8,8 @@ import type { ChoiceStore } from '../../contracts/store/records.ts';
 import { createChosenModel } from './chosen-model.ts';
 import { FallbackModels } from './fallback-models.ts';
 import { namedByProfiles, reportModels } from './model-report.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 /** Time that the server's list of models is cached, in milliseconds (B-26). */
 const LIST_CACHE_MS = 5 * 60_000;
@@ -37,12 +39,12 @@ export interface Models {
   /** The model to use when nothing names one: `MODEL`, else the one that was chosen. Throws `ProviderError`, `StoreError`. */
   fallback(signal: AbortSignal): Promise<string>;
   /** The model of a session that has this profile and names no model, or why there is none. Never throws. */
-  describe(profileId: string | undefined, reader: ErrorReader): Promise<string>;
+  describe(profileId: string | undefined, reader: ErrorReader, say?: Say): Promise<string>;
   /**
    * What is special about the answers of a model now, as ` (…)` behind its name: another one answers instead, or it cannot
    * call tools; '' when nothing is. Never throws.
    */
-  about(model: string): Promise<string>;
+  about(model: string, say: Say): Promise<string>;
   /** Who answers for a model now, and whether that one can call tools; undefined while nobody knows. Never throws. */
   whoAnswers(model: string): Promise<WhoAnswers>;
   /** The model of a session that has this profile and names no model, and what named it. Throws `ProviderError`, `StoreError`. */
@@ -117,7 +119,7 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
   const whoAnswers: Models['whoAnswers'] = async (model) => {
     const failed = fallbacks.insteadOf(model);
     const answering = failed?.instead ?? model;
-    const who = { answering, reason: failed?.reason };
+    const who = { answering, reason: failed && inEnglish(failed.why) };
     try {
       const { tools } = await provider.capabilities(answering, AbortSignal.timeout(DESCRIBE_MS));
       return { ...who, tools };
@@ -133,10 +135,14 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     fallback,
     whoAnswers,
     usual,
-    async about(model) {
-      const { answering, reason, tools } = await whoAnswers(model);
-      const notes = reason === undefined ? [] : [`${answering} answers instead, because it ${reason}`];
-      if (tools === false) notes.push(`${answering} cannot call tools, so it only talks`);
+    async about(model, say) {
+      const failed = fallbacks.insteadOf(model);
+      const { answering, tools } = await whoAnswers(model);
+      const notes =
+        failed === undefined
+          ? []
+          : [say('model.answers_instead', { model: answering, why: say(failed.why) })];
+      if (tools === false) notes.push(say('model.only_talks', { model: answering }));
       return notes.length === 0 ? '' : ` (${notes.join('; ')})`;
     },
     async report(signal) {
@@ -146,11 +152,11 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
       const profiles = namedByProfiles(deps.profiles());
       return await reportModels(provider, { usual, named: [...own, ...named(), ...profiles] }, signal);
     },
-    async describe(profileId, reader) {
+    async describe(profileId, reader, say = inEnglish) {
       try {
         return (await usual(profileId)).model;
       } catch (error) {
-        return `none; ${wordError(toGatewayError(error), reader)}`;
+        return say('model.none', { why: wordError(toGatewayError(error), reader, say) });
       }
     },
     async list(signal) {

@@ -43,8 +43,8 @@ export async function draftPlan(
     turn.signal.throwIfAborted();
     if (error instanceof StoreError || draft.required === true) throw error;
     turn.log.warn({ err: error }, 'planning_failed');
-    const words = wordError(toGatewayError(error), await turnReader(shared.deps, turn));
-    const text = `This answer has no plan: ${words}`;
+    const why = wordError(toGatewayError(error), await turnReader(shared.deps, turn), turn.say);
+    const text = turn.say('turn.no_plan', { why });
     emit({ type: 'notice', code: 'planning_failed', text });
     return undefined;
   }
@@ -88,7 +88,7 @@ async function threePhases(
   const asked = entry.kind === 'user' ? typedText(entry) : '';
   const { tools: known } = turn.prepared;
   const state = required === true ? 'stored' : 'running';
-  return makePlan(written, { goal: goal ?? asked, mode: turn.mode, tools: known, state });
+  return makePlan(written, { goal: goal ?? asked, mode: turn.mode, tools: known, state, say: turn.say });
 }
 
 function optionOf(name: string, text: string): ExecutorOption {

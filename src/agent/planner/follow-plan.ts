@@ -35,7 +35,7 @@ export async function followTodos(
   const next: Plan = { ...plan, steps, state: completed ? 'completed' : 'running' };
   await shared.deps.ledger.updatePlan(turn.fence, next);
   turn.plan = next;
-  if (revised) emit({ type: 'plan_revised', plan: next, reason: 'The todo list was rewritten.' });
+  if (revised) emit({ type: 'plan_revised', plan: next, reason: turn.say('cancelled.rewritten') });
   else for (const step of changed) emit({ type: 'step_changed', step });
   if (completed) emit({ type: 'plan_completed' });
 }
@@ -56,23 +56,12 @@ export async function settlePlan(
   if (plan === undefined || !isOpenPlan(plan)) return;
   const next: Plan = isAnswered(reason)
     ? { ...plan, state: 'completed' }
-    : cancelPlan(plan, CANCELLED[reason]);
+    : cancelPlan(plan, turn.say(`cancelled.${reason}`));
   await shared.deps.ledger.updatePlan(turn.fence, next);
   turn.plan = next;
   if (isAnswered(reason)) emit({ type: 'plan_completed' });
-  else emit({ type: 'plan_cancelled', reason: CANCELLED[reason] });
+  else emit({ type: 'plan_cancelled', reason: turn.say(`cancelled.${reason}`) });
 }
-
-/** Reasons of a cancelled plan, by how its turn ended. */
-export const CANCELLED: Record<TurnEndReason, string> = {
-  completed: 'The answer was given.',
-  cut_off: 'The answer was cut off.',
-  filtered: 'The model refused to answer, or a content filter ended its answer.',
-  stopped: 'Stopped.',
-  max_iterations: 'The limit of iterations was reached.',
-  failed: 'The turn failed.',
-  interrupted: 'The turn was interrupted.',
-};
 
 const STATUS: Record<TodoStatus, StepStatus> = {
   pending: 'pending',

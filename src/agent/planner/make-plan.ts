@@ -5,16 +5,23 @@ import { todoText } from '../../contracts/store/notes.ts';
 import type { Tool } from '../../contracts/tool.ts';
 import { classifyFor } from '../executor/edits.ts';
 import type { WrittenPlan } from './read-plan.ts';
+import { languageMark } from '../../contracts/texts/languages.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 interface PlanSetting {
   goal: string;
   mode: ExecutionMode;
   tools: ReadonlyMap<string, Tool>;
   state?: 'running' | 'stored' | undefined;
+  /** In whose language its card is. */
+  say: Pick<Say, 'language'>;
 }
 
 /** Creates the plan of a turn. `goal` is the user's message. */
-export function makePlan(written: WrittenPlan, { goal, mode, tools, state = 'running' }: PlanSetting): Plan {
+export function makePlan(
+  written: WrittenPlan,
+  { goal, mode, tools, state = 'running', say }: PlanSetting,
+): Plan {
   const classify = classifyFor(tools);
   return {
     id: newId(),
@@ -33,5 +40,6 @@ export function makePlan(written: WrittenPlan, { goal, mode, tools, state = 'run
     mode,
     state,
     originalLength: written.steps.length,
+    ...languageMark(say),
   };
 }

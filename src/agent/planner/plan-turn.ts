@@ -15,6 +15,7 @@ import { planCalls } from '../prompt/plan-calls.ts';
 import { planCard, planForModel, todosOf } from './plan-text.ts';
 import { NO_USAGE } from './planning-call.ts';
 import type { PlanningUsage } from './planning-call.ts';
+import { said } from '../../contracts/texts/say.ts';
 
 /**
  * Makes a plan where the profile always plans (N-14), unless the turn was planned or has answered before. A resumed turn
@@ -51,18 +52,10 @@ export async function planOnCall(shared: AgentShared, turn: Turn, n: number, emi
  */
 export async function planOnly(shared: AgentShared, turn: Turn, emit: Emit): Promise<string> {
   await makeOnce(shared, turn, { required: true }, emit);
-  if (turn.plan === undefined)
-    throw new GatewayError(
-      'no_plan',
-      'The model wrote no steps, so there is no plan. Say more exactly what you want, or try another model.',
-    );
+  if (turn.plan === undefined) throw new GatewayError('no_plan', said('turn.no_steps'));
   announce(turn.plan, emit);
-  return STORED_ANSWER;
+  return turn.say('turn.plan_made');
 }
-
-/** The answer to `/plan`, under the card of the plan. */
-const STORED_ANSWER =
-  'Nothing of this plan has run yet. **Run** begins it, **Step by step** asks you before each step, and **Edit** says how you can change it first.';
 
 /**
  * Begins a run of a stored plan, unless that was done before a crash. Throws `GatewayError('plan_changed')` when it is not
@@ -79,10 +72,7 @@ async function beginRun(
   const stored = record?.plan;
   const isSame = stored !== undefined && versionOf(stored) === version && (stored.runs ?? 0) === run - 1;
   if (record === undefined || stored === undefined || !isSame || isOpenPlan(stored))
-    throw new GatewayError(
-      'plan_changed',
-      'The plan was changed, or started by somebody else, after this run was asked for, so this run did not begin.',
-    );
+    throw new GatewayError('plan_changed', said('turn.run_changed'));
   turn.rows.taint.add(stored.sources ?? []);
   const plan = newRun(stored, { id: runIdOf(id, run), mode: turn.mode, run });
   await storePlan(shared, turn, plan, { usage: NO_USAGE });

@@ -7,11 +7,16 @@ import type { ErrorReader } from '../../contracts/errors.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
 import { mayUseProfile } from '../../contracts/profile.ts';
 import type { Profile } from '../../contracts/profile.ts';
+import { namesLike } from '../../lib/matching.ts';
 import type { Models } from '../model/models.ts';
 import type { Profiles } from './profiles.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 /** Longest wait for the model servers to list their models, in milliseconds. */
 const SERVERS_MS = 5_000;
+/** The same while somebody types a name and waits for suggestions. */
+const SUGGEST_MS = 2_000;
 /** Names of models shown by `/model`. */
 const MODELS_SHOWN = 30;
 
@@ -29,15 +34,29 @@ export function createProfileCommands(deps: ProfileCommandDeps): Command[] {
   return [
     {
       name: 'profile',
-      description: 'Which profile answers here; an owner switches it',
-      argument: { name: 'id', description: 'The profile to switch to', required: false },
+      description: 'about.profile',
+      argument: {
+        name: 'id',
+        label: 'word.id',
+        description: 'argument.profile',
+        required: false,
+        suggests: true,
+      },
       run: (call) => (call.args === '' ? showProfiles(deps, call) : switchProfile(deps, call)),
+      suggest: (call) => suggestProfiles(deps, call),
     },
     {
       name: 'model',
-      description: 'Which model answers here; an owner changes it',
-      argument: { name: 'name', description: 'A model, or "default" for the usual one', required: false },
+      description: 'about.model',
+      argument: {
+        name: 'name',
+        label: 'word.name',
+        description: 'argument.model',
+        required: false,
+        suggests: true,
+      },
       run: (call) => (call.args === '' ? showModel(deps, call) : changeModel(deps, call)),
+      suggest: (call) => suggestModels(deps, call),
     },
   ];
 }
@@ -46,18 +65,38 @@ async function showProfiles(deps: ProfileCommandDeps, call: CommandCall): Promis
   const { profileId, bound } = await usedHere(deps, call);
   const current = known(deps, profileId)?.id ?? 'default';
   const errors = deps.profiles.errors();
-  const broken = 'The files of some profiles have errors; their last valid content stays in use.';
+  const { say } = call;
+  const broken = say('profile.errors');
   // Details of the files are for owners, who write them.
   const details = call.owner ? errors.map((error) => `- ${error}`) : [];
   return [
-    `Profile: \`${current}\`${bound === undefined ? '' : ' (bound in config.json)'}`,
+    say(bound === undefined ? 'profile.is' : 'profile.bound', { profile: `\`${current}\`` }),
     deps.profiles
       .list()
-      .map((profile) => profileLine(profile, current))
+      .map((profile) => profileLine(profile, current, say))
       .join('\n'),
-    ...(call.owner ? ['Switch with /profile ID.'] : []),
+    ...(call.owner ? [say('profile.switch')] : []),
     ...(errors.length === 0 ? [] : [[broken, ...details].join('\n')]),
   ].join('\n\n');
+}
+
+/** The profiles that the caller may switch to. */
+async function suggestProfiles(deps: ProfileCommandDeps, call: CommandCall): Promise<string[]> {
+  const current = (await usedHere(deps, call)).profileId;
+  const own = deps.profiles
+    .list()
+    .filter((profile) => mayUseProfile(profile, { owner: call.owner, current }));
+  return namesLike(
+    call.args,
+    own.map(({ id }) => id),
+  );
+}
+
+/** For owners, who may choose one. */
+async function suggestModels(deps: ProfileCommandDeps, call: CommandCall): Promise<string[]> {
+  if (!call.owner) return [];
+  const names = await modelNames(deps, SUGGEST_MS);
+  return namesLike(call.args, ['default', ...names]);
 }
 
 /** The profile that answers who writes the command: the one chosen for the session, else the bound one. */
@@ -67,14 +106,17 @@ async function usedHere(deps: ProfileCommandDeps, call: CommandCall) {
   return { record, bound, profileId: bound?.profile ?? record?.profileId };
 }
 
-function profileLine(profile: Profile, current: string): string {
+function profileLine(profile: Profile, current: string, say: Say): string {
   const { id, description, model, enabledTools } = profile;
   const about = [
     ...(description === undefined ? [] : [description]),
-    ...(model === undefined ? [] : [`model ${model}`]),
-    enabledTools.length === 0 ? 'no tools' : `tools ${enabledTools.join(', ')}`,
+    ...(model === undefined ? [] : [say('profile.model', { model })]),
+    enabledTools.length === 0
+      ? say('profile.no_tools')
+      : say('profile.tools', { tools: enabledTools.join(', ') }),
   ];
-  return `- \`${id}\`${id === current ? ' (this one)' : ''}: ${about.join('; ')}`;
+  const key = id === current ? 'profile.line_now' : 'profile.line';
+  return say(key, { profile: `\`${id}\``, about: about.join('; ') });
 }
 
 async function switchProfile(deps: ProfileCommandDeps, call: CommandCall): Promise<string> {
@@ -83,7 +125,7 @@ async function switchProfile(deps: ProfileCommandDeps, call: CommandCall): Promi
     const ids = deps.profiles.list().map(({ id }) => id);
     throw new GatewayError(
       'unknown_profile',
-      `There is no profile "${call.args.slice(0, 80)}". Profiles: ${ids.join(', ')}.`,
+      said('profile.unknown', { name: call.args.slice(0, 80), profiles: ids.join(', ') }),
     );
   }
   const current = (await usedHere(deps, call)).profileId;
@@ -91,51 +133,61 @@ async function switchProfile(deps: ProfileCommandDeps, call: CommandCall): Promi
   await deps.models.checkProfile(profile.id, AbortSignal.timeout(SERVERS_MS));
   await changeSession(deps.ledger, call, { profileId: profile.id });
   deps.events.emit(call.session, { type: 'profile_switched', profileId: profile.id });
-  return `The profile is \`${profile.id}\` now, from the next message on.`;
+  return call.say('profile.changed', { profile: `\`${profile.id}\`` });
 }
 
 async function showModel(deps: ProfileCommandDeps, call: CommandCall): Promise<string> {
+  const { say } = call;
   const { record, profileId, bound } = await usedHere(deps, call);
-  const model = record?.model ?? bound?.model ?? (await deps.models.describe(profileId, readerOf(call)));
-  const whose =
-    record?.model === undefined ? '' : ' (chosen for this conversation; /model default undoes it)';
+  const model = record?.model ?? bound?.model ?? (await deps.models.describe(profileId, readerOf(call), say));
+  const whose = record?.model === undefined ? '' : ` ${say('model.chosen')}`;
+  const about = await deps.models.about(model, say);
   return [
-    `Model: \`${model}\`${await deps.models.about(model)}${whose}`,
-    ...(call.owner ? await allModels(deps, model, readerOf(call)) : []),
+    say('model.is', { model: `\`${model}\`${about}${whose}` }),
+    ...(call.owner ? await allModels(deps, model, readerOf(call), say) : []),
   ].join('\n');
 }
 
 /** The models of all servers, with the current one first and marked. */
-async function allModels(deps: ProfileCommandDeps, current: string, reader: ErrorReader): Promise<string[]> {
+async function allModels(
+  deps: ProfileCommandDeps,
+  current: string,
+  reader: ErrorReader,
+  say: Say,
+): Promise<string[]> {
   try {
-    const names = await deps.models.list(AbortSignal.timeout(SERVERS_MS));
-    const profiles = new Set(['default', ...deps.profiles.list().map(({ id }) => id)]);
-    const models = names.filter((name) => !profiles.has(name));
+    const models = await modelNames(deps, SERVERS_MS);
     const isCurrent = (name: string): boolean => name === current || name === `${current}:latest`;
     const sorted = [...models.filter(isCurrent), ...models.filter((name) => !isCurrent(name))];
     const lines = sorted.slice(0, MODELS_SHOWN).map((name) => `${isCurrent(name) ? '▶' : '·'} ${name}`);
-    const more = models.length > MODELS_SHOWN ? [`and ${models.length - MODELS_SHOWN} more`] : [];
-    return ['Change it with /model NAME:', ...lines, ...more];
+    const more =
+      models.length > MODELS_SHOWN ? [say('model.more', { more: models.length - MODELS_SHOWN })] : [];
+    return [say('model.change'), ...lines, ...more];
   } catch (error) {
-    return [wordError(toGatewayError(error), reader)];
+    return [wordError(toGatewayError(error), reader, say)];
   }
+}
+
+/** The names of the models of all servers. Throws `ProviderError`. */
+async function modelNames(deps: ProfileCommandDeps, withinMs: number): Promise<string[]> {
+  const names = await deps.models.list(AbortSignal.timeout(withinMs));
+  const profiles = new Set(['default', ...deps.profiles.list().map(({ id }) => id)]);
+  return names.filter((name) => !profiles.has(name));
 }
 
 async function changeModel(deps: ProfileCommandDeps, call: CommandCall): Promise<string> {
   if (!call.owner) throw ownersOnly();
   if (call.args === 'default') {
     const record = await changeSession(deps.ledger, call, { model: null });
-    return `The model is the usual one again: \`${await deps.models.describe(record.profileId, readerOf(call))}\`.`;
+    const usual = await deps.models.describe(record.profileId, readerOf(call), call.say);
+    return call.say('model.usual_again', { model: `\`${usual}\`` });
   }
   const { model } = await deps.models.resolve(call.args, AbortSignal.timeout(SERVERS_MS));
   if (model === undefined) {
-    throw new GatewayError(
-      'unknown_model',
-      `"${call.args}" is a profile: switch to it with /profile ${call.args}.`,
-    );
+    throw new GatewayError('unknown_model', said('model.is_profile', { name: call.args }));
   }
   await changeSession(deps.ledger, call, { model });
-  return `The model is \`${model}\` now, from the next message on.`;
+  return call.say('model.changed', { model: `\`${model}\`` });
 }
 
 function known(deps: ProfileCommandDeps, id: string | undefined): Profile | undefined {
@@ -143,8 +195,5 @@ function known(deps: ProfileCommandDeps, id: string | undefined): Profile | unde
 }
 
 function ownersOnly(): GatewayError {
-  return new GatewayError(
-    'forbidden',
-    'Only an owner may change this: the first person who was paired, a person in access.owners of config.json, or a token with the scope "admin".',
-  );
+  return new GatewayError('forbidden', said('settings.owners_only'));
 }

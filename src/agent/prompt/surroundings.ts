@@ -15,7 +15,7 @@ export interface Surroundings {
 /** The parts of a turn that the note reads. */
 export type Placed = Pick<
   TurnIdentity,
-  'address' | 'place' | 'userId' | 'userName' | 'isOwner' | 'parentTurnId'
+  'address' | 'place' | 'userId' | 'userName' | 'isOwner' | 'parentTurnId' | 'surfaces'
 >;
 
 /** Gives the note of a turn; what depends on the time zone is prepared once. */
@@ -31,8 +31,20 @@ export function createSurroundingsNote(surroundings: Surroundings): (turn: Place
     const channel = turn.address.slice(0, turn.address.indexOf(':'));
     const label = channelLabel(channel);
     const where = label === undefined ? '' : ` on ${label}`;
-    return `${time} ${turn.place === 'group' ? `This is a group chat${where}.` : `This is a private chat${where}${withWhom(turn)}.`}`;
+    if (turn.surfaces.length === 0)
+      return `${time} ${turn.place === 'group' ? `This is a group chat${where}.` : `This is a private chat${where}${withWhom(turn)}.`}`;
+    return `${time} This message was written${where}${withWhom(turn)}. ${alsoRead(turn, channelLabel)}`;
   };
+}
+
+/** The other chats that read the answer. */
+function alsoRead({ surfaces, place }: Placed, labelOf: Surroundings['channelLabel']): string {
+  const where = surfaces.map((surface) => {
+    const channel = surface.address.slice(0, surface.address.indexOf(':'));
+    return `${labelOf(channel) ?? channel} (${surface.place} chat, address ${surface.address})`;
+  });
+  const others = place === 'group' ? ' People other than the writer read it.' : '';
+  return `The conversation is also read on ${where.join(', ')}.${others}`;
 }
 
 /** Names are written by strangers: they stand in quotes, without anything that could look like more than a name. */

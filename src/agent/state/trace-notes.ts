@@ -3,13 +3,24 @@ import { MAX_SPAN_CHARS, MAX_SPANS } from '../../contracts/store/traces.ts';
 import type { LiveCounts, ModelCallSpan, TraceAttempt, TraceSpan } from '../../contracts/store/traces.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { Usage } from '../../contracts/provider.ts';
+import type { OpenedTurn } from '../../contracts/store/records.ts';
 import { clipEnd } from '../../lib/text.ts';
 
 /** What is known of an attempt when it begins. */
 export type AttemptStart = Pick<
   TraceAttempt,
-  'node' | 'epoch' | 'resumed' | 'attempts' | 'crashes' | 'afterMs'
+  'node' | 'epoch' | 'resumed' | 'askedAgain' | 'attempts' | 'crashes' | 'afterMs'
 >;
+
+/** How the attempt begins, for its trace: the journal of a question that is asked again begins with that question. */
+export function beginningOf(
+  failures: number,
+  { journal, askedAgain }: Pick<OpenedTurn, 'journal' | 'askedAgain'>,
+): Pick<TraceAttempt, 'resumed' | 'askedAgain'> {
+  const hasBegun = journal.some(({ entry }) => askedAgain === undefined || entry.kind !== 'user');
+  if (failures > 0 || hasBegun) return { resumed: true };
+  return askedAgain === undefined ? {} : { askedAgain };
+}
 
 type ToolSpan = Extract<TraceSpan, { kind: 'tool' }>;
 

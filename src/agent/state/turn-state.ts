@@ -9,7 +9,7 @@ import type { Address, SessionKey } from '../../contracts/message.ts';
 import type { ExecutionMode, Plan } from '../../contracts/plan.ts';
 import type { FinishReason } from '../../contracts/provider.ts';
 import type { Profile } from '../../contracts/profile.ts';
-import type { TurnApproval } from '../../contracts/store/records.ts';
+import type { OtherSurface, TurnApproval } from '../../contracts/store/records.ts';
 import type { SubagentCall } from '../../contracts/subagents.ts';
 import type { UserRole } from '../../contracts/tool.ts';
 import type { ContextSize } from '../prompt/context-window.ts';
@@ -20,6 +20,7 @@ import { Reply } from './reply.ts';
 import type { TraceNotes } from './trace-notes.ts';
 import type { TurnRows } from './turn-rows.ts';
 import type { UnjournaledUsage } from './unjournaled-usage.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 /** Identity of a turn: its lane and ids, its user, its address. */
 export interface TurnIdentity {
@@ -48,8 +49,12 @@ export interface TurnIdentity {
   userRole?: UserRole | undefined;
   /** Who typed the whole message that it answers (`authorOf`); undefined when others, or a model, have a part in it. */
   author?: string | undefined;
-  /** In a group others read the answer. */
+  /** In a group others read the answer: `group` too where another chat of the session is one. */
   place: 'private' | 'group';
+  /** The other chats that share the session; none in a subagent. */
+  surfaces: readonly OtherSurface[];
+  /** Says texts in the language of whoever is answered; in English what the model of another turn reads. */
+  say: Say;
   log: Log;
 }
 

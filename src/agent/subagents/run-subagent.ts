@@ -25,8 +25,9 @@ import type { Taint } from '../state/taint.ts';
 import { TurnRows } from '../state/turn-rows.ts';
 import type { Turn, TurnProgress } from '../state/turn-state.ts';
 import { runTurn } from '../turn/agent-loop.ts';
-import { CUT_OFF_MARK } from '../turn/failure-text.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
 import type { TurnResult } from '../turn/agent-loop.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 /** Everything a subagent works with, passed as arguments: there is no shared state to restore (N-12). */
 export interface Child extends Pick<
@@ -48,6 +49,8 @@ export interface Child extends Pick<
   | 'restarted'
 > {
   agentId: string;
+  /** Says what people are asked meanwhile; default: in English, where nobody can be asked. */
+  say?: Say | undefined;
   /** The fence of its journal: the lane of its turn, or its own. */
   fence: Fence;
   parentTurnId: string;
@@ -145,6 +148,7 @@ function childTurn(
     fence: child.fence,
     turnId: child.agentId,
     parentTurnId: child.parentTurnId,
+    say: child.say ?? inEnglish,
     sessionKey: child.sessionKey,
     address: child.address,
     userId: child.userId,
@@ -153,6 +157,7 @@ function childTurn(
     userName: child.userName,
     author: child.author,
     place: child.place,
+    surfaces: [],
     // A subagent knows its profile's prompt and its task, and nothing else.
     promptContext: { bootstrap: NO_PART, skills: NO_PART, memory: NO_PART, untrusted: false },
     profile,
@@ -189,7 +194,7 @@ function resultOf(
 ): Pick<SubagentResult, 'text' | 'completedNormally'> {
   const completedNormally = isAnswered(result.reason) && !result.isError;
   const last = turn.rows.answers().at(-1)?.entry.content ?? '';
-  const answer = turn.lastFinish === 'length' ? `${last}\n\n${CUT_OFF_MARK}` : last;
+  const answer = turn.lastFinish === 'length' ? `${last}\n\n${inEnglish('turn.cut_off')}` : last;
   return { text: clipMiddle(completedNormally ? answer : result.text, MAX_RESULT_CHARS), completedNormally };
 }
 

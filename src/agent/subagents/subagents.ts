@@ -178,6 +178,7 @@ async function runToResult(
 ): Promise<SubagentResult> {
   const result = await runSubagent(shared, {
     agentId,
+    say: turn.say,
     fence: turn.fence,
     parentTurnId: turn.turnId,
     sessionKey: turn.sessionKey,

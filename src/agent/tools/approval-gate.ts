@@ -66,7 +66,7 @@ export async function passGate(
   const [newest] = asked;
   // Checked first: a denial stands even when the reason why the call was dangerous is gone by now.
   if (newest?.decision === 'denied') return failure(refusalText(tool.name, newest));
-  const judgement = judgeCall(tool, args, readerOf(turn));
+  const judgement = judgeCall(tool, args, readerOf(turn), turn.say);
   if (!mustAsk(turn.profile, judgement)) return undefined;
   if (turn.mayAsk === false) return failure(cannotAsk(tool.name));
   const { length } = shownArgs(args);
@@ -84,14 +84,12 @@ export async function passGate(
   }
   if (asked.length >= MAX_ASKED) return failure(keepsChanging(tool.name));
   const { userId, address } = turn;
-  const warning = newest === undefined ? judgement.warning : `${judgement.warning} ${CHANGED}`;
+  const warning =
+    newest === undefined ? judgement.warning : `${judgement.warning} ${turn.say('risk.changed_since')}`;
   const what = { tool: tool.name, args, ...(named.length > 0 && { files: shownFiles(named, length) }) };
-  throw new ApprovalWait({ callKey, toolCallId, ...what, digest, rule, warning, userId, address, agentId });
+  const subject = { callKey, toolCallId, ...what, digest, rule, warning, userId, address, agentId };
+  throw new ApprovalWait({ ...subject, language: turn.say.language });
 }
-
-/** Added to the reason of a call that is asked about anew. */
-const CHANGED =
-  'You approved this before, but it or a file that it names has changed since: please look again.';
 
 function asToolError(error: unknown): ToolError {
   if (error instanceof ToolError) return error;

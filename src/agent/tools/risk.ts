@@ -13,6 +13,8 @@ import { describeSources, taints } from '../../contracts/risk.ts';
 import type { Tool } from '../../contracts/tool.ts';
 import { mayReadUnasked } from './unasked-reads.ts';
 import type { Reader } from './unasked-reads.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 export interface Judgement {
   risk: ToolRisk;
@@ -21,18 +23,17 @@ export interface Judgement {
 }
 
 /** Judges a call with checked arguments; without a `reader` only the call itself counts. Never throws. */
-export function judgeCall(tool: Tool, args: unknown, reader?: Reader): Judgement {
+export function judgeCall(tool: Tool, args: unknown, reader?: Reader, say: Say = inEnglish): Judgement {
   const risk = tool.risk(args);
   if (risk === 'dangerous') {
-    return { risk, warning: `It ${tool.warning?.(args) ?? 'may do what cannot be undone'}.` };
+    return { risk, warning: say('risk.it', { what: tool.warning?.(args) ?? say('risk.cannot_be_undone') }) };
   }
   if (reader !== undefined && reachesOutside(tool, args, reader)) {
-    const read = describeSources(reader.taint.sources);
-    const what =
-      tool.effect === 'pure' ? 'could send text of this chat to others' : 'reaches beyond this chat';
-    return { risk: 'dangerous', warning: `It ${what}, and text from ${read} may have caused it.` };
+    const sources = describeSources(reader.taint.sources, say);
+    const key = tool.effect === 'pure' ? 'risk.sends' : 'risk.reaches';
+    return { risk: 'dangerous', warning: say(key, { sources }) };
   }
-  return { risk, warning: risk === 'caution' ? 'It changes something, or sends something to others.' : '' };
+  return { risk, warning: risk === 'caution' ? say('risk.changes') : '' };
 }
 
 function reachesOutside(tool: Tool, args: unknown, reader: Reader): boolean {

@@ -135,9 +135,9 @@ async function runCall(
   const checked = checkCall(call, turn.prepared.tools);
   // A call that was begun before a crash may have taken effect, though a reload or a switched profile has removed the tool.
   const begun = turn.rows.intended(n, callIndex);
-  if ('refusal' in checked) return begun ? outcomeUnknown(call.name, emit) : checked.refusal;
+  if ('refusal' in checked) return begun ? outcomeUnknown(call.name, turn, emit) : checked.refusal;
   const { tool, args } = checked;
-  if (begun && tool.effect === 'unsafe') return outcomeUnknown(tool.name, emit);
+  if (begun && tool.effect === 'unsafe') return outcomeUnknown(tool.name, turn, emit);
   const ready = { tool, args, begun, callKey: `${turn.turnId}.${n}.${callIndex}` };
   const run = (): Promise<Outcome & { sent?: string }> =>
     runReady(shared, turn, { n, callIndex, call, signal }, ready, emit);
@@ -254,8 +254,8 @@ async function journalIntent(
   turn.rows.journaled([turn.rows.add(n, intent)]);
 }
 
-function outcomeUnknown(name: string, emit: Emit): Outcome {
+function outcomeUnknown(name: string, { say }: Pick<TurnIdentity, 'say'>, emit: Emit): Outcome {
   const text = `${name} was interrupted and is not run again: it may or may not have taken effect.`;
-  emit({ type: 'notice', code: 'outcome_unknown', text: `Outcome unknown: ${text}` });
+  emit({ type: 'notice', code: 'outcome_unknown', text: say('turn.outcome_unknown', { tool: name }) });
   return failure(`Outcome unknown: ${text} Check before you repeat it.`);
 }

@@ -13,6 +13,9 @@ import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-stat
 /** Sessions whose workers run at the same time. A turn that ends beyond them starts none; the next turn of its session tries again. */
 export const MAX_AFTER_TURNS = 16;
 
+/** Made once: the stack of an error costs more than the start of a turn should. */
+const NEXT_TURN = new LaneAbort('interrupted');
+
 export interface AfterTurn {
   /** Starts the workers after a turn, unless those of the session's previous turn still run. Never throws, never waits. */
   start(turn: EndedTurn): void;
@@ -65,7 +68,7 @@ export function createAfterTurn(
       const done = Promise.resolve().then(() => runAll(turn, nextTurn.signal));
       running.set(sessionKey, { done, nextTurn });
     },
-    turnBegins: (session) => running.get(session)?.nextTurn.abort(new LaneAbort('interrupted')),
+    turnBegins: (session) => running.get(session)?.nextTurn.abort(NEXT_TURN),
     running: (session) => running.get(session)?.done,
     async close() {
       closing.abort(new LaneAbort('shutdown'));

@@ -27,11 +27,6 @@ export interface TurnResult {
   failure?: TurnFailure | undefined;
 }
 
-/** Appended to a turn that its user stopped. */
-export const STOPPED_MARK = '*(stopped)*';
-/** Appended to a turn that was interrupted by the next message. */
-export const INTERRUPTED_MARK = '*(interrupted by your next message)*';
-
 /** Options of a turn. */
 export interface TurnOptions {
   /**
@@ -106,7 +101,7 @@ type EndingTurn = TurnIdentity & TurnProgress & Pick<TurnContext, 'silentToken' 
 /** Throws `GatewayError('invalid_answer')` for a text that has not the form that was asked for. */
 function endWithAnswer(turn: EndingTurn, answer: Answer, emit: Emit): TurnResult {
   const { reason, mark, isError } = endOfAnswer(answer.content, turn.lastFinish);
-  if (mark !== undefined) return endWith(turn, { reason, text: mark, isError }, emit);
+  if (mark !== undefined) return endWith(turn, { reason, text: turn.say(mark), isError }, emit);
   // A refusal is no answer, so it has no form to keep.
   if (turn.options !== undefined && reason === 'completed') checkFormat(turn.reply.text, turn.options);
   return { reason, text: turn.reply.text, isError };
@@ -122,15 +117,16 @@ async function endEarly(
   if (error instanceof LaneAbort) {
     const { code } = error;
     if (code === 'interrupted') {
-      return endWith(turn, { reason: code, text: INTERRUPTED_MARK, isError: false }, emit);
+      return endWith(turn, { reason: code, text: turn.say('turn.interrupted'), isError: false }, emit);
     }
-    if (code === 'stopped') return endWith(turn, { reason: code, text: STOPPED_MARK, isError: false }, emit);
+    if (code === 'stopped')
+      return endWith(turn, { reason: code, text: turn.say('turn.stopped'), isError: false }, emit);
     if (code === 'shutdown' && turn.reply.open) emit({ type: 'stream_reset', msgId: openMsgId(turn) });
     throw error;
   }
   if (error instanceof StoreError || !(error instanceof GatewayError)) throw error;
   turn.log.warn({ err: error }, 'turn_failed');
-  const text = failureText(error, await turnReader(deps, turn));
+  const text = failureText(error, await turnReader(deps, turn), turn.say);
   return { ...endWith(turn, { reason: 'failed', text, isError: true }, emit), failure: failureOf(error) };
 }
 
@@ -176,9 +172,8 @@ function limitText(turn: TurnIdentity & TurnContext & TurnProgress): string {
   const counts = new Map<string, number>();
   for (const { toolName } of turn.rows.results()) counts.set(toolName, (counts.get(toolName) ?? 0) + 1);
   const done = [...counts].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(', ');
-  const limit = `I stopped after ${turn.profile.maxIterations} steps, the limit of this profile (maxIterations), without being finished.`;
-  const next = turn.parentTurnId === undefined ? ' Write "go on" to continue.' : '';
-  return `${limit} Tools used so far: ${done}.${next}`;
+  const limit = turn.say('turn.limit', { steps: turn.profile.maxIterations, tools: done });
+  return turn.parentTurnId === undefined ? `${limit} ${turn.say('turn.go_on')}` : limit;
 }
 
 /** Why a turn failed. */

@@ -1,40 +1,58 @@
 /** What is delivered when a turn ends: its text, and the files that the text shows. */
 import type { AnswerFiles, SentMedia } from '../../contracts/media.ts';
 import { parseAddress } from '../../contracts/message.ts';
-import type { Address, OutboundMessage } from '../../contracts/message.ts';
+import type { Address, OutboundMessage, Place } from '../../contracts/message.ts';
 import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
 import type { OutputResult } from './silent-reply.ts';
+import { languageMark } from '../../contracts/texts/languages.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 /** An answer with everything that is stored of it. */
 export interface AnswerDelivery {
   attachments: readonly SentMedia[];
   outbound: DeliveryPayload | undefined;
+  /** The same for the other chats of the session, without their places; undefined when there is nothing to show. */
+  elsewhere: Omit<OutboundMessage, keyof Place> | undefined;
 }
 
 /** The answer with its files, which are kept as they are now. Throws `StoreError`. */
 export async function deliveryWithFiles(
   answerFiles: AnswerFiles,
-  { turnId, folder, replyTo }: { turnId: string; folder: string; replyTo?: string | undefined },
+  turn: { turnId: string; folder: string; userId: string; replyTo?: string | undefined; say: Say },
   address: Address,
   { silent, isError, text }: Pick<OutputResult, 'silent' | 'isError' | 'text'>,
 ): Promise<AnswerDelivery> {
-  if (silent) return { attachments: [], outbound: undefined };
-  if (isError)
-    return { attachments: [], outbound: deliveryOf(turnId, address, { content: text, isError, replyTo }) };
-  const { media, content } = await answerFiles(folder, text);
+  if (silent) return { attachments: [], outbound: undefined, elsewhere: undefined };
+  const { turnId, folder, replyTo, userId } = turn;
+  const about = { replyTo, ...(userId !== 'system' && { asked: true }), ...languageMark(turn.say) };
+  if (isError) {
+    const answer = { content: text, isError };
+    const outbound = deliveryOf(turnId, address, { ...answer, ...about });
+    return { attachments: [], outbound, elsewhere: elsewhereOf(answer) };
+  }
+  const { media, content } = await answerFiles(folder, text, turn.say);
   const files = media.length === 0 ? {} : { media: [...media], folder };
+  const answer = { content, isError, ...files };
   return {
     attachments: media,
-    outbound: deliveryOf(turnId, address, { content, isError, replyTo, ...files }),
+    outbound: deliveryOf(turnId, address, { ...answer, ...about }),
+    elsewhere: elsewhereOf(answer),
   };
+}
+
+type Answer = Pick<OutboundMessage, 'content' | 'isError'> &
+  Partial<Pick<OutboundMessage, 'media' | 'folder'>>;
+
+/** An answer as the chats read it that did not ask: it replies to nothing there, and has no buttons. */
+export function elsewhereOf(answer: Answer): Omit<OutboundMessage, keyof Place> {
+  return { media: [], buttons: [], ...answer };
 }
 
 /** The delivery of an answer; undefined for `http`, where the stored message is the delivery. */
 export function deliveryOf(
   turnId: string,
   address: Address,
-  answer: Pick<OutboundMessage, 'content' | 'isError'> &
-    Partial<Pick<OutboundMessage, 'media' | 'folder' | 'replyTo'>>,
+  answer: Answer & Partial<Pick<OutboundMessage, 'replyTo' | 'asked' | 'language'>>,
 ): DeliveryPayload | undefined {
   const place = parseAddress(address);
   if (place.channel === 'http') return undefined;

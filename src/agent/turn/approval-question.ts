@@ -4,6 +4,7 @@ import type { ApprovalRecord, ApprovalSubject, NamedFile } from '../../contracts
 import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import { waitDecided, waitQuestion } from '../executor/wait-question.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 /** Longest name of the person who decided. */
 const MAX_NAME = 60;
@@ -13,50 +14,49 @@ export function questionFor(
   id: string,
   subject: ApprovalSubject,
   expiresInMs: number,
+  say: Say,
 ): DeliveryPayload | undefined {
-  if (subject.plan !== undefined) return waitQuestion(id, subject, subject.plan.wait, expiresInMs);
-  const minutes = Math.round(expiresInMs / 60_000);
-  const time = minutes === 1 ? 'a minute' : `${minutes} minutes`;
-  const ending = `Press a button, or write /approve or /deny. A reply to this message denies it, and I read the reply as your reason. Without an answer in ${time} it will not run.`;
-  return deliveryOf(id, subject, `**May I do this?**`, ending, [
-    { label: 'Approve', value: buttonValue(id, 'approved'), style: 'confirm' },
-    { label: 'Deny', value: buttonValue(id, 'denied'), style: 'danger' },
+  if (subject.plan !== undefined) return waitQuestion(id, subject, subject.plan.wait, expiresInMs, say);
+  const ending = say('approval.how', { count: Math.round(expiresInMs / 60_000) });
+  return deliveryOf(id, subject, { title: say('approval.may_i'), ending, say }, [
+    { label: say('approval.approve'), value: buttonValue(id, 'approved'), style: 'confirm' },
+    { label: say('approval.deny'), value: buttonValue(id, 'denied'), style: 'danger' },
     ...(subject.rule === undefined
       ? []
-      : [{ label: 'Always exactly this here', value: buttonValue(id, 'always') }]),
+      : [{ label: say('approval.always'), value: buttonValue(id, 'always') }]),
   ]);
 }
 
 /** The same message after the decision: it names who decided, and has no buttons. */
-export function decidedFor(record: ApprovalRecord): DeliveryPayload | undefined {
-  if (record.plan !== undefined) return waitDecided(record, record.plan.wait);
-  const delivery = deliveryOf(record.id, record, `**${verdictOf(record)}**`, '', []);
+export function decidedFor(record: ApprovalRecord, say: Say): DeliveryPayload | undefined {
+  if (record.plan !== undefined) return waitDecided(record, record.plan.wait, say);
+  const delivery = deliveryOf(record.id, record, { title: verdictOf(record, say), ending: '', say }, []);
   return delivery && { ...delivery, key: `${delivery.ref}:decided` };
 }
 
 /** The decision in one line. */
-function verdictOf({ state, expired, decidedBy, decidedName, reason }: ApprovalRecord): string {
-  if (expired) return 'Not run: nobody answered in time.';
-  if (decidedBy === 'stop') return 'Not run: stopped.';
+function verdictOf({ state, expired, decidedBy, decidedName, reason }: ApprovalRecord, say: Say): string {
+  if (expired) return say('approval.expired_unrun');
+  if (decidedBy === 'stop') return say('approval.stopped_unrun');
   const who = `\`${shownName(decidedName ?? decidedBy ?? '')}\``;
-  if (state === 'approved') return `Approved by ${who}.`;
-  return reason === undefined ? `Denied by ${who}.` : `Denied by ${who}: \`${inline(reason)}\`.`;
+  if (state === 'approved') return say('approval.approved_by', { who });
+  if (reason === undefined) return say('approval.denied_by', { who });
+  return say('approval.denied_because', { who, reason: `\`${inline(reason)}\`` });
 }
 
 function deliveryOf(
   id: string,
   subject: ApprovalSubject,
-  title: string,
-  ending: string,
+  { title, ending, say }: { title: string; ending: string; say: Say },
   buttons: DeliveryPayload['message']['buttons'],
 ): DeliveryPayload | undefined {
   const place = parseAddress(subject.address);
   if (place.channel === 'http') return undefined;
   // Never cut: delivery makes as many messages of it as it needs, the buttons below the last one.
   const content = [
-    `${title} \`${subject.tool}\``,
+    `**${title}** \`${subject.tool}\``,
     fenced(shownArgs(subject.args), 'json'),
-    ...(subject.files ?? []).map(describeFile),
+    ...(subject.files ?? []).map((file) => describeFile(file, say)),
     subject.warning,
     ending,
   ];
@@ -65,18 +65,20 @@ function deliveryOf(
 }
 
 /** A file that the arguments or another file name, with its content where that is short. */
-function describeFile(file: NamedFile): string {
-  const by = file.namedIn === undefined ? 'above' : `in \`${inline(file.namedIn)}\``;
-  const name = `Named ${by}: \`${inline(file.path)}\``;
-  if ('problem' in file) return `${name}, which cannot be shown. ${visibleText(file.problem)}`;
+function describeFile(file: NamedFile, say: Say): string {
+  const path = `\`${inline(file.path)}\``;
+  const name =
+    file.namedIn === undefined
+      ? say('approval.named_above', { path })
+      : say('approval.named_in', { file: `\`${inline(file.namedIn)}\``, path });
+  if ('problem' in file)
+    return say('approval.file_hidden', { file: name, problem: visibleText(file.problem) });
   const { bytes, sha256, text, mayNameMore } = file;
-  const more = mayNameMore === true ? ` ${MAY_NAME_MORE}` : '';
-  const heading = `${name}, ${bytes} bytes, SHA-256 \`${sha256}\``;
-  if (text === undefined) return `${heading}. It is too long to be shown, or no text.${more}`;
+  const more = mayNameMore === true ? ` ${say('approval.may_name_more')}` : '';
+  const heading = say('approval.file', { file: name, bytes, digest: `\`${sha256}\`` });
+  if (text === undefined) return `${say('approval.file_unshown', { file: heading })}${more}`;
   return text === '' ? `${heading}.` : `${heading}:${more}\n\n${fenced(visibleText(text), '')}`;
 }
-
-const MAY_NAME_MORE = 'It may name further files, which are not shown and not part of what you approve.';
 
 function fenced(text: string, language: string): string {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));

@@ -5,10 +5,9 @@ import { answeredMessage, userIdOf } from '../../contracts/message.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
 import { cancelPlan, isOpenPlan } from '../../contracts/plan.ts';
 import type { AgentShared } from '../deps.ts';
-import { CANCELLED } from '../planner/follow-plan.ts';
-import { deliveryOf } from './answer-delivery.ts';
+import { deliveryOf, elsewhereOf } from './answer-delivery.ts';
 import { failureOf } from './agent-loop.ts';
-import { failureText } from './failure-text.ts';
+import { failureText, sayFor } from './failure-text.ts';
 import { readTurnPayload } from './turn-payload.ts';
 
 /** Ends a turn that has become a dead letter and answers with the reason, also one whose message cannot be read. */
@@ -17,17 +16,20 @@ export async function endDeadLetter(
   head: LaneHead,
   error: GatewayError,
 ): Promise<LaneStep> {
-  const { ledger, lanes, events, log } = shared.deps;
+  const { ledger, lanes, events, log, languages } = shared.deps;
   log.error({ err: error, lane: head.lane, seq: head.seq }, 'turn_dead');
   const payload = readTurnPayload(head.payload);
   const turn = payload instanceof GatewayError ? await ledger.turnAt(head) : payload;
   if (turn === undefined) return await lanes.finish(head, error.message);
   const { turnId, address } = turn;
   const replyTo = payload instanceof GatewayError ? undefined : answeredMessage(payload.message);
-  const text = failureText(error, 'person');
+  const say =
+    payload instanceof GatewayError ? languages.say(undefined) : await sayFor({ languages }, payload);
+  const text = failureText(error, 'person', say);
+  const why = say('cancelled.failed');
   const plan = await ledger.planOf(turnId);
   const open = plan !== undefined && isOpenPlan(plan);
-  if (open) await ledger.updatePlan(head, cancelPlan(plan, CANCELLED.failed));
+  if (open) await ledger.updatePlan(head, cancelPlan(plan, why));
   const step = await ledger.finishTurn(head, {
     turnId,
     reason: 'failed',
@@ -38,6 +40,7 @@ export async function endDeadLetter(
     usage: [],
     entries: [],
     outbound: deliveryOf(turnId, address, { content: text, isError: true, replyTo }),
+    elsewhere: { message: elsewhereOf({ content: text, isError: true }), shownOn: [] },
     deadLetter: error.message,
   });
   const emitter = events.turn({
@@ -46,7 +49,7 @@ export async function endDeadLetter(
     epoch: head.epoch,
     textSoFar: text,
   });
-  if (open) emitter.emit({ type: 'plan_cancelled', reason: CANCELLED.failed });
+  if (open) emitter.emit({ type: 'plan_cancelled', reason: why });
   emitter.emit({ type: 'snapshot', text });
   emitter.emit({ type: 'turn_ended', reason: 'failed' });
   return step;

@@ -6,23 +6,24 @@ import type { TurnEndReason } from '../../contracts/event.ts';
 import type { AgentDeps } from '../deps.ts';
 import type { TurnIdentity } from '../state/turn-state.ts';
 import { roleOf } from '../tools/user-role.ts';
-
-/** Shown instead of an empty answer. */
-export const EMPTY_ANSWER = 'The model gave an empty answer. Please ask again, perhaps in other words.';
-/** Appended to an answer that reached its maximum length, and shown instead of one that had not begun by then. */
-export const CUT_OFF_MARK = '*(cut off: the answer reached its maximum length)*';
-const CUT_OFF_BEFORE_ANSWER =
-  'The model reached its maximum length before it began to answer. Please ask for less at once.';
-/** Appended to an answer that a content filter ended, and shown instead of one that it ended before it began. */
-const FILTERED_MARK = '*(cut off: the content filter of the model server ended the answer)*';
-const FILTERED_BEFORE_ANSWER =
-  'The content filter of the model server ended this answer before it began. Please ask in other words.';
-/** Shown where the model refused without a word. */
-const REFUSED = 'The model refused to answer.';
+import type { TurnPayload } from '../../contracts/store/accept.ts';
+import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 /** The text of a turn that failed. */
-export function failureText(error: GatewayError, reader: ErrorReader): string {
-  return `Sorry, this could not be answered. ${wordError(error, reader)}`;
+export function failureText(error: GatewayError, reader: ErrorReader, say: Say): string {
+  return say('failure.answer', { why: wordError(error, reader, say) });
+}
+
+/**
+ * Says texts in the language of whoever a message is from. What the clock, a subagent or a webhook began is for the person
+ * of the chat. Throws only `StoreError`.
+ */
+export async function sayFor(
+  { languages }: Pick<AgentDeps, 'languages'>,
+  { message, address }: Pick<TurnPayload, 'message' | 'address'>,
+): Promise<Say> {
+  if (message.channel !== 'system' || message.language !== undefined) return languages.say(message.language);
+  return languages.say(await languages.languageOf(address));
 }
 
 /** Who reads what a turn says: its user, and in a group everybody. Never throws. */
@@ -42,16 +43,16 @@ export async function turnReader(deps: Pick<AgentDeps, 'isOwner'>, turn: TurnIde
 export function endOfAnswer(
   content: string,
   finish: FinishReason | undefined,
-): { reason: TurnEndReason; mark?: string; isError: boolean } {
+): { reason: TurnEndReason; mark?: PlainKey; isError: boolean } {
   const isEmpty = content.trim() === '';
-  const marked = (reason: TurnEndReason, mark: string, instead: string) => ({
+  const marked = (reason: TurnEndReason, mark: PlainKey, instead: PlainKey) => ({
     reason,
     mark: isEmpty ? instead : mark,
     isError: isEmpty,
   });
-  if (finish === 'length') return marked('cut_off', CUT_OFF_MARK, CUT_OFF_BEFORE_ANSWER);
-  if (finish === 'content_filter') return marked('filtered', FILTERED_MARK, FILTERED_BEFORE_ANSWER);
+  if (finish === 'length') return marked('cut_off', 'turn.cut_off', 'turn.cut_off_unbegun');
+  if (finish === 'content_filter') return marked('filtered', 'turn.filtered', 'turn.filtered_unbegun');
   if (finish === 'refusal')
-    return { reason: 'filtered', isError: isEmpty, ...(isEmpty && { mark: REFUSED }) };
-  return { reason: 'completed', isError: isEmpty, ...(isEmpty && { mark: EMPTY_ANSWER }) };
+    return { reason: 'filtered', isError: isEmpty, ...(isEmpty && { mark: 'turn.refused' }) };
+  return { reason: 'completed', isError: isEmpty, ...(isEmpty && { mark: 'turn.empty' }) };
 }

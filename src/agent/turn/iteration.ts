@@ -164,8 +164,8 @@ async function prepareRepeat(
     emitReset(turn, [call.msgId], emit);
   }
   if (waitMs > 0 && attempts.waits === 1) {
-    const words = wordError(error, await turnReader(deps, turn));
-    const text = `The model is not available, trying again. ${words}`;
+    const why = wordError(error, await turnReader(deps, turn), turn.say);
+    const text = turn.say('turn.model_away', { why });
     emit({ type: 'notice', code: 'model_unavailable', text });
   }
   turn.log.warn({ err: error, iteration: n, waitMs }, 'model_call_repeated');

@@ -1,8 +1,10 @@
 /** Parked turns: released until a human decides; the decision is announced when they continue. */
 import { randomBytes } from 'node:crypto';
-import { howDecided } from '../../contracts/approvals.ts';
-import type { ApprovalRecord } from '../../contracts/approvals.ts';
+import { approvalRef, howDecided } from '../../contracts/approvals.ts';
+import type { ApprovalRecord, ApprovalSubject } from '../../contracts/approvals.ts';
 import type { LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
+import { addressOf } from '../../contracts/message.ts';
+import type { DeliveryPayload } from '../../contracts/message.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { ApprovalWait } from '../tools/approval-gate.ts';
 import type { CallerWait } from '../tools/caller-calls.ts';
@@ -22,8 +24,8 @@ export async function parkTurn(
 ): Promise<LaneOutcome> {
   const id = randomBytes(16).toString('base64url');
   const expiresInMs = limits.approvalMs;
-  const question = questionFor(id, subject, expiresInMs);
-  await deps.lanes.park(turn.fence, { id, turnId: turn.turnId, detail: subject, expiresInMs, question });
+  const questions = inEachChat(id, subject, turn, (asked) => questionFor(id, asked, expiresInMs, turn.say));
+  await deps.lanes.park(turn.fence, { id, turnId: turn.turnId, detail: subject, expiresInMs, questions });
   const { toolCallId, warning, agentId, plan } = subject;
   const call = plan === undefined ? { toolCallId } : {};
   emitter.emit(
@@ -71,9 +73,32 @@ export async function announceDecision(
     },
     record?.agentId === undefined ? undefined : { agentId: record.agentId },
   );
-  const delivery = record && decidedFor(record);
-  if (record === undefined || delivery === undefined) return;
-  await deps.ledger.enqueue(record.address, delivery);
+  if (record === undefined) return;
+  for (const delivery of inEachChat(id, record, turn, (asked) =>
+    decidedFor(asked, deps.languages.say(asked.language)),
+  ))
+    await deps.ledger.enqueue(addressOf(delivery.message), delivery);
+}
+
+/** What is shown of a request in the chat that asked and, where it is private, in the other private chats of the session. */
+function inEachChat<Asked extends ApprovalSubject>(
+  id: string,
+  asked: Asked,
+  { surfaces }: Pick<TurnIdentity, 'surfaces'>,
+  shown: (asked: Asked) => DeliveryPayload | undefined,
+): DeliveryPayload[] {
+  const others = surfaces.filter(({ place }) => place === 'private').map(({ address }) => address);
+  const here = shown(asked);
+  return [
+    ...(here === undefined ? [] : [here]),
+    ...others.flatMap((address) => {
+      const there = shown({ ...asked, address });
+      if (there === undefined) return [];
+      const ref = approvalRef(id, address);
+      const again = there.key === undefined ? {} : { key: `${ref}:decided` };
+      return [{ ...there, ref, ...again }];
+    }),
+  ];
 }
 
 /** The call that was decided, by whom and when. */

@@ -24,6 +24,8 @@ export interface LiveOutput {
   finish(result: TurnResult): OutputResult;
   /** As `LiveTurn.settle`. */
   settle: LiveTurn['settle'];
+  /** As `LiveTurn.shownOn`. */
+  shownOn: LiveTurn['shownOn'];
 }
 
 export interface OutputResult extends TurnResult {
@@ -81,5 +83,6 @@ export function openLiveOutput({ silentToken, textSoFar, open, emit }: LiveOutpu
       return { ...result, silent: false };
     },
     settle: async () => await live?.settle(),
+    shownOn: () => live?.shownOn() ?? [],
   };
 }

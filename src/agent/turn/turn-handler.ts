@@ -15,7 +15,7 @@ import { withCallerOptions } from '../model/caller-options.ts';
 import { toGroups } from '../prompt/history.ts';
 import { loadPromptContext } from '../prompt/system-prompt.ts';
 import type { PromptContext } from '../prompt/system-prompt.ts';
-import { HISTORY_ROWS } from '../deps.ts';
+import { HISTORY_ROWS } from '../../contracts/store/accept.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { Compressor } from '../compression/compressor.ts';
 import { endedTurn } from './after-turn.ts';
@@ -28,6 +28,7 @@ import { endDeadLetter } from './dead-turn.ts';
 import { openLiveOutput } from './silent-reply.ts';
 import type { LiveOutput, OutputResult } from './silent-reply.ts';
 import { isSilent } from './silent-token.ts';
+import { groupsAmong, networkOf, strictestPlace } from './other-surfaces.ts';
 import { receiveFiles } from './message-files.ts';
 import { readMessage, readTurnPayload } from './turn-payload.ts';
 import type { ReadMessage } from './turn-payload.ts';
@@ -38,12 +39,14 @@ import { recordUnreported, usageOf } from '../state/turn-usage.ts';
 import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
 import { replySoFar } from '../state/turn-state.ts';
 import { Taint } from '../state/taint.ts';
-import { TraceNotes } from '../state/trace-notes.ts';
+import { beginningOf, TraceNotes } from '../state/trace-notes.ts';
 import { TurnRows } from '../state/turn-rows.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { runTurn } from './agent-loop.ts';
 import type { TurnOptions } from './agent-loop.ts';
 import { endTrace, leaveTrace } from './turn-trace.ts';
+import { sayFor } from './failure-text.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 /** Work before and after each turn of a session. */
 export interface AroundTurn {
@@ -76,19 +79,21 @@ async function handleTurn(
   const shared = payload.entry === 'run' ? unplanned() : planned();
   const { ledger, events } = shared.deps;
   const memoryOwner = memoryOwnerOf(payload.message);
-  const opened = await ledger.openTurn(head, payload.turnId, HISTORY_ROWS, memoryOwner);
+  const opened = head.opened ?? (await ledger.openTurn(head, payload.turnId, HISTORY_ROWS, memoryOwner));
   const withFiles = { payload, laneSeq: head.seq, folder: opened.session.folder };
   afterTurn.turnBegins(opened.session.key);
   const files = hasBegun(opened) ? [] : await receiveFiles(shared, head, withFiles, signal);
-  const message = readMessage(payload.message, files, opened.meanwhile);
+  const where = networkOf(shared, payload.message, opened.surfaces);
+  const message = readMessage(payload.message, files, opened.meanwhile, where);
   const burst = signal.aborted
     ? undefined
     : await collectBurst(shared, head, { payload, message, opened, signal });
   if (burst !== undefined && 'waitMs' in burst) return { kind: 'released', delayMs: burst.waitMs };
-  const { content, place } = payload.message;
-  const recipient = { memoryOwner, place, message: content, hasMemories: opened.remembers };
+  const place = strictestPlace(payload.message.place, opened.surfaces);
+  const recipient = { memoryOwner, place, message: payload.message.content, hasMemories: opened.remembers };
   const promptContext = await loadPromptContext(shared, recipient);
-  const turn = startTurn(shared, { head, payload, opened, message, promptContext, signal, burst });
+  const say = await sayFor(shared.deps, payload);
+  const turn = startTurn(shared, { head, payload, opened, message, promptContext, signal, burst, say });
   const emitter = events.turn({
     sessionKey: turn.sessionKey,
     turnId: turn.turnId,
@@ -100,6 +105,12 @@ async function handleTurn(
   turn.log.debug({ lane: head.lane, laneSeq: head.seq, afterMs: opened.afterMs }, 'turn_started');
   try {
     await announceDecision(shared, turn, emitter);
+    if (opened.surfaces.length > 0)
+      await shared.deps.askedElsewhere({
+        turnId: turn.turnId,
+        surfaces: opened.surfaces,
+        message: payload.message,
+      });
     const output = openOutput(shared, { turn, payload, opened, emitter, takenOver: head.crashes > 0 });
     const emit: Emit = (event) => {
       turn.trace.event(event);
@@ -116,7 +127,8 @@ async function handleTurn(
       live = await output.settle();
     }
     const trace = turn.trace.end(result.silent ? 'silent' : result.reason, turn.profile.id, live);
-    const step = await commit(shared, turn, opened.address, { result, trace });
+    const ending = { result, trace, shownOn: output.shownOn() };
+    const step = await commit(shared, turn, opened.address, ending);
     emitter.emit({ type: 'turn_ended', reason: result.reason });
     endTrace(shared, turn, trace, true);
     afterTurn.start(endedTurn(turn, { ...result, title: opened.session.title }));
@@ -167,11 +179,12 @@ interface Start {
   promptContext: PromptContext;
   signal: AbortSignal;
   burst: InitialInput | undefined;
+  say: Say;
 }
 
 function startTurn(
   shared: AgentShared,
-  { head, payload, opened, message: own, promptContext, signal, burst }: Start,
+  { head, payload, opened, message: own, promptContext, signal, burst, say }: Start,
 ): TracedTurn {
   const profile = shared.models.profile(payload.profileId ?? opened.session.profileId);
   const message = burst?.combined ?? own;
@@ -192,7 +205,9 @@ function startTurn(
     userName: payload.message.senderName,
     isOwner: payload.isOwner,
     author: message.author,
-    place: payload.message.place,
+    place: strictestPlace(payload.message.place, opened.surfaces),
+    surfaces: opened.surfaces,
+    say,
     promptContext,
     profile,
     prepared: withCallerOptions(shared.prepare(profile), payload.options),
@@ -219,7 +234,7 @@ function startTurn(
     trace: new TraceNotes({
       node: head.node,
       epoch: head.epoch,
-      ...(head.crashes + head.attempts + opened.journal.length > 0 && { resumed: true }),
+      ...beginningOf(head.crashes + head.attempts, opened),
       attempts: head.attempts,
       crashes: head.crashes,
       afterMs: opened.afterMs,
@@ -240,7 +255,9 @@ function openOutput(
   const open = () =>
     shared.deps.live.open({
       turnId: turn.turnId,
+      session: turn.sessionKey,
       address: opened.address,
+      surfaces: opened.surfaces,
       replyTo: turn.replyTo,
       question: askedQuestion(payload.message),
       placeholders,
@@ -248,6 +265,7 @@ function openOutput(
       textSoFar,
       note: (ref, sent) => shared.deps.ledger.noteSent(turn.fence, ref, sent),
       plan: opened.plan,
+      language: turn.say.language,
     });
   const emit: Emit = (event) => emitter.emit(event);
   return openLiveOutput({ silentToken: turn.silentToken, textSoFar, open, emit });
@@ -258,10 +276,11 @@ async function commit(
   shared: AgentShared,
   turn: TurnIdentity & TurnContext & TurnProgress,
   address: Address,
-  { result, trace }: { result: OutputResult; trace: TraceAttempt },
+  { result, trace, shownOn }: { result: OutputResult; trace: TraceAttempt; shownOn: readonly Address[] },
 ): Promise<LaneStep> {
   const fresh = turn.rows.fresh();
-  const { attachments, outbound } = await deliveryWithFiles(shared.deps.answerFiles, turn, address, result);
+  const answer = await deliveryWithFiles(shared.deps.answerFiles, turn, address, result);
+  const { attachments, outbound, elsewhere } = answer;
   return await shared.deps.ledger.finishTurn(turn.fence, {
     turnId: turn.turnId,
     reason: result.reason,
@@ -276,5 +295,6 @@ async function commit(
     // A silent turn leaves nothing in the model's context, unless its journal has begun.
     entries: result.silent && fresh.includes(turn.rows.user) ? [] : fresh,
     outbound,
+    elsewhere: elsewhere && { message: elsewhere, groups: groupsAmong(turn.surfaces), shownOn },
   });
 }

@@ -28,6 +28,7 @@ const message = z.object({
   senderId: z.string(),
   fromBot: z.boolean().optional(),
   senderName: z.string().optional(),
+  language: z.string().optional(),
   endUser: z.string().optional(),
   content: z.string(),
   timestamp: z.number(),
@@ -77,15 +78,16 @@ export interface ReadMessage extends TextOrigin {
 
 /**
  * The message as the model reads it, with its files, behind what was said in its chat meanwhile. Text of others stands between
- * marks, which are made anew by each call.
+ * marks, which are made anew by each call. `where` names the network in a conversation that several chats share.
  */
 export function readMessage(
   message: InboundMessage,
   files: readonly ReceivedFile[] = [],
   meanwhile: readonly ObservedMessage[] = [],
+  where?: string,
 ): ReadMessage {
   const { quoted, media } = message;
-  const own = message.channel === 'system' ? systemText(message) : textOf(message, files);
+  const own = message.channel === 'system' ? systemText(message) : textOf(message, files, where);
   const before = [
     ...(meanwhile.length === 0 ? [] : [meanwhileText(meanwhile)]),
     ...(quoted === undefined
@@ -103,14 +105,14 @@ export function readMessage(
   };
 }
 
-function textOf(message: InboundMessage, files: readonly ReceivedFile[]): string {
-  return [senderText(message, ownText(message, files)), ...filesText(files)]
+function textOf(message: InboundMessage, files: readonly ReceivedFile[], where?: string): string {
+  return [senderText(message, ownText(message, files), where), ...filesText(files)]
     .filter((line) => line !== '')
     .join('\n');
 }
 
-/** The sender's text; in a group with the sender's name, a forwarded one with its author's. */
-function senderText(message: InboundMessage, text: string): string {
+/** The sender's text; in a group, or where several chats share the conversation, with the sender's name, a forwarded one with its author's. */
+function senderText(message: InboundMessage, text: string, where?: string): string {
   const { forwarded, forwardedFrom = 'somebody else', place } = message;
   if (text === '') return '';
   const sender = senderOf(message);
@@ -124,6 +126,7 @@ function senderText(message: InboundMessage, text: string): string {
     const by = place === 'group' ? sender : 'the user';
     return markUntrusted(`${titleOf(forwardedFrom)}; ${by} has forwarded it`, text);
   }
+  if (where !== undefined) return markText(`${sender} writes on ${where}`, text);
   return place === 'group' ? markText(`${sender} writes`, text) : text;
 }
 

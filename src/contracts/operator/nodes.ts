@@ -37,4 +37,6 @@ export type DatabaseReport =
       servers: readonly McpServerStatus[];
     }
   /** Embedded, and no gateway runs: `complete` may be opened, `missing` is made by the first start. */
-  | { state: 'closed'; folder: 'missing' | 'complete' | 'incomplete'; bytes: number };
+  | { state: 'closed'; folder: 'missing' | 'complete' | 'incomplete'; bytes: number }
+  /** The folder cannot be read; `code` is the system's, such as EACCES. */
+  | { state: 'closed'; folder: 'unreadable'; code: string };

@@ -26,6 +26,8 @@ export type Retention = z.infer<typeof retentionRule>;
 export interface RetentionStore {
   /** Sessions that were used last before that many days, are not pinned, have no schedule left, and neither run nor wait. */
   idleSessions(days: number, limit: number): Promise<SessionKey[]>;
+  /** Deletes such a session with everything that belongs to it; false for one that has been used meanwhile, which stays. */
+  deleteIdle(key: SessionKey, days: number): Promise<boolean>;
   /**
    * Deletes up to `limit` turns that ended before that many days, of sessions that are not pinned, with their messages and
    * what the model knows of them; gives their number. Turns with a plan stay as long as their session.

@@ -4,6 +4,8 @@ import type { Plan, PlanStep, StepEdit } from '../plan.ts';
 import type { ToolRisk } from '../risk.ts';
 import { MAX_TODO_CHARS } from '../store/notes.ts';
 import { oneLine } from '../../lib/text.ts';
+import { said } from '../texts/say.ts';
+import type { Said } from '../texts/say.ts';
 
 /** Steps that may be added to a plan while it runs, counted against the length it was made with (S-18). */
 export const MAX_ADDED_STEPS = 10;
@@ -29,7 +31,7 @@ export interface EditContext {
 }
 
 /** The changed plan, or a sentence that says why nothing was changed. */
-export type EditedPlan = { plan: Plan } | { problem: string };
+export type EditedPlan = { plan: Plan } | { problem: Said };
 
 /** The version of a plan. */
 export function versionOf({ version = 1 }: Pick<Plan, 'version'>): number {
@@ -45,15 +47,14 @@ export function stepsLeft(plan: Plan): number {
 /** Applies all changes in their order, or none. */
 export function editPlan(plan: Plan, edits: readonly StepEdit[], context: EditContext): EditedPlan {
   if (edits.length > MAX_STEP_EDITS)
-    return { problem: `At most ${MAX_STEP_EDITS} changes can be made at a time; these are ${edits.length}.` };
+    return { problem: said('edit.too_many', { most: MAX_STEP_EDITS, changes: edits.length }) };
   let edited = plan;
   for (const [nth, edit] of edits.entries()) {
     const next = applyEdit(edited, edit, `v${context.version}-${nth + 1}`, context);
     if ('problem' in next) return next;
     edited = next.plan;
   }
-  if (edited.steps.length === 0)
-    return { problem: 'A plan needs at least one step; to drop the whole plan, cancel it.' };
+  if (edited.steps.length === 0) return { problem: said('edit.no_steps') };
   const { length } = edited.steps;
   // A plan that has not begun is made anew with each change.
   const originalLength = plan.state === 'stored' ? length : plan.originalLength;
@@ -85,8 +86,7 @@ function applyEdit(plan: Plan, edit: StepEdit, newId: string, context: EditConte
       const text = readDescription(edit.description);
       if ('problem' in text) return text;
       const left = stepsLeft(plan);
-      if (left === 0)
-        return { problem: `The plan has ${plan.steps.length} steps, which is the most it can have.` };
+      if (left === 0) return { problem: said('edit.full', { steps: plan.steps.length }) };
       const executor = { kind: 'self' as const };
       const risk = context.classify({ executor });
       const step: PlanStep = {
@@ -124,7 +124,7 @@ function applyEdit(plan: Plan, edit: StepEdit, newId: string, context: EditConte
       const found = openStepOf(plan, edit.step, context);
       if ('problem' in found) return found;
       const target = 'before' in edit ? edit.before : edit.after;
-      if (target === edit.step) return { problem: 'A step cannot be moved before or after itself.' };
+      if (target === edit.step) return { problem: said('edit.beside_itself') };
       return insertStep({ ...plan, steps: without(plan, found.step) }, found.step, edit, context);
     }
     default:
@@ -146,9 +146,7 @@ function insertStep(
   if (beside !== undefined && found === -1) return noStep(beside);
   const at = beside === undefined ? plan.steps.length : found + (before === undefined ? 1 : 0);
   if (at < firstFree(plan, context))
-    return {
-      problem: `No step can be put before step ${firstFree(plan, context)}, which has begun or waits for your answer.`,
-    };
+    return { problem: said('edit.too_early', { number: firstFree(plan, context) }) };
   return { plan: numbered(plan, [...plan.steps.slice(0, at), step, ...plan.steps.slice(at)]) };
 }
 
@@ -158,29 +156,24 @@ function firstFree({ state, steps }: Plan, { asked }: EditContext): number {
   return steps.findLastIndex(({ id, status }) => id === asked || status !== 'pending') + 1;
 }
 
-function openStepOf(
-  plan: Plan,
-  id: string,
-  { asked }: EditContext,
-): { step: PlanStep } | { problem: string } {
+function openStepOf(plan: Plan, id: string, { asked }: EditContext): { step: PlanStep } | { problem: Said } {
   const step = plan.steps.find((one) => one.id === id);
   if (step === undefined) return noStep(id);
-  if (id === asked)
-    return { problem: `Step ${step.index + 1} waits for your answer: run it or skip it instead.` };
+  if (id === asked) return { problem: said('edit.asked', { number: step.index + 1 }) };
   if (plan.state !== 'stored' && (step.status !== 'pending' || step.attempts > 0))
-    return { problem: `Step ${step.index + 1} has begun, so it cannot be changed any more.` };
+    return { problem: said('edit.begun', { number: step.index + 1 }) };
   return { step };
 }
 
-function noStep(id: string): { problem: string } {
-  return { problem: `The plan has no step "${id.slice(0, 40)}".` };
+function noStep(id: string): { problem: Said } {
+  return { problem: said('edit.no_step', { id: id.slice(0, 40) }) };
 }
 
-function readDescription(text: string): { description: string } | { problem: string } {
+function readDescription(text: string): { description: string } | { problem: Said } {
   const description = oneLine(text);
-  if (description === '') return { problem: 'A step needs words.' };
+  if (description === '') return { problem: said('edit.empty') };
   if (description.length <= MAX_TODO_CHARS) return { description };
-  return { problem: `A step can have ${MAX_TODO_CHARS} characters; these are ${description.length}.` };
+  return { problem: said('edit.too_long', { most: MAX_TODO_CHARS, length: description.length }) };
 }
 
 function without({ steps }: Plan, { id }: PlanStep): PlanStep[] {

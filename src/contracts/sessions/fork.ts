@@ -38,4 +38,6 @@ export interface ForkStore {
    * gone or has no such message. Safe to repeat.
    */
   fork(request: ForkRequest): Promise<Fork | undefined>;
+  /** Notes a folder whose fork was not made as removed, with the files of it that nodes share. */
+  discardFolder(folder: string): Promise<void>;
 }

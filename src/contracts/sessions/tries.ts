@@ -1,5 +1,7 @@
 /** Answers that a person takes back or asks for again: which turns of a session the model still reads. */
 import type { SessionKey } from '../message.ts';
+import { said } from '../texts/say.ts';
+import type { Said } from '../texts/say.ts';
 
 /** Answers to one question, the first one included. */
 export const MAX_TRIES = 10;
@@ -25,15 +27,15 @@ export type WhyNot =
   | 'too_many_tries';
 
 /** Each reason as a sentence for people. */
-export const WHY_NOT: Readonly<Record<WhyNot, string>> = {
-  busy: 'An answer is being written, or waits: wait until it has ended, or end it with /stop.',
-  nothing: 'There is no such question in this conversation. Nothing was changed.',
-  summarized: 'That is part of the summary of older messages by now, so it can no longer be changed.',
-  foreign: 'Only whoever asked that can ask it again, in the same chat.',
-  too_old: 'That question was asked too long ago to be asked again: please send it again.',
-  ran_a_plan: 'That message ran a stored plan: /plan run starts it again.',
-  has_client_tools: 'That question came from a program with tools of its own: it has to ask again itself.',
-  too_many_tries: `That question has ${MAX_TRIES} answers, which is the most: please send it again.`,
+export const WHY_NOT: Readonly<Record<WhyNot, Said>> = {
+  busy: said('try.busy'),
+  nothing: said('try.nothing'),
+  summarized: said('try.summarized'),
+  foreign: said('try.foreign'),
+  too_old: said('try.too_old'),
+  ran_a_plan: said('try.ran_a_plan'),
+  has_client_tools: said('try.has_client_tools'),
+  too_many_tries: said('try.too_many_tries', { most: MAX_TRIES }),
 };
 
 /** A question of a session, and the turn whose answer to it counts. */

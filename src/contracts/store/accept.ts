@@ -6,6 +6,9 @@ import type { WhyNot } from '../sessions/tries.ts';
 import type { LaneStep } from './lanes.ts';
 import type { PlanToRun } from './plan-store.ts';
 
+/** Context rows of earlier turns that a turn reads (B-35). */
+export const HISTORY_ROWS = 50;
+
 export type AcceptResult =
   | ({
       kind: 'accepted';
@@ -50,6 +53,8 @@ export interface AcceptRequest {
   retryOf?: string | undefined;
   /** Claim the lane for this node when it is free; undefined = leave it to the sweep. */
   node?: string | undefined;
+  /** Read what the turn needs, too, when that node can start it at once, with so many rows of earlier turns at most. */
+  historyRows?: number | undefined;
 }
 
 /** What an `in:` message carries. */

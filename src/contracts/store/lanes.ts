@@ -1,12 +1,12 @@
 /** Durable lanes: ordered, exclusive queues by key, kept in the store. */
-import type { ApprovalDecision } from './records.ts';
+import type { ApprovalDecision, OpenedTurn } from './records.ts';
 import type { DeliveryPayload, SessionKey } from '../message.ts';
 
 /**
  * `in`: turns of a session; `out`: deliveries to an address; `agent`: a background subagent; `poll`: the election of the
- * node that holds a channel's connection; `speech`: answers to be spoken to an address.
+ * node that holds a channel's connection; `speech`: answers to be spoken to an address; `hook`: notes for an outbound webhook.
  */
-export const LANE_CLASSES = ['in', 'out', 'agent', 'poll', 'speech'] as const;
+export const LANE_CLASSES = ['in', 'out', 'agent', 'poll', 'speech', 'hook'] as const;
 export type LaneClass = (typeof LANE_CLASSES)[number];
 
 export type LaneKey = `${LaneClass}:${string}`;
@@ -36,6 +36,8 @@ export interface LaneHead extends Fence {
   unreported: number;
   /** The message is at or before the lane's stop mark: end it, do not run it. */
   stopped: boolean;
+  /** What its turn needs, read with the acceptance of its message: only of a turn that starts in the same moment. */
+  opened?: OpenedTurn | undefined;
 }
 
 /** Result of a fenced commit: heads that it claimed for this node in the same transaction. */
@@ -125,7 +127,7 @@ export interface LaneStore {
   stop(session: SessionKey, options: { fresh: boolean }): Promise<StopResult>;
   /**
    * Parks a turn that waits for a human: state parked, head released until the approval expires, the approval request
-   * queued for the address, all in one statement. For a stopped turn the request is denied and not delivered.
+   * queued for its chats, all in one statement. For a stopped turn the request is denied and not delivered.
    */
   park(
     fence: Fence,
@@ -134,7 +136,8 @@ export interface LaneStore {
       turnId: string;
       detail: unknown;
       expiresInMs: number;
-      question?: DeliveryPayload | undefined;
+      /** The question in the chats that are asked. */
+      questions?: readonly DeliveryPayload[] | undefined;
     },
   ): Promise<void>;
   /** Parks a turn that waits for its caller's tools: state parked, head released until `expiresInMs` have passed. A stopped turn is due at once. */

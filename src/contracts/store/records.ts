@@ -1,7 +1,7 @@
 /** Rows of the store as modules see them: messages, context, sessions and turns. */
 import type { TurnEndReason } from '../event.ts';
 import type { Attachment } from '../media.ts';
-import type { Address, SentMessage, SessionKey } from '../message.ts';
+import type { Address, OutboundMessage, SentMessage, SessionKey } from '../message.ts';
 import type { ExecutionMode, Plan, PlanFact } from '../plan.ts';
 import type { ToolCall, Usage } from '../provider.ts';
 import type { Source } from '../risk.ts';
@@ -10,7 +10,7 @@ import type { ModelUsage } from '../usage.ts';
 import type { ObservedMessage } from './group-chats.ts';
 import type { TraceAttempt } from './traces.ts';
 
-/** A row of `message`: what people see, never rewritten. `createdAt` is the database's clock. */
+/** A row of `message`: what people see, rewritten only when its sender edits it before its turn. `createdAt` is the database's clock. */
 export interface MessageRecord {
   seq: number;
   turnId: string;
@@ -190,16 +190,15 @@ export interface OpenedTurn {
   session: SessionRecord;
   /** Rows this turn has journaled already, oldest first; empty at the first start. */
   journal: ContextRecord[];
-  /**
-   * The last summary since `/new`, then the rows of earlier turns behind it, at most the asked number of them, oldest
-   * first, read by index.
-   */
+  /** The last summary since `/new`, then the rows of earlier turns behind it, at most so many as were asked for, oldest first. */
   history: ContextRecord[];
   /** There are memories about the user who is answered. */
   remembers: boolean;
   /** Messages already on screen for this turn, by part. */
   placeholders: SentMessage[];
   address: Address;
+  /** The other chats that share the session. */
+  surfaces: readonly OtherSurface[];
   /** Milliseconds since its message was accepted. */
   afterMs: number;
   /** Approvals the turn has waited for, newest first, at most `MAX_TURN_APPROVALS`; one that is still undecided counts as denied. */
@@ -210,8 +209,18 @@ export interface OpenedTurn {
   plan?: Plan | undefined;
   /** The turn waited for its caller's tools, and their results did not come. */
   unanswered?: boolean | undefined;
+  /** The first turn with its question, which it answers again: its journal begins with the question. */
+  askedAgain?: string | undefined;
   /** What was said in the chat since the turn before, without naming the bot; oldest first, at most `MAX_OBSERVED`. */
   meanwhile?: readonly ObservedMessage[] | undefined;
+}
+
+/** A chat that shares the session of a turn which was asked elsewhere, with what of the turn is on screen there. */
+export interface OtherSurface {
+  address: Address;
+  place: 'private' | 'group';
+  name?: string | null | undefined;
+  placeholders: SentMessage[];
 }
 
 /** Calls of tools that a turn's caller runs, with the turn's text and usage up to them. */
@@ -246,6 +255,18 @@ export interface TurnFinish {
   entries: JournalRow[];
   /** The delivery to queue; undefined for `http`, where the stored message is the delivery. */
   outbound?: unknown;
+  /**
+   * The delivery for the other chats that share the session, without its place: one each, under `surfaceRef`. Chats that
+   * joined since the turn began take it where they are private, or named in `groups` (absent = all); chats in `shownOn` that have left
+   * meanwhile are told so instead, where something of the answer is on screen.
+   */
+  elsewhere?:
+    | {
+        message: Omit<OutboundMessage, 'channel' | 'chatId' | 'threadId'>;
+        groups?: readonly Address[] | undefined;
+        shownOn: readonly Address[];
+      }
+    | undefined;
   /** Queue the answer to be spoken, where the session's answers are. */
   speak?: boolean | undefined;
   /** What its last attempt did. */

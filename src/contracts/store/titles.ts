@@ -1,6 +1,7 @@
 /** The title of a session: what lists show for it. */
 import { oneLine } from '../../lib/text.ts';
 import { GatewayError } from '../errors.ts';
+import { said } from '../texts/say.ts';
 
 /** Longest title, in UTF-16 units. */
 export const MAX_TITLE_CHARS = 80;
@@ -9,6 +10,11 @@ export const MAX_TITLE_CHARS = 80;
 export function readTitle(text: string): string {
   const title = oneLine(text);
   if (title !== '' && title.length <= MAX_TITLE_CHARS) return title;
-  const wrong = title === '' ? 'is empty' : `has ${title.length} characters`;
-  throw new GatewayError('bad_title', `The title ${wrong}; it may have 1 to ${MAX_TITLE_CHARS}.`);
+  const { length } = title;
+  throw new GatewayError(
+    'bad_title',
+    title === ''
+      ? said('title.empty', { most: MAX_TITLE_CHARS })
+      : said('title.too_long', { length, most: MAX_TITLE_CHARS }),
+  );
 }

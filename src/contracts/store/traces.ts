@@ -75,6 +75,8 @@ export interface TraceAttempt {
   epoch: number;
   /** The turn had begun before: on another node, before a restart, or before it was parked. */
   resumed?: boolean | undefined;
+  /** The first turn with its question, where that was answered before: `/retry`, or *Answer again*. */
+  askedAgain?: string | undefined;
   /** Failed attempts and deaths of nodes before this one. */
   attempts: number;
   crashes: number;

@@ -3,49 +3,53 @@ import { ToolError } from '../../contracts/errors.ts';
 import type { AnswerFiles, OutgoingFiles, SentMedia } from '../../contracts/media.ts';
 import { imagesIn } from '../../lib/text-images.ts';
 import type { TextImage } from '../../lib/text-images.ts';
+import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 /** Files that one answer may show. */
 export const MAX_ANSWER_FILES = 10;
 
 /** Makes `AnswerFiles`. */
 export function createAnswerFiles(outgoing: Pick<OutgoingFiles, 'keep'>): AnswerFiles {
-  return async (folder, text) => {
+  return async (folder, text, say) => {
+    const tooMany = say('file.too_many', { most: MAX_ANSWER_FILES });
     const kept = new Map<string, SentMedia | string>();
     const images = imagesIn(text);
     for (const { path, alt } of images) {
       if (kept.has(path)) continue;
       const files = [...kept.values()].filter((file) => typeof file !== 'string');
-      kept.set(path, files.length < MAX_ANSWER_FILES ? await keep(outgoing, folder, path, alt) : TOO_MANY);
+      kept.set(
+        path,
+        files.length < MAX_ANSWER_FILES ? await keep(outgoing, { folder, path, alt, say }) : tooMany,
+      );
     }
     const media = [...kept.values()].filter((file) => typeof file !== 'string');
-    return { media, content: images.length === 0 ? text : without(text, images, kept) };
+    return { media, content: images.length === 0 ? text : without(text, images, kept, say) };
   };
 }
-
-const TOO_MANY = `an answer shows at most ${MAX_ANSWER_FILES} files`;
 
 /** The kept file, or why it cannot be shown. */
 async function keep(
   outgoing: Pick<OutgoingFiles, 'keep'>,
-  folder: string,
-  path: string,
-  alt: string,
+  { folder, path, alt, say }: { folder: string; path: string; alt: string; say: Say },
 ): Promise<SentMedia | string> {
   try {
     const file = await outgoing.keep(folder, path);
     return { ...file, inText: path, ...(alt !== '' && { caption: alt }) };
   } catch (error) {
-    if (error instanceof ToolError) return WHY[error.code] ?? error.message.replace(/\.$/, '');
+    if (error instanceof ToolError) {
+      const why = WHY[error.code];
+      return why === undefined ? error.message.replace(/\.$/, '') : say(why);
+    }
     throw error;
   }
 }
 
 /** Why a file cannot be shown, by the code of the error. */
-const WHY: Readonly<Record<string, string>> = {
-  not_found: 'there is no such file',
-  bad_path: 'it is no file of this chat',
-  refused: 'it is no file of this chat',
-  empty: 'it is empty',
+const WHY: Readonly<Record<string, PlainKey>> = {
+  not_found: 'file.missing',
+  bad_path: 'file.foreign',
+  refused: 'file.foreign',
+  empty: 'file.empty',
 };
 
 /** The text without the images that follow it; one that does not says why. */
@@ -53,6 +57,7 @@ function without(
   text: string,
   images: readonly TextImage[],
   kept: ReadonlyMap<string, SentMedia | string>,
+  say: Say,
 ): string {
   let shown = '';
   let at = 0;
@@ -60,7 +65,7 @@ function without(
     const file = kept.get(path);
     shown += text.slice(at, start);
     at = end;
-    if (typeof file === 'string') shown += `${alt} (${path} is not shown: ${file})`.trimStart();
+    if (typeof file === 'string') shown += say('file.not_shown', { alt, path, why: file }).trimStart();
     // In the middle of a sentence its words are needed; on a line of its own it is the caption of the file.
     else if (!isAlone(text, start, end)) shown += alt;
   }

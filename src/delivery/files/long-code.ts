@@ -2,6 +2,7 @@
 import type { Rendered } from '../../contracts/channel.ts';
 import { fencedBlocks } from '../../lib/fenced-blocks.ts';
 import type { FencedBlock } from '../../lib/fenced-blocks.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 /** Messages that one block of code may fill; a longer one is sent as a file. */
 export const MAX_CODE_MESSAGES = 3;
@@ -23,6 +24,8 @@ export interface TextWithCode {
 
 /** The limits of a chat. */
 export interface CodeLimits {
+  /** Says what stands in place of the code. */
+  say: Say;
   /** Longest message and largest file. */
   maxLength: number;
   maxFileBytes: number;
@@ -41,7 +44,7 @@ export async function takeOutLongCode(text: string, limits: CodeLimits): Promise
     if (!(await isTooLong(block, markdown, limits))) continue;
     const file = { name: nameOf(block.info, files), code: `${block.code}\n`, markdown };
     files.push(file);
-    content += `${text.slice(at, block.start)}${block.indent}${standIn(block, file)}`;
+    content += `${text.slice(at, block.start)}${block.indent}${standIn(block, file, limits.say)}`;
     at = block.end;
   }
   return { content: content + text.slice(at), files };
@@ -53,9 +56,8 @@ async function isTooLong({ code }: FencedBlock, markdown: string, limits: CodeLi
   return (await limits.cut(markdown)).length > MAX_CODE_MESSAGES;
 }
 
-function standIn({ code }: FencedBlock, { name }: CodeFile): string {
-  const lines = code.split('\n').length;
-  return `*The code (${lines === 1 ? '1 line' : `${lines} lines`}) follows as the file \`${name}\`.*`;
+function standIn({ code }: FencedBlock, { name }: CodeFile, say: Say): string {
+  return say('code.follows', { count: code.split('\n').length, name });
 }
 
 /** Endings of files by language, where they differ from its name. */

@@ -13,6 +13,7 @@ import { inMegabytes } from '../../lib/text.ts';
 import { isRefusal } from '../giving-up.ts';
 import type { PartDelivery } from '../part-delivery.ts';
 import type { CodeFile } from './long-code.ts';
+import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 /** A file that another node may still have to share is waited for so long, in milliseconds. */
 export const FILE_WAIT_MS = 30_000;
@@ -30,6 +31,7 @@ export interface FileParts {
   /** Cuts a Markdown text into messages. */
   cut: (text: string) => Promise<Rendered[]>;
   files: Pick<OutgoingFiles, 'copy' | 'write'>;
+  say: Say;
   log: Log;
 }
 
@@ -79,8 +81,8 @@ async function sendCode(
     log.warn({ err: error, channel: channel.name, chatId: message.chatId, file: name }, 'code_sent_as_text');
     const asText = await sending.codeParts(index);
     for (const [nth, part] of (await cut(markdown)).entries()) await asText.put(nth, part, false);
-    const why = 'the platform refuses it; its content stands above';
-    await explain(sending, index, { name, caption: '', why });
+    const why: PlainKey = 'file.refused_as_text';
+    await explain(sending, index, { name, caption: '', why: sending.say(why) });
   }
 }
 
@@ -95,9 +97,10 @@ async function sendFile(
   const about = { name: file.name, caption: caption && file.caption };
   const { maxFileBytes } = channel.capabilities;
   if (channel.sendFile === undefined)
-    return await explain(sending, index, { ...about, why: 'this chat takes no files' });
+    return await explain(sending, index, { ...about, why: sending.say('file.none_here') });
   if (file.bytes > maxFileBytes) {
-    const why = `it has ${inMegabytes(file.bytes)}, and this chat takes files of at most ${inMegabytes(maxFileBytes)}`;
+    const size = inMegabytes(file.bytes);
+    const why = sending.say('file.too_large', { size, most: inMegabytes(maxFileBytes) });
     return await explain(sending, index, { ...about, why });
   }
   try {
@@ -108,16 +111,16 @@ async function sendFile(
     const why = reasonOf(error, sending.head);
     if (why === undefined) throw laterOf(error);
     log.warn({ err: error, channel: channel.name, chatId: message.chatId, file: file.file }, 'file_not_sent');
-    await explain(sending, index, { ...about, why });
+    await explain(sending, index, { ...about, why: sending.say(why) });
   }
 }
 
 /** Why a file will never be shown here; undefined when it may be later. */
-function reasonOf(error: unknown, { waitedMs }: Pick<LaneHead, 'waitedMs'>): string | undefined {
-  if (isRefusal(error)) return 'the platform refuses it';
+function reasonOf(error: unknown, { waitedMs }: Pick<LaneHead, 'waitedMs'>): PlainKey | undefined {
+  if (isRefusal(error)) return 'file.refused';
   if (!(error instanceof ToolError)) return undefined;
   if (error.code === 'not_found' && waitedMs < FILE_WAIT_MS) return undefined;
-  return error.code === 'changed' ? 'it was changed after it was sent' : 'it is no longer there';
+  return error.code === 'changed' ? 'file.changed' : 'file.gone';
 }
 
 /** A file that is not there yet is asked for again. */
@@ -128,11 +131,11 @@ function laterOf(error: unknown): unknown {
 
 /** A sentence where the file would be, with the caption that would stand under it. */
 async function explain(
-  { parts, cut }: FileParts,
+  { parts, cut, say }: FileParts,
   index: number,
   { name, caption = '', why }: { name: string; caption: string | undefined; why: string },
 ): Promise<void> {
   const plainName = name.replaceAll(/[\\`*_[\]~]/g, String.raw`\$&`);
-  const [sentence] = await cut(`The file ${plainName} could not be sent: ${why}.\n\n${caption}`);
+  const [sentence] = await cut(`${say('file.not_sent', { name: plainName, why })}\n\n${caption}`);
   if (sentence !== undefined) await parts.put(index, sentence, false);
 }

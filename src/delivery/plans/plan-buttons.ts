@@ -6,26 +6,32 @@ import type { Plan } from '../../contracts/plan.ts';
 import { versionOf } from '../../contracts/plans/plan-edits.ts';
 import { planButtonValue } from '../../contracts/store/plan-store.ts';
 import type { StoredAction } from '../../contracts/store/plan-store.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 /**
  * The buttons under a running plan; a paused one has none, because its question has Resume and Stop. Only agentic plans
  * have more than Stop: in planner mode the model follows the plan, in teacher mode each step has a question with Run and Skip.
  */
-export function planButtons(plan: Plan): Button[] {
-  if (plan.state === 'stored') return storedButtons(plan);
+export function planButtons(plan: Plan, say: Say = inEnglish): Button[] {
+  if (plan.state === 'stored') return storedButtons(plan, say);
   if (plan.state !== 'running') return [];
   const { id: planId } = plan;
-  const stop: Button = { label: 'Stop', value: planButtonValue({ planId, action: 'stop' }), style: 'danger' };
+  const stop: Button = {
+    label: say('button.stop'),
+    value: planButtonValue({ planId, action: 'stop' }),
+    style: 'danger',
+  };
   if (plan.mode !== 'agentic') return [stop];
-  const pause: Button = { label: 'Pause', value: planButtonValue({ planId, action: 'pause' }) };
+  const pause: Button = { label: say('card.pause'), value: planButtonValue({ planId, action: 'pause' }) };
   const step = openStep(plan);
   if (step === undefined) return [pause, stop];
   const value = planButtonValue({ planId, action: 'skip', stepId: step.id });
-  return [pause, { label: `Skip step ${step.index + 1}`, value }, stop];
+  return [pause, { label: say('card.skip', { number: step.index + 1 }), value }, stop];
 }
 
 /** The buttons of a plan that is kept: they act on the version that is shown, and start the run after those that have begun. */
-function storedButtons(plan: Plan): Button[] {
+function storedButtons(plan: Plan, say: Say): Button[] {
   const { id: planId, runs = 0 } = plan;
   const now = { planId, version: versionOf(plan), run: runs + 1 };
   const press = (label: string, action: StoredAction, style?: Button['style']): Button => ({
@@ -34,10 +40,10 @@ function storedButtons(plan: Plan): Button[] {
     ...(style && { style }),
   });
   return [
-    press(runs === 0 ? 'Run' : 'Run again', 'start', 'confirm'),
-    press('Step by step', 'teach'),
-    press('Edit', 'edit'),
-    press('Cancel', 'cancel', 'danger'),
+    press(say(runs === 0 ? 'card.run' : 'card.run_again'), 'start', 'confirm'),
+    press(say('card.stepwise'), 'teach'),
+    press(say('card.edit'), 'edit'),
+    press(say('card.cancel'), 'cancel', 'danger'),
   ];
 }
 

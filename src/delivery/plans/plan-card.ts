@@ -16,6 +16,7 @@ import { lookOf, planButtons } from './plan-buttons.ts';
 import { renderPlan } from './render-plan.ts';
 import type { LiveEdit } from '../place-queue.ts';
 import type { Scheduler } from '../scheduler.ts';
+import type { SayIn } from '../../contracts/texts/say.ts';
 
 /** After this many failed calls in a row the card is left to the final delivery. */
 const MAX_FAILURES = 3;
@@ -24,6 +25,7 @@ export interface PlanCardDeps {
   channel: Channel;
   scheduler: Scheduler;
   clock: Clock;
+  say: SayIn;
   /** Platform ids known for a ref. Throws `StoreError`. */
   sentParts: (ref: string) => Promise<SentMessage[]>;
   /** T5. Throws `StoreError`; `FencedError` when nothing more may be shown. */
@@ -124,8 +126,9 @@ export class PlanCard implements LiveEdit {
     if (view === undefined || this.#frozen) return 'nothing';
     try {
       const card = await this.#cardOf(view.plan.id);
-      const body = renderPlan(view.plan, this.#target, noteOf(view));
-      const buttons = planButtons(view.plan);
+      const say = this.#deps.say(view.plan.language ?? this.#start.language);
+      const body = renderPlan(view.plan, this.#target, noteOf(view), say);
+      const buttons = planButtons(view.plan, say);
       const look = lookOf(body, buttons);
       if (this.#frozen || (card.sent !== undefined && this.#shown === look)) return 'nothing';
       await this.#call(card, { ...this.#place, body, buttons, nonce: nonceOf(cardRef(card.planId), 0) });

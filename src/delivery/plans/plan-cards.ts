@@ -10,6 +10,7 @@ import type { PartDelivery } from '../part-delivery.ts';
 import type { CardOnScreen, PlanCard } from './plan-card.ts';
 import { lookOf, planButtons } from './plan-buttons.ts';
 import { renderPlan } from './render-plan.ts';
+import type { SayIn } from '../../contracts/texts/say.ts';
 
 /** Cards of ended turns remembered at once; one that is dropped is edited again, which changes nothing on screen. */
 export const MAX_CARDS = 500;
@@ -45,6 +46,7 @@ export interface LastCardDeps {
   plan: (id: string) => Promise<Plan | undefined>;
   sentParts: (ref: string) => Promise<SentMessage[]>;
   cards: PlanCards;
+  say: SayIn;
   log: Log;
 }
 
@@ -83,10 +85,11 @@ export async function lastCard(
   const ref = cardRef(plan.id);
   const own = seen?.ref === ref ? seen : undefined;
   const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
-  const body = renderPlan(plan, target);
+  const say = deps.say(plan.language ?? message.language);
+  const body = renderPlan(plan, target, undefined, say);
   const known = own?.sent === undefined ? await deps.sentParts(ref) : [own.sent];
   const [sent] = known;
-  const buttons = plan.state === 'stored' || planId !== undefined ? planButtons(plan) : [];
+  const buttons = plan.state === 'stored' || planId !== undefined ? planButtons(plan, say) : [];
   if (sent !== undefined && own?.look === lookOf(body, buttons)) return undefined;
   const parts = partsOf(ref, known, { about: { ...message, replyTo: undefined, buttons } });
   return {

@@ -5,6 +5,8 @@ import { correctionsLeft, endedEarly, MAX_CORRECTIONS } from '../../contracts/pl
 import type { Plan, PlanStep, StepStatus } from '../../contracts/plan.ts';
 import { cutChunk, rootOf } from '../text/cut.ts';
 import type { RenderTarget } from '../text/cut.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 /** The marks of the steps. */
 export const STEP_MARKS: Record<StepStatus, string> = {
@@ -35,30 +37,38 @@ interface Widths {
 }
 
 /** The card in a channel's markup, never longer than its message; `note` is a last line about the current activity. */
-export function renderPlan(plan: Plan, target: RenderTarget, note?: string): Rendered {
+export function renderPlan(plan: Plan, target: RenderTarget, note?: string, say: Say = inEnglish): Rendered {
   for (const widths of WIDTHS) {
-    const body = target.render(rootOf(blocksOf(plan, plan.steps, widths, note)));
+    const body = target.render(rootOf(blocksOf(plan, plan.steps, widths, { note, say })));
     if (body.length <= target.maxLength) return body;
   }
   const least = WIDTHS.at(-1) ?? { text: 0, why: 0 };
   // Finished steps are left out to make room for the others.
   const open = plan.steps.filter(({ status }) => status !== 'done' && status !== 'skipped');
-  return cutChunk(blocksOf(plan, open, least, note), target).chunk;
+  return cutChunk(blocksOf(plan, open, least, { note, say }), target).chunk;
 }
 
-function blocksOf(plan: Plan, steps: PlanStep[], widths: Widths, note: string | undefined): RootContent[] {
+interface Words {
+  note: string | undefined;
+  say: Say;
+}
+
+function blocksOf(plan: Plan, steps: PlanStep[], widths: Widths, { note, say }: Words): RootContent[] {
   const goal = clip(plan.goal, widths.text);
-  const head = [[{ type: 'strong' as const, children: [text(`Plan: ${goal}`)] }], [text(stateLine(plan))]];
-  const lines = steps.flatMap((step) => [stepLine(step, widths.text), ...whyLine(step, widths.why)]);
-  const foot = footLines(plan, Math.max(widths.text, MIN_FOOT), note);
+  const head = [
+    [{ type: 'strong' as const, children: [text(say('card.title', { goal }))] }],
+    [text(stateLine(plan, say))],
+  ];
+  const lines = steps.flatMap((step) => [stepLine(step, widths.text, say), ...whyLine(step, widths.why)]);
+  const foot = footLines(plan, Math.max(widths.text, MIN_FOOT), { note, say });
   return [head, lines, foot].filter(({ length }) => length > 0).map((part) => paragraph(...part));
 }
 
 /** Corrections left once one was made, why the plan was given up, and the note. */
-function footLines(plan: Plan, width: number, note: string | undefined): PhrasingContent[][] {
+function footLines(plan: Plan, width: number, { note, say }: Words): PhrasingContent[][] {
   const left = correctionsLeft(plan);
   const lines: PhrasingContent[][] = [];
-  if (left < MAX_CORRECTIONS) lines.push([text(`Corrections left: ${left} of ${MAX_CORRECTIONS}`)]);
+  if (left < MAX_CORRECTIONS) lines.push([text(say('card.corrections', { left, most: MAX_CORRECTIONS }))]);
   if (plan.reason !== undefined) lines.push([text(clip(plan.reason, width))]);
   if (note !== undefined) lines.push([{ type: 'emphasis', children: [text(clip(note, width))] }]);
   return lines;
@@ -69,38 +79,37 @@ function whyLine({ revision }: PlanStep, width: number): PhrasingContent[][] {
   return revision === undefined || width === 0 ? [] : [[text(`↳ ${clip(revision, width)}`)]];
 }
 
-function stateLine(plan: Plan): string {
+function stateLine(plan: Plan, say: Say): string {
   const { state, steps } = plan;
   const over = steps.filter(({ status }) => status === 'done' || status === 'skipped').length;
-  const count = `${over} of ${steps.length} ${steps.length === 1 ? 'step' : 'steps'} done`;
+  const progress = say('card.done', { done: over, count: steps.length });
   switch (state) {
     case 'stored':
-      return storedLine(plan);
+      return storedLine(plan, say);
     case 'running':
-      return count;
+      return progress;
     case 'paused':
-      return `⏸ Paused · ${count}`;
+      return say('card.paused', { progress });
     case 'completed':
-      return endedEarly(plan) ? `■ Ended · ${count}` : `✔ Completed · ${count}`;
+      return say(endedEarly(plan) ? 'card.ended' : 'card.completed', { progress });
     case 'cancelled':
-      return `✖ Cancelled · ${count}`;
+      return say('card.cancelled', { progress });
     default:
       return state satisfies never;
   }
 }
 
 /** Of a plan that is kept: whether it has run. */
-function storedLine({ steps, runs = 0 }: Plan): string {
-  const count = `${steps.length} ${steps.length === 1 ? 'step' : 'steps'}`;
-  if (runs === 0) return `${count} · not begun`;
-  return `${count} · run ${runs === 1 ? 'once' : `${runs} times`}`;
+function storedLine({ steps: { length }, runs = 0 }: Plan, say: Say): string {
+  const steps = say('card.steps', { count: length });
+  return runs === 0 ? say('card.not_begun', { steps }) : say('card.runs', { steps, count: runs });
 }
 
-function stepLine(step: PlanStep, width: number): PhrasingContent[] {
+function stepLine(step: PlanStep, width: number, say: Say): PhrasingContent[] {
   const line = text(`${STEP_MARKS[step.status]} ${step.index + 1}. ${clip(step.description, width)}`);
   const shown: PhrasingContent[] =
     step.status === 'running' ? [{ type: 'strong', children: [line] }] : [line];
-  const again = step.attempts > 1 ? [text(` · attempt ${step.attempts}`)] : [];
+  const again = step.attempts > 1 ? [text(` · ${say('card.attempt', { number: step.attempts })}`)] : [];
   return [...shown, ...executor(step), ...again];
 }
 

@@ -1,5 +1,5 @@
 /** A growing Markdown text as the messages that show it: full ones are settled, only the open end is parsed again. */
-import type { Paragraph, PhrasingContent, RootContent } from 'mdast';
+import type { Paragraph, PhrasingContent, Root, RootContent } from 'mdast';
 import type { Rendered } from '../../contracts/channel.ts';
 import { appendBlocks } from './blocks.ts';
 import { cutChunk, rootOf } from './cut.ts';
@@ -104,6 +104,17 @@ export async function chunksOf(
     chunker.push(text.slice(start, start + SLICE_CHARS));
   }
   return chunker.finish();
+}
+
+/** A whole text as one document, parsed in slices. */
+export async function documentOf(text: string, yieldToEventLoop: () => Promise<void>): Promise<Root> {
+  let whole: Root = rootOf([]);
+  const render = (doc: Root): Rendered => {
+    whole = doc;
+    return { text: 'whole', plain: 'whole', length: 0 };
+  };
+  await chunksOf(text, { render, maxLength: Infinity }, yieldToEventLoop);
+  return whole;
 }
 
 function footerBlock(footer: string): Paragraph {

@@ -1,5 +1,5 @@
 /** Approvals: checks who may decide a request, and commits the decision, whichever channel it comes from. */
-import { isApprovalId, MAX_APPROVAL_RULES } from '../../contracts/approvals.ts';
+import { approvalRef, isApprovalId, MAX_APPROVAL_RULES } from '../../contracts/approvals.ts';
 import type {
   ApprovalRecord,
   Approvals,
@@ -7,9 +7,11 @@ import type {
   Decided,
   Decider,
 } from '../../contracts/approvals.ts';
+import type { Address } from '../../contracts/message.ts';
 import type { MessageBus } from '../../contracts/bus.ts';
 import type { LaneStore } from '../../contracts/store/lanes.ts';
 import type { Log } from '../../contracts/log.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 export interface ApprovalsDeps {
   store: Pick<ApprovalStore, 'approval' | 'pendingApprovals' | 'rules' | 'removeRule' | 'hasRule'>;
@@ -24,9 +26,13 @@ export function createApprovals({ store, lanes, bus, log }: ApprovalsDeps): Appr
     pending: (filter) => store.pendingApprovals(filter),
     rules: (filter) => store.rules(filter),
     removeRule: (id, filter) => store.removeRule(id, filter),
+    async shownIn(id, address) {
+      const record = await store.approval(id);
+      return approvalRef(id, record === undefined || record.address === address ? undefined : address);
+    },
     async decidable(id, by) {
       const record = isApprovalId(id) ? await store.approval(id) : undefined;
-      return record !== undefined && refused(record, by) === undefined;
+      return record !== undefined && refused(record, by) === undefined ? record : undefined;
     },
     async decide(id, decision, by, { reason, always } = {}) {
       if (!isApprovalId(id)) return { kind: 'unknown' };
@@ -60,7 +66,7 @@ async function ruleOf(
 
 /** Reason why this decision changes nothing; undefined when it may. */
 function refused(record: ApprovalRecord, by: Decider): Decided | undefined {
-  if (by.pressed === true && by.at?.address !== record.address) return { kind: 'elsewhere' };
+  if (by.pressed === true && !isAskedIn(record, by.at?.address)) return { kind: 'elsewhere' };
   if (!isEntitled(record, by)) return { kind: 'forbidden' };
   return outcomeOf(record);
 }
@@ -71,8 +77,12 @@ function outcomeOf(record: ApprovalRecord): Decided | undefined {
   return record.state === 'pending' ? undefined : { kind: 'settled', record };
 }
 
+function isAskedIn({ address, surfaces }: ApprovalRecord, at: Address | undefined): boolean {
+  return at === address || (at !== undefined && surfaces.includes(at));
+}
+
 /**
- * Owners may decide every request. Others may decide a request in the private chat it was sent to, where no one else can
+ * Owners may decide every request. Others may decide a request in the private chats it was sent to, where no one else can
  * press or write, or in a session that their own token created, if it has the scope `approve`.
  */
 function isEntitled(record: ApprovalRecord, { owner, tokenId, approves, userId, at }: Decider): boolean {
@@ -80,42 +90,41 @@ function isEntitled(record: ApprovalRecord, { owner, tokenId, approves, userId, 
   if (tokenId !== undefined) {
     return record.ownerTokenId === tokenId && (approves === true || record.plan !== undefined);
   }
-  if (at?.place !== 'private' || at.address !== record.address) return false;
-  return record.userId === userId || record.userId === 'system';
+  if (at?.place !== 'private' || !isAskedIn(record, at.address)) return false;
+  // Whoever agreed to share a conversation in private decides for those who share it.
+  return record.userId === userId || record.userId === 'system' || at.address !== record.address;
 }
 
 /** Describes the outcome of a decision for users, in at most 200 characters. */
-export function describeDecided(decided: Decided): string {
+export function describeDecided(decided: Decided, say: Say): string {
   switch (decided.kind) {
     case 'decided':
-      return decided.decision === 'denied'
-        ? 'Denied: it will not be run.'
-        : `Approved.${describeRule(decided.rule)}`;
+      return decided.decision === 'denied' ? say('decided.denied') : describeApproved(decided.rule, say);
     case 'settled':
-      return `Nothing changed: ${howSettled(decided.record)}.`;
+      return describeSettled(decided.record, say);
     case 'expired':
-      return 'This request expired; nothing was run.';
+      return say('decided.expired');
     case 'unknown':
-      return 'This request no longer exists. Nothing was changed.';
+      return say('decided.unknown');
     case 'elsewhere':
-      return 'This button belongs to another chat. Nothing was changed.';
+      return say('button.elsewhere');
     case 'forbidden':
-      return 'Only an owner of this bot can decide this.';
+      return say('decided.owners_only');
     default:
       return decided satisfies never;
   }
 }
 
-function describeRule(rule: Extract<Decided, { kind: 'decided' }>['rule']): string {
+function describeApproved(rule: Extract<Decided, { kind: 'decided' }>['rule'], say: Say): string {
   switch (rule) {
     case undefined:
-      return '';
+      return say('decided.approved');
     case 'stored':
-      return ' Exactly this runs here without a question from now on; /rules shows and removes that.';
+      return say('decided.rule_stored');
     case 'full':
-      return ` Not remembered: this chat has ${MAX_APPROVAL_RULES} rules, see /rules.`;
+      return say('decided.rule_full', { most: MAX_APPROVAL_RULES });
     case 'not_offered':
-      return ' Only this once: it cannot be allowed for good.';
+      return say('decided.rule_not_offered');
     default:
       return rule satisfies never;
   }
@@ -124,8 +133,12 @@ function describeRule(rule: Extract<Decided, { kind: 'decided' }>['rule']): stri
 /** Longest name shown of the user who decided. */
 const MAX_NAME = 60;
 
-function howSettled({ state, decidedBy, decidedName }: ApprovalRecord): string {
-  if (decidedBy === 'stop') return 'it was stopped';
-  const who = (decidedName ?? decidedBy ?? 'someone').replaceAll(/[\p{C}`]/gu, '').slice(0, MAX_NAME);
-  return `it was already ${state} by ${who.toWellFormed()}`;
+function describeSettled({ state, decidedBy, decidedName }: ApprovalRecord, say: Say): string {
+  if (decidedBy === 'stop') return say('decided.stopped');
+  const name = decidedName ?? decidedBy ?? say('decided.someone');
+  const who = name
+    .replaceAll(/[\p{C}`]/gu, '')
+    .slice(0, MAX_NAME)
+    .toWellFormed();
+  return say(state === 'denied' ? 'decided.already_denied' : 'decided.already_approved', { who });
 }

@@ -1,23 +1,44 @@
 /** Decisions on approval requests in chats: by a button, by `/approve` and `/deny`, or by a reply to the question. */
-import { approvalRef, MAX_REASON_CHARS, readButtonValue } from '../../contracts/approvals.ts';
+import { MAX_REASON_CHARS, readButtonValue } from '../../contracts/approvals.ts';
 import type { Approvals, Decided, Decider } from '../../contracts/approvals.ts';
 import { addressOf, userIdOf } from '../../contracts/message.ts';
 import type { InboundMessage, SessionKey } from '../../contracts/message.ts';
+import type { Form } from '../../contracts/receive.ts';
 import type { PressHandler } from '../../contracts/receive.ts';
 import type { Command, CommandCall } from '../../contracts/command.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { describeDecided } from './approvals.ts';
+import type { Languages } from '../../contracts/texts/languages.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
-/** Makes the handler of the buttons under a request. */
+const REASON = 'reason';
+
+/** Asks for the reason of a denial, which may be left out. */
+function reasonForm(value: string, say: Say): Form {
+  const field = { name: REASON, label: say('approval.reason'), description: say('approval.reason_help') };
+  const bounds = { maxLength: MAX_REASON_CHARS, lines: 'many', required: false } as const;
+  return { title: say('approval.deny'), value, fields: [{ ...field, ...bounds }] };
+}
+
+/** Makes the handler of the buttons under a request. Where a form can be shown, a denial asks for its reason first. */
 export function createApprovalButtons(approvals: Approvals): PressHandler {
-  return async ({ value, address, place, userId, senderName, owner }) => {
+  return async ({ value, address, place, userId, senderName, owner, forms, fields, say }) => {
     const pressed = readButtonValue(value);
     if (pressed === undefined) return undefined;
     const { id, decision, always } = pressed;
     const by: Decider = { userId, name: senderName, owner, at: { address, place }, pressed: true };
-    const decided = await approvals.decide(id, decision, by, { always });
+    const mayExplain = decision === 'denied' && forms === true && fields === undefined;
+    const asked = mayExplain ? await approvals.decidable(id, by) : undefined;
+    // What a plan waits for is skipped or stopped, which needs no reason.
+    if (asked !== undefined && asked.plan === undefined) return { reply: '', form: reasonForm(value, say) };
+    const reason = (fields?.[REASON] ?? '').trim().slice(0, MAX_REASON_CHARS).toWellFormed();
+    const detail = decision === 'denied' && reason !== '' ? { reason } : { always };
+    const decided = await approvals.decide(id, decision, by, detail);
     const entitled = decided.kind === 'decided' || decided.kind === 'settled' || decided.kind === 'expired';
-    return { reply: describeDecided(decided), ...(entitled && { shownBy: approvalRef(id) }) };
+    return {
+      reply: describeDecided(decided, say),
+      ...(entitled && { shownBy: await approvals.shownIn(id, address) }),
+    };
   };
 }
 
@@ -26,22 +47,24 @@ export function createApprovalCommands(approvals: Approvals): Command[] {
   return [
     {
       name: 'approve',
-      description: 'Approve what I asked you about',
+      description: 'about.approve',
       scope: 'approve',
       argument: {
         name: 'id',
-        description: 'Id of the request; default: the one asked here',
+        label: 'word.id',
+        description: 'argument.approve',
         required: false,
       },
       run: (call) => approve(approvals, call),
     },
     {
       name: 'deny',
-      description: 'Deny what I asked you about, and say why',
+      description: 'about.deny',
       scope: 'approve',
       argument: {
         name: 'reason',
-        description: 'Your reason, which I read; an id may precede it',
+        label: 'word.reason',
+        description: 'argument.deny',
         required: false,
       },
       run: (call) => deny(approvals, call),
@@ -52,20 +75,18 @@ export function createApprovalCommands(approvals: Approvals): Command[] {
 /** An id as requests have it; another first word of `/deny` begins the reason. */
 const GIVEN_ID = /^([\w-]{22})(?:\s+|$)/;
 
-const NOTHING = 'There is no pending request here.';
-
 async function approve(approvals: Approvals, call: CommandCall): Promise<string> {
   const id = call.args === '' ? await waitingId(approvals, call.session) : call.args;
-  if (id === undefined) return NOTHING;
-  return describeDecided(await approvals.decide(id, 'approved', deciderOf(call)));
+  if (id === undefined) return call.say('decided.nothing');
+  return describeDecided(await approvals.decide(id, 'approved', deciderOf(call)), call.say);
 }
 
 async function deny(approvals: Approvals, call: CommandCall): Promise<string> {
   const given = GIVEN_ID.exec(call.args);
   const id = given?.[1] ?? (await waitingId(approvals, call.session));
-  if (id === undefined) return NOTHING;
+  if (id === undefined) return call.say('decided.nothing');
   const words = call.args.slice(given?.[0].length ?? 0);
-  return await denyFor(approvals, id, deciderOf(call), words);
+  return await denyFor(approvals, id, deciderOf(call), words, call.say);
 }
 
 async function waitingId(approvals: Approvals, session: SessionKey): Promise<string | undefined> {
@@ -78,15 +99,19 @@ function deciderOf({ userId, senderName, owner, tokenId, address, place = 'group
 }
 
 /** Denies, with as much of the reason as fits; the answer says when it did not all fit. */
-async function denyFor(approvals: Approvals, id: string, by: Decider, words: string): Promise<string> {
+async function denyFor(
+  approvals: Approvals,
+  id: string,
+  by: Decider,
+  words: string,
+  say: Say,
+): Promise<string> {
   const whole = words.trim();
   const reason = whole.slice(0, MAX_REASON_CHARS).toWellFormed();
   const decided: Decided = await approvals.decide(id, 'denied', by, reason === '' ? {} : { reason });
   const cut = decided.kind === 'decided' && reason.length < whole.length;
-  return (
-    describeDecided(decided) +
-    (cut ? ` Only the first ${MAX_REASON_CHARS} characters of your reason were kept.` : '')
-  );
+  const outcome = describeDecided(decided, say);
+  return cut ? `${outcome} ${say('decided.reason_cut', { most: MAX_REASON_CHARS })}` : outcome;
 }
 
 /** The newest requests of a conversation under which a reply is looked for. */
@@ -99,18 +124,23 @@ const REQUESTS_SEARCHED = 5;
 export function createDenyByReply(
   approvals: Approvals,
   ledger: Pick<Ledger, 'sentParts'>,
+  languages: Pick<Languages, 'say'>,
 ): (message: InboundMessage, session: SessionKey, owner: boolean) => Promise<string | undefined> {
   return async (message, session, owner) => {
     const { replyTo, senderName, place, content } = message;
     if (replyTo === undefined) return undefined;
     const waiting = await approvals.pending({ session, limit: REQUESTS_SEARCHED });
+    const address = addressOf(message);
     for (const { id } of waiting.filter(({ plan }) => plan === undefined)) {
-      const parts = await ledger.sentParts(approvalRef(id));
+      const parts = await ledger.sentParts(await approvals.shownIn(id, address));
       if (!parts.some((part) => part.id === replyTo)) continue;
       const userId = userIdOf(message);
-      const at = { address: addressOf(message), place };
+      const at = { address, place };
       const by: Decider = { userId, name: senderName, owner, at };
-      return (await approvals.decidable(id, by)) ? await denyFor(approvals, id, by, content) : undefined;
+      const mine = await approvals.decidable(id, by);
+      return mine === undefined
+        ? undefined
+        : await denyFor(approvals, id, by, content, languages.say(message.language));
     }
     return undefined;
   };

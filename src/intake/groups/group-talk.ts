@@ -12,6 +12,7 @@ import {
 import type { NoteRefusal } from '../../contracts/store/traces.ts';
 import type { GroupChatStore } from '../../contracts/store/group-chats.ts';
 import { oneLine } from '../../lib/text.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
 
 export interface GroupTalkDeps {
   groupChats: Pick<GroupChatStore, 'keepObserved' | 'admitBot'>;
@@ -24,8 +25,12 @@ type Refusal = Extract<Receipt, { kind: 'refused' }>;
 
 const minutes = (ms: number): number => ms / 60_000;
 
-/** The sentence with which a chat becomes quiet for bots. */
-export const QUIET = `Bots have caused ${BOT_TURNS} answers here within ${minutes(BOT_WINDOW_MS)} minutes. For ${minutes(BOT_QUIET_MS)} minutes I answer no bot in this chat; people are answered as always.`;
+/** The sentence with which a chat becomes quiet for bots, in English: bots have no language of their own. */
+export const QUIET = inEnglish('group.quiet', {
+  turns: BOT_TURNS,
+  within: minutes(BOT_WINDOW_MS),
+  quiet: minutes(BOT_QUIET_MS),
+});
 
 /** Keeps a message that starts no turn, for the next one of its session. Throws only `StoreError`. */
 export async function observe(

@@ -5,14 +5,21 @@ import type { Log } from '../../contracts/log.ts';
 import { addressOf } from '../../contracts/message.ts';
 import type { InboundMessage, MembershipChange, NoteMembership } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { DropSurface } from '../../contracts/sessions/surfaces.ts';
 import type { LaneStore } from '../../contracts/store/lanes.ts';
-import { stopSession } from '../commands.ts';
+import { copyButtons } from '../reply.ts';
+import { stopSession } from '../sessions/stop-session.ts';
+import type { PersonLanguages } from '../../contracts/texts/languages.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 export interface MembershipDeps {
   accessPolicy: Pick<AccessPolicy, 'authorize'>;
+  languages: Pick<PersonLanguages, 'say' | 'languageOf'>;
   ledger: Pick<Ledger, 'sessionOf' | 'enqueue'>;
   lanes: Pick<LaneStore, 'stop'>;
   bus: Pick<MessageBus, 'notifyStop' | 'sweepSoon' | 'claimingNode' | 'runHeads'>;
+  /** Separates the chat from those that share its conversation. */
+  dropSurface: DropSurface;
   log: Log;
 }
 
@@ -29,6 +36,7 @@ export function createNoteMembership(deps: MembershipDeps): NoteMembership {
 /** Nobody reads the answers of this chat any more. A session that other chats share goes on for them. */
 async function endWork(deps: MembershipDeps, { channel, chatId }: MembershipChange): Promise<void> {
   const address = addressOf({ channel, chatId });
+  if (await deps.dropSurface(address)) return;
   const session = await deps.ledger.sessionOf(address);
   if (session === address) await stopSession(deps, session, false);
 }
@@ -36,8 +44,10 @@ async function endWork(deps: MembershipDeps, { channel, chatId }: MembershipChan
 /** The group reads how the bot is asked there, or what allows it. */
 async function greet(deps: MembershipDeps, change: MembershipChange): Promise<void> {
   const { channel, chatId, id } = change;
-  const content = await greetingOf(deps.accessPolicy, change);
-  const message = { channel, chatId, content, media: [], buttons: [] };
+  const language = await deps.languages.languageOf(`${channel}:${change.byId}`, change.language);
+  const say = deps.languages.say(language);
+  const content = await greetingOf(deps.accessPolicy, change, say);
+  const message = { channel, chatId, content, media: [], buttons: copyButtons(content, say) };
   const delivery = { ref: `joined:${channel}:${id}`, message };
   const address = addressOf({ channel, chatId });
   deps.bus.runHeads(await deps.ledger.enqueue(address, delivery, deps.bus.claimingNode('out')));
@@ -46,15 +56,13 @@ async function greet(deps: MembershipDeps, change: MembershipChange): Promise<vo
 async function greetingOf(
   { authorize }: Pick<AccessPolicy, 'authorize'>,
   change: MembershipChange,
+  say: Say,
 ): Promise<string> {
   const said = saidBy(change);
   if ((await authorize({ ...said, mentioned: true })).kind !== 'allow')
-    return `Hello! I answer only in groups that whoever runs me has allowed. This one is allowed on the gateway's machine with: npx parley pair group ${change.channel} ${change.chatId}`;
-  const help = 'Send /help to see what else I can do.';
+    return say('group.hello_not_allowed', { channel: change.channel, chat: change.chatId });
   const answersAll = (await authorize({ ...said, mentioned: false })).kind === 'allow';
-  if (!answersAll || !change.readsAll)
-    return `Hello! Mention me, reply to one of my messages or send a command, and I answer. ${help}`;
-  return `Hello! I answer every message here. ${help}`;
+  return say(!answersAll || !change.readsAll ? 'group.hello_mention' : 'group.hello');
 }
 
 /** A message that a member could write, for the question who is answered. */

@@ -5,6 +5,8 @@ import { GatewayError } from '../../contracts/errors.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import { MAX_OBSERVED } from '../../contracts/store/group-chats.ts';
 import type { GroupChatStore } from '../../contracts/store/group-chats.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 export interface ObserveDeps {
   accessPolicy: Pick<AccessPolicy, 'observes'>;
@@ -16,25 +18,28 @@ export function observeCommand({ accessPolicy, groupChats }: ObserveDeps): Comma
   return {
     name: 'observe',
     place: 'group',
-    description: 'Whether I read along in this group (owners switch it)',
-    argument: { name: 'on|off', description: 'on or off', required: false },
-    async run({ address, place, owner, args }) {
-      if (place !== 'group')
-        throw new GatewayError('not_a_group', 'There is nothing to observe in a private chat.');
+    owners: true,
+    description: 'about.observe',
+    argument: {
+      name: 'on|off',
+      label: 'word.on_off',
+      description: 'argument.on_off',
+      required: false,
+      choices: ['on', 'off'],
+    },
+    async run({ address, place, owner, args, say }) {
+      if (place !== 'group') throw new GatewayError('not_a_group', said('observe.private'));
       const { channel, chatId } = parseAddress(address);
       const wanted = args.toLowerCase();
-      if (wanted === '') return describe(await accessPolicy.observes({ channel, chatId }));
-      if (wanted !== 'on' && wanted !== 'off')
-        throw new GatewayError('bad_choice', 'Write /observe on or /observe off.');
-      if (!owner) throw new GatewayError('forbidden', 'Only an owner can switch whether I read along here.');
+      if (wanted === '') return describe(await accessPolicy.observes({ channel, chatId }), say);
+      if (wanted !== 'on' && wanted !== 'off') throw new GatewayError('bad_choice', said('observe.usage'));
+      if (!owner) throw new GatewayError('forbidden', said('observe.owners_only'));
       await groupChats.setObserving({ channel, chatId }, wanted === 'on');
-      return describe(wanted === 'on');
+      return describe(wanted === 'on', say);
     },
   };
 }
 
-function describe(on: boolean): string {
-  return on
-    ? `I read along here: the last ${MAX_OBSERVED} messages that do not mention me are kept, and the model reads them with the next one that does. I answer none of them. /observe off ends it and deletes them.`
-    : 'I keep nothing here that does not mention me.';
+function describe(on: boolean, say: Say): string {
+  return on ? say('observe.on', { most: MAX_OBSERVED }) : say('observe.off');
 }

@@ -10,6 +10,8 @@ import { parseAddress } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { cardDelivery, MAX_PENDING_EDITS } from '../../contracts/store/plan-store.ts';
 import type { PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
+import { inEnglish, said } from '../../contracts/texts/say.ts';
+import type { Said, Say } from '../../contracts/texts/say.ts';
 
 export interface ChangePlanDeps {
   plans: PlanStore;
@@ -50,21 +52,26 @@ export async function changeSteps(
     const classify: ClassifyStep = (step) => deps.classify(profileId, step);
     const edits = asked(plan);
     const edited = editPlan(plan, edits, { version, asked: question?.plan?.stepId, classify });
-    if ('problem' in edited) throw unchanged(`${edited.problem} Nothing was changed.`);
+    if ('problem' in edited) throw unchanged(said('plan.unchanged', { problem: edited.problem }));
     const change = plan.state === 'stored' ? { plan: edited.plan } : { edit: { version, edits } };
     return { plan: edited.plan, change };
   });
 }
 
 /** Drops a stored plan for good. Throws as `changeSteps` does. */
-export async function cancelStored(deps: ChangePlanDeps, planId: string, expected?: number): Promise<Plan> {
+export async function cancelStored(
+  deps: ChangePlanDeps,
+  planId: string,
+  expected?: number,
+  say: Say = inEnglish,
+): Promise<Plan> {
   return await changed(deps, planId, expected, (record) => {
     if (record.plan.state !== 'stored') throw unchanged(whyOver(record.plan));
     const plan = {
-      ...cancelPlan(record.plan, 'Cancelled before it ran.'),
+      ...cancelPlan(record.plan, say('plan.cancelled_before')),
       version: versionOf(record.plan) + 1,
     };
-    if (record.plan.runs !== undefined) plan.reason = 'Cancelled: it is not run again.';
+    if (record.plan.runs !== undefined) plan.reason = say('plan.cancelled_again');
     return Promise.resolve({ plan, change: { plan } });
   });
 }
@@ -80,11 +87,7 @@ export async function showCard(
 
 /** The refusal of a press or request that was made for another version of the plan. */
 export function otherVersion(plan: Plan): GatewayError {
-  const now = `It has version ${versionOf(plan)} now`;
-  return new GatewayError(
-    'plan_changed',
-    `This plan has changed since. ${now}; look at it and try again. Nothing was changed.`,
-  );
+  return new GatewayError('plan_changed', said('plan.other_version', { version: versionOf(plan) }));
 }
 
 type Change = Parameters<PlanStore['changePlan']>[1];
@@ -97,7 +100,7 @@ async function changed(
 ): Promise<Plan> {
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
     const record = await deps.plans.plan(planId);
-    if (record === undefined) throw unchanged('This plan no longer exists.');
+    if (record === undefined) throw unchanged(said('plan.gone'));
     if (expected !== undefined && expected !== versionOf(record.plan)) throw otherVersion(record.plan);
     const { plan, change } = await decide(record);
     if (!(await deps.plans.changePlan(record, change))) continue;
@@ -107,13 +110,7 @@ async function changed(
     if (turn?.state !== 'running') await showCard(deps, { ...record, plan });
     return plan;
   }
-  throw new GatewayError(
-    'plan_busy',
-    'The plan changes too fast at the moment. Nothing was changed; try again.',
-    {
-      retryable: true,
-    },
-  );
+  throw new GatewayError('plan_busy', said('plan.busy'), { retryable: true });
 }
 
 /** Throws for a plan whose steps people cannot change now. */
@@ -123,20 +120,15 @@ async function refuseIfFixed(
 ): Promise<void> {
   if (plan.state === 'stored') return;
   if (!isOpenPlan(plan) || (await ledger.turn(turnId))?.state === 'done') throw unchanged(whyOver(plan));
-  if (plan.mode === 'planner')
-    throw unchanged(
-      'In planner mode the model follows its plan by itself: it can be changed only before it runs.',
-    );
+  if (plan.mode === 'planner') throw unchanged(said('plan.planner_fixed'));
   if (pendingEdits >= MAX_PENDING_EDITS)
-    throw unchanged(`${MAX_PENDING_EDITS} changes wait for the next step already; wait until it begins.`);
+    throw unchanged(said('plan.edits_wait', { most: MAX_PENDING_EDITS }));
 }
 
-function whyOver(plan: Plan): string {
-  return isOpenPlan(plan)
-    ? 'The plan has begun: /stop ends it.'
-    : 'This plan is over, so it cannot be changed. /plans lists those that can be run again.';
+function whyOver(plan: Plan): Said {
+  return said(isOpenPlan(plan) ? 'plan.begun' : 'plan.over_unchangeable');
 }
 
-function unchanged(text: string): GatewayError {
+function unchanged(text: Said): GatewayError {
   return new GatewayError('plan_unchanged', text);
 }

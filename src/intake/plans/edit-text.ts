@@ -1,17 +1,18 @@
 /** Changes of a plan as people write them in a chat: one a line, with the numbers that the card shows. */
 import type { Plan, StepEdit } from '../../contracts/plan.ts';
 import { MAX_STEP_EDITS } from '../../contracts/plans/plan-edits.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { Said, Say } from '../../contracts/texts/say.ts';
 
 /** How changes are written, for people. */
-export const EDIT_HELP = [
-  '`2 drop` takes step 2 out',
-  '`3 before 1` (or `3 after 1`) moves step 3',
-  '`2: new words` rewords step 2',
-  '`add after 2: words` (or `add before 2:`, or `add:` for the end) adds a step',
-].join('\n');
+export function editHelp(say: Say): string {
+  return [say('plan.edit_drop'), say('plan.edit_move'), say('plan.edit_reword'), say('plan.edit_add')].join(
+    '\n',
+  );
+}
 
 /** What was read: the changes, or a sentence about the line that was not understood. */
-export type ReadEdits = { edits: StepEdit[] } | { problem: string };
+export type ReadEdits = { edits: StepEdit[] } | { problem: Said };
 
 /** Longest part of a line that an answer repeats, in UTF-16 units. */
 const SHOWN = 80;
@@ -35,9 +36,9 @@ export function readEdits(text: string, plan: Plan): ReadEdits {
     .split(BETWEEN)
     .map((line) => line.replaceAll(/\s+/g, ' ').trim())
     .filter((line) => line !== '');
-  if (lines.length === 0) return { problem: 'There is no change in this message.' };
+  if (lines.length === 0) return { problem: said('edit.none') };
   if (lines.length > MAX_STEP_EDITS)
-    return { problem: `At most ${MAX_STEP_EDITS} changes can be made at a time; these are ${lines.length}.` };
+    return { problem: said('edit.too_many', { most: MAX_STEP_EDITS, changes: lines.length }) };
   const edits: StepEdit[] = [];
   for (const line of lines) {
     const read = readLine(line, plan);
@@ -47,10 +48,10 @@ export function readEdits(text: string, plan: Plan): ReadEdits {
   return { edits };
 }
 
-function readLine(line: string, { steps }: Plan): { edit: StepEdit } | { problem: string } {
+function readLine(line: string, { steps }: Plan): { edit: StepEdit } | { problem: Said } {
   const idOf = (number: string | undefined): string | undefined => steps[Number(number) - 1]?.id;
-  const missing = (number: string | undefined) => ({
-    problem: `There is no step ${number}: the plan has ${steps.length}.`,
+  const missing = (number = '') => ({
+    problem: said('edit.no_number', { number, steps: steps.length }),
   });
   const [drops, dropped = drops?.[1]] = [DROP.exec(line), DROP.exec(line)?.[2]];
   if (dropped !== undefined) {
@@ -71,7 +72,7 @@ function readLine(line: string, { steps }: Plan): { edit: StepEdit } | { problem
     return step === undefined ? missing(reworded) : { edit: { op: 'reword', step, description: words } };
   }
   const [, where, at, description] = ADD.exec(line) ?? [];
-  if (description === undefined) return { problem: `I did not understand "${clip(line)}".` };
+  if (description === undefined) return { problem: said('edit.unclear', { line: clip(line) }) };
   if (where === undefined) return { edit: { op: 'add', description } };
   const target = idOf(at);
   if (target === undefined) return missing(at);

@@ -12,6 +12,8 @@ import type { PlanStore } from '../../contracts/store/plan-store.ts';
 import type { SessionRecord } from '../../contracts/store/records.ts';
 import { answeringHere, planningOff } from './planning-off.ts';
 import type { PlanningDeps, PlanningPlace } from './planning-off.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 export interface ModeDeps {
   ledger: Pick<SessionStore, 'session' | 'updateSession' | 'turn' | 'newSessions'>;
@@ -27,10 +29,10 @@ export interface ModeDeps {
 }
 
 /** Each mode as users read it. */
-const ABOUT: Readonly<Record<ExecutionMode, string>> = {
-  planner: 'the model follows its plan by itself',
-  teacher: 'each step is explained and waits for your Run',
-  agentic: 'steps run by themselves, and a failed one is repaired',
+const ABOUT: Readonly<Record<ExecutionMode, PlainKey>> = {
+  planner: 'mode.planner',
+  teacher: 'mode.teacher',
+  agentic: 'mode.agentic',
 };
 
 /** Throws `GatewayError('plan_running')` while a plan of the session runs. */
@@ -41,61 +43,60 @@ export async function refuseWhilePlanRuns(
   const latest = await plans.latestPlan(session);
   if (latest === undefined || !isOpenPlan(latest.plan)) return;
   if ((await ledger.turn(latest.turnId))?.state === 'done') return;
-  throw new GatewayError(
-    'plan_running',
-    'A plan is running: the mode can change once it has ended. /stop ends it.',
-  );
+  throw new GatewayError('plan_running', said('mode.plan_running'));
 }
 
 /** `/mode`: shows or changes it. */
 export function modeCommand(deps: ModeDeps): Command {
   return {
     name: 'mode',
-    description: 'Show or change how plans are followed: planner, teacher or agentic',
-    argument: { name: 'mode', description: 'planner, teacher or agentic', required: false },
+    description: 'about.mode',
+    argument: {
+      name: 'mode',
+      label: 'word.mode',
+      description: 'argument.mode',
+      required: false,
+      choices: ['planner', 'teacher', 'agentic'],
+    },
     async run(call) {
-      const { session, args } = call;
+      const { session, args, say } = call;
       if (args === '') {
         const { mode } = (await deps.ledger.session(session)) ?? deps.ledger.newSessions;
-        return `${describe(mode)}\n\n${await describePlanning(deps, call)}`;
+        return `${describe(mode, say)}\n\n${await describePlanning(deps, call, say)}`;
       }
       const mode = readMode(args);
       await refuseWhilePlanRuns(deps, session);
       await changeSession(deps.ledger, call, { mode });
       deps.events.emit(session, { type: 'mode_changed', mode });
-      return `Mode: ${mode}. From your next message on, ${ABOUT[mode]}.`;
+      return say('mode.changed', { mode, meaning: say(ABOUT[mode]) });
     },
   };
 }
 
-function describe(mode: ExecutionMode): string {
-  const lines = MODES.map((one) => `/mode ${one} - ${ABOUT[one]}${one === mode ? ' (now)' : ''}`);
-  return [`Mode: ${mode}.`, ...lines].join('\n');
+function describe(mode: ExecutionMode, say: Say): string {
+  const lines = MODES.map((one) =>
+    say(one === mode ? 'mode.line_now' : 'mode.line', { mode: one, meaning: say(ABOUT[one]) }),
+  );
+  return [say('mode.is', { mode }), ...lines].join('\n');
 }
 
 /** Each setting of `planning` as users read it. */
-const PLANNING = {
-  auto: 'the model asks for a plan when a task needs one',
-  always: 'there is a plan before every answer',
-} as const;
+const PLANNING = { auto: 'planning.auto', always: 'planning.always' } as const;
 
 /** When plans are made here, and what the model lacks for them. */
-async function describePlanning(deps: ModeDeps, place: PlanningPlace): Promise<string> {
+async function describePlanning(deps: ModeDeps, place: PlanningPlace, say: Say): Promise<string> {
   const { record, profile, choice } = await answeringHere(deps, place);
   if (profile === undefined) return '';
   const planning = planningOf(profile);
-  if (planning === 'off')
-    return `No plans are made here, so the mode has no effect. ${planningOff(profile.id)}`;
+  if (planning === 'off') return say('planning.none', { why: planningOff(profile.id) });
   const model = await deps.modelOf(record, choice);
   const noTools = toolsOf(profile).length === 0;
   const asks = planning === 'auto' && (noTools || model?.tools === false);
   return [
-    `Planning in the profile "${profile.id}": ${planning} (${PLANNING[planning]}).`,
-    ...(noTools ? ['The profile has no tools: every step is work of the model itself.'] : []),
-    ...(model?.tools === false
-      ? [`The model "${model.model}" cannot call tools: steps that need one fail in every mode.`]
-      : []),
-    ...(asks ? ['So the model cannot ask for a plan by itself; /plan and a request makes one.'] : []),
-    ...(model === undefined ? ['What the model can do is not known now: its server does not answer.'] : []),
+    say('planning.is', { profile: profile.id, planning, meaning: say(PLANNING[planning]) }),
+    ...(noTools ? [say('planning.no_tools')] : []),
+    ...(model?.tools === false ? [say('planning.model_without_tools', { model: model.model })] : []),
+    ...(asks ? [say('planning.cannot_ask')] : []),
+    ...(model === undefined ? [say('planning.model_unknown')] : []),
   ].join('\n');
 }

@@ -11,6 +11,7 @@ import { cancelStored, changeSteps } from './change-plan.ts';
 import type { ChangePlanDeps } from './change-plan.ts';
 import { startPlan } from './start-plan.ts';
 import type { StartPlanDeps } from './start-plan.ts';
+import { said } from '../../contracts/texts/say.ts';
 
 /** Plans of one list. */
 const MAX_LISTED = 100;
@@ -47,10 +48,7 @@ export function createPlanApi(
       const { session } = record;
       const place = parseAddress(session);
       if (place.channel !== 'http')
-        throw new GatewayError(
-          'not_an_http_session',
-          `This plan belongs to a chat on ${place.channel}: it is run there, with its card or /plan run.`,
-        );
+        throw new GatewayError('not_an_http_session', said('plan.elsewhere', { channel: place.channel }));
       const { content, options } = await startPlan(deps, record, asked);
       const message = {
         ...place,

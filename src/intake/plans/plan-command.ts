@@ -1,5 +1,5 @@
 /** `/plan` and `/plans`: make a plan and keep it, show, change, run or cancel those of the conversation. */
-import { GatewayError } from '../../contracts/errors.ts';
+import { GatewayError, wordError } from '../../contracts/errors.ts';
 import type { Command, CommandCall } from '../../contracts/command.ts';
 import type { PassedOn } from '../../contracts/receive.ts';
 import type { SessionKey } from '../../contracts/message.ts';
@@ -9,12 +9,14 @@ import type { NumberedPlan, PlanRecord, PlanStore } from '../../contracts/store/
 import { oneLine } from '../../lib/text.ts';
 import { cancelStored, changeSteps, showCard } from './change-plan.ts';
 import type { ChangePlanDeps } from './change-plan.ts';
-import { EDIT_HELP, looksLikeEdits } from './edit-text.ts';
+import { editHelp, looksLikeEdits } from './edit-text.ts';
 import { askedIn } from './plan-reply.ts';
 import { describeChange, describePlan, listPlans } from './plan-words.ts';
 import type { CheckPlanning } from './planning-off.ts';
 import { startPlan } from './start-plan.ts';
 import type { StartPlanDeps } from './start-plan.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { Said } from '../../contracts/texts/say.ts';
 
 export interface PlanCommandDeps extends ChangePlanDeps, StartPlanDeps {
   plans: PlanStore;
@@ -22,23 +24,18 @@ export interface PlanCommandDeps extends ChangePlanDeps, StartPlanDeps {
   checkPlanning: CheckPlanning;
 }
 
-const HOW = [
-  '/plan and a request makes a plan and runs nothing of it',
-  '/plans lists the plans of this conversation',
-  '/plan run 2 runs plan 2, also again; add planner, teacher or agentic for the mode',
-  '/plan show 2 shows its card as it is now, /plan cancel 2 drops it',
-  '/plan edit and changes, one a line, changes the newest plan',
-].map((line) => `- ${line}`);
+const HOW = ['plan.how_request', 'plan.how_list', 'plan.how_run', 'plan.how_show', 'plan.how_edit'] as const;
 
 /** Makes the commands. They throw `GatewayError`, whose message the user reads. */
 export function planCommands(deps: PlanCommandDeps): Command[] {
   return [
     {
       name: 'plan',
-      description: 'Make a plan for a request and run nothing yet; or run, edit, show or cancel one',
+      description: 'about.plan',
       argument: {
         name: 'request',
-        description: 'What you want; or run 2, edit, show 2, cancel 2',
+        label: 'word.request',
+        description: 'argument.plan',
         required: false,
       },
       run: (call) => answer(deps, call, readUse(call.args)),
@@ -46,8 +43,8 @@ export function planCommands(deps: PlanCommandDeps): Command[] {
     },
     {
       name: 'plans',
-      description: 'List the plans of this conversation',
-      run: ({ session }) => listPlans(deps.plans, session),
+      description: 'about.plans',
+      run: ({ session, say }) => listPlans(deps.plans, session, say),
     },
   ];
 }
@@ -79,7 +76,7 @@ async function passOn(deps: PlanCommandDeps, call: CommandCall, use: Use): Promi
   if (use.kind === 'run') {
     const record = await chosen(deps, session, use.number);
     const usual = record.plan.state === 'stored' ? 'agentic' : undefined;
-    return await startPlan(deps, record, { mode: use.mode ?? usual });
+    return await startPlan(deps, record, { mode: use.mode ?? usual, say: call.say });
   }
   if (use.kind !== 'request') return undefined;
   await deps.checkPlanning(call);
@@ -87,22 +84,22 @@ async function passOn(deps: PlanCommandDeps, call: CommandCall, use: Use): Promi
 }
 
 async function answer(deps: PlanCommandDeps, call: CommandCall, use: Use): Promise<string> {
-  const { session } = call;
+  const { session, say } = call;
   switch (use.kind) {
     case 'show': {
       const record = await chosen(deps, session, use.number);
       await showCard(deps, record);
-      return describePlan(record.plan);
+      return describePlan(record.plan, say);
     }
     case 'cancel': {
       const { plan } = await chosen(deps, session, use.number);
-      await cancelStored(deps, plan.id);
-      return 'The plan is cancelled; nothing of it runs.';
+      await cancelStored(deps, plan.id, undefined, say);
+      return say('plan.cancelled');
     }
     case 'edit': {
-      if (use.text === '') return `Write /plan edit and the changes, one a line:\n${EDIT_HELP}`;
+      if (use.text === '') return `${say('plan.edit_usage')}\n${editHelp(say)}`;
       const { plan } = await newestOf(deps, session);
-      return describeChange(await changeSteps(deps, plan.id, askedIn(use.text)));
+      return describeChange(await changeSteps(deps, plan.id, askedIn(use.text, say)), say);
     }
     case 'run':
     case 'request':
@@ -115,12 +112,13 @@ async function answer(deps: PlanCommandDeps, call: CommandCall, use: Use): Promi
 
 /** How plans are used, after the reason why none can be made here. */
 async function help({ checkPlanning }: PlanCommandDeps, call: CommandCall): Promise<string> {
+  const how = HOW.map((key) => `- ${call.say(key)}`).join('\n');
   try {
     await checkPlanning(call);
-    return HOW.join('\n');
+    return how;
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'planning_off') throw error;
-    return `${error.message}\n\n${HOW.join('\n')}`;
+    return `${wordError(error, 'operator', call.say)}\n\n${how}`;
   }
 }
 
@@ -132,7 +130,7 @@ async function chosen(
   if (number === undefined) return await newestOf(deps, session);
   const found = await deps.plans.planNumber(session, Number(number));
   if (found !== undefined) return found;
-  throw noPlan(`There is no plan ${number} in this conversation. /plans lists them.`);
+  throw noPlan(said('plan.no_number', { number }));
 }
 
 /** The newest plan, or the run of a plan that goes on. */
@@ -141,13 +139,13 @@ async function newestOf({ plans }: PlanCommandDeps, session: SessionKey): Promis
   if (latest !== undefined && isOpenPlan(latest.plan)) return latest;
   const [newest]: (NumberedPlan | undefined)[] = await plans.plans(session, 1);
   if (newest !== undefined) return newest.record;
-  throw noPlan('There are no plans in this conversation. /plan and a request makes one.');
+  throw noPlan(said('plan.none'));
 }
 
 function modeOf(name: string | undefined): ExecutionMode | undefined {
   return MODES.find((mode) => mode === name?.toLowerCase());
 }
 
-function noPlan(text: string): GatewayError {
+function noPlan(text: Said): GatewayError {
   return new GatewayError('no_plan', text);
 }

@@ -12,7 +12,7 @@ import { readPlanButton } from '../../contracts/store/plan-store.ts';
 import type { PlanAction, PlanAnswer, PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
 import type { ApprovalDecision } from '../../contracts/store/records.ts';
 import { describeDecided } from '../approvals/approvals.ts';
-import { stopSession } from '../commands.ts';
+import { stopSession } from '../sessions/stop-session.ts';
 import { modeCommand } from './modes.ts';
 import type { ModeDeps } from './modes.ts';
 import { planCommands } from './plan-command.ts';
@@ -20,6 +20,8 @@ import type { PlanCommandDeps } from './plan-command.ts';
 import { startPlan } from './start-plan.ts';
 import { pressStored } from './stored-buttons.ts';
 import type { StoredButtonDeps } from './stored-buttons.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
+import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 export interface PlanControlDeps {
   plans: Pick<PlanStore, 'plan' | 'latestPlan' | 'planRequests' | 'requestOnPlan'>;
@@ -32,103 +34,105 @@ export interface PlanControlDeps {
 /** Pending requests of one session that are searched for that of the plan, which has at most one. */
 const MAX_REQUESTS = 20;
 
-/**
- * Acts on a plan of a session that the caller may see; with `stepId` a skip applies to that step and no later one. The
- * change is committed when it resolves. Throws `StoreError`.
- */
+/** Who acts on a plan. */
+interface ActedBy {
+  by: Decider;
+  /** A skip applies to that step and no later one. */
+  stepId?: string | undefined;
+  /** Says the answer in their language; default: English. */
+  say?: Say | undefined;
+}
+
+/** Acts on a plan of a session that the caller may see. The change is committed when it resolves. Throws `StoreError`. */
 export async function actOnPlan(
   deps: PlanControlDeps,
   record: PlanRecord,
   action: PlanAction,
-  by: Decider,
-  stepId?: string,
+  { by, stepId, say = inEnglish }: ActedBy,
 ): Promise<PlanAnswer> {
   const { plan, session, turnId } = record;
-  if (plan.state === 'stored')
-    return no('This plan has not begun. /run or its card begins it, /plan cancel drops it.');
-  if (!isOpenPlan(plan) || (await deps.ledger.turn(turnId))?.state === 'done')
-    return no('This plan is over.');
+  if (plan.state === 'stored') return no(say('plan.not_begun'));
+  if (!isOpenPlan(plan) || (await deps.ledger.turn(turnId))?.state === 'done') return no(say('plan.over'));
   if (action === 'stop') {
     const { stopped } = await stopSession(deps, session, false);
-    return stopped ? yes('The plan is stopped.') : no('This plan is over.');
+    return stopped ? yes(say('plan.stopped')) : no(say('plan.over'));
   }
   if (plan.mode === 'planner') {
-    return no('In planner mode the model follows its plan by itself; the plan can only be stopped.');
+    return no(say('plan.planner_stops'));
   }
   const requests = await deps.approvals.pending({ session, limit: MAX_REQUESTS });
   const waiting = requests.find((request) => request.plan?.id === plan.id);
   switch (action) {
     case 'run':
     case 'resume':
-      return await resume(deps, record, waiting, by);
+      return await resume(deps, record, waiting, { by, say });
     case 'pause':
-      return await pause(deps, record, waiting);
+      return await pause(deps, record, waiting, say);
     case 'skip':
-      return await skip(deps, record, waiting, by, stepId);
+      return await skip(deps, record, waiting, { by, stepId, say });
     default:
       return action satisfies never;
   }
 }
 
+type Acting = ActedBy & { say: Say };
+
 async function resume(
   deps: PlanControlDeps,
   { plan }: PlanRecord,
   waiting: ApprovalRecord | undefined,
-  by: Decider,
+  { by, say }: Acting,
 ): Promise<PlanAnswer> {
   if (waiting !== undefined) {
-    const text = waiting.plan?.wait === 'step' ? 'The step runs.' : 'The plan continues.';
-    return await decide(deps, waiting, 'approved', by, text);
+    const text = say(waiting.plan?.wait === 'step' ? 'plan.step_runs' : 'plan.continues');
+    return await decide(deps, waiting, 'approved', { by, say }, text);
   }
   const { pause: wished } = await deps.plans.planRequests(plan.id);
-  if (wished !== true) return no('The plan is running; no step waits for you.');
+  if (wished !== true) return no(say('plan.no_step_waits'));
   await deps.plans.requestOnPlan(plan.id, { pause: false });
-  return yes('The plan will not pause.');
+  return yes(say('plan.will_not_pause'));
 }
 
 async function pause(
   deps: PlanControlDeps,
   { plan }: PlanRecord,
   waiting: ApprovalRecord | undefined,
+  say: Say,
 ): Promise<PlanAnswer> {
-  if (waiting !== undefined) return no('The plan is already waiting.');
-  if ((await deps.plans.planRequests(plan.id)).pause === true)
-    return no('The plan will already pause before its next step.');
+  if (waiting !== undefined) return no(say('plan.already_waiting'));
+  if ((await deps.plans.planRequests(plan.id)).pause === true) return no(say('plan.already_pauses'));
   await deps.plans.requestOnPlan(plan.id, { pause: true });
-  return yes('The plan pauses before its next step.');
+  return yes(say('plan.pauses'));
 }
 
 async function skip(
   deps: PlanControlDeps,
   { plan }: PlanRecord,
   waiting: ApprovalRecord | undefined,
-  by: Decider,
-  stepId: string | undefined,
+  { by, stepId, say }: Acting,
 ): Promise<PlanAnswer> {
   const step = openStep(plan);
-  if (step === undefined) return no('No step is left.');
-  if (stepId !== undefined && stepId !== step.id)
-    return no('The plan is at another step now. Nothing was changed.');
+  if (step === undefined) return no(say('plan.no_step_left'));
+  if (stepId !== undefined && stepId !== step.id) return no(say('plan.at_another_step'));
   if (waiting?.plan?.wait === 'step')
-    return await decide(deps, waiting, 'denied', by, 'The step is skipped.');
-  const name = `Step ${step.index + 1}`;
+    return await decide(deps, waiting, 'denied', { by, say }, say('plan.step_skipped'));
+  const number = step.index + 1;
   if ((await deps.plans.planRequests(plan.id)).skip === step.id)
-    return no(`${name} will already be skipped.`);
+    return no(say('plan.already_skipped', { number }));
   await deps.plans.requestOnPlan(plan.id, { skip: step.id });
-  if (step.status === 'running')
-    return yes(`${name} is running. If it fails, it is skipped and not repaired.`);
-  return yes(`${name} is skipped.`);
+  if (step.status === 'running') return yes(say('plan.skip_running', { number }));
+  return yes(say('plan.skips', { number }));
 }
 
 async function decide(
   { approvals }: PlanControlDeps,
   { id }: ApprovalRecord,
   decision: ApprovalDecision,
-  by: Decider,
+  { by, say }: Acting,
   text: string,
 ): Promise<PlanAnswer> {
   const decided = await approvals.decide(id, decision, by);
-  return decided.kind === 'decided' ? yes(text) : no(describeDecided(decided));
+  return decided.kind === 'decided' ? yes(text) : no(describeDecided(decided, say));
 }
 
 function yes(text: string): PlanAnswer {
@@ -141,36 +145,35 @@ function no(text: string): PlanAnswer {
 
 /** `/mode`, `/plan`, `/plans`, and `/run`, `/skip`, `/pause` and `/resume` for the newest plan of the conversation. */
 export function createPlanCommands(deps: PlanControlDeps & ModeDeps & PlanCommandDeps): Command[] {
-  const make = (name: Exclude<PlanAction, 'stop'>, description: string): Command => ({
+  const make = (name: Exclude<PlanAction, 'stop'>, description: PlainKey): Command => ({
     name,
     description,
     run: (call) => command(deps, name, call),
-    ...(name === 'run' && { passOn: ({ session }) => startStored(deps, session) }),
+    ...(name === 'run' && { passOn: ({ session, say }) => startStored(deps, session, say) }),
   });
   return [
     modeCommand(deps),
     ...planCommands(deps),
-    make('run', 'Run the plan that was made, or its next step'),
-    make('skip', 'Skip a step of the plan'),
-    make('pause', 'Pause the plan before its next step'),
-    make('resume', 'Resume a paused plan'),
+    make('run', 'about.run'),
+    make('skip', 'about.skip'),
+    make('pause', 'about.pause'),
+    make('resume', 'about.resume'),
   ];
 }
 
 /** Makes the handler of the buttons under a plan's card: like the commands, but only for their own plan, step and version. */
 export function createPlanButtons(deps: PlanControlDeps & StoredButtonDeps): PressHandler {
   return async (pressed) => {
-    const { value, address, place, userId, senderName, owner } = pressed;
+    const { value, address, place, userId, senderName, owner, say } = pressed;
     const press = readPlanButton(value);
     if (press === undefined) return undefined;
     const record = await deps.plans.plan(press.planId);
-    if (record === undefined) return { reply: 'This plan no longer exists. Nothing was changed.' };
-    if ((await deps.ledger.sessionOf(address)) !== record.session)
-      return { reply: 'This button belongs to another chat. Nothing was changed.' };
-    if ('version' in press) return await pressStored(deps, record, press, address);
+    if (record === undefined) return { reply: say('plan.gone_press') };
+    if ((await deps.ledger.sessionOf(address)) !== record.session) return { reply: say('button.elsewhere') };
+    if ('version' in press) return await pressStored(deps, record, press, pressed);
     const by: Decider = { userId, name: senderName, owner, at: { address, place } };
     const stepId = press.action === 'skip' ? press.stepId : undefined;
-    return { reply: (await actOnPlan(deps, record, press.action, by, stepId)).text };
+    return { reply: (await actOnPlan(deps, record, press.action, { by, stepId, say })).text };
   };
 }
 
@@ -178,15 +181,18 @@ export function createPlanButtons(deps: PlanControlDeps & StoredButtonDeps): Pre
 async function startStored(
   deps: PlanControlDeps & PlanCommandDeps,
   session: SessionKey,
+  say: Say,
 ): Promise<PassedOn | undefined> {
   const record = await deps.plans.latestPlan(session);
-  return record?.plan.state === 'stored' ? await startPlan(deps, record, { mode: 'agentic' }) : undefined;
+  return record?.plan.state === 'stored'
+    ? await startPlan(deps, record, { mode: 'agentic', say })
+    : undefined;
 }
 
 async function command(deps: PlanControlDeps, action: PlanAction, call: CommandCall): Promise<string> {
   const record = await deps.plans.latestPlan(call.session);
-  if (record === undefined) return 'There is no plan in this conversation.';
+  if (record === undefined) return call.say('plan.none_running');
   const { address, place = 'group', userId, owner, tokenId } = call;
   const by: Decider = { userId, name: call.senderName, owner, tokenId, at: { address, place } };
-  return (await actOnPlan(deps, record, action, by)).text;
+  return (await actOnPlan(deps, record, action, { by, say: call.say })).text;
 }

@@ -1,5 +1,5 @@
 /** A reply to a plan's card changes the plan. */
-import { GatewayError } from '../../contracts/errors.ts';
+import { GatewayError, wordError } from '../../contracts/errors.ts';
 import type { InboundMessage, SessionKey } from '../../contracts/message.ts';
 import { isOpenPlan } from '../../contracts/plan.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
@@ -7,24 +7,27 @@ import { cardRef, editHelpRef } from '../../contracts/store/plan-store.ts';
 import type { PlanRecord } from '../../contracts/store/plan-store.ts';
 import { changeSteps } from './change-plan.ts';
 import type { AskedEdits, ChangePlanDeps } from './change-plan.ts';
-import { EDIT_HELP, readEdits } from './edit-text.ts';
+import { editHelp, readEdits } from './edit-text.ts';
 import { describeChange } from './plan-words.ts';
+import type { Languages } from '../../contracts/texts/languages.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 export interface PlanReplyDeps extends ChangePlanDeps {
   ledger: ChangePlanDeps['ledger'] & Pick<Ledger, 'sentParts'>;
+  languages: Pick<Languages, 'say'>;
 }
 
 /** The newest plans of a conversation whose cards are looked for. */
 const PLANS_SEARCHED = 5;
 
 /** Reads changes of the plan as it is. The result throws `GatewayError('plan_unchanged')` for a line that it does not understand. */
-export function askedIn(text: string): AskedEdits {
+export function askedIn(text: string, say: Say): AskedEdits {
   return (plan) => {
     const read = readEdits(text, plan);
     if ('edits' in read) return read.edits;
     throw new GatewayError(
       'plan_unchanged',
-      `${read.problem} Nothing was changed. Changes are written like this:\n${EDIT_HELP}`,
+      `${say('plan.not_understood', { problem: read.problem })}\n${editHelp(say)}`,
     );
   };
 }
@@ -36,14 +39,15 @@ export function askedIn(text: string): AskedEdits {
 export function createChangeByReply(
   deps: PlanReplyDeps,
 ): (message: InboundMessage, session: SessionKey) => Promise<string | undefined> {
-  return async ({ replyTo, content }, session) => {
+  return async ({ replyTo, content, language }, session) => {
     const record = replyTo === undefined ? undefined : await planUnder(deps, replyTo, session);
     if (record === undefined) return undefined;
+    const say = deps.languages.say(language);
     try {
-      return describeChange(await changeSteps(deps, record.plan.id, askedIn(content)));
+      return describeChange(await changeSteps(deps, record.plan.id, askedIn(content, say)), say);
     } catch (error) {
       if (error instanceof GatewayError && (error.code === 'plan_unchanged' || error.code === 'plan_busy'))
-        return error.message;
+        return wordError(error, 'operator', say);
       throw error;
     }
   };

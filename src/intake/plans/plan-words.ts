@@ -1,8 +1,9 @@
 /** Plans as text for people: one with its steps, and the list of a conversation. */
 import type { SessionKey } from '../../contracts/message.ts';
-import type { Plan } from '../../contracts/plan.ts';
+import type { Plan, PlanState } from '../../contracts/plan.ts';
 import type { PlanStore } from '../../contracts/store/plan-store.ts';
 import { oneLine } from '../../lib/text.ts';
+import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 /** Plans that `/plans` lists. */
 const PLANS_LISTED = 10;
@@ -10,41 +11,46 @@ const PLANS_LISTED = 10;
 const GOAL_SHOWN = 100;
 
 /** What people read after a change: the steps as they are now. */
-export function describeChange(plan: Plan): string {
-  const when = plan.state === 'running' ? ' It counts from the next step on.' : '';
-  return `The plan is changed.${when}\n\n${describePlan(plan)}`;
+export function describeChange(plan: Plan, say: Say): string {
+  const changed = say(plan.state === 'running' ? 'plan.changed_next' : 'plan.changed');
+  return `${changed}\n\n${describePlan(plan, say)}`;
 }
 
 /** A plan as a list in Markdown. */
-export function describePlan(plan: Plan): string {
+export function describePlan(plan: Plan, say: Say): string {
   const steps = plan.steps.map(({ index, description }) => `${index + 1}. ${escaped(description)}`);
-  return [`**${escaped(clip(plan.goal))}** (${stateOf(plan)})`, steps.join('\n')].join('\n\n');
+  return [`**${escaped(clip(plan.goal))}** (${stateOf(plan, say)})`, steps.join('\n')].join('\n\n');
 }
 
 /** The list that `/plans` shows. Throws `StoreError`. */
-export async function listPlans(plans: Pick<PlanStore, 'plans'>, session: SessionKey): Promise<string> {
+export async function listPlans(
+  plans: Pick<PlanStore, 'plans'>,
+  session: SessionKey,
+  say: Say,
+): Promise<string> {
   const listed = await plans.plans(session, PLANS_LISTED);
   const [newest] = listed;
-  if (newest === undefined) return 'There are no plans in this conversation. /plan and a request makes one.';
+  if (newest === undefined) return say('plan.none');
   const older = newest.number - listed.length;
   const lines = listed.map(({ record: { plan: one }, number }) => {
-    const steps = `${one.steps.length} ${one.steps.length === 1 ? 'step' : 'steps'}`;
-    return `${number}. ${escaped(clip(one.goal))} (${steps}, ${stateOf(one)})`;
+    const goal = escaped(clip(one.goal));
+    return say('plan.line', { number, goal, count: one.steps.length, state: stateOf(one, say) });
   });
-  const more =
-    older > 0
-      ? [`${older} older ${older === 1 ? 'one is' : 'ones are'} not listed; its number still works.`]
-      : [];
-  return [
-    lines.join('\n'),
-    ...more,
-    `/plan run ${newest.number} runs plan ${newest.number}, also again.`,
-  ].join('\n\n');
+  const more = older > 0 ? [say('plan.older', { count: older })] : [];
+  const again = say('plan.run_again', { number: newest.number });
+  return [lines.join('\n'), ...more, again].join('\n\n');
 }
 
-function stateOf({ state, runs = 0 }: Plan): string {
-  if (runs > 0) return runs === 1 ? 'run once' : `run ${runs} times`;
-  return state === 'stored' ? 'not begun' : state;
+const STATES: Readonly<Record<PlanState, PlainKey>> = {
+  stored: 'plan.stored',
+  running: 'plan.running',
+  paused: 'plan.paused',
+  completed: 'plan.completed',
+  cancelled: 'plan.state_cancelled',
+};
+
+function stateOf({ state, runs = 0 }: Plan, say: Say): string {
+  return runs > 0 ? say('plan.run_times', { count: runs }) : say(STATES[state]);
 }
 
 function clip(text: string): string {

@@ -4,6 +4,8 @@ import type { BoundTo, CommandCall } from '../../contracts/command.ts';
 import { planningOf } from '../../contracts/profile.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { Said } from '../../contracts/texts/say.ts';
 
 /** Where somebody writes, and the profile that the message itself names. */
 export type PlanningPlace = Pick<CommandCall, 'session' | 'address' | 'userId' | 'profileId'>;
@@ -27,11 +29,8 @@ export function createPlanningCheck(deps: PlanningDeps): CheckPlanning {
 }
 
 /** The sentence about a profile whose planning is off. */
-export function planningOff(profileId: string): string {
-  return (
-    `Planning is off in the profile "${profileId}". Set "planning" to "auto" in profiles/${profileId}/config.json, ` +
-    'or switch to another profile with /profile.'
-  );
+export function planningOff(profileId: string): Said {
+  return said('planning.off', { profile: profileId });
 }
 
 /** The profile and model that answer a message there: those it names, else the chosen, the bound or the session's. Throws `StoreError`. */

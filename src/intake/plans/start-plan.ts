@@ -9,6 +9,8 @@ import type { SessionStore } from '../../contracts/store/ledger.ts';
 import { MAX_PLAN_RUNS } from '../../contracts/store/plan-store.ts';
 import type { PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
 import { otherVersion } from './change-plan.ts';
+import { inEnglish, said } from '../../contracts/texts/say.ts';
+import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 export interface StartPlanDeps {
   plans: Pick<PlanStore, 'plan' | 'latestPlan'>;
@@ -21,13 +23,15 @@ export interface AskedRun {
   /** The version and the number of the run that whoever starts it was shown. */
   version?: number | undefined;
   run?: number | undefined;
+  /** Says the message in the language of whoever starts it; default: English. */
+  say?: Say | undefined;
 }
 
 /** What the message of a run says; the plan itself follows it in the context. */
-const MESSAGES: Readonly<Record<ExecutionMode, string>> = {
-  planner: 'Follow the plan.',
-  agentic: 'Run the plan.',
-  teacher: 'Run the plan step by step.',
+const MESSAGES: Readonly<Record<ExecutionMode, PlainKey>> = {
+  planner: 'plan.say_planner',
+  agentic: 'plan.say_agentic',
+  teacher: 'plan.say_teacher',
 };
 
 /**
@@ -40,19 +44,17 @@ export async function startPlan(deps: StartPlanDeps, shown: PlanRecord, asked: A
   await refuseWhileRunning(deps, session);
   const run = (plan.runs ?? 0) + 1;
   if (asked.run !== undefined && asked.run < run)
-    throw new GatewayError(
-      'plan_started',
-      'That run was started already. The card below its name starts the next one.',
-    );
+    throw new GatewayError('plan_started', said('plan.started_already'));
   if (asked.version !== undefined && asked.version !== versionOf(plan)) throw otherVersion(plan);
   if (run > MAX_PLAN_RUNS)
-    throw new GatewayError(
-      'plan_unchanged',
-      `This plan was run ${MAX_PLAN_RUNS} times, which is the most. /plan makes a new one.`,
-    );
-  if (plan.steps.length === 0) throw new GatewayError('plan_unchanged', 'This plan has no steps to run.');
+    throw new GatewayError('plan_unchanged', said('plan.too_many_runs', { most: MAX_PLAN_RUNS }));
+  if (plan.steps.length === 0) throw new GatewayError('plan_unchanged', said('plan.no_steps'));
   const mode = asked.mode ?? plan.mode;
-  return { content: MESSAGES[mode], options: { mode, plan: { id: plan.id, version: versionOf(plan), run } } };
+  const { say = inEnglish } = asked;
+  return {
+    content: say(MESSAGES[mode]),
+    options: { mode, plan: { id: plan.id, version: versionOf(plan), run } },
+  };
 }
 
 /** Throws `GatewayError('already_running')` while a plan of the session runs or waits for people. */
@@ -60,10 +62,7 @@ async function refuseWhileRunning({ plans, ledger }: StartPlanDeps, session: Ses
   const latest = await plans.latestPlan(session);
   if (latest === undefined || !isOpenPlan(latest.plan)) return;
   if ((await ledger.turn(latest.turnId))?.state === 'done') return;
-  throw new GatewayError(
-    'already_running',
-    'A plan is running in this conversation. Wait until it has ended, or end it with /stop.',
-  );
+  throw new GatewayError('already_running', said('plan.already_running'));
 }
 
 async function rootOf({ plans }: StartPlanDeps, record: PlanRecord): Promise<PlanRecord> {

@@ -1,16 +1,18 @@
 /** The buttons under the card of a stored plan: run it, run it step by step, explain how it is changed, cancel it. */
-import { GatewayError } from '../../contracts/errors.ts';
+import { GatewayError, wordError } from '../../contracts/errors.ts';
 import type { Address } from '../../contracts/message.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import { versionOf } from '../../contracts/plans/plan-edits.ts';
-import type { PressAnswer } from '../../contracts/receive.ts';
+import type { Press, PressAnswer } from '../../contracts/receive.ts';
 import { cardRef, editHelpRef } from '../../contracts/store/plan-store.ts';
 import type { PlanButton, PlanRecord } from '../../contracts/store/plan-store.ts';
-import { cancelStored, showCard } from './change-plan.ts';
+import { cancelStored, changeSteps, showCard } from './change-plan.ts';
 import type { ChangePlanDeps } from './change-plan.ts';
-import { EDIT_HELP } from './edit-text.ts';
+import { editHelp } from './edit-text.ts';
+import { askedInForm, planForm } from './plan-form.ts';
 import { startPlan } from './start-plan.ts';
 import type { StartPlanDeps } from './start-plan.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 export interface StoredButtonDeps extends ChangePlanDeps, StartPlanDeps {
   plans: ChangePlanDeps['plans'];
@@ -22,9 +24,9 @@ export async function pressStored(
   deps: StoredButtonDeps,
   record: PlanRecord,
   press: StoredPress,
-  address: Address,
+  from: Pick<Press, 'address' | 'value' | 'forms' | 'fields' | 'say'>,
 ): Promise<PressAnswer> {
-  const answer = await act(deps, record, press, address);
+  const answer = await act(deps, record, press, from);
   // A crash may have left a second card, which nobody brings up to date.
   return { ...answer, shownBy: cardRef(record.plan.id) };
 }
@@ -35,37 +37,42 @@ async function act(
   deps: StoredButtonDeps,
   record: PlanRecord,
   press: StoredPress,
-  address: Address,
+  { address, value, forms, fields, say }: Pick<Press, 'address' | 'value' | 'forms' | 'fields' | 'say'>,
 ): Promise<PressAnswer> {
   const { plan } = record;
   const { version, run } = press;
   if (version !== versionOf(plan)) {
     await showCard(deps, record);
-    return { reply: 'This plan has changed since. Its card shows it as it is now; nothing was done.' };
+    return { reply: say('plan.other_card') };
   }
   try {
     switch (press.action) {
       case 'start':
       case 'teach': {
         const mode = press.action === 'start' ? 'agentic' : 'teacher';
-        const passedOn = await startPlan(deps, record, { mode, version, run });
-        return { reply: mode === 'agentic' ? 'The plan runs.' : 'The plan runs step by step.', passedOn };
+        const passedOn = await startPlan(deps, record, { mode, version, run, say });
+        return { reply: say(mode === 'agentic' ? 'plan.runs' : 'plan.runs_stepwise'), passedOn };
       }
-      case 'edit':
-        await explainEdits(deps, record, address);
-        return {
-          reply: 'Reply to the plan with your changes, such as "2 drop", "3 before 1" or "2: new words".',
-        };
+      case 'edit': {
+        if (fields !== undefined) {
+          await changeSteps(deps, plan.id, askedInForm(fields), version);
+          return { reply: say('plan.changed') };
+        }
+        const form = forms && planForm(plan, value, say);
+        if (form !== undefined) return { reply: '', form };
+        await explainEdits(deps, record, address, say);
+        return { reply: say('plan.edit_pressed') };
+      }
       case 'cancel':
-        await cancelStored(deps, plan.id, version);
-        return { reply: 'The plan is cancelled; nothing of it runs.' };
+        await cancelStored(deps, plan.id, version, say);
+        return { reply: say('plan.cancelled') };
       default:
         return press.action satisfies never;
     }
   } catch (error) {
     if (!(error instanceof GatewayError) || !REFUSALS.includes(error.code)) throw error;
     if (error.code === 'plan_started') await showCard(deps, record);
-    return { reply: error.message };
+    return { reply: wordError(error, 'operator', say) };
   }
 }
 
@@ -77,9 +84,10 @@ async function explainEdits(
   { ledger, bus }: StoredButtonDeps,
   { plan }: PlanRecord,
   address: Address,
+  say: Say,
 ): Promise<void> {
   const ref = editHelpRef(plan.id);
-  const content = `Reply to this message, or to the plan, with your changes, one a line:\n${EDIT_HELP}`;
+  const content = `${say('plan.edit_reply')}\n${editHelp(say)}`;
   const message = { ...parseAddress(address), content, media: [], buttons: [] };
   bus.runHeads(await ledger.enqueue(address, { ref, message }, bus.claimingNode('out')));
 }

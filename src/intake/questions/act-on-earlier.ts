@@ -12,6 +12,7 @@ import type { StopAnswerDeps } from './stop-answer.ts';
 export interface EarlierDeps extends StopAnswerDeps {
   ledger: EditDeps['ledger'] & Pick<Ledger, 'sessionOf'>;
   bus: EditDeps['bus'] & StopAnswerDeps['bus'];
+  languages: EditDeps['languages'];
 }
 
 /** True for an edit and for a reaction. */

@@ -4,7 +4,7 @@ import type { InboundMessage } from '../../contracts/message.ts';
 import type { Receipt } from '../../contracts/receive.ts';
 import type { QuestionStore } from '../../contracts/store/questions.ts';
 import type { Log } from '../../contracts/log.ts';
-import { stopSession } from '../commands.ts';
+import { stopSession } from '../sessions/stop-session.ts';
 import type { CommandDeps } from '../commands.ts';
 
 export interface StopAnswerDeps extends Pick<CommandDeps, 'lanes' | 'bus'> {

@@ -6,7 +6,7 @@ import type { SessionRecord } from '../../contracts/store/records.ts';
 import type { SubagentStore } from '../../contracts/subagents.ts';
 import type { SessionFiles } from '../../contracts/tool.ts';
 import { sleep } from '../../lib/sleep.ts';
-import { stopSession } from '../commands.ts';
+import { stopSession } from './stop-session.ts';
 
 /** Longest time that a deletion waits for the session's work to end, and the pause between two looks at it. */
 const MAX_END_MS = 3_000;

@@ -1,27 +1,28 @@
-/** A fork: the rows are copied by the store, then the files of the session's folder. */
+/** A fork: the files of the session's folder are copied, then the store copies the rows. */
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '../../contracts/access.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { PersonLimit } from '../../contracts/file-api.ts';
 import type { KeptFiles } from '../../contracts/media.ts';
 import type { ConversationApi } from '../../contracts/sessions/conversation-api.ts';
+import type { SessionKey } from '../../contracts/message.ts';
 import type { Fork, ForkStore } from '../../contracts/sessions/fork.ts';
+import type { SessionStore } from '../../contracts/store/ledger.ts';
 import type { SessionRecord } from '../../contracts/store/records.ts';
 import { MAX_TITLE_CHARS, readTitle } from '../../contracts/store/titles.ts';
 import type { SessionFiles } from '../../contracts/tool.ts';
 import { clipEnd, inMegabytes } from '../../lib/text.ts';
 import { inWords } from '../file-api.ts';
-import { deleteSession } from './delete-session.ts';
-import type { DeleteSessionDeps } from './delete-session.ts';
 
-export type ForkDeps = DeleteSessionDeps & {
+export interface ForkDeps {
   forks: ForkStore;
-  files: Pick<SessionFiles, 'copy'>;
+  ledger: Pick<SessionStore, 'session'>;
+  files: Pick<SessionFiles, 'copy' | 'remove'>;
   keptFiles: Pick<KeptFiles, 'keptBytes' | 'bytesIn'>;
   filesPerPerson: PersonLimit;
-};
+}
 
-/** `ConversationApi.fork`. A fork whose files cannot be copied is taken back. */
+/** `ConversationApi.fork`. The files come first: wherever a crash happens, a fork that is there has them. */
 export async function forkSession(
   deps: ForkDeps,
   caller: Caller,
@@ -31,30 +32,42 @@ export async function forkSession(
   const title = asked === undefined ? titleOfCopy(source) : readTitle(asked);
   const userId = `token:${caller.tokenId}`;
   await checkRoom(deps, userId, source.folder);
+  const key: SessionKey = `http:${id}`;
   const folder = randomUUID();
+  // A repeated request: the files were copied with the first one.
+  const isRepeated = (await deps.ledger.session(key)) !== undefined;
+  if (!isRepeated && seq <= source.messageCount) await copyOrDiscard(deps, source.folder, folder);
+  const ownerTokenId = source.ownerTokenId ?? caller.tokenId;
+  // Where it throws, the fork may have been made: the files stay.
   const fork = await deps.forks.fork({
     source: source.key,
     seq,
     before,
-    key: `http:${id}`,
+    key,
     folder,
-    ownerTokenId: source.ownerTokenId ?? caller.tokenId,
+    ownerTokenId,
     userId,
     title,
   });
-  if (fork === undefined) {
-    const text = `This session has ${source.messageCount} messages: "seq" must be 0 to ${source.messageCount}.`;
-    throw new GatewayError('message_not_found', text);
-  }
-  // A repeated request: the files were copied with the first one.
-  if (fork.session.folder !== folder) return fork;
+  if (fork?.session.folder !== folder) await discard(deps, folder);
+  if (fork !== undefined) return fork;
+  const text = `This session has ${source.messageCount} messages: "seq" must be 0 to ${source.messageCount}.`;
+  throw new GatewayError('message_not_found', text);
+}
+
+async function copyOrDiscard(deps: ForkDeps, from: string, to: string): Promise<void> {
   try {
-    await inWords(() => deps.files.copy(source.folder, folder));
-    return fork;
+    await inWords(() => deps.files.copy(from, to));
   } catch (error) {
-    await deleteSession(deps, fork.session);
+    await discard(deps, to);
     throw error;
   }
+}
+
+/** Removes files of a fork that is not made. What cannot be removed now is removed by the next sweep. */
+async function discard({ forks, files }: ForkDeps, folder: string): Promise<void> {
+  await forks.discardFolder(folder);
+  await files.remove(folder);
 }
 
 /** A session without a title stays without one: its next answer makes it. */

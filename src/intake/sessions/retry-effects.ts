@@ -3,16 +3,18 @@ import { addressOf } from '../../contracts/message.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import type { LaneRunner } from '../../contracts/bus.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { Languages } from '../../contracts/texts/languages.ts';
 
 /**
  * Gives the sentence; in a chat it is also queued as a message of its own, once for each turn. Throws `StoreError`.
  */
 export async function tellEffects(
-  deps: { ledger: Pick<Ledger, 'enqueue'>; bus: LaneRunner },
+  deps: { ledger: Pick<Ledger, 'enqueue'>; bus: LaneRunner; languages: Pick<Languages, 'say'> },
   message: InboundMessage,
   { turnId, effects }: { turnId: string; effects: readonly string[] },
 ): Promise<string> {
-  const text = `I answer again. What the earlier answer did with its tools is not undone: ${effects.join(', ')}.`;
+  const say = deps.languages.say(message.language);
+  const text = say('retry.effects', { effects: effects.join(', ') });
   const { channel, chatId, threadId } = message;
   if (channel === 'http') return text;
   const told = { channel, chatId, threadId, content: text, media: [], buttons: [] };

@@ -14,20 +14,18 @@ export interface TitleDeps {
 export function titleCommand({ ledger, events }: TitleDeps): Command {
   return {
     name: 'title',
-    description: 'Show or set the title of this chat',
-    argument: { name: 'text', description: 'The new title', required: false },
+    description: 'about.title',
+    argument: { name: 'text', label: 'word.text', description: 'argument.title', required: false },
     async run(call) {
-      const { session, args } = call;
+      const { session, args, say } = call;
       if (args === '') {
         const title = (await ledger.session(session))?.title;
-        return title === undefined
-          ? 'This chat has no title yet: it gets one after the first answer. Set one with /title and some words.'
-          : `The title of this chat: ${title}`;
+        return title === undefined ? say('title.none') : say('title.is', { title });
       }
       const title = readTitle(args);
       await changeSession(ledger, call, { title });
       events.emit(session, { type: 'session_titled', title });
-      return `This chat is now called: ${title}`;
+      return say('title.changed', { title });
     },
   };
 }

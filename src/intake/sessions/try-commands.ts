@@ -18,8 +18,8 @@ export function createTryCommands({ tries, events }: TryCommandDeps): Command[] 
   return [
     {
       name: 'retry',
-      description: 'Ask my last question again',
-      run: () => Promise.resolve(WHY_NOT.nothing),
+      description: 'about.retry',
+      run: ({ say }) => Promise.resolve(say.told(WHY_NOT.nothing)),
       async passOn({ session }) {
         const last = await tries.lastQuestion(session);
         return last && { content: last.content, options: { retryOf: last.turnId } };
@@ -27,13 +27,13 @@ export function createTryCommands({ tries, events }: TryCommandDeps): Command[] 
     },
     {
       name: 'undo',
-      description: 'Forget my last question and its answer',
-      async run({ session }) {
+      description: 'about.undo',
+      async run({ session, say }) {
         const undone = await tries.undo(session);
-        if (typeof undone === 'string') return WHY_NOT[undone];
+        if (typeof undone === 'string') return say.told(WHY_NOT[undone]);
         events.emit(session, { type: 'context_changed' });
-        const said = clipEnd(oneLine(undone.content), MAX_REPEATED);
-        return `I no longer know of “${said}” and its answer. What tools did is not undone.`;
+        const question = clipEnd(oneLine(undone.content), MAX_REPEATED);
+        return say('undo.done', { question });
       },
     },
   ];

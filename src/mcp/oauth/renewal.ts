@@ -30,17 +30,32 @@ export function renewal(logins: Logins, name: string, url: string): OAuthClientP
   let login = logins.read(name, url);
   if (login === undefined) return undefined;
   const first = login;
+  let stamp = logins.stamp(name);
+  /** Another connection or worker may have renewed it: with what is in the file now. */
+  const readAgain = (): void => {
+    const now = logins.stamp(name);
+    if (now === stamp) return;
+    stamp = now;
+    login = logins.read(name, url) ?? login;
+  };
   return {
     redirectUrl: NOWHERE,
     clientMetadata: clientMetadata(NOWHERE),
     clientInformation: () => first.client,
-    tokens: () => login?.tokens,
+    tokens() {
+      readAgain();
+      return login?.tokens;
+    },
     saveTokens(tokens) {
       login = { ...first, tokens };
       logins.save(name, login);
+      stamp = logins.stamp(name);
     },
     invalidateCredentials(scope) {
       if (scope === 'verifier' || scope === 'discovery') return;
+      const refused = login?.tokens.refresh_token;
+      readAgain();
+      if (scope === 'tokens' && login?.tokens.refresh_token !== refused) return;
       logins.remove(name);
       throw loginNeeded(name);
     },

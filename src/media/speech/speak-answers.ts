@@ -19,6 +19,7 @@ import type { SessionFiles } from '../../contracts/tool.ts';
 import type { SpeechSettings } from './settings.ts';
 import type { Synthesize } from './speech-server.ts';
 import { spokenText } from './spoken-text.ts';
+import type { PersonLanguages } from '../../contracts/texts/languages.ts';
 
 /** Largest sound of one answer, in bytes: what Discord takes. */
 export const MAX_SPEECH_BYTES = 10 * 1024 * 1024;
@@ -42,6 +43,7 @@ export interface SpeakAnswersDeps {
   keptFiles: Pick<KeptFiles, 'keep'>;
   post: Post;
   events: Pick<EventBus, 'emit'>;
+  languages: Pick<PersonLanguages, 'say' | 'languageOf'>;
   log: Log;
 }
 
@@ -94,7 +96,8 @@ async function tellOnce(
   error: GatewayError,
 ): Promise<void> {
   if (session.voiceFailing) return;
-  const content = `This answer could not be spoken: ${error.message} Answers go on as text; /voice off ends the attempts.`;
+  const say = deps.languages.say(await deps.languages.languageOf(answer.address));
+  const content = say('turn.not_spoken', { why: error.message });
   await postOnce(deps, answer, session.key, { content });
   await deps.ledger.updateSession(session.key, { voiceFailing: true });
 }

@@ -3,6 +3,8 @@ import { changeSession } from '../../contracts/command.ts';
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 export interface VoiceCommandDeps {
   ledger: Pick<SessionStore, 'session' | 'updateSession'>;
@@ -14,27 +16,26 @@ export interface VoiceCommandDeps {
 export function createVoiceCommand({ ledger, canSpeak }: VoiceCommandDeps): Command {
   return {
     name: 'voice',
-    description: 'Speak the answers as voice messages, too',
-    argument: { name: 'on|off', description: 'on or off', required: false },
+    description: 'about.voice',
+    argument: {
+      name: 'on|off',
+      label: 'word.on_off',
+      description: 'argument.on_off',
+      required: false,
+      choices: ['on', 'off'],
+    },
     async run(call) {
       const asked = call.args.toLowerCase();
-      if (asked === '') return describe((await ledger.session(call.session))?.voice ?? false);
-      if (asked !== 'on' && asked !== 'off')
-        throw new GatewayError('bad_argument', 'Write /voice on or /voice off.');
+      if (asked === '') return describe((await ledger.session(call.session))?.voice ?? false, call.say);
+      if (asked !== 'on' && asked !== 'off') throw new GatewayError('bad_argument', said('voice.usage'));
       const voice = asked === 'on';
-      if (voice && !canSpeak())
-        throw new GatewayError(
-          'no_speech',
-          'This gateway cannot speak: set speech.baseUrl in config.json to a text-to-speech server.',
-        );
+      if (voice && !canSpeak()) throw new GatewayError('no_speech', said('voice.cannot'));
       await changeSession(ledger, call, { voice, voiceFailing: false });
-      return describe(voice);
+      return describe(voice, call.say);
     },
   };
 }
 
-function describe(voice: boolean): string {
-  return voice
-    ? 'Answers here are also spoken, as voice messages after their text. /voice off ends that.'
-    : 'Answers here are not spoken. /voice on changes that.';
+function describe(voice: boolean, say: Say): string {
+  return say(voice ? 'voice.on' : 'voice.off');
 }

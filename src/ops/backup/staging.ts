@@ -90,7 +90,16 @@ export async function createStaging(home: string): Promise<Staging> {
 }
 
 async function exists(file: string): Promise<boolean> {
-  return (await stat(file).catch(() => undefined)) !== undefined;
+  try {
+    await stat(file);
+    return true;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    if (code === 'ENOENT') return false;
+    const folder = path.dirname(file);
+    const text = `${file} cannot be looked at (${code}). ${folder} must be a folder of this user: sudo chown "$(id -un)" ${folder} && chmod u+rwx ${folder}`;
+    throw new GatewayError('unreadable', text, { cause: error });
+  }
 }
 
 async function digestOf(file: string): Promise<string> {

@@ -20,8 +20,16 @@ export function databaseFindings(report: DatabaseReport, home: string): Finding[
   ];
 }
 
-function folderFinding({ folder, bytes }: DatabaseReport & { state: 'closed' }, home: string): Finding {
+function folderFinding(report: DatabaseReport & { state: 'closed' }, home: string): Finding {
   const subject = 'Database';
+  if (report.folder === 'unreadable')
+    return {
+      subject,
+      level: 'error',
+      text: `${home}/pg cannot be read by this user (${report.code}).`,
+      remedy: `sudo chown -R "$(id -un)" ${home}/pg && chmod -R u+rwX ${home}/pg`,
+    };
+  const { folder, bytes } = report;
   if (folder === 'missing') return { subject, level: 'ok', text: 'Embedded; the first start makes it.' };
   if (folder === 'complete')
     return {

@@ -33,7 +33,9 @@ export interface WhyDeps {
 export function createWhyCommand({ traces, refusals }: WhyDeps): Command {
   return {
     name: 'why',
-    description: 'Why did the last message here get no answer (owners only)',
+    owners: true,
+    description: 'about.why',
+    personal: true,
     async run(call) {
       if (!call.owner) {
         throw new GatewayError('forbidden', 'Only an owner can see what became of the messages of a chat.');

@@ -28,7 +28,9 @@ function attemptLines(
   detail: boolean,
 ): TimelineLine[] {
   const { afterMs, node, attempts, crashes, profile, live, dropped, outcome, ms } = attempt;
-  const waited = before === undefined ? `after ${duration(afterMs)} in the queue` : 'goes on';
+  const { askedAgain } = attempt;
+  const again = askedAgain === undefined ? '' : `answers the question of turn ${askedAgain} again, `;
+  const waited = before === undefined ? `${again}after ${duration(afterMs)} in the queue` : 'goes on';
   const moved = before !== undefined && before.node !== node ? ', moved from another' : '';
   const failed = attempts + crashes === 0 ? '' : `; before it ${attempts} failed attempts, ${crashes} deaths`;
   const first: TimelineLine = {

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { StoreError } from '../../contracts/errors.ts';
 import type { StartProgress } from '../../contracts/operator/progress.ts';
 import { hostsOf } from '../../lib/connection-url.ts';
+import { refuseBesideOthers } from './additive.ts';
 import { connect, type DatabasePlace } from './database.ts';
 import { drizzle, migrate, type Orm, readMigrationFiles, sql } from './drizzle.ts';
 import { withRetry } from './retry.ts';
@@ -17,13 +18,16 @@ const WAIT_TOLD_MS = 5_000;
 
 /**
  * Applies what is missing under an advisory lock. Throws `StoreError`: `schema_newer` when a newer version has migrated
- * the database, `schema_unreleased` when a version before the first release made it, `postgres_too_old`, `unavailable`.
+ * the database, `schema_unreleased` when a version before the first release made it, `gateways_run` when others use what
+ * would change, `postgres_too_old`, `unavailable`.
  */
 export async function migrateDatabase(
   place: DatabasePlace,
   options: {
     retryForMs?: number | undefined;
     migrationsFolder?: string;
+    /** How long other gateways may take to end where their tables change, in milliseconds. */
+    othersEndWithinMs?: number;
     progress?: StartProgress | undefined;
   } = {},
 ): Promise<void> {
@@ -32,7 +36,7 @@ export async function migrateDatabase(
     throw new StoreError('install_broken', `The folder ${folder} is missing; install again.`);
   const client = connect(place, 1);
   try {
-    await withRetry(() => migrateUnderLock(drizzle(client), place, folder), {
+    await withRetry(() => migrateUnderLock(drizzle(client), place, folder, options.othersEndWithinMs), {
       ...(options.retryForMs !== undefined && { forMs: options.retryForMs }),
       onWait: waitTeller(place, options.progress),
     });
@@ -65,12 +69,18 @@ export function knownMigrations(folder = MIGRATIONS): number[] {
   return readMigrationFiles({ migrationsFolder: folder }).map((file) => file.folderMillis);
 }
 
-async function migrateUnderLock(orm: Orm, place: DatabasePlace, folder: string): Promise<void> {
+async function migrateUnderLock(
+  orm: Orm,
+  place: DatabasePlace,
+  folder: string,
+  othersEndWithinMs?: number,
+): Promise<void> {
   const { schema } = place;
   await refuseOldPostgres(orm);
   const lock = sql`hashtextextended(${`parley migration ${schema}`}, 0)`;
   await orm.execute(sql`select pg_advisory_lock(${lock})`);
-  await refuseUnknownMigrations(orm, place, folder);
+  const missing = await missingStatements(orm, place, folder);
+  await refuseBesideOthers(orm, schema, missing, othersEndWithinMs);
   await migrate(orm, { migrationsFolder: folder, migrationsSchema: schema, migrationsTable: JOURNAL });
   await orm.execute(sql`select pg_advisory_unlock(${lock})`);
 }
@@ -87,18 +97,27 @@ async function refuseOldPostgres(orm: Orm): Promise<void> {
   );
 }
 
-/** Nothing is changed in a database whose journal names a migration that this program does not have. */
-async function refuseUnknownMigrations(orm: Orm, place: DatabasePlace, folder: string): Promise<void> {
+/**
+ * The statements that bring this database up to date. Nothing is changed in a database whose journal names a migration that this
+ * program does not have: throws `StoreError`.
+ */
+async function missingStatements(orm: Orm, place: DatabasePlace, folder: string): Promise<string[]> {
   const { schema } = place;
   const journal = sql`${sql.identifier(schema)}.${sql.identifier(JOURNAL)}`;
   const [exists] = await orm.execute<{ found: boolean }>(
     sql`select to_regclass(${`"${schema}"."${JOURNAL}"`}) is not null as found`,
   );
-  if (exists?.found !== true) return;
+  if (exists?.found !== true) return [];
   const known = knownMigrations(folder);
   const applied = await orm.execute<{ at: string }>(sql`select created_at as at from ${journal}`);
-  const unknown = applied.map((row) => Number(row.at)).filter((at) => !known.includes(at));
-  if (unknown.length === 0) return;
+  const times = applied.map((row) => Number(row.at));
+  const unknown = times.filter((at) => !known.includes(at));
+  if (unknown.length === 0) {
+    const missing = readMigrationFiles({ migrationsFolder: folder }).filter(
+      ({ folderMillis }) => !times.includes(folderMillis),
+    );
+    return missing.flatMap((migration) => migration.sql);
+  }
   if (Math.min(...unknown) < Math.min(...known)) throw unreleased(place);
   throw new StoreError(
     'schema_newer',

@@ -1,14 +1,15 @@
 /** The tables of access and usage: grants, pairings, tokens, and what was used. */
 import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text, unique } from './drizzle.ts';
 import { createdAt, moment } from './columns.ts';
+import { GRANT_KINDS } from '../../contracts/access.ts';
 import type { BotTalk } from '../../contracts/store/group-chats.ts';
 
-/** Rights of people to write in private (`dm`) and as an `owner`, and of groups to be answered. */
+/** Rights of people to write in private (`dm`) and as an `owner`, of groups to be answered, and of guilds and roles. */
 export const grant = pgTable(
   'grant',
   {
     channel: text('channel').notNull(),
-    kind: text('kind', { enum: ['dm', 'group', 'owner'] }).notNull(),
+    kind: text('kind', { enum: GRANT_KINDS }).notNull(),
     id: text('id').notNull(),
     grantedAt: moment('granted_at').notNull().defaultNow(),
   },
@@ -106,15 +107,19 @@ export const approvalRule = pgTable(
   ],
 );
 
-/** Codes that sign a browser in once, and the sessions that they began; both by the SHA-256 of their secret. */
+/** Codes and tickets that work once, and the sessions and streams that they began; all by the SHA-256 of their secret. */
 export const signIn = pgTable(
   'sign_in',
   {
     id: text('id').primaryKey(),
-    kind: text('kind', { enum: ['code', 'session'] }).notNull(),
+    kind: text('kind', { enum: ['code', 'session', 'ticket', 'stream'] }).notNull(),
     hash: text('hash').notNull().unique('sign_in_hash'),
     tokenId: text('token_id').notNull(),
     client: text('client').notNull().default(''),
+    /** The user whom an identity proxy has named; null after a link. */
+    proxyUser: text('proxy_user'),
+    /** Of a session, noted every few minutes. */
+    lastUsedAt: moment('last_used_at'),
     createdAt: createdAt(),
     expiresAt: moment('expires_at').notNull(),
   },
@@ -151,4 +156,23 @@ export const usage = pgTable(
     index('usage_session').on(t.session, t.at),
     index('usage_user').on(t.userId, t.at),
   ],
+);
+
+/**
+ * Usage by hour, added up from the rows of `usage` up to the id `up_to`; later ones are read one by one. The user '' stands
+ * for everybody.
+ */
+export const usageSum = pgTable(
+  'usage_sum',
+  {
+    userId: text('user_id').notNull(),
+    hour: moment('hour').notNull(),
+    promptTokens: bigint('prompt_tokens', { mode: 'number' }).notNull(),
+    completionTokens: bigint('completion_tokens', { mode: 'number' }).notNull(),
+    modelMs: bigint('model_ms', { mode: 'number' }).notNull(),
+    answers: integer('answers').notNull(),
+    estimated: boolean('estimated').notNull(),
+    upTo: bigint('up_to', { mode: 'number' }).notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.userId, t.hour] }), index('usage_sum_up_to').on(t.upTo)],
 );

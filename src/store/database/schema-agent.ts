@@ -88,6 +88,29 @@ export const schedule = pgTable(
   ],
 );
 
+/**
+ * What became of the slots of a schedule, and why. `due_at` is the slot, `at` when it was dealt with; of slots that were
+ * missed one row says how many. How a turn ended stands in its own row.
+ */
+export const scheduleRun = pgTable(
+  'schedule_run',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    scheduleId: text('schedule_id').notNull(),
+    session: text('session').notNull(),
+    dueAt: moment('due_at').notNull(),
+    at: moment('at').notNull().defaultNow(),
+    outcome: text('outcome', { enum: ['begun', 'skipped', 'missed', 'switched_off'] }).notNull(),
+    why: text('why'),
+    turnId: text('turn_id'),
+  },
+  (t) => [
+    index('schedule_run_newest').on(t.scheduleId, t.id.desc().nullsFirst()),
+    index('schedule_run_session').on(t.session),
+    index('schedule_run_age').on(t.at),
+  ],
+);
+
 /** How often the files of a session's folder have changed, by the folder's name. */
 export const sessionFolder = pgTable('session_folder', {
   folder: text('folder').primaryKey(),

@@ -10,7 +10,9 @@ import type { TurnFailure } from '../../contracts/store/records.ts';
 
 export * from './schema-access.ts';
 export * from './schema-agent.ts';
+export * from './schema-channels.ts';
 export * from './schema-nodes.ts';
+export * from './schema-surfaces.ts';
 export * from './schema-trace.ts';
 
 /** One row per process start; a process whose lease expired counts as dead. */

@@ -1,6 +1,7 @@
 /** The embedded database: Postgres in a worker thread, reached over a unix socket like any other Postgres. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { getCompileCacheDir } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -77,9 +78,12 @@ export async function openEmbedded(
 }
 
 /** Starts the thread; resolves when its socket accepts connections. */
-async function startWorker(order: WorkerMessage, log: Log): Promise<Worker> {
-  await rm(order.socketPath, { force: true });
-  const worker = new Worker(new URL('./pglite-worker.ts', import.meta.url), { workerData: order });
+async function startWorker(place: Pick<WorkerMessage, 'dataDir' | 'socketPath'>, log: Log): Promise<Worker> {
+  await rm(place.socketPath, { force: true });
+  const cache = getCompileCacheDir();
+  // Node makes a folder of its version in the one that it is given.
+  const workerData: WorkerMessage = { ...place, compileCache: cache && path.dirname(cache) };
+  const worker = new Worker(new URL('./pglite-start.js', import.meta.url), { workerData });
   // One listener for the worker's whole life: a late error must not end the process.
   worker.on('error', (error) => log.error({ err: error }, 'embedded_database_failed'));
   try {
@@ -88,7 +92,7 @@ async function startWorker(order: WorkerMessage, log: Log): Promise<Worker> {
     await worker.terminate();
     throw new StoreError(
       'embedded_failed',
-      `The embedded database in ${order.dataDir} did not open: is the disk full, or the folder of another version? Set DATABASE_URL to use a Postgres server instead.`,
+      `The embedded database in ${place.dataDir} did not open: is the disk full, or the folder of another version? Set DATABASE_URL to use a Postgres server instead.`,
       { cause: error },
     );
   }

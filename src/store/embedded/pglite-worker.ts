@@ -7,7 +7,7 @@ import { isWorkerMessage } from './worker-message.ts';
 
 const order: unknown = workerData;
 if (parentPort === null || !isWorkerMessage(order))
-  throw new Error('pglite-worker.ts is started by embedded.ts');
+  throw new Error('pglite-worker.ts is started by pglite-start.js');
 
 const port = parentPort;
 

@@ -2,6 +2,8 @@
 export interface WorkerMessage {
   dataDir: string;
   socketPath: string;
+  /** The folder of the main thread's compiled code; undefined = it has none. */
+  compileCache: string | undefined;
 }
 
 export function isWorkerMessage(value: unknown): value is WorkerMessage {

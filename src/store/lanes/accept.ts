@@ -5,9 +5,12 @@ import { MAX_PENDING } from '../../contracts/store/ledger.ts';
 import { newId } from '../../lib/ids.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
-import type { SentMessage, SessionKey } from '../../contracts/message.ts';
+import { memoryOwnerOf } from '../../contracts/message.ts';
+import type { Address, SentMessage, SessionKey } from '../../contracts/message.ts';
 import type { SessionStart } from '../../contracts/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
+import { newTurnPast, openedAtOnce, openedNow } from './turn/open-turn.ts';
+import type { NewTurn } from './turn/open-turn.ts';
 import { pendingCallIds, waitsForCaller } from './caller-tools.ts';
 import { noteParts } from './sent-parts.ts';
 import {
@@ -58,6 +61,10 @@ export function acceptCall(request: AcceptRequest, newSessions: SessionStart): A
     node: request.node,
     claim: turnId,
     placeholder: message.placeholder,
+    opens:
+      request.historyRows === undefined || request.node === undefined || request.retryOf !== undefined
+        ? undefined
+        : { turnId, address, userId: memoryOwnerOf(message), limit: request.historyRows },
   };
 }
 
@@ -82,6 +89,8 @@ export interface AcceptCall {
   node: string | undefined;
   claim: string;
   placeholder: SentMessage | undefined;
+  /** Read what the turn needs, too, when it can start at once. */
+  opens: (NewTurn & { address: Address }) | undefined;
 }
 
 interface AcceptedRow {
@@ -91,6 +100,7 @@ interface AcceptedRow {
   position: number;
   interrupts: boolean;
   heads: HeadRow[];
+  opened: Parameters<typeof openedAtOnce>[0] | null;
 }
 
 async function acceptOnce(sql: Sql, call: AcceptCall, attempt: number): Promise<AcceptResult> {
@@ -108,8 +118,12 @@ async function acceptOnce(sql: Sql, call: AcceptCall, attempt: number): Promise<
   }
   if (row === undefined)
     return (await acceptedBefore(sql, call, attempt)) ?? (await refusedBecause(sql, call));
-  const heads = await settleHeads(sql, row.heads, call.node ?? '', call.claim);
-  return { kind: 'accepted', turnId: call.turnId, ...row, heads };
+  const { opened, ...accepted } = row;
+  const heads = await settleHeads(sql, accepted.heads, call.node ?? '', call.claim);
+  const [head] = heads;
+  if (head !== undefined && call.opens !== undefined && opened !== null)
+    head.opened = openedAtOnce(opened, { address: call.opens.address, placeholder: call.placeholder });
+  return { kind: 'accepted', turnId: call.turnId, ...accepted, heads };
 }
 
 /** Why a lane took no message. */
@@ -139,6 +153,10 @@ function positionOf(sql: Sql) {
 export async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRow | undefined> {
   const lane = sql`(select 'in:' || session as key from target) source`;
   const refuses = call.unlessToolsPending ? waitsForCaller(sql, sql`l.`) : undefined;
+  const startsNow =
+    call.opens === undefined
+      ? sql`false`
+      : sql`bumped.owner is not null and bumped.claim = ${call.claim} and bumped.tail = bumped.head + 1`;
   const [row] = await sql<AcceptedRow[]>`
     with ${liveNode(sql, call.node)},
     ${targetSession(sql, call)},
@@ -153,19 +171,22 @@ export async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRo
       on conflict (key) do update set updated_at = case when ${call.shown} = 1 then now() else s.updated_at end, message_seq =
         -- Dividing by zero undoes the whole statement, also when two tokens make the same session at once.
         case when ${call.anyOwner} or s.owner_token_id = ${call.ownerTokenId} then s.message_seq + ${call.shown}::int else s.message_seq / 0 end
-      returning key, message_seq),
+      returning s.*),
     begun as (
-      insert into turn (id, session, address, lane_seq, user_seq, retry_of)
-      select ${call.turnId}, talk.key, ${call.address}, bumped.tail, talk.message_seq, ${call.retryOf} from talk, bumped),
+      insert into turn (id, session, address, lane_seq, user_seq, retry_of, state)
+      select ${call.turnId}, talk.key, ${call.address}, bumped.tail, talk.message_seq, ${call.retryOf},
+        case when ${startsNow} then 'running' else 'queued' end from talk, bumped),
     said as (
       insert into message (session, seq, turn_id, role, content, sender_name)
       select key, message_seq, ${call.turnId}, ${call.role}, ${call.content}, ${call.senderName}
       from talk where ${call.shown} = 1),
     ${placeholderRow(sql, call)}
+    ${call.opens === undefined ? sql`` : sql`${newTurnPast(sql, call.opens)},`}
     heads as (${headsOf(sql, sql`bumped`, call.claim, sql`queued`)})
     select talk.key as session, talk.message_seq as seq, bumped.tail as "laneSeq", ${positionOf(sql)} as position,
       interrupt_seq = head + 1 and tail > head + 1 as interrupts,
-      (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads
+      (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads,
+      ${call.opens === undefined ? sql`null` : sql`case when ${startsNow} then ${openedNow(sql, call.opens)} end`} as opened
     from talk, bumped`;
   return row;
 }
@@ -194,7 +215,7 @@ export async function acceptedBefore(
   attempt: number,
 ): Promise<AcceptResult | undefined> {
   const [row] = await sql<
-    (Omit<AcceptedRow, 'heads'> & { turnId: string; isOwn: boolean; differs: boolean })[]
+    (Omit<AcceptedRow, 'heads' | 'opened'> & { turnId: string; isOwn: boolean; differs: boolean })[]
   >`
     with ${targetSession(sql, call)}
     select turn.session, turn.id as "turnId", turn.user_seq as seq, turn.lane_seq as "laneSeq",

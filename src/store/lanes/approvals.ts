@@ -7,6 +7,7 @@ import type { Fence, LaneStore } from '../../contracts/store/lanes.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import { addressOf } from '../../contracts/message.ts';
+import type { Address } from '../../contracts/message.ts';
 import type { ApprovalDecision } from '../../contracts/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { bumpLane, dueAfter, dueNow, fromNow, holds, liveNode } from './lane-sql.ts';
@@ -53,16 +54,22 @@ async function park(
   if (row?.held !== true && attempt === 0) throw new FencedError(fence.lane);
 }
 
-/** The delivery of the request, in the same statement: a crash cannot leave a request undelivered or without its turn. */
-function shown(sql: Sql, { id, question }: Parameters<LaneStore['park']>[1]) {
-  if (question === undefined) return sql``;
-  const { channel, chatId, threadId } = question.message;
-  const lane = `out:${addressOf({ channel, chatId, threadId })}`;
+/** The deliveries of the request, in the same statement: a crash cannot leave a request undelivered or without its turn. */
+function shown(sql: Sql, { id, questions = [] }: Parameters<LaneStore['park']>[1]) {
+  if (questions.length === 0) return sql``;
+  const asked = questions.map((question) => {
+    const { channel, chatId, threadId } = question.message;
+    const lane = `out:${addressOf({ channel, chatId, threadId })}`;
+    return { lane, dedupe: question.key ?? question.ref, payload: question };
+  });
   return sql`,
-    bumped as (${bumpLane(sql, sql`(select ${lane} as key from freed where not stopped) source`, id)}),
+    questions as (
+      select q.* from freed, jsonb_to_recordset(${cleanJson(asked)}::jsonb) as q(lane text, dedupe text, payload jsonb)
+      where not stopped),
+    bumped as (${bumpLane(sql, sql`(select lane as key from questions) source`, id)}),
     queued as (
       insert into lane_item (lane, seq, dedupe, payload)
-      select key, tail, ${question.key ?? question.ref}, ${cleanJson(question)}::jsonb from bumped)`;
+      select key, tail, dedupe, payload from bumped join questions on questions.lane = bumped.key)`;
 }
 
 /**
@@ -118,6 +125,7 @@ interface ApprovalRow {
   expiresAt: string;
   expired: boolean;
   ownerTokenId: string | null;
+  surfaces: Address[];
 }
 
 /** Reads approval requests. Rows with an unreadable subject are left out, since they cannot be decided. */
@@ -171,7 +179,9 @@ function select(sql: Sql) {
     select a.id, a.lane, a.turn_id as "turnId", a.detail, a.state, a.decided_by as "decidedBy",
       a.decided_name as "decidedName", a.reason, a.decided_at as "decidedAt", a.created_at as "createdAt", a.expires_at as "expiresAt",
       (a.decided_by = 'expiry' or (a.state = 'pending' and a.expires_at <= now())) is true as expired,
-      s.owner_token_id as "ownerTokenId"
+      s.owner_token_id as "ownerTokenId",
+      (select coalesce(jsonb_agg(address), '[]') from surface
+        where surface.session = s.key and surface.place = 'private') as surfaces
     from approval a left join session s on s.key = substr(a.lane, strpos(a.lane, ':') + 1)`;
 }
 
@@ -194,6 +204,7 @@ function toRecord(row: ApprovalRow): ApprovalRecord[] {
       createdAt: new Date(row.createdAt),
       expiresAt: new Date(row.expiresAt),
       expired,
+      surfaces: row.surfaces,
     },
   ];
 }

@@ -10,23 +10,31 @@ import type { Database, Sql } from '../database/database.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
+const SUMMARIES = 'summary:';
+
 /**
  * Stands in `turn_id` of a session's summaries, whose `iteration` is the lane seq of the last turn they cover: they
  * belong to no turn, and the newest one is found by the unique index.
  */
 export function summariesOf(session: string): string {
-  return `summary:${session}`;
+  return `${SUMMARIES}${session}`;
 }
 
 /**
  * The CTE `recap`: the newest summary before `laneSeq` (a SQL expression) that `/new` has not forgotten; what it covers
- * is never read again. `columns` of `context c`, and `lane_seq`.
+ * is never read again. `columns` of `context c`, and `lane_seq`. `session` and `freshSeq`, its lane seq at the last
+ * `/new`, are SQL expressions, too.
  */
-export function recap(sql: Sql, session: string, laneSeq: Fragment, columns: Fragment): Fragment {
+export function recap(
+  sql: Sql,
+  { session, freshSeq }: { session: Fragment; freshSeq?: Fragment },
+  laneSeq: Fragment,
+  columns: Fragment,
+): Fragment {
   return sql`recap as (
     select ${columns}, c.lane_seq from context c
-    where c.turn_id = ${summariesOf(session)} and c.kind = 'summary' and c.iteration < ${laneSeq}
-      and c.iteration > (select fresh_seq from session where key = ${session})
+    where c.turn_id = ${SUMMARIES}::text || ${session} and c.kind = 'summary' and c.iteration < ${laneSeq}
+      and c.iteration > ${freshSeq ?? sql`(select fresh_seq from session where key = ${session})`}
     order by c.iteration desc limit 1)`;
 }
 
@@ -76,7 +84,7 @@ async function unsummarized(sql: Sql, session: string, limit: number): Promise<U
   const entry = sql`c.seq::float8 as seq, c.turn_id as "turnId", c.iteration, c.payload as entry, c.tokens`;
   const lane = sql`(select head from lane where key = ${`in:${session}`})`;
   const rows = await sql<UnsummarizedRow[]>`
-    with ${recap(sql, session, sql`${lane} + 1`, entry)},
+    with ${recap(sql, { session: sql`${session}` }, sql`${lane} + 1`, entry)},
     newest as (
       select ${entry}, c.lane_seq from context c
       where c.session = ${session} and c.lane_seq <= ${lane}

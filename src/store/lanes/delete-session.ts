@@ -10,22 +10,42 @@ import { deleteSubagents } from './subagents.ts';
 
 /** `Ledger.deleteSession`. */
 export function deleteSession(database: Database, key: SessionKey): Promise<boolean> {
-  return database.transaction((sql, attempt) => deleteRows(sql, cleanText(key), attempt));
+  return database.transaction(async (sql, attempt) => {
+    await lockLane(sql, `in:${cleanText(key)}`);
+    return await deleteRows(sql, cleanText(key), attempt);
+  });
+}
+
+/** `RetentionStore.deleteIdle`: whoever writes waits for the lock of the lane, and what was written before it is seen. */
+export function deleteIdleSession(database: Database, key: SessionKey, days: number): Promise<boolean> {
+  return database.transaction(async (sql, attempt) => {
+    await lockLane(sql, `in:${cleanText(key)}`);
+    const idle =
+      await sql`select from session s where key = ${cleanText(key)} and ${unusedFor(sql, days)} for update`;
+    return idle.length > 0 && (await deleteRows(sql, cleanText(key), attempt));
+  });
+}
+
+/** The condition of a session `s` that nobody has used for so many days, and that may go. */
+export function unusedFor(sql: Sql, days: number) {
+  return sql`s.updated_at < now() - ${days}::float8 * interval '1 day' and not s.pinned
+    and not exists (select from lane where lane.key = 'in:' || s.key and lane.tail <> lane.head)
+    and not exists (select from schedule where schedule.session = s.key and next_at is not null)`;
 }
 
 /**
  * Deletes everything but the lane's own row: its epoch must never be reused, or a turn that still runs could write into
- * a new session of the same name. That turn is fenced off.
+ * a new session of the same name. That turn is fenced off. The lane is locked.
  */
 async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boolean> {
   const lane = `in:${key}`;
-  await lockLane(sql, lane);
   await sql`
     update lane set head = tail, stop_seq = tail, owner = null, epoch = epoch + 1, suspect_group = 0, ${dueNow(sql)} where key = ${lane}`;
   await deleteSubagents(sql, asSessionKey(key));
   const turns = sql`select id from turn where session = ${key}`;
   await sql`delete from delivery where ref in (${turns})
-    or ref in (select 'plan:' || id from plan where session = ${key})`;
+    or ref in (select 'plan:' || id from plan where session = ${key})
+    or ref in (select t.id || '@' || s.address from turn t, surface s where t.session = ${key} and s.session = ${key})`;
   await sql`delete from approval where turn_id in (${turns})`;
   await sql`delete from turn_trace where turn_id in (${turns})`;
   await sql`
@@ -33,10 +53,20 @@ async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boole
   await sql`delete from context where turn_id in (${turns}) or turn_id = ${summariesOf(key)}`;
   await sql`delete from lane_item where lane = ${lane}`;
   await sql`delete from message where session = ${key}`;
-  for (const table of ['plan', 'todo', 'scratchpad', 'schedule', 'observed', 'approval_rule']) {
+  for (const table of [
+    'plan',
+    'todo',
+    'scratchpad',
+    'schedule',
+    'schedule_run',
+    'observed',
+    'approval_rule',
+  ]) {
     await sql`delete from ${sql(table)} where session = ${key}`;
   }
   await sql`delete from turn where session = ${key}`;
+  await sql`delete from surface where session = ${key}`;
+  await sql`delete from link where session = ${key}`;
   await sql`delete from address where session = ${key}`;
   const gone = await sql`
     with gone as (delete from session where key = ${key} returning key, folder),

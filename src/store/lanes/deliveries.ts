@@ -34,7 +34,7 @@ export function createDeliveries(
 
 async function finishDelivery(sql: Sql, fence: Fence, ref: string, sent: SentMessage[]): Promise<LaneStep> {
   const [row] = await sql<{ held: boolean; heads: HeadRow[] }[]>`
-    with advanced as (${advanceLane(sql, fence, sql`0`)}),
+    with advanced as (${advanceLane(sql, fence, { unreported: sql`0` })}),
     ended as (${endMessage(sql, fence)}),
     noted as (${noteParts(sql, ref, sent, sql`advanced`)}),
     heads as (${headsOf(sql, sql`advanced`, claimOf(fence))})

@@ -111,9 +111,13 @@ export function over(sql: Sql, row: Fragment = sql``): Fragment {
 /**
  * The body of a CTE that ends the head of a fenced lane and, when more is queued, claims the next message for the same
  * node. Messages that a stop cancelled (up to `stop_seq`) or that joined the head's turn (up to `joined_seq`) are skipped.
- * `unreported` is the new value of that column. No row when the fence does not hold.
+ * `unreported` is the new value of that column. No row when the fence does not hold, or where `unless` does.
  */
-export function advanceLane(sql: Sql, fence: Fence, unreported: Fragment = sql`unreported`): Fragment {
+export function advanceLane(
+  sql: Sql,
+  fence: Fence,
+  { unreported = sql`unreported`, unless }: { unreported?: Fragment; unless?: Fragment } = {},
+): Fragment {
   const head = sql`greatest(${fence.seq}, stop_seq, joined_seq)`;
   return sql`
     update lane set
@@ -124,7 +128,7 @@ export function advanceLane(sql: Sql, fence: Fence, unreported: Fragment = sql`u
       suspect_group = 0,
       unreported = ${unreported},
       ${dueNow(sql)}
-    where ${holds(sql, fence)}
+    where ${holds(sql, fence)} ${unless === undefined ? sql`` : sql`and not ${unless}`}
     returning *`;
 }
 

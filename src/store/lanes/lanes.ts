@@ -47,7 +47,7 @@ async function finish(
   unreported: boolean,
 ): Promise<LaneStep> {
   const [row] = await sql<{ held: boolean; heads: HeadRow[] }[]>`
-    with advanced as (${advanceLane(sql, fence, sql`unreported + ${unreported ? 1 : 0}`)}),
+    with advanced as (${advanceLane(sql, fence, { unreported: sql`unreported + ${unreported ? 1 : 0}` })}),
     ended as (${endMessage(sql, fence, dead)}),
     heads as (${headsOf(sql, sql`advanced`, claimOf(fence))})
     select exists (select 1 from advanced) as held,

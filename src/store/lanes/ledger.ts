@@ -19,8 +19,9 @@ import { asSessionKey } from '../tables/session-rows.ts';
 import { createSessionLists } from '../statements/session-list.ts';
 import { acceptRetry } from '../statements/tries.ts';
 import { createSessions } from '../tables/sessions.ts';
-import { planOf } from './turn-plan.ts';
-import { finishTurn, openTurn } from './turns.ts';
+import { planOf } from './turn/turn-plan.ts';
+import { finishTurn } from './turn/finish-turn.ts';
+import { openTurn } from './turn/open-turn.ts';
 import { noteUsage } from '../tables/usage.ts';
 
 /** The `Ledger` over a database; `notes` are connections to it for nothing but notes of platform ids. */

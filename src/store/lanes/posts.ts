@@ -15,6 +15,9 @@ export function createPosts(database: Database): PostStore {
   };
 }
 
+/** Messages of another conversation among which those of a turn are counted. */
+const COUNTED = 200;
+
 interface PostCall extends PostRequest {
   limit: number;
   node: string | undefined;
@@ -35,14 +38,19 @@ async function post(sql: Sql, call: PostCall, attempt: number): ReturnType<PostS
   const [row] = await sql<PostRow[]>`
     with ${liveNode(sql, node)},
     here as (select session, address, user_seq from turn where id = ${turnId}),
+    target as (
+      select coalesce((select a.session from address a where a.key = ${address}), ${address}) as session),
     allowed as (
-      select session, user_seq from here
-      where ${address} = here.address
-        or coalesce((select a.session from address a where a.key = ${address}), ${address}) = here.session),
+      select case when ${address} = here.address then here.session else target.session end as session
+      from here, target
+      where ${address} = here.address or target.session = coalesce(${call.session ?? null}, here.session)),
     known as (select ref from delivery where ref = ${ref}),
     sent as (
-      select count(*)::int as n from message m join here on m.session = here.session
-      where m.seq > here.user_seq and starts_with(m.turn_id, ${`${turnId}.`})),
+      -- In another conversation the turn's messages are among the newest.
+      select count(*)::int as n from message m, allowed, here, session s
+      where m.session = allowed.session and s.key = allowed.session
+        and m.seq > case when allowed.session = here.session then here.user_seq else s.message_seq - ${COUNTED} end
+        and starts_with(m.turn_id, ${`${turnId}.`})),
     first as (
       insert into delivery (ref, parts) select ${ref}, '[]' from allowed, sent where sent.n < ${limit}
       on conflict (ref) do nothing returning ref),

@@ -8,7 +8,7 @@ import { agentLane } from '../../contracts/subagents.ts';
 import { agentPrefix } from '../../contracts/subagents.ts';
 import type { Sql } from '../database/database.ts';
 import { bumpLane, dueNow, liveNode } from './lane-sql.ts';
-import { endPlans } from './turn-plan.ts';
+import { endPlans } from './turn/turn-plan.ts';
 
 /** Text of the placeholder of a cancelled message. */
 const CANCELLED_TEXT = '*(stopped)*';

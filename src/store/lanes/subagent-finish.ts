@@ -18,7 +18,7 @@ import {
 } from './lane-sql.ts';
 import { taintSession } from './session-sources.ts';
 import { lockLane } from './stop.ts';
-import { usageRows } from './usage-rows.ts';
+import { usageRows } from './turn/usage-rows.ts';
 
 type Finished = LaneStep & { seq: number | undefined };
 

@@ -26,7 +26,7 @@ import {
   settleHeads,
 } from './lane-sql.ts';
 import { finishSubagent } from './subagent-finish.ts';
-import { usageRows } from './usage-rows.ts';
+import { usageRows } from './turn/usage-rows.ts';
 
 /** The `SubagentStore` over a database. */
 export function createSubagentStore(database: Database): SubagentStore {

@@ -6,7 +6,7 @@ import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { recap, summariesOf } from '../lanes/contexts.ts';
 import { lockLane } from '../lanes/stop.ts';
-import { sessionColumns } from '../lanes/turns.ts';
+import { sessionColumns } from '../lanes/turn/open-turn.ts';
 import { asSessionKey, toSession } from '../tables/session-rows.ts';
 import type { SessionRow } from '../tables/session-rows.ts';
 
@@ -14,7 +14,16 @@ type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 /** The `ForkStore` over a database. */
 export function createForks(database: Database): ForkStore {
-  return { fork: (request) => database.transaction((sql) => fork(sql, request)) };
+  return {
+    fork: (request) => database.transaction((sql) => fork(sql, request)),
+    discardFolder: (folder) =>
+      database.run(async (sql) => {
+        await sql`
+          with noted as (insert into removed_folder (folder) values (${folder}) on conflict do nothing),
+          versions as (delete from session_folder where folder = ${folder})
+          delete from session_file where folder = ${folder}`;
+      }),
+  };
 }
 
 /** Turns of the source that are copied: those at `first` to `last` of its lane. */
@@ -148,7 +157,7 @@ async function copyContext(
       from jsonb_array_elements_text(c.payload -> 'pictures') with ordinality as pictures(ref, nth)))
     else c.payload end`;
   await sql`
-    with ${recap(sql, source, sql`${last + 1}`, sql`c.seq, c.payload, c.tokens`)},
+    with ${recap(sql, { session: sql`${source}` }, sql`${last + 1}`, sql`c.seq, c.payload, c.tokens`)},
     summary as (
       insert into context (session, lane_seq, turn_id, iteration, kind, part, payload, tokens)
       select ${key}, lane_seq, ${summariesOf(key)}, lane_seq, 'summary', 0, payload, tokens from recap

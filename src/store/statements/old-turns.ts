@@ -1,6 +1,7 @@
 /** What is old: sessions that nobody uses any more, and turns of those that somebody does. */
 import type { RetentionStore } from '../../contracts/operator/retention.ts';
 import type { Database } from '../database/database.ts';
+import { deleteIdleSession, unusedFor } from '../lanes/delete-session.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
 
 /** The `RetentionStore` over a database. */
@@ -9,13 +10,11 @@ export function createRetentionStore(database: Database): RetentionStore {
     idleSessions: (days, limit) =>
       database.run(async (sql) => {
         const rows = await sql<{ key: string }[]>`
-          select s.key from session s left join lane on lane.key = 'in:' || s.key
-          where s.updated_at < now() - ${days}::float8 * interval '1 day' and not s.pinned
-            and coalesce(lane.tail = lane.head, true)
-            and not exists (select from schedule where schedule.session = s.key and next_at is not null)
+          select s.key from session s where ${unusedFor(sql, days)}
           order by s.updated_at, s.key limit ${limit}`;
         return rows.map(({ key }) => asSessionKey(key));
       }),
+    deleteIdle: (key, days) => deleteIdleSession(database, key, days),
     purgeTurns: (days, limit) =>
       database.run(async (sql) => {
         const [row] = await sql<{ purged: number }[]>`
@@ -28,6 +27,9 @@ export function createRetentionStore(database: Database): RetentionStore {
           known as (delete from context where turn_id in (select id from old)),
           asked as (delete from approval where turn_id in (select id from old)),
           traced as (delete from turn_trace where turn_id in (select id from old)),
+          ran as (
+            delete from schedule_run where id in (
+              select id from schedule_run where at < now() - ${days}::float8 * interval '1 day' order by at limit ${limit})),
           shown as (delete from delivery where ref in (select id from old)),
           gone as (delete from turn where id in (select id from old) returning id)
           select count(*)::int as purged from gone`;

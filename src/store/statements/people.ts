@@ -2,10 +2,13 @@
 import type postgres from 'postgres';
 import { REMOVED_TEXT } from '../../contracts/operator/people.ts';
 import type { Person, PersonData, PersonRow, PersonStore } from '../../contracts/operator/people.ts';
+import { addressOf } from '../../contracts/message.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
+import { leave } from '../surfaces/surfaces.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
+import { forgetSums } from './usage-sums.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
@@ -36,7 +39,8 @@ function userOf({ channel, id }: Person): string {
  */
 function found(sql: Sql, person: Person): Fragment {
   const user = userOf(person);
-  const chat = person.privateChat === undefined ? null : `${person.channel}:${person.privateChat}`;
+  const { channel, privateChat } = person;
+  const chat = privateChat === undefined ? null : addressOf({ channel, chatId: privateChat });
   return sql`
     said as (
       select session, turn_id, payload ->> 'author' as author, coalesce(payload -> 'sources' ? 'group', false) as grouped
@@ -71,7 +75,7 @@ async function find(sql: Sql, person: Person): Promise<PersonData> {
       (select count(*)::int from written where content <> ${REMOVED_TEXT}) as "sharedMessages",
       (select count(*)::int from memory where user_id = ${user}) as memories,
       (select count(*)::int from schedule where creator_id = ${user}) as schedules,
-      (select count(*)::int from "grant" where channel = ${channel} and kind <> 'group' and id = ${id})
+      (select count(*)::int from "grant" where channel = ${channel} and kind in ('dm', 'owner') and id = ${id})
         + (select count(*)::int from pairing where channel = ${channel} and sender_id = ${id}) as grants,
       (select count(*)::int from kept_file where user_id = ${user}) as files,
       (select count(*)::int from usage where user_id = ${user}) as usage`;
@@ -93,7 +97,7 @@ function rowsOf(sql: Sql, person: Person, kind: PersonRow['kind']): Fragment {
       return sql`select id, session, task, timing from schedule where creator_id = ${user} order by id`;
     case 'grant':
       return sql`select kind as right, granted_at as "grantedAt" from "grant"
-        where channel = ${person.channel} and kind <> 'group' and id = ${person.id} order by kind`;
+        where channel = ${person.channel} and kind in ('dm', 'owner') and id = ${person.id} order by kind`;
     case 'file':
       return sql`select folder, path, bytes, kept_at as "keptAt" from kept_file where user_id = ${user} order by folder, path`;
     case 'usage':
@@ -112,9 +116,12 @@ async function forget(
   const { channel, id } = person;
   const user = userOf(person);
   await forgetTexts(sql, person);
+  await leaveSurfaces(sql, person);
   await sql`delete from memory where user_id = ${user}`;
-  await sql`delete from schedule where creator_id = ${user}`;
-  await sql`delete from "grant" where channel = ${channel} and kind <> 'group' and id = ${id}`;
+  await sql`
+    with gone as (delete from schedule where creator_id = ${user} returning id)
+    delete from schedule_run where schedule_id in (select id from gone)`;
+  await sql`delete from "grant" where channel = ${channel} and kind in ('dm', 'owner') and id = ${id}`;
   await sql`delete from pairing where channel = ${channel} and sender_id = ${id}`;
   await sql`delete from refusal where sender_id = ${id} and starts_with(address, ${`${channel}:`})`;
   await sql`update approval set decided_by = 'deleted', decided_name = null where decided_by = ${user}`;
@@ -129,6 +136,7 @@ async function forget(
         and lane in (select 'out:' || ${key}::text union select 'out:' || key from address where session = ${key})`;
   }
   await sql`update usage set user_id = null where user_id = ${user}`;
+  await forgetSums(sql, user);
 }
 
 /** Replaces what the person wrote in sessions with others: on screen, for the model, and in the queue's finished items. */
@@ -148,4 +156,17 @@ async function forgetTexts(sql: Sql, person: Person): Promise<void> {
     update lane_item set payload = jsonb_set(payload #- '{message,senderName}', '{message,content}', ${cleanJson(REMOVED_TEXT)}::jsonb)
     where starts_with(lane, 'in:') and done_at is not null
       and payload -> 'message' ->> 'channel' = ${person.channel} and payload -> 'message' ->> 'senderId' = ${person.id}`;
+}
+
+/** Their chats share no conversation any more; nobody else's chat keeps what they asked as a line of its own. */
+async function leaveSurfaces(sql: Sql, person: Person): Promise<void> {
+  const user = userOf(person);
+  const surfaces = await sql<{ address: string }[]>`select address from surface where user_id = ${user}`;
+  for (const { address } of surfaces) await leave(sql, address);
+  await sql`delete from link where user_id = ${user} or to_user_id = ${user}`;
+  await sql`delete from link_try where user_id = ${user}`;
+  await sql`
+    with ${found(sql, person)}
+    delete from lane_item using turns
+    where starts_with(lane, 'out:') and done_at is not null and dedupe = turns.id || ':asked@' || substr(lane, 5)`;
 }

@@ -32,7 +32,8 @@ export function createQuestions(database: Database): QuestionStore {
             join delivery d on d.ref = t.id
           where l.class = 'in' and l.tail > l.head and t.state in ('running', 'parked')
             and (t.address = ${address} or starts_with(t.address, ${`${address}:`}))
-            and d.parts @> ${cleanJson([{ id: messageId }])}::jsonb
+            and (d.parts @> ${cleanJson([{ id: messageId }])}::jsonb
+              or d.parts @> ${cleanJson([{ realId: messageId }])}::jsonb)
           limit 1`;
         return row?.session;
       }),

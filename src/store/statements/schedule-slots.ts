@@ -2,8 +2,9 @@
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import { KEPT_OVER, SCHEDULE_LIMITS } from '../../contracts/schedules.ts';
-import type { ScheduleLimits, ScheduleStore } from '../../contracts/schedules.ts';
+import type { NewScheduleRun, ScheduleLimits, ScheduleStore } from '../../contracts/schedules.ts';
 import type { Database, Sql } from '../database/database.ts';
+import { deleteOldestRuns, insertRuns } from './schedule-runs.ts';
 
 type ScheduleSlots = Pick<
   ScheduleStore,
@@ -34,8 +35,8 @@ export function createScheduleSlots(database: Database): ScheduleSlots {
         const due = await sql`update schedule set next_at = now() where id = ${cleanText(id)} returning id`;
         return due.length > 0;
       }),
-    advanceSchedule: (id, slot, nextAt) =>
-      database.run((sql, attempt) => advanceSchedule(sql, { id, slot, nextAt }, attempt)),
+    advanceSchedule: (id, slot, nextAt, runs = []) =>
+      database.transaction((sql, attempt) => advanceSchedule(sql, { id, slot, nextAt, runs }, attempt)),
   };
 }
 
@@ -62,15 +63,22 @@ async function addSchedule(
     values (${id}, ${session}, ${cleanText(wanted.address)}, ${wanted.place}, ${cleanText(wanted.creatorId)},
       ${cleanJson(wanted.timing)}::jsonb, ${cleanText(wanted.task)}, ${cleanJson(wanted.sources)}::jsonb, ${wanted.nextAt?.toISOString() ?? null})`;
   await sql`
-    delete from schedule where id in (
-      select id from schedule where session = ${session} and next_at is null
-      order by coalesce(last_at, created_at) desc, id offset ${KEPT_OVER})`;
+    with gone as (
+      delete from schedule where id in (
+        select id from schedule where session = ${session} and next_at is null
+        order by coalesce(last_at, created_at) desc, id offset ${KEPT_OVER}) returning id)
+    delete from schedule_run where schedule_id in (select id from gone)`;
   return 'added';
 }
 
 async function advanceSchedule(
   sql: Sql,
-  { id, slot, nextAt }: { id: string; slot: Date; nextAt: Date | undefined },
+  {
+    id,
+    slot,
+    nextAt,
+    runs,
+  }: { id: string; slot: Date; nextAt: Date | undefined; runs: readonly NewScheduleRun[] },
   attempt: number,
 ): Promise<boolean> {
   const next = nextAt?.toISOString() ?? null;
@@ -78,6 +86,10 @@ async function advanceSchedule(
     update schedule set next_at = ${next}::timestamptz, last_at = now()
     where id = ${cleanText(id)} and date_trunc('milliseconds', next_at) = ${slot.toISOString()}::timestamptz
     returning id`;
+  if (moved.length > 0 && runs.length > 0) {
+    await insertRuns(sql, id, runs);
+    await deleteOldestRuns(sql, id);
+  }
   if (moved.length > 0 || attempt === 0) return moved.length > 0;
   // The previous attempt may have moved it, and its answer was lost.
   const there = await sql`

@@ -9,16 +9,20 @@ export function createTokens(database: Database): TokenStore {
   return {
     tokensByHash: (hashes) =>
       database.run(async (sql) => {
-        const found = await sql<(TokenRow & { hash: string })[]>`
+        const found = await sql<(TokenRow & { hash: string; proxyUser: string | null })[]>`
           with asked as (select jsonb_array_elements_text(${JSON.stringify(hashes)}::jsonb) as hash),
           sessions as (
-            select asked.hash, s.token_id from asked join sign_in s using (hash)
-            where s.kind = 'session' and s.expires_at > now())
-          select hash, ${columns(sql)} from token where hash in (select hash from asked) and ${isValid(sql)}
+            select asked.hash, s.token_id, s.proxy_user from asked join sign_in s using (hash)
+            where s.kind in ('session', 'stream') and s.expires_at > now())
+          select hash, null as "proxyUser", ${columns(sql)} from token where hash in (select hash from asked) and ${isValid(sql)}
           union all
-          select sessions.hash, ${columns(sql)} from token join sessions on sessions.token_id = token.id
+          select sessions.hash, sessions.proxy_user, ${columns(sql)} from token join sessions on sessions.token_id = token.id
           where ${isValid(sql)}`;
-        return found.map((row) => ({ ...toToken(row), hash: row.hash }));
+        return found.map((row) => ({
+          ...toToken(row),
+          hash: row.hash,
+          proxyUser: row.proxyUser ?? undefined,
+        }));
       }),
     token: (tokenId) =>
       database.run(async (sql) =>
@@ -87,11 +91,13 @@ function createChanges(database: Database): TokenChanges {
           select id from kept union all select id from deleted`;
         return gone.length > 0 || attempt > 0;
       }),
-    noteTokenUse: (tokenId, everyMs) =>
+    noteTokenUse: (tokenId, everyMs, hash) =>
       database.run(async (sql) => {
+        const isOld = sql`(last_used_at is null or last_used_at < now() - ${everyMs}::float8 * interval '1 millisecond')`;
         await sql`
-          update token set last_used_at = now() where id = ${tokenId}
-            and (last_used_at is null or last_used_at < now() - ${everyMs}::float8 * interval '1 millisecond')`;
+          with browser as (
+            update sign_in set last_used_at = now() where kind = 'session' and hash = ${hash} and ${isOld})
+          update token set last_used_at = now() where id = ${tokenId} and ${isOld}`;
       }),
   };
 }

@@ -6,7 +6,7 @@ import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { waitsForCaller } from '../lanes/caller-tools.ts';
 import { dueInMs } from '../lanes/lane-sql.ts';
-import { addAttempt } from '../lanes/turn-trace.ts';
+import { addAttempt } from '../lanes/turn/turn-trace.ts';
 
 /** Answers of a journal that are read. */
 const MAX_ANSWERS = 200;

@@ -170,10 +170,17 @@ async function retry(
   await leaveOut(sql, asked.session, asked.first, '');
   const row = await insertTurn(sql, again);
   if (row === undefined) return { kind: 'not_retried', why: 'busy' };
+  const { opened: _none, ...inserted } = row;
   const into = { session: asked.session, laneSeq: row.laneSeq, turnId: call.turnId };
   await copyQuestion(sql, cleanText(retryOf), into, effects);
   const heads = await settleHeads(sql, row.heads, call.node ?? '', call.claim);
-  return { kind: 'accepted', turnId: call.turnId, ...row, heads, ...(effects.length > 0 && { effects }) };
+  return {
+    kind: 'accepted',
+    turnId: call.turnId,
+    ...inserted,
+    heads,
+    ...(effects.length > 0 && { effects }),
+  };
 }
 
 async function askedTurn(sql: Sql, turnId: string): Promise<AskedTurn | undefined> {

@@ -1,4 +1,4 @@
-/** Schedules: listing, finding the due ones, removing, switching off. */
+/** Schedules: listing, finding the due ones, changing. */
 import { z } from 'zod';
 import { cleanText } from '../../lib/text.ts';
 import { SCHEDULE_LIMITS } from '../../contracts/schedules.ts';
@@ -7,6 +7,7 @@ import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, isNull, sql } from '../database/drizzle.ts';
 import type { Orm } from '../database/drizzle.ts';
 import { schedule } from '../database/schema.ts';
+import { createScheduleRuns } from '../statements/schedule-runs.ts';
 import { createScheduleSlots } from '../statements/schedule-slots.ts';
 import { asSessionKey } from './session-rows.ts';
 
@@ -25,10 +26,11 @@ export function createScheduleStore(database: Database): ScheduleStore {
     ...createScheduleTable(database),
     ...createDueSchedules(database),
     ...createScheduleSlots(database),
+    ...createScheduleRuns(database),
   };
 }
 
-type ScheduleTable = Pick<ScheduleStore, 'schedules' | 'schedule' | 'changeSchedule' | 'removeSchedule'>;
+type ScheduleTable = Pick<ScheduleStore, 'schedules' | 'schedule' | 'changeSchedule'>;
 
 function createScheduleTable(database: Database): ScheduleTable {
   return {
@@ -64,18 +66,10 @@ function createScheduleTable(database: Database): ScheduleTable {
           .returning();
         return changed.length > 0;
       }),
-    removeSchedule: (id) =>
-      database.query(async (orm, attempt) => {
-        const gone = await orm
-          .delete(schedule)
-          .where(eq(schedule.id, cleanText(id)))
-          .returning();
-        return gone.length > 0 || attempt > 0;
-      }),
   };
 }
 
-type DueSchedules = Pick<ScheduleStore, 'dueSchedules' | 'aheadOfClock' | 'switchOffSchedule'>;
+type DueSchedules = Pick<ScheduleStore, 'dueSchedules' | 'aheadOfClock'>;
 
 function createDueSchedules(database: Database): DueSchedules {
   return {
@@ -86,13 +80,6 @@ function createDueSchedules(database: Database): DueSchedules {
         const isCron = sql`${schedule.timing} ->> 'kind' = 'cron'`;
         const isAhead = sql`${isCron} and ${schedule.nextAt} > now() and ${since} > now() + interval '1 second'`;
         return timed(orm, isAhead, SCHEDULE_LIMITS.total);
-      }),
-    switchOffSchedule: (id) =>
-      database.query(async (orm) => {
-        await orm
-          .update(schedule)
-          .set({ nextAt: null })
-          .where(eq(schedule.id, cleanText(id)));
       }),
   };
 }

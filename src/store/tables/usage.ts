@@ -1,13 +1,13 @@
 /** Rows of `usage`: written at the end of a turn or alone, read as sums. */
 import { cleanText } from '../../lib/text.ts';
 import type { Usage } from '../../contracts/provider.ts';
-import { MAX_USAGE_GROUPS } from '../../contracts/usage.ts';
+import { OWN_PURPOSES } from '../../contracts/usage.ts';
 import type {
   ModelUsage,
   UsageGroup,
+  UsageGroupSum,
   UsageNote,
   UsageQuery,
-  UsageStore,
   UsageSum,
 } from '../../contracts/usage.ts';
 import type { Database } from '../database/database.ts';
@@ -38,9 +38,8 @@ const sums = {
   promptTokens: total(sql`${usage.promptTokens}`).as('prompt_sum'),
   completionTokens: total(sql`${usage.completionTokens}`).as('completion_sum'),
   modelMs: total(sql`${usage.modelMs}`).as('ms_sum'),
-  // What the gateway does for itself is no answer.
   answers:
-    sql<number>`(count(distinct coalesce(${usage.turnId}, ${usage.id}::text)) filter (where ${usage.purpose} not in ('compression', 'title', 'facts')))::int`.as(
+    sql<number>`(count(distinct coalesce(${usage.turnId}, ${usage.id}::text)) filter (where ${usage.purpose} not in ${[...OWN_PURPOSES]}))::int`.as(
       'answers',
     ),
   estimated: sql<boolean>`coalesce(bool_or(${usage.estimated}), false)`.as('any_estimated'),
@@ -57,38 +56,37 @@ export function toUsage({ promptTokens, completionTokens, modelMs, estimated }: 
 }
 
 const KEYS = {
-  day: sql<string>`to_char(${usage.at} at time zone 'UTC', 'YYYY-MM-DD')`,
   session: sql<string>`coalesce(${usage.session}, '')`,
   user: sql<string>`coalesce(${usage.userId}, '')`,
   channel: sql<string>`split_part(coalesce(${usage.session}, ''), ':', 1)`,
   model: sql<string>`${usage.model}`,
   purpose: sql<string>`${usage.purpose}`,
-} satisfies Record<UsageGroup, unknown>;
+} satisfies Record<Exclude<UsageGroup, 'day'>, unknown>;
 
-/** The `UsageStore` over a database. */
-export function createUsage(database: Database): UsageStore {
+/** What is read from the rows alone. Throws only `StoreError`. */
+export interface UsageRows {
+  sumOfSession(query: UsageQuery): Promise<UsageSum>;
+  /** The groups with the most tokens, most first. */
+  largest(query: UsageQuery, by: Exclude<UsageGroup, 'day'>, limit: number): Promise<UsageGroupSum[]>;
+}
+
+/** The `UsageRows` over a database. */
+export function createUsageRows(database: Database): UsageRows {
   return {
-    sum: (query) =>
-      database.query(async (orm) => {
-        const [row] = await orm.select(sums).from(usage).where(chosen(query));
-        return row ?? { promptTokens: 0, completionTokens: 0, modelMs: 0, answers: 0, estimated: false };
-      }),
-    groups: (query, by) =>
-      database.query(async (orm) => {
-        const rows = orm
-          .select({ key: KEYS[by].as('key'), ...sums })
-          .from(usage)
-          .where(chosen(query));
-        const order =
-          by === 'day' ? sql`1 desc` : sql`sum(${usage.promptTokens} + ${usage.completionTokens}) desc, 1`;
-        const found = await rows
-          .groupBy(sql`1`)
-          .orderBy(order)
-          .limit(MAX_USAGE_GROUPS + 1);
-        const groups = found.slice(0, MAX_USAGE_GROUPS);
-        return { groups: by === 'day' ? groups.toReversed() : groups, more: found.length > groups.length };
-      }),
+    async sumOfSession(query) {
+      const [row] = await database.query((orm) => orm.select(sums).from(usage).where(chosen(query)));
+      return row ?? { promptTokens: 0, completionTokens: 0, modelMs: 0, answers: 0, estimated: false };
+    },
+    largest: (query, by, limit) => database.query((orm) => largestGroups(orm, query, by).limit(limit)),
   };
+}
+
+function largestGroups(orm: Orm, query: UsageQuery, by: keyof typeof KEYS) {
+  const rows = orm
+    .select({ key: KEYS[by].as('key'), ...sums })
+    .from(usage)
+    .where(chosen(query));
+  return rows.groupBy(sql`1`).orderBy(sql`sum(${usage.promptTokens} + ${usage.completionTokens}) desc, 1`);
 }
 
 function chosen({ from, to, userId, session }: UsageQuery) {

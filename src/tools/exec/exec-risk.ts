@@ -3,6 +3,7 @@
  * without a question, and only where no shell could make something else of their words; everything else asks.
  */
 import type { ToolRisk } from '../../contracts/risk.ts';
+import type { PlainKey, Said } from '../../contracts/texts/say.ts';
 
 /** A program to run, as the tool `exec` takes it. */
 export interface Run {
@@ -23,15 +24,15 @@ const PLAIN_LINE = /^[A-Za-z0-9_.,:@%+/-]+( +[A-Za-z0-9_.,:@%+/-]+)*$/;
 /** How much of a command is looked through for its warning, in UTF-16 units. */
 const MAX_READ_CHARS = 4_000;
 /** What people should notice in a command before they allow it; the first that matches is told. `then` must follow it. */
-const NOTABLE: readonly [pattern: RegExp, why: string, then?: RegExp][] = [
-  [/\b(curl|wget|nc|ncat|ssh|scp|rsync|ftp)\b/, 'runs a script from the network', /\|\s*(ba|z|da)?sh\b/],
-  [/\b(rm|rmdir|unlink|shred|truncate)\b|\bgit\s+clean\b/, 'deletes files'],
-  [/\bfind\b/, 'deletes files', /-delete\b/],
-  [/\b(dd|mkfs(\.\w+)?|fdisk|parted|wipefs)\b/, 'writes to disks'],
-  [/\b(curl|wget|nc|ncat|ssh|scp|rsync|ftp|telnet)\b/, 'talks to the network'],
-  [/\b(sudo|su|doas|chmod|chown|setcap|mount)\b/, 'changes rights'],
-  [/\b(kill|pkill|killall|shutdown|reboot|halt)\b/, 'ends programs'],
-  [/:\(\)\s*\{|\bfork\b/, 'starts programs without end'],
+const NOTABLE: readonly [pattern: RegExp, why: PlainKey, then?: RegExp][] = [
+  [/\b(curl|wget|nc|ncat|ssh|scp|rsync|ftp)\b/, 'risk.network_script', /\|\s*(ba|z|da)?sh\b/],
+  [/\b(rm|rmdir|unlink|shred|truncate)\b|\bgit\s+clean\b/, 'risk.deletes'],
+  [/\bfind\b/, 'risk.deletes', /-delete\b/],
+  [/\b(dd|mkfs(\.\w+)?|fdisk|parted|wipefs)\b/, 'risk.disks'],
+  [/\b(curl|wget|nc|ncat|ssh|scp|rsync|ftp|telnet)\b/, 'risk.network'],
+  [/\b(sudo|su|doas|chmod|chown|setcap|mount)\b/, 'risk.rights'],
+  [/\b(kill|pkill|killall|shutdown|reboot|halt)\b/, 'risk.ends_programs'],
+  [/:\(\)\s*\{|\bfork\b/, 'risk.endless'],
 ];
 
 /** `caution` for a program that only looks, else `dangerous`. Never throws. */
@@ -41,11 +42,11 @@ export function riskOfRun(run: Run): ToolRisk {
 }
 
 /** What makes a run worth a second look, as the end of "it …". */
-export function warningOfRun({ command, argv }: Run): string {
+export function warningOfRun({ command, argv }: Run): Said {
   const line = (command ?? argv?.join(' ') ?? '').slice(0, MAX_READ_CHARS);
   const found = NOTABLE.find(([pattern, , then]) => {
     const at = line.search(pattern);
     return at >= 0 && (then === undefined || then.test(line.slice(at)));
   });
-  return found?.[1] ?? 'runs a program in the sandbox, which may change the files of this chat';
+  return { key: found?.[1] ?? 'risk.program' };
 }

@@ -53,7 +53,7 @@ describeEmbedded('the prompt of a mode', (databases) => {
     const session = 'telegram:42';
     const plan = await store.plans.latestPlan(session);
     if (plan === undefined) throw new Error('There is no plan.');
-    await actOnPlan({ ...store, bus, approvals }, plan, 'run', { userId: session, owner: true });
+    await actOnPlan({ ...store, bus, approvals }, plan, 'run', { by: { userId: session, owner: true } });
     await scenario.run(await scenario.sweep());
     expect(callsWith('teacher')).toEqual([false, false, false, true, false]);
     expect(provider.requests[2]?.messages[0]?.content).toBe(EXPLAIN_PROMPT);

@@ -89,7 +89,7 @@ class People {
     const bus = { sweepSoon: () => undefined, notifyStop: () => undefined };
     const approvals = createApprovals({ store: store.approvals, lanes: store.lanes, bus, log: silentLog });
     const by = { userId: SESSION, owner: true };
-    return await actOnPlan({ ...store, bus, approvals }, await this.plan(), action, by);
+    return await actOnPlan({ ...store, bus, approvals }, await this.plan(), action, { by });
   }
 
   ends(): string[] {

@@ -88,7 +88,11 @@ describe('who answers for a model', () => {
     expect(models.insteadOf('big')).toBeUndefined();
     models.change(turn, failure('out_of_memory'), emit);
     models.change(turn, failure('unavailable'), emit);
-    expect(models.insteadOf('big')).toEqual({ model: 'big', instead: 'small', reason: 'is out of memory' });
+    expect(models.insteadOf('big')).toEqual({
+      model: 'big',
+      instead: 'small',
+      why: 'model_fails.out_of_memory',
+    });
     models.answered({ ...turn, model: 'middle' }, emit);
     expect(models.insteadOf('big')?.instead).toBe('middle');
     now = 3_600_001;
@@ -107,7 +111,7 @@ describe('who answers for a model', () => {
     });
     models.change(pair('a', 'b'), failure('unavailable'), emit);
     models.change(pair('b', 'a'), failure('unavailable'), emit);
-    expect(models.insteadOf('a')).toMatchObject({ model: 'a', reason: 'cannot be reached' });
+    expect(models.insteadOf('a')).toMatchObject({ model: 'a', why: 'model_fails.unavailable' });
   });
 
   it('is told once to each conversation, and so is its return', () => {

@@ -9,6 +9,7 @@ import { MAX_MILESTONES, readPlan } from '../../../src/agent/planner/read-plan.t
 import { MAX_PLAN_STEPS } from '../../../src/contracts/plan.ts';
 import { MAX_TODO_CHARS } from '../../../src/contracts/store/notes.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
+import { inEnglish } from '../../../src/contracts/texts/say.ts';
 
 const known = { tools: new Set(['web_search', 'read_file']), profiles: new Set(['research']) };
 const self = { kind: 'self' };
@@ -173,7 +174,7 @@ describe('the plan', () => {
       readAnalysis(answer);
       readReview(answer);
       if (written === undefined) return true;
-      const plan = makePlan(written, { goal: answer, mode: 'planner', tools: new Map() });
+      const plan = makePlan(written, { goal: answer, mode: 'planner', tools: new Map(), say: inEnglish });
       return (
         plan.steps.length > 0 &&
         plan.steps.length <= MAX_PLAN_STEPS &&
@@ -218,6 +219,7 @@ describe('a made plan', () => {
   const plan = makePlan(written, {
     goal: 'Bake\nbread',
     mode: 'agentic',
+    say: inEnglish,
     tools: new Map(riskyTools([]).map((tool) => [tool.name, tool])),
   });
 

@@ -9,6 +9,7 @@ import { openScenario } from '../../fakes/agent/turn-setup.ts';
 const ANN: Placed = {
   address: 'telegram:42',
   place: 'private',
+  surfaces: [],
   userId: 'telegram:42',
   userName: 'Ann',
   isOwner: true,

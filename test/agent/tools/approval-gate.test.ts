@@ -1,6 +1,5 @@
 /** Turns that wait for a human: asked once, decided once, run once, with exactly what was shown. */
 import { expect, it, onTestFinished } from 'vitest';
-import { STOPPED_MARK } from '../../../src/agent/turn/agent-loop.ts';
 import { MAX_ASKED, MAX_ASKED_CHARS, shownArgs } from '../../../src/contracts/approvals.ts';
 import type { ApprovalRecord } from '../../../src/contracts/approvals.ts';
 import { describeEmbedded } from '../../database.ts';
@@ -10,6 +9,7 @@ import type { Ran } from '../../fakes/agent/risky-tools.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
+import { inEnglish } from '../../../src/contracts/texts/say.ts';
 
 const PARKED = { kind: 'parked' };
 const wipe = (word: string) => ({ name: 'wipe', args: { word } });
@@ -121,7 +121,7 @@ describeEmbedded('a dangerous call', (databases) => {
     expect(await scenario.store.lanes.decide(id, 'approved', 'telegram:42')).toBe(false);
     await resume(scenario);
     expect(await scenario.store.ledger.turn(turnId)).toMatchObject({ reason: 'stopped' });
-    expect((await scenario.store.ledger.turn(turnId))?.final?.content).toContain(STOPPED_MARK);
+    expect((await scenario.store.ledger.turn(turnId))?.final?.content).toContain(inEnglish('turn.stopped'));
     expect(ran).toEqual([]);
     expect(JSON.stringify(await sent(store))).toContain('Not run: stopped.');
   });

@@ -21,6 +21,7 @@ import type { EventBody } from '../../../src/contracts/event.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
+import { inEnglish } from '../../../src/contracts/texts/say.ts';
 
 const notice = (text: string): EventBody => ({ type: 'notice', code: 'worker', text });
 
@@ -50,6 +51,8 @@ function endedTurn(sessionKey: SessionKey, lines: string[] = []): EndedTurn {
     otherUsage: new UnjournaledUsage(),
     restarted: false,
     approvals: [],
+    surfaces: [],
+    say: inEnglish,
   };
   return endedTurnOf(turn, { reason: 'max_iterations', text: 'Hello yourself.', title: undefined });
 }

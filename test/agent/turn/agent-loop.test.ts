@@ -2,8 +2,7 @@
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { HISTORY_ROWS } from '../../../src/agent/deps.ts';
-import { EMPTY_ANSWER } from '../../../src/agent/turn/failure-text.ts';
+import { HISTORY_ROWS } from '../../../src/contracts/store/accept.ts';
 import { defineTool } from '../../../src/contracts/tool.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { readFile } from '../../fakes/tool-options.ts';
@@ -12,6 +11,7 @@ import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { replaySteps } from '../../fakes/agent/replay-provider.ts';
 import { asks, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
+import { inEnglish } from '../../../src/contracts/texts/say.ts';
 
 const tools = [listDir, readFile];
 
@@ -166,7 +166,7 @@ describeEmbedded('a turn', (databases) => {
     const provider = new ScriptedProvider(says(), says('now'));
     const scenario = await openScenario(databases, { provider });
     const { turn } = await scenario.ask('Hm?');
-    expect(turn?.final).toMatchObject({ content: EMPTY_ANSWER, isError: true });
+    expect(turn?.final).toMatchObject({ content: inEnglish('turn.empty'), isError: true });
     await scenario.ask('Again');
     expect(provider.requests[1]?.messages.filter(({ role }) => role === 'assistant')).toEqual([]);
   });

@@ -12,6 +12,7 @@ import { createSendFile } from '../../../src/tools/send-file.ts';
 import { describeEmbedded } from '../../database.ts';
 import { dyingAt, notOfDeath, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
 import { replaySteps } from '../../fakes/agent/replay-provider.ts';
+import { noOtherChats } from '../../fakes/agent/find-chat.ts';
 import { asks, says } from '../../fakes/agent/scripted-provider.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
@@ -20,7 +21,7 @@ describeEmbedded('a message whose process dies', (databases) => {
   it('is sent once, wherever the process died (B-23)', async () => {
     const store = await databases.open();
     const bus = { claimingNode: () => undefined, runHeads: () => undefined };
-    const tools = [createMessage(createPost(store.posts, bus, new Map()))];
+    const tools = [createMessage(createPost(store.posts, bus, new Map()), noOtherChats)];
     const live = async (at: number, when: 'before' | 'after') => {
       const provider = replaySteps(asks([{ name: 'message', args: { text: 'Soon.' } }]), says('Now.'));
       const death = dyingAt(at, when, TURN_STEPS);
@@ -58,6 +59,7 @@ describeEmbedded('a message whose process dies', (databases) => {
     const tools = [
       createSendFile(
         createPost(store.posts, bus, new Map()),
+        noOtherChats,
         createOutgoingFiles({ files, fileTypeOf, keptFiles: store.keptFiles }),
       ),
     ];

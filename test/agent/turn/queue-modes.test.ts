@@ -1,7 +1,6 @@
 /** Messages that come while a turn runs: what becomes of them in each queue mode. */
 import { expect, it } from 'vitest';
 import { COLLECT_MOST_MS, COLLECT_QUIET_MS, MAX_JOINED } from '../../../src/agent/turn/queue-modes.ts';
-import { INTERRUPTED_MARK } from '../../../src/agent/turn/agent-loop.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { Ledger } from '../../../src/contracts/store/ledger.ts';
 import type { ChatMessage } from '../../../src/contracts/provider.ts';
@@ -11,6 +10,7 @@ import type { TestStore } from '../../database.ts';
 import { moment, nextTurn } from '../../fakes/moments.ts';
 import { asks, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
+import { inEnglish } from '../../../src/contracts/texts/say.ts';
 
 const SESSION = 'telegram:42' as const;
 
@@ -94,7 +94,7 @@ describeEmbedded('a message that arrives while a turn runs', (databases) => {
     abort.abort(new LaneAbort('interrupted'));
     const outcome = await running;
     expect(scenario.finishes[0]).toMatchObject({ reason: 'interrupted' });
-    expect(scenario.finishes[0]?.content).toContain(INTERRUPTED_MARK);
+    expect(scenario.finishes[0]?.content).toContain(inEnglish('turn.interrupted'));
     expect(scenario.events).toContainEqual({ type: 'turn_ended', reason: 'interrupted' });
     await scenario.run(nextTurn(outcome));
     expect(scenario.finishes[1]).toMatchObject({ reason: 'completed', content: 'Sure.' });

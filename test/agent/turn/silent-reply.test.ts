@@ -25,7 +25,7 @@ function screenOf(over: { silentToken?: string | undefined; textSoFar?: string }
     textSoFar: '',
     open: () => {
       seen.opened += 1;
-      return { settle: async () => void (seen.settled += 1) };
+      return { settle: async () => void (seen.settled += 1), shownOn: () => [] };
     },
     emit: (body) => void events.push(body),
     ...over,

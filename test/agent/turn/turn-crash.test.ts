@@ -1,7 +1,6 @@
 /** A process that dies at every point of a turn's journal: nothing is done twice, and the answer is the same. */
 import { expect, it } from 'vitest';
 import { campaignCases } from '../../campaign.ts';
-import { STOPPED_MARK } from '../../../src/agent/turn/agent-loop.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import { describeEachDatabase } from '../../database.ts';
@@ -13,6 +12,7 @@ import { replaySteps } from '../../fakes/agent/replay-provider.ts';
 import type { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { asks, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
+import { inEnglish } from '../../../src/contracts/texts/say.ts';
 
 /** The turn: ten calls of every effect in two answers, and the last words. */
 const model = (): ReplayProvider =>
@@ -135,9 +135,9 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     await second.run(await second.sweep());
     expect(await store.ledger.turn(turnId)).toMatchObject({
       reason: 'stopped',
-      final: { content: STOPPED_MARK },
+      final: { content: inEnglish('turn.stopped') },
     });
-    expect(second.shown([...first.events, ...second.events])).toBe(STOPPED_MARK);
+    expect(second.shown([...first.events, ...second.events])).toBe(inEnglish('turn.stopped'));
     await second.close();
   });
 

@@ -1,8 +1,6 @@
 /** What a turn does when the model, a tool or the user ends it early; on a real store. */
 import { expect, it } from 'vitest';
 import { MAX_CALLS_RUN } from '../../../src/agent/deps.ts';
-import { STOPPED_MARK } from '../../../src/agent/turn/agent-loop.ts';
-import { CUT_OFF_MARK } from '../../../src/agent/turn/failure-text.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { GatewayError, ProviderError, ToolError } from '../../../src/contracts/errors.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
@@ -12,6 +10,7 @@ import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { plan } from '../../fakes/gateway/shown-plans.ts';
 import { asks, fails, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
+import { inEnglish } from '../../../src/contracts/texts/say.ts';
 
 const tools = [listDir, readFile];
 
@@ -121,7 +120,9 @@ describeEmbedded('a turn that fails or is stopped', (databases) => {
     const cut = { ...says('Once upon'), finishReason: 'length' as const };
     const provider = new ScriptedProvider(cut, says('a time'));
     const scenario = await openScenario(databases, { provider });
-    expect((await scenario.ask('A tale')).turn?.final?.content).toBe(`Once upon\n\n${CUT_OFF_MARK}`);
+    expect((await scenario.ask('A tale')).turn?.final?.content).toBe(
+      `Once upon\n\n${inEnglish('turn.cut_off')}`,
+    );
     await scenario.ask('Go on');
     expect(provider.requests[1]?.messages[2]).toEqual({ role: 'assistant', content: 'Once upon' });
   });
@@ -183,7 +184,10 @@ describeEmbedded('a turn that fails or is stopped', (databases) => {
     expect(performance.now() - began).toBeLessThan(1_000);
     expect(provider.hungUp).toBe(1);
     const turn = await scenario.store.ledger.turn(turnId);
-    expect(turn).toMatchObject({ reason: 'stopped', final: { content: `So far\n\n${STOPPED_MARK}` } });
+    expect(turn).toMatchObject({
+      reason: 'stopped',
+      final: { content: `So far\n\n${inEnglish('turn.stopped')}` },
+    });
     expect(scenario.events.at(-1)).toEqual({ type: 'turn_ended', reason: 'stopped' });
     await scenario.ask('And now?');
     expect(provider.requests[1]?.messages.map(({ content }) => content)).toContain('So far');
@@ -217,7 +221,7 @@ describeEmbedded('a turn that fails or is stopped', (databases) => {
     const stopped = head && { ...head, stopped: true };
     expect(await scenario.run(stopped)).toMatchObject({ kind: 'finished' });
     const turn = await scenario.store.ledger.turn(turnId);
-    expect(turn).toMatchObject({ reason: 'stopped', final: { content: STOPPED_MARK } });
+    expect(turn).toMatchObject({ reason: 'stopped', final: { content: inEnglish('turn.stopped') } });
   });
 
   it('explains to the user that a message became a dead letter', async () => {

@@ -1,15 +1,12 @@
 /** Every screen of the page under axe: nothing critical and nothing serious, on a wide screen and on a phone, light and dark. */
-import { createRequire } from 'node:module';
-import { readFileSync } from 'node:fs';
-import type { AxeResults } from 'axe-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openGatewayFixture, OWNER } from '../../flows/setup.ts';
 import type { GatewayFixture } from '../../flows/setup.ts';
+import { objectionsAsItIs } from '../axe.ts';
 import { write } from '../browser.ts';
 import { describePage, PHONE } from '../describe-page.ts';
 import type { OpenOptions } from '../describe-page.ts';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const TEXT = [
   '## A heading',
   'Some **text** with `code` and a [link](https://example.org).',
@@ -31,15 +28,7 @@ describePage('the page under axe', (tab) => {
   });
   afterAll(() => fixture.close());
 
-  /** What axe finds, as `rule: element`; only what keeps people out. */
-  const found = async (): Promise<string[]> => {
-    // The page's own policy lets no other script in; the test's commands are not bound by it.
-    await tab.page.evaluate(AXE);
-    const results: AxeResults = await tab.page.evaluate(`axe.run({ resultTypes: ['violations'] })`);
-    return results.violations
-      .filter(({ impact }) => impact === 'critical' || impact === 'serious')
-      .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
-  };
+  const found = (): Promise<string[]> => objectionsAsItIs(tab.page);
 
   describe.each(SCREENS)('on %s', (_name, screen) => {
     it('has nothing to object to at the sign-in', async () => {

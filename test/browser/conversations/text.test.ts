@@ -1,15 +1,10 @@
 /** Texts on the page: coloured code, tables that are copied, blocks in their own direction, folded messages, prompts and keys. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { gzipSync } from 'node:zlib';
 import { expect, it, vi } from 'vitest';
-import { readPageFiles } from '../../../channels/http/page-files.ts';
 import { LANGUAGES, languageOf, MAX_COLOURED } from '../../../channels/http/page/markdown/code-colours.js';
 import { isLong, MAX_SHOWN_CHARS, MAX_SHOWN_LINES } from '../../../channels/http/page/chat/long-text.js';
 import { WAIT, write } from '../browser.ts';
 import { describePageOnFakeGateway, PHONE } from '../describe-page.ts';
-
-/** The scripts of the page, without the languages of code, which come one at a time. */
-const MAX_SCRIPTS_BYTES = 120_000;
 
 describePageOnFakeGateway('texts', (tab, fixture) => {
   const answer = async (question: string, text: string): Promise<void> => {
@@ -87,24 +82,16 @@ describePageOnFakeGateway('texts', (tab, fixture) => {
     expect(await tab.page.locator('.starters').count()).toBe(0);
   });
 
-  it(`loads at most ${MAX_SCRIPTS_BYTES} compressed bytes of scripts, and a language only for its code`, async () => {
-    const scripts = [...(await readPageFiles())].filter(([path]) => path.endsWith('.js'));
-    const sizes = scripts.map(([path, { body }]) => ({ path, bytes: gzipSync(body, { level: 9 }).length }));
-    const sum = (some: typeof sizes): number => some.reduce((total, { bytes }) => total + bytes, 0);
-    const languages = sizes.filter(({ path }) => path.includes('/languages/'));
-    const figures = `${sum(sizes) - sum(languages)} bytes, and ${sum(languages)} of ${languages.length} languages`;
-    process.stderr.write(`scripts of the page, compressed one by one: ${figures}\n`);
-    expect(sum(sizes) - sum(languages)).toBeLessThan(MAX_SCRIPTS_BYTES);
-    expect(Math.max(...languages.map(({ bytes }) => bytes))).toBeLessThan(5_000);
+  it('loads the colours of a language, and no other, when its code is shown', async () => {
     const asked: string[] = [];
     await fixture.open();
     tab.page.on('request', (request) => asked.push(new URL(request.url()).pathname));
     await answer('code?', '```sh\necho hi\n```');
     await tab.page.locator('.code .hljs-built_in').waitFor();
-    const loaded = asked.filter((path) => path.startsWith('/page/highlight/'));
-    expect(loaded.toSorted()).toEqual([
-      '/page/highlight/core.min.js',
-      '/page/highlight/languages/bash.min.js',
+    const loaded = asked.filter((path) => path.startsWith('/page/assets/'));
+    expect(loaded.map((path) => path.replace(/-[0-9a-f]{16}/, '')).toSorted()).toEqual([
+      '/page/assets/bash.min.js',
+      '/page/assets/core.min.js',
     ]);
   });
 

@@ -11,6 +11,7 @@ import {
   UNNAMED_WAIT_MS,
 } from '../../../channels/discord/bucket-pauses.ts';
 import { ChannelKinds, MAX_KINDS, MAX_LOOKUPS } from '../../../channels/discord/channel-kinds.ts';
+import { MAX_GUEST_CHATS, Sending } from '../../../channels/discord/sending.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { ACCEPTED } from '../../fakes/discord/setup.ts';
 
@@ -36,7 +37,11 @@ describe('the inbox', () => {
     let published = 0;
     const inbox = new Inbox({
       noteRefusal: () => undefined,
+      threads: { mayOpen: () => false, open: () => Promise.resolve(undefined) },
+      groups: () => Promise.resolve([]),
+      members: { rolesOf: () => Promise.resolve([]) },
       history: { kindOf: () => Promise.resolve({ place: 'group' }), async *after() {} },
+      roles: { of: () => Promise.resolve(undefined) },
       files: { open: () => Promise.reject(new Error('no message has files')) },
       log: pino({ level: 'silent' }),
       signal: stop.signal,
@@ -62,7 +67,11 @@ describe('the inbox', () => {
     const received: string[] = [];
     const inbox = new Inbox({
       noteRefusal: () => undefined,
+      threads: { mayOpen: () => false, open: () => Promise.resolve(undefined) },
+      groups: () => Promise.resolve([]),
+      members: { rolesOf: () => Promise.resolve([]) },
       history: { kindOf: () => Promise.resolve({ place: 'group' }), async *after() {} },
+      roles: { of: () => Promise.resolve(undefined) },
       files: { open: () => Promise.reject(new Error('no message has files')) },
       log: pino({ level: 'silent' }),
       signal: running.signal,
@@ -161,4 +170,19 @@ describe('the pauses Discord asked for', () => {
     expect(pauses.refused('b', 100)).toBe(100);
     expect(pauses.refused('b', undefined)).toBe(UNNAMED_WAIT_MS);
   });
+});
+
+it(`remembers the ${MAX_GUEST_CHATS} chats in which the bot was a guest last`, async () => {
+  const calls: string[] = [];
+  const rest = { call: ({ path }: { path: string }) => Promise.resolve(void calls.push(path)) };
+  const sending = new Sending(
+    rest as never,
+    () => 0,
+    () => undefined,
+  );
+  for (let n = 0; n <= MAX_GUEST_CHATS; n += 1) sending.noteGuest(id(n));
+  await sending.typing({ channel: 'discord', chatId: id(1) });
+  expect(calls).toEqual([]);
+  await sending.typing({ channel: 'discord', chatId: id(0) });
+  expect(calls).toEqual([`/channels/${id(0)}/typing`]);
 });

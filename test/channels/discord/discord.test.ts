@@ -93,6 +93,7 @@ describe('calls to the REST API of Discord', () => {
     expect(await setup.channel.identify?.(AbortSignal.timeout(5_000))).toEqual({
       id: bot.id,
       name: 'parley',
+      shards: 1,
     });
     expect(setup.discord.gateway.counts.connections).toBe(0);
   });

@@ -255,8 +255,8 @@ describe('the fake Discord', () => {
     const { platform } = discord;
     const room = platform.addChannel(0);
     const [used, late] = [
-      platform.addInteraction(room.id, discord.person('A')),
-      platform.addInteraction(room.id, discord.person('B')),
+      platform.addInteraction(room.id, discord.person('A'), 2),
+      platform.addInteraction(room.id, discord.person('B'), 2),
     ];
     const callback = (one: typeof used): string => `/interactions/${one.id}/${one.token}/callback`;
     const original = `/webhooks/${platform.applicationId}/${used.token}/messages/@original`;

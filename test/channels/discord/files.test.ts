@@ -8,7 +8,7 @@ import type { InboundMessage } from '../../../src/contracts/message.ts';
 import { FLAG_HAS_SNAPSHOT } from '../../fakes/discord/platform.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 import type { SentFile } from '../../fakes/discord/cdn.ts';
-import type { SayOptions } from '../../fakes/discord/discord.ts';
+import type { SayOptions } from '../../fakes/discord/say.ts';
 import { DiscordSetup, failureOf } from '../../fakes/discord/setup.ts';
 
 const WAIT = { timeout: 8_000, interval: 5 };

@@ -2,6 +2,8 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { IdentifyBudget } from '../../../channels/discord/gateway/identify-budget.ts';
+import type { BudgetKeys } from '../../../channels/discord/gateway/identify-budget.ts';
+import { countersOf, sessionKeyOf } from '../../../channels/discord/gateway/shard.ts';
 import { MemoryConnections } from '../../fakes/connections.ts';
 import type { GatewayFailure } from '../../fakes/discord/gateway.ts';
 import { DiscordSetup } from '../../fakes/discord/setup.ts';
@@ -139,6 +141,8 @@ describe('sessions with a gateway that flaps', () => {
   });
 });
 
+const keysOf = (session: string): BudgetKeys => ({ session, own: session, all: [session] });
+
 it('begins sessions on one of two nodes at a time', async () => {
   const connections = new MemoryConnections();
   let now = Date.UTC(2026, 0, 1);
@@ -146,12 +150,39 @@ it('begins sessions on one of two nodes at a time', async () => {
   const waits = await Promise.all(nodes.map((node) => node.waitMs('discord:1')));
   expect(waits).toEqual([0, 0]);
   const counted: boolean[] = [];
-  for (const node of nodes) counted.push(await node.count('discord:1'));
+  for (const node of nodes) counted.push(await node.count(keysOf('discord:1')));
   expect(counted).toEqual([true, false]);
   now += 5_000;
-  expect(await nodes[1]?.count('discord:1')).toBe(true);
+  expect(await nodes[1]?.count(keysOf('discord:1'))).toBe(true);
   // A clock that was set back keeps nobody from beginning.
   now -= 3_600_000;
   expect(await nodes[0]?.waitMs('discord:1')).toBeLessThanOrEqual(10_000);
-  expect(await nodes[0]?.count('discord:1')).toBe(true);
+  expect(await nodes[0]?.count(keysOf('discord:1'))).toBe(true);
+});
+
+it('lets shards of one group begin one after another, those of others at the same time, and counts the day for all', async () => {
+  const connections = new MemoryConnections();
+  let now = Date.UTC(2026, 0, 1);
+  const budget = new IdentifyBudget({ connections, now: () => now, spacingMs: 5_000 });
+  const keys = [0, 1, 2].map((id) => {
+    const shard = { id, count: 3 };
+    return { session: sessionKeyOf('1', shard), ...countersOf('1', shard, 2) };
+  });
+  const counted: boolean[] = [];
+  for (const shard of keys) counted.push(await budget.count(shard));
+  // Shard 2 shares its group with shard 0.
+  expect(counted).toEqual([true, true, false]);
+  expect(await Promise.all(keys.map(async (shard) => await budget.spacingMs(shard)))).toEqual([
+    5_000, 5_000, 5_000,
+  ]);
+  now += 5_000;
+  const third = keys[2];
+  if (third === undefined) throw new Error('no third shard');
+  expect(await budget.spacingMs(third)).toBe(0);
+  expect(await budget.count(third)).toBe(true);
+  const limit = { total: 53, remaining: 1_000, reset_after: 1, max_concurrency: 2 };
+  expect(await budget.exhaustedMs(third, limit)).toBeUndefined();
+  now += 5_000;
+  expect(await budget.count(third)).toBe(true);
+  expect(await budget.exhaustedMs(third, limit)).toBeGreaterThan(0);
 });

@@ -1,10 +1,11 @@
 /** How the channel reads Discord's events. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { readInteraction, readMessage } from '../../../channels/discord/inbound.ts';
+import { readMessage } from '../../../channels/discord/inbound.ts';
+import { readInteraction } from '../../../channels/discord/interactions/read.ts';
 import { readMessage as readMessageForModel } from '../../../src/agent/turn/turn-payload.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import { DiscordSetup } from '../../fakes/discord/setup.ts';
-import type { SayOptions } from '../../fakes/discord/discord.ts';
+import type { SayOptions } from '../../fakes/discord/say.ts';
 import { Refusal } from '../../fakes/discord/platform.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 

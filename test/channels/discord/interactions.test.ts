@@ -46,7 +46,11 @@ describe('slash commands', () => {
       { name: 'ask', options: [{ name: 'prompt', required: true }, { name: 'file' }] },
       { name: 'stop' },
       { name: 'queue', options: [{ name: 'mode', description: 'One of the modes', type: 3 }] },
+      { name: 'pick' },
+      { name: 'switch' },
       { name: 'help' },
+      { name: 'Ask about this', type: 3 },
+      { name: 'Summarise from here', type: 3 },
     ]);
     const reads = (): number =>
       setup.discord.rest.calls.filter((call) => /^GET .*commands/.test(call)).length;
@@ -214,42 +218,5 @@ describe('slash commands', () => {
     expect(new Set(setup.received.map(({ id }) => id)).size).toBe(1);
     expect(setup.discord.screen(room)).toEqual([THINKING]);
     expect(setup.log.join('')).not.toContain('discord_command_unacknowledged');
-  });
-});
-
-describe('replies of the gateway to plain messages', () => {
-  let setup: DiscordSetup;
-  beforeEach(async () => {
-    setup = await DiscordSetup.open();
-  });
-  afterEach(async () => {
-    await setup.close();
-  });
-
-  it.each([
-    { kind: 'handled', reply: 'Stopped.' },
-    { kind: 'refused', code: 'pairing', reply: 'Stopped.' },
-  ] satisfies Receipt[])('shows the reply of %j under the message, once', async (receipt) => {
-    const { channel, person } = setup.discord.dm();
-    setup.verdict = () => Promise.resolve(receipt);
-    await setup.start();
-    setup.discord.rateLimit(20);
-    setup.discord.failure({ kind: 'drop', match: /^POST .*messages$/ });
-    const question = setup.discord.says(channel, '/stop', person);
-    await vi.waitFor(() => expect(setup.discord.screen(channel)).toEqual(['/stop', 'Stopped.']), WAIT);
-    setup.discord.deliver(question);
-    await vi.waitFor(() => expect(setup.received).toHaveLength(2), WAIT);
-    await setup.channel.stop();
-    expect(setup.discord.screen(channel)).toEqual(['/stop', 'Stopped.']);
-  });
-
-  it('are not sent when the receipt has none', async () => {
-    const room = setup.discord.platform.addChannel(0);
-    setup.verdict = () => Promise.resolve({ kind: 'refused', code: 'denied' });
-    await setup.start();
-    setup.discord.says(room, 'psst', setup.discord.person('Stranger'));
-    await vi.waitFor(() => expect(setup.received).toHaveLength(1), WAIT);
-    await setup.channel.stop();
-    expect(setup.discord.screen(room)).toEqual(['psst']);
   });
 });

@@ -45,7 +45,7 @@ describe('replies to slash commands', () => {
     const placeholder = await ask('think long');
     await shows([THINKING]);
     const known = await edit(placeholder, 'half');
-    expect(known.metadata?.messageId).toBe(setup.discord.visible(room)[0]?.id);
+    expect(known.realId).toBe(setup.discord.visible(room)[0]?.id);
     expect(await edit(known, 'a bit more')).toBe(known);
     shift = 20 * 60_000;
     await edit(known, 'whole');
@@ -121,7 +121,7 @@ describe('replies to slash commands', () => {
 
   it('wait for a deferral that another process is still making', async () => {
     const { platform } = setup.discord;
-    const { token } = platform.addInteraction(room.id, ada);
+    const { token } = platform.addInteraction(room.id, ada, 2);
     const sent = {
       id: '@original',
       metadata: {

@@ -193,7 +193,17 @@ describe('a restart after Discord has forgotten the session', () => {
     const read: string[] = [];
     const inbox = { heard: [], read: (id: string) => Promise.resolve(void read.push(id)) };
     const gateway = { noteRefusal: () => undefined, groups: () => Promise.resolve(['5000']) };
-    const parts = { connections, inbox, gateway, log: silentLog, now: () => 1_000_000_000_000 };
+    const history = { kindOf: () => Promise.resolve(undefined), posts: () => Promise.resolve([]) };
+    const shard = { id: 0, count: 1 };
+    const parts = {
+      connections,
+      inbox,
+      gateway,
+      history,
+      shard,
+      log: silentLog,
+      now: () => 1_000_000_000_000,
+    };
     const { signal } = new AbortController();
     expect(await catchUp({ ...parts, signal }, 999_999_000_000)).toBe(3);
     expect(read).toHaveLength(MAX_CHATS_READ);

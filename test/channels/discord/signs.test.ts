@@ -1,9 +1,10 @@
 /** Signs where the bot may not write: people are not left without an answer and without a reason. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MAX_QUESTIONS, Signs } from '../../../channels/discord/signs.ts';
+import { MAX_QUESTIONS, Signs } from '../../../channels/discord/earlier/signs.ts';
 import type { FakeChannel, FakeMessage } from '../../fakes/discord/platform.ts';
 import { DiscordSetup, failureOf } from '../../fakes/discord/setup.ts';
 import pino from 'pino';
+import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 
 const WAIT = { timeout: 5_000, interval: 5 };
 
@@ -57,6 +58,7 @@ describe('a question where the bot may not write', () => {
         },
       },
       pino({ level: 'silent' }),
+      builtInLanguages,
     );
     for (let n = 0; n <= MAX_QUESTIONS; n += 1) signs.asked(`${n}`, { messageId: `9${n}`, senderId: '1' });
     await signs.show('0');

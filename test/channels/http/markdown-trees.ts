@@ -146,3 +146,16 @@ function joinTexts(trees: Tree[]): Tree[] {
   }
   return joined;
 }
+
+/** As much as the gateway parses at a time; of more markup it makes plain paragraphs. */
+const MAX_PIECE = 8_192;
+
+/** A section of a document; a long one is cut within its tables. */
+export function piecesOf(section: string): string[] {
+  const pieces = [''];
+  for (const line of section.split('\n')) {
+    if ((pieces.at(-1) ?? '').length > MAX_PIECE - line.length && line.startsWith('|')) pieces.push('');
+    pieces.push(`${pieces.pop()}${line}\n`);
+  }
+  return pieces;
+}

@@ -131,6 +131,29 @@ describe('blocks of Markdown', () => {
     expect(parseBlocks(text)[7]).toMatchObject({ align: ['center', 'right'], rows: [['1', '`x | y`']] });
   });
 
+  it('keep the tabs of code in a list, behind its fence, until the code or the list ends', () => {
+    const code = (text: string): unknown => {
+      const [list] = parseBlocks(text);
+      const [item] = list?.type === 'list' ? list.items : [];
+      return item?.children.find(({ type }) => type === 'code');
+    };
+    const fenced = '- so:\n\n  ```make\n  all:\n  \tcc a.c\tb.c\n  ```\n';
+    expect(code(fenced)).toMatchObject({ language: 'make', text: 'all:\n\tcc a.c\tb.c' });
+    expect(code('1. ```\n   \tx\n   ```')).toMatchObject({ text: '\tx' });
+    expect(code('- ```\n\tx')).toMatchObject({ text: '  x' });
+    const [, after] = parseBlocks('- ```\n  \tx\n\nend\n\n- item\n\n\tmore');
+    expect(after).toMatchObject({ type: 'paragraph', text: 'end' });
+    expect(parseBlocks(`${fenced}- item\n\n\tmore`)[0]).toMatchObject({
+      items: [{}, { children: [{ text: 'item' }, { text: 'more' }] }],
+    });
+  });
+
+  it('keep the tabs of code at the margin, and nowhere else', () => {
+    const [makefile, list] = parseBlocks('```make\nall:\n\tcc a.c\n```\n\n- item\n\n\tmore');
+    expect(makefile).toMatchObject({ type: 'code', text: 'all:\n\tcc a.c' });
+    expect(list).toMatchObject({ type: 'list', items: [{ children: [{ text: 'item' }, { text: 'more' }] }] });
+  });
+
   it('include an open fence as code, and a list item with paragraphs as loose', () => {
     expect(parseBlocks('```py\nx = 1')).toMatchObject([{ type: 'code', language: 'py', text: 'x = 1' }]);
     const [list] = parseBlocks('1. one\n\n   more\n\n2. two');

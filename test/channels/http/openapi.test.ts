@@ -12,6 +12,7 @@ import type {
   schedule,
   session,
 } from '../../../channels/http/routes/openapi/answers.ts';
+import type { agentEvent } from '../../../channels/http/routes/openapi/events.ts';
 import { makeDocument, OPERATIONS } from '../../../channels/http/routes/openapi/document.ts';
 import type {
   WireApproval,
@@ -21,12 +22,24 @@ import type {
   WireSchedule,
   WireSession,
 } from '../../../channels/http/wire.ts';
+import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { openApi } from './client.ts';
 import type { OpenApi } from './client.ts';
+
+/** An interface as a type, which a schema that takes further fields accepts. */
+type Plain<Value> = Value extends readonly (infer Item)[]
+  ? Plain<Item>[]
+  : Value extends object
+    ? { [Key in keyof Value]: Plain<Value[Key]> }
+    : Value;
+
+/** The compiler refuses a catalogue with an event that does not exist. */
+export type Existing<Type extends AgentEvent['type'] = z.infer<typeof agentEvent>['type']> = Type;
 
 /** The compiler refuses a schema that does not take what the routes write. */
 type Takes<Schema extends z.ZodType, Written extends z.input<Schema>> = Written;
 export type Written =
+  | Takes<typeof agentEvent, Plain<AgentEvent>>
   | Takes<typeof session, WireSession>
   | Takes<typeof listedSession, WireListed>
   | Takes<typeof message, WireMessage>

@@ -15,7 +15,9 @@ afterEach(() => {
 });
 
 /** A stream to a client on a real socket. */
-async function connected(version = '1.1'): Promise<{ stream: EventStream; socket: Socket }> {
+async function connected(
+  version = '1.1',
+): Promise<{ stream: EventStream; socket: Socket; outgoing: ServerResponse }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const response = new Promise<ServerResponse>((resolve) =>
@@ -28,9 +30,11 @@ async function connected(version = '1.1'): Promise<{ stream: EventStream; socket
     server.closeAllConnections();
     server.close();
   });
+  const outgoing = await response;
   return {
-    stream: new EventStream(OWNER, await response, Date.now(), (ready) => setImmediate(() => ready.flush())),
+    stream: new EventStream(OWNER, outgoing, Date.now(), (ready) => setImmediate(() => ready.flush())),
     socket,
+    outgoing,
   };
 }
 
@@ -49,8 +53,8 @@ describe('an event stream', () => {
     expect(read.indexOf('data: 2')).toBeLessThan(read.indexOf(': ping'));
   });
 
-  it('writes all frames of one turn of the event loop as one HTTP chunk', async () => {
-    const { stream, socket } = await connected();
+  it('writes its first frames before any promise goes on, and then all frames of one turn of the event loop as one HTTP chunk', async () => {
+    const { stream, socket, outgoing } = await connected();
     let read = '';
     socket.on('data', (chunk) => (read += chunk.toString()));
     const bodyAfter = async (frames: string[]): Promise<string> => {
@@ -60,11 +64,14 @@ describe('an event stream', () => {
         await new Promise<void>((resolve) => process.nextTick(resolve));
       }
       await vi.waitFor(() => expect(read).toContain(frames.at(-1)));
-      return read.split('\r\n\r\n').at(-1) ?? '';
+      return read;
     };
-    const first = ['data: 1\n\n', 'data: 2\n\n', 'data: 3\n\n'];
-    expect(await bodyAfter(first)).toBe(`1b\r\n${first.join('')}\r\n`);
-    // The second write goes directly to the socket, and a chunk's size counts bytes.
+    stream.write('data: 0\n\n');
+    expect(outgoing.socket?.writableLength).toBe(0);
+    await vi.waitFor(() => expect(read).toMatch(/\r\n\r\n9\r\ndata: 0\n\n\r\n$/));
+    const many = ['data: 1\n\n', 'data: 2\n\n', 'data: 3\n\n'];
+    expect(await bodyAfter(many)).toBe(`1b\r\n${many.join('')}\r\n`);
+    // This write goes directly to the socket, and a chunk's size counts bytes.
     expect(await bodyAfter(['data: é\n\n', 'data: 😀\n\n'])).toBe('16\r\ndata: é\n\ndata: 😀\n\n\r\n');
     stream.write('data: last\n\n');
     stream.end();

@@ -202,6 +202,25 @@ describe('refusals', () => {
       'Bad Request: BOT_COMMAND_INVALID',
     ],
     [
+      'setMyCommands',
+      { commands: [], scope: { type: 'chat', chat_id: 9 } },
+      400,
+      'Bad Request: chat not found',
+    ],
+    [
+      'setMyCommands',
+      { commands: [], language_code: 'german' },
+      400,
+      'Bad Request: invalid language code specified',
+    ],
+    ['createForumTopic', { chat_id: 1, name: 'x' }, 400, 'Bad Request: the chat is not a forum'],
+    [
+      'editForumTopic',
+      { chat_id: 1, message_thread_id: 2, name: 'x' },
+      400,
+      'Bad Request: the chat is not a forum',
+    ],
+    [
       'getFile',
       { file_id: 'unknown' },
       400,

@@ -46,6 +46,20 @@ async function editAfter(prepare: (id: string) => void): Promise<void> {
 }
 
 describe('a message', () => {
+  it('gives buttons that confirm or endanger their colour', async () => {
+    const buttons = [
+      { label: 'Approve', value: 'a', style: 'confirm' as const },
+      { label: 'Deny', value: 'd', style: 'danger' as const },
+      { label: 'Later', value: 'l' },
+    ];
+    await channel.send(part('hello', { buttons }));
+    expect(fake.messages('42')[0]?.buttons.map(({ style }) => style)).toEqual([
+      'success',
+      'danger',
+      undefined,
+    ]);
+  });
+
   it('is sent as HTML without link previews, and plain without markup', async () => {
     await channel.send(part('**a** [b](https://x.test)'));
     expect(fake.last.get('sendMessage')).toMatchObject({
@@ -267,6 +281,7 @@ describe('the account', () => {
       id: String(FAKE_BOT.id),
       name: FAKE_BOT.username,
       readsAll: false,
+      privateThreads: false,
     });
   });
 });

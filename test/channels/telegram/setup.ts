@@ -5,6 +5,7 @@ import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { ChatMigration } from '../../../src/contracts/message.ts';
 import type { TelegramConfig, TelegramDeps } from '../../../channels/telegram/index.ts';
 import { manifest } from '../../../channels/telegram/manifest.ts';
+import { memoryStores, NOBODY } from '../../fakes/channel-stores.ts';
 import { FAKE_TOKEN } from '../../fakes/telegram/telegram.ts';
 
 /** The commands of a gateway. */
@@ -27,8 +28,15 @@ export function telegramConfig(apiRoot: string): TelegramConfig {
 export function telegramDeps(lines: string[] = [], moves: ChatMigration[] = []): TelegramDeps {
   const chatMoved = async (move: ChatMigration): Promise<void> => void moves.push(move);
   const membershipChanged = async (): Promise<void> => undefined;
-  const gateway = { commands: COMMANDS, chatMoved, membershipChanged, noteRefusal: () => undefined };
-  return { log: quietLog(lines), gateway, access: () => undefined };
+  const subscribe = () => () => undefined;
+  const gateway = {
+    commands: COMMANDS,
+    chatMoved,
+    membershipChanged,
+    noteRefusal: () => undefined,
+    subscribe,
+  };
+  return { log: quietLog(lines), gateway, ...NOBODY, ...memoryStores() };
 }
 
 /** A log whose lines go nowhere, or into `lines`. */

@@ -1,7 +1,7 @@
 /** A fake Telegram and a channel that receives from it, closed together after the test. */
 import { onTestFinished } from 'vitest';
 import { create } from '../../../channels/telegram/index.ts';
-import type { PollTiming } from '../../../channels/telegram/polling.ts';
+import type { PollTiming } from '../../../channels/telegram/receiving/polling.ts';
 import type { Channel } from '../../../src/contracts/channel.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { ChatMigration } from '../../../src/contracts/message.ts';

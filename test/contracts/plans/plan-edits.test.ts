@@ -13,6 +13,7 @@ import {
 } from '../../../src/contracts/plans/plan-edits.ts';
 import { MAX_TODO_CHARS } from '../../../src/contracts/store/notes.ts';
 import { classifyByName, deepFreeze, testPlan, testStep } from '../../fakes/agent/plans.ts';
+import { inEnglish } from '../../../src/contracts/texts/say.ts';
 
 const words = ({ steps }: Plan): string => steps.map(({ description }) => description).join(', ');
 const context = { version: 2, classify: classifyByName };
@@ -21,7 +22,7 @@ const stored = (length: number): Plan => testPlan(length, { state: 'stored' });
 /** The plan after the edits. Throws the sentence that refuses them. */
 function edited(plan: Plan, ...edits: StepEdit[]): Plan {
   const result = editPlan(plan, edits, context);
-  if ('problem' in result) throw new Error(result.problem);
+  if ('problem' in result) throw new Error(inEnglish.told(result.problem));
   return result.plan;
 }
 
@@ -87,7 +88,7 @@ describe('a change of a plan', () => {
 
   it('leaves the step that waits for an answer as it is', () => {
     const result = editPlan(testPlan(2), [{ op: 'drop', step: 's1' }], { ...context, asked: 's1' });
-    expect(result).toEqual({ problem: expect.stringContaining('run it or skip it') });
+    expect('problem' in result && inEnglish.told(result.problem)).toContain('run it or skip it');
   });
 
   it(`takes ${MAX_STEP_EDITS} changes at a time, and no more`, () => {

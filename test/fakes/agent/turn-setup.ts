@@ -27,6 +27,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
 import type { TestDatabases } from '../../database.ts';
 import { testLog } from './tool-context.ts';
+import { builtInLanguages } from '../gateway/languages.ts';
 
 export const LEASE_MS = 60_000;
 
@@ -182,6 +183,7 @@ export class TurnScenario {
     const profiles = () => [this.profile, ...(this.#options.others ?? [])];
     return {
       ledger,
+      languages: builtInLanguages,
       lanes: store.lanes,
       subagents: this.#options.aroundSubagents?.(store.subagents) ?? store.subagents,
       background: { claimingNode: () => this.node, run: ({ heads }) => void this.background.push(...heads) },
@@ -213,9 +215,10 @@ export class TurnScenario {
         open: (start) => {
           this.order.push('open');
           this.opened.push(start);
-          return { settle: async () => (this.order.push('settle'), undefined) };
+          return { settle: async () => (this.order.push('settle'), undefined), shownOn: () => [] };
         },
       },
+      askedElsewhere: async () => undefined,
       receiveFiles: this.#options.receiveFiles ?? (async () => []),
       pictures: this.#options.pictures ?? (async () => undefined),
       readInline: async ({ name }) => ({ name }),

@@ -1,5 +1,6 @@
 /** The gateway's own tools over a network, a sandbox and chats that note whatever reaches them. */
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
+import { isAddress } from '../../../src/contracts/message.ts';
 import type { Tool } from '../../../src/contracts/tool.ts';
 import { takeTools } from '../../../src/mcp/server-tools.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -55,6 +56,8 @@ export function watchedTools(
       effects.push(`message ${address} ${content}`);
       return { kind: 'posted', seq: 1 };
     },
+    findChat: async ({ to, session }) =>
+      isAddress(to) ? { kind: 'found', address: to, session } : { kind: 'foreign' },
     outgoing: {
       keep: async (_folder, path) => ({
         kind: 'file',

@@ -2,20 +2,17 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { FakeCdn } from './cdn.ts';
-import { FakeGateway, INTENT } from './gateway.ts';
+import { FakeGateway } from './gateway.ts';
+import { INTENT } from './gateway-frames.ts';
 import { Limits } from './limits.ts';
 import type { ForcedLimit, HiddenLimit } from './limits.ts';
 import { visibleText } from './markdown.ts';
 import { FakeRest } from './rest.ts';
 import type { Failure } from './rest.ts';
-import {
-  channelJson,
-  FLAG_HAS_SNAPSHOT,
-  FLAG_LOADING,
-  messageJson,
-  personJson,
-  DiscordPlatform,
-} from './platform.ts';
+import { channelJson, installedBy, messageJson, personJson } from './json.ts';
+import { FLAG_LOADING, DiscordPlatform } from './platform.ts';
+import { said } from './say.ts';
+import type { SayOptions } from './say.ts';
 import { FLAG_VOICE_MESSAGE } from './uploads.ts';
 import type { FakeChannel, FakeInteraction, FakeMessage, FakePerson } from './platform.ts';
 
@@ -30,21 +27,6 @@ export interface FakeDiscordOptions {
 
 /** Shaped like a bot token: three parts of base64url. */
 export const DISCORD_TOKEN = 'MTE3NzAwMDAwMDAwMDAwMDAwMA.GfAkEt.fake-fake-fake-fake-fake-fake-fake-12';
-
-export interface SayOptions {
-  /** Mentions the bot at the start. */
-  mention?: boolean;
-  replyTo?: FakeMessage;
-  /** The message that is forwarded here, from this chat or another. */
-  forwards?: FakeMessage;
-  attachments?: object[];
-  flags?: number;
-  /** Further fields: `sticker_items`, `poll`. */
-  fields?: object;
-  webhook?: boolean;
-  /** A system message of this type (7: a member joined). */
-  type?: number;
-}
 
 export class FakeDiscord {
   readonly platform: DiscordPlatform;
@@ -82,7 +64,6 @@ export class FakeDiscord {
         guilds: [{ id: this.platform.guildId, unavailable: true }],
         session_type: 'normal',
         application: { id: this.platform.applicationId, flags: this.gateway.applicationFlags },
-        shard: [0, 1],
       }),
     });
     this.rest = new FakeRest({
@@ -92,6 +73,8 @@ export class FakeDiscord {
         platform: this.platform,
         gatewayUrl: this.gatewayUrl,
         startsLeft: this.gateway.counts.startsLeft,
+        shards: this.gateway.shards,
+        maxConcurrency: this.gateway.maxConcurrency,
         applicationFlags: this.gateway.applicationFlags,
       }),
     });
@@ -131,28 +114,16 @@ export class FakeDiscord {
     return { channel: this.platform.addChannel(1), person: this.person(name) };
   }
 
+  /** A member of the server. */
   person(name: string): FakePerson {
-    return { id: this.platform.newId(), name };
+    const person = { id: this.platform.newId(), name };
+    this.platform.members.set(person.id, person);
+    return person;
   }
 
   /** A person writes in a channel; the gateway dispatches the message. */
   says(channel: FakeChannel, text: string, from: FakePerson, options: SayOptions = {}): FakeMessage {
-    const { bot } = this.platform;
-    const message = this.platform.add(
-      channel.id,
-      from,
-      options.mention === true ? `<@${bot.id}> ${text}` : text,
-      {
-        mentions: options.mention === true ? [bot] : [],
-        ...(options.replyTo === undefined ? {} : { replyTo: options.replyTo }),
-        ...(options.forwards === undefined ? {} : { forwards: options.forwards, flags: FLAG_HAS_SNAPSHOT }),
-        ...(options.attachments === undefined ? {} : { attachments: options.attachments }),
-        ...(options.flags === undefined ? {} : { flags: options.flags }),
-        ...(options.fields === undefined ? {} : { fields: options.fields }),
-        ...(options.webhook === true ? { webhookId: this.platform.newId() } : {}),
-        ...(options.type === undefined ? {} : { type: options.type }),
-      },
-    );
+    const message = said(this.platform, channel, text, from, options);
     this.deliver(message);
     return message;
   }
@@ -163,17 +134,25 @@ export class FakeDiscord {
     const { bot } = this.platform;
     const named = message.author.id === bot.id || message.mentions.some(({ id }) => id === bot.id);
     const intent = channel.type === 1 ? INTENT.directMessages : INTENT.guildMessages;
-    this.gateway.dispatch('MESSAGE_CREATE', intent, (intents) => {
-      const readable = channel.type === 1 || named || (intents & INTENT.messageContent) !== 0;
-      return {
-        ...messageJson(message),
-        ...(this.namesChannelType ? { channel_type: channel.type } : {}),
-        ...(readable ? {} : { content: '', attachments: [] }),
-        ...(channel.guildId === undefined
-          ? {}
-          : { guild_id: channel.guildId, member: { roles: [], joined_at: '2026-01-01T00:00:00Z' } }),
-      };
-    });
+    this.gateway.dispatch(
+      'MESSAGE_CREATE',
+      intent,
+      (intents) => {
+        const readable = channel.type === 1 || named || (intents & INTENT.messageContent) !== 0;
+        return {
+          ...messageJson(message),
+          ...(this.namesChannelType ? { channel_type: channel.type } : {}),
+          ...(readable ? {} : { content: '', attachments: [] }),
+          ...(channel.guildId === undefined
+            ? {}
+            : {
+                guild_id: channel.guildId,
+                member: { roles: message.author.roles ?? [], joined_at: '2026-01-01T00:00:00Z' },
+              }),
+        };
+      },
+      channel.guildId,
+    );
   }
 
   /** A person uses a slash command; gives the id of the interaction. */
@@ -185,7 +164,7 @@ export class FakeDiscord {
     files: Record<string, { id: string }> = {},
   ): string {
     const attachments = Object.fromEntries(Object.values(files).map((file) => [file.id, file]));
-    return this.#interact(channel, this.platform.addInteraction(channel.id, from), {
+    return this.interact(channel, this.platform.addInteraction(channel.id, from, 2), {
       type: 2,
       data: {
         id: this.platform.newId(),
@@ -200,24 +179,25 @@ export class FakeDiscord {
     });
   }
 
-  /** A person presses the newest visible button of that label, or sends any id; gives the id of the interaction. */
-  press(channel: FakeChannel, label: string, from: FakePerson, forgedId?: string): string {
-    const seen = this.visible(channel, from);
+  /** A person presses the newest visible button of that label (or the one under `on`), or sends any id; gives the id of the interaction. */
+  press(channel: FakeChannel, label: string, from: FakePerson, forgedId?: string, on?: FakeMessage): string {
+    const seen = on === undefined ? this.visible(channel, from) : [on];
     const under = seen.findLast(({ buttons }) => buttons.some((button) => button.label === label));
     const message = under ?? (forgedId === undefined ? undefined : seen.at(-1));
     if (message === undefined) throw new Error(`no button "${label}" is visible`);
     const customId = forgedId ?? message.buttons.find((button) => button.label === label)?.customId;
-    return this.#interact(channel, this.platform.addInteraction(channel.id, from, message), {
+    return this.interact(channel, this.platform.addInteraction(channel.id, from, 3, message), {
       type: 3,
       message: messageJson(message),
       data: { component_type: 2, id: 2, custom_id: customId },
     });
   }
 
-  #interact(channel: FakeChannel, interaction: FakeInteraction, what: object): string {
+  /** Dispatches an interaction; `what` are the fields of its kind. */
+  interact(channel: FakeChannel, interaction: FakeInteraction, what: object): string {
     const { user: from } = interaction;
     const guild = channel.guildId;
-    this.gateway.dispatch('INTERACTION_CREATE', 0, () => ({
+    const event = {
       id: interaction.id,
       application_id: this.platform.applicationId,
       token: interaction.token,
@@ -225,12 +205,19 @@ export class FakeDiscord {
       channel_id: channel.id,
       channel: channelJson(channel),
       entitlements: [],
-      locale: 'en-GB',
+      locale: from.locale ?? 'en-GB',
       ...what,
+      ...installedBy(channel, from),
       ...(guild === undefined
         ? { user: personJson(from) }
-        : { guild_id: guild, member: { user: personJson(from), roles: [], permissions: '0' } }),
-    }));
+        : {
+            guild_id: guild,
+            member: { user: personJson(from), roles: from.roles ?? [], permissions: '0' },
+          }),
+    };
+    const { endpoint } = this.platform;
+    if (endpoint.url === undefined) this.gateway.dispatch('INTERACTION_CREATE', 0, () => event, guild);
+    else void endpoint.post(endpoint.url, event);
     return interaction.id;
   }
 

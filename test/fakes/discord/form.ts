@@ -1,5 +1,6 @@
 /** Fields of a message in the fake Discord's requests: checked as strictly as the platform does. */
 import { Refusal } from './platform.ts';
+import type { FakeMessage } from './platform.ts';
 
 /** Longest content, in UTF-16 units. */
 const MAX_CONTENT = 2_000;
@@ -21,6 +22,11 @@ export function contentOf(body: Record<string, unknown>): string {
   if (kept.length > MAX_CONTENT)
     throw invalidForm('content', 'BASE_TYPE_BAD_LENGTH', `Must be ${MAX_CONTENT} or fewer in length.`);
   return kept;
+}
+
+/** The content of an edited message: a body without any leaves it as it is. */
+export function editedOf(body: Record<string, unknown>, { content }: Pick<FakeMessage, 'content'>): string {
+  return body.content === undefined ? content : contentOf(body);
 }
 
 /** As `contentOf`; a message with files needs no text. */

@@ -2,13 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { WebSocket, WebSocketServer } from 'ws';
-import type { RawData } from 'ws';
-import { z } from 'zod';
+import { WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
+import { Identify, INTENT, readFrame, Resume, send } from './gateway-frames.ts';
 
-export const INTENT = { guildMessages: 1 << 9, directMessages: 1 << 12, messageContent: 1 << 15 };
 const KNOWN_INTENTS = (1 << 26) - 1;
-const MAX_PAYLOAD_BYTES = 4_096;
 const MAX_SENDS = 120;
 const SEND_WINDOW_MS = 60_000;
 /** Events that are kept of a session, and how long it is kept without a connection: past that it cannot be resumed. */
@@ -19,16 +17,10 @@ const SESSION_ENDS = [1_000, 1_001];
 /** The server closes a connection after this many missed heartbeats. */
 const MISSED_BEATS = 2.5;
 
-const Frame = z.object({ op: z.number(), d: z.unknown() });
-const Identify = z.object({
-  token: z.string(),
-  intents: z.number(),
-  properties: z.object({ os: z.string(), browser: z.string(), device: z.string() }),
-});
-const Resume = z.object({ token: z.string(), session_id: z.string(), seq: z.number().nullable() });
-
 interface Session {
   id: string;
+  /** Which of how many connections of the bot it is. */
+  shard: readonly [id: number, count: number];
   intents: number;
   seq: number;
   log: { s: number; t: string; d: object }[];
@@ -60,6 +52,10 @@ export class FakeGateway {
   failure: GatewayFailure | undefined;
   /** More sessions were begun in a day than Discord allows: the token is refused from now on. */
   tokenReset = false;
+  /** Connections that Discord asks for, fewer of which it takes only below `shardsRequired`; and how many may identify at a time. */
+  shards = 1;
+  shardsRequired = 1;
+  maxConcurrency = 1;
   /** Connections whose heartbeats are not answered, and to which nothing is dispatched. */
   readonly #unanswered = new WeakSet<WebSocket>();
   /** Connections that this side closes: their sessions can be resumed. */
@@ -75,7 +71,8 @@ export class FakeGateway {
   readonly #server = new WebSocketServer({ noServer: true });
   readonly #sessions = new Map<string, Session>();
   readonly #settings: GatewaySettings;
-  #lastIdentify = -Infinity;
+  /** By the number of the group of shards that may not identify at the same time. */
+  readonly #lastIdentify = new Map<number, number>();
 
   constructor(settings: GatewaySettings) {
     this.#settings = settings;
@@ -98,16 +95,29 @@ export class FakeGateway {
   }
 
   /** Sends an event to every session whose intents cover it; sessions without a connection get it when they resume. */
-  dispatch(t: string, intent: number, shape: (intents: number) => object): void {
+  dispatch(t: string, intent: number, shape: (intents: number) => object, guildId?: string): void {
     for (const session of this.#sessions.values()) {
+      const [shard, count] = session.shard;
+      // What belongs to no server comes over the first shard.
+      if (shard !== (guildId === undefined ? 0 : Number((BigInt(guildId) >> 22n) % BigInt(count)))) continue;
       if (intent !== 0 && (session.intents & intent) === 0) continue;
       this.#push(session, t, shape(session.intents));
     }
   }
 
-  /** Closes every connection with a code. */
-  close(code: number): void {
-    for (const socket of this.#server.clients) this.#close(socket, code);
+  /** Closes every connection with a code, or that of one shard. */
+  close(code: number, shard?: number): void {
+    if (shard === undefined) for (const socket of this.#server.clients) this.#close(socket, code);
+    for (const session of this.#sessions.values())
+      if (session.shard[0] === shard && session.socket !== undefined) this.#close(session.socket, code);
+  }
+
+  /** The numbers of the shards that are connected. */
+  get connected(): number[] {
+    return [...this.#sessions.values()]
+      .filter(({ socket }) => socket !== undefined)
+      .map(({ shard }) => shard[0])
+      .sort((one, other) => one - other);
   }
 
   #close(socket: WebSocket, code: number, reason = ''): void {
@@ -199,10 +209,12 @@ export class FakeGateway {
       return undefined;
     }
     this.counts.identifies += 1;
-    const { token, intents } = parsed.data;
+    const { token, intents, shard } = parsed.data;
+    const [shardId, shardCount] = shard;
     const now = this.#settings.now();
-    const spaced = now - this.#lastIdentify >= this.#settings.identifySpacingMs;
-    this.#lastIdentify = now;
+    const group = shardId % this.maxConcurrency;
+    const spaced = now - (this.#lastIdentify.get(group) ?? -Infinity) >= this.#settings.identifySpacingMs;
+    this.#lastIdentify.set(group, now);
     const known = token === this.#settings.token && !this.tokenReset;
     if (known) {
       this.tokenReset = this.counts.startsLeft === 0;
@@ -212,14 +224,17 @@ export class FakeGateway {
     else if ((intents & ~KNOWN_INTENTS) !== 0) this.#close(socket, 4_013, 'Invalid intent(s).');
     else if ((intents & INTENT.messageContent) !== 0 && !this.messageContentAllowed)
       this.#close(socket, 4_014, 'Disallowed intent(s).');
+    else if (shardId >= shardCount) this.#close(socket, 4_010, 'Invalid shard.');
+    else if (shardCount < this.shardsRequired) this.#close(socket, 4_011, 'Sharding required.');
     else if (this.failure === 'close_at_identify') this.#close(socket, 4_000, 'Unknown error.');
     else if (!spaced || this.failure === 'refuse_sessions') send(socket, { op: 9, d: false });
     else {
       const id = randomBytes(16).toString('hex');
-      const session: Session = { id, intents, seq: 0, log: [], socket, leftAt: now };
+      const session: Session = { id, shard, intents, seq: 0, log: [], socket, leftAt: now };
       this.#sessions.set(session.id, session);
       this.#push(session, 'READY', {
         ...this.#settings.ready(),
+        shard,
         session_id: session.id,
         resume_gateway_url: `${this.#settings.url()}/resume`,
       });
@@ -281,20 +296,5 @@ export class FakeGateway {
     if (session.log.length > MAX_KEPT_EVENTS) session.log.shift();
     const { socket } = session;
     if (socket !== undefined && !this.#unanswered.has(socket)) send(socket, { op: 0, ...event });
-  }
-}
-
-function send(socket: WebSocket, frame: object): void {
-  if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
-}
-
-function readFrame(data: RawData): z.infer<typeof Frame> | undefined {
-  const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.from(new Uint8Array(data));
-  if (bytes.length > MAX_PAYLOAD_BYTES) return undefined;
-  try {
-    return Frame.parse(JSON.parse(bytes.toString('utf8')));
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof z.ZodError) return undefined;
-    throw error;
   }
 }

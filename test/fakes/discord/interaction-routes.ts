@@ -1,12 +1,16 @@
 /** The REST calls of the fake Discord for commands and presses: the first answer, and the replies reached by their token. */
-import { componentsOf } from './components.ts';
-import { captionOf, contentOf, flagsOf, invalidForm, pingsOf } from './form.ts';
-import { FLAG_EPHEMERAL, FLAG_LOADING, FLAG_SUPPRESS_EMBEDS, messageJson, Refusal } from './platform.ts';
+import { componentsOf, selectOf } from './components.ts';
+import { captionOf, contentOf, editedOf, flagsOf, invalidForm, pingsOf } from './form.ts';
+import { messageJson } from './json.ts';
+import { FLAG_EPHEMERAL, FLAG_LOADING, FLAG_SUPPRESS_EMBEDS, Refusal } from './platform.ts';
 import type { FakeInteraction, FakeMessage, DiscordPlatform } from './platform.ts';
+import { choicesIn, modalIn } from './modals.ts';
 import type { Call, Route } from './route.ts';
 import { attachmentsOf } from './uploads.ts';
 
 const INTERACTION_ANSWER_MS = 3_000;
+const AUTOCOMPLETE = 4;
+const MODAL_SUBMIT = 5;
 const INTERACTION_TOKEN_MS = 15 * 60_000;
 
 export const INTERACTION_ROUTES: Route[] = [
@@ -27,22 +31,44 @@ export const INTERACTION_ROUTES: Route[] = [
 function answerInteraction({ platform, ids: [id = ''], body }: Call): undefined {
   const interaction = [...platform.interactions.values()].find((one) => one.id === id);
   if (interaction === undefined) throw new Refusal(404, 10_062, 'Unknown interaction');
-  if (interaction.message !== undefined)
+  if (interaction.answered === true)
     throw new Refusal(400, 40_060, 'Interaction has already been acknowledged.');
   if (platform.now() - interaction.at > INTERACTION_ANSWER_MS)
     throw new Refusal(404, 10_062, 'Unknown interaction');
   const data: Record<string, unknown> = typeof body.data === 'object' ? { ...body.data } : {};
+  if (interaction.type === AUTOCOMPLETE || body.type === 8) {
+    if (interaction.type !== AUTOCOMPLETE || body.type !== 8)
+      throw invalidForm('type', 'BASE_TYPE_CHOICES', 'Value is not one of those allowed.');
+    interaction.choices = choicesIn(data);
+    interaction.answered = true;
+    return undefined;
+  }
+  // A form cannot be answered with a form.
+  if (body.type === 9 && interaction.type !== MODAL_SUBMIT) {
+    interaction.modal = modalIn(data);
+    interaction.answered = true;
+    return undefined;
+  }
+  interaction.answered = true;
   componentsOf(data);
+  const select = selectOf(data);
   const flags = flagsOf(data, FLAG_EPHEMERAL | FLAG_SUPPRESS_EMBEDS);
   // Only a press can be acknowledged silently (6), or by changing the message with the button (7).
   if (body.type === 6 && interaction.under !== undefined) {
     interaction.message = interaction.under;
     return undefined;
   }
+  if (body.type === 7 && interaction.under !== undefined) {
+    interaction.message = interaction.under;
+    platform.change(interaction.under, contentOf(data));
+    interaction.under.select = select;
+    return undefined;
+  }
   if (body.type !== 4 && body.type !== 5)
     throw invalidForm('type', 'BASE_TYPE_CHOICES', 'Value must be one of (4, 5).');
   interaction.message = speak(platform, interaction, body.type === 5 ? '' : contentOf(data), {
     flags: body.type === 5 ? flags | FLAG_LOADING : flags,
+    select,
     pings: pingsOf(typeof data.content === 'string' ? data.content : '', data),
   });
   return undefined;
@@ -93,9 +119,9 @@ function editReply(call: Call): object {
   const message = replyOf(call);
   flagsOf(call.body, FLAG_SUPPRESS_EMBEDS);
   const buttons = componentsOf(call.body);
-  const content = contentOf(call.body);
+  const content = editedOf(call.body, message);
   call.platform.permits(message.channelId, content);
-  call.platform.change(message, content);
+  if (call.body.content !== undefined) call.platform.change(message, content);
   message.buttons = buttons ?? message.buttons;
   message.pings.push(...pingsOf(message.content, call.body));
   return messageJson(message);

@@ -1,6 +1,8 @@
 /** The data of the fake Discord: channels, messages, interactions and ids. */
 import { randomBytes } from 'node:crypto';
-import type { FakeButton } from './components.ts';
+import { FakeEndpoint } from './endpoint.ts';
+import type { FakeButton, FakeSelect } from './components.ts';
+import type { FakeModal } from './modals.ts';
 import type { FakeFile } from './uploads.ts';
 
 /** A refusal of Discord's REST API: HTTP status, JSON error code, text, and the field errors of 50035. */
@@ -22,11 +24,19 @@ export class Refusal extends Error {
 
 export interface FakeChannel {
   id: string;
-  /** 0 guild text, 1 DM, 11 public thread. */
-  type: 0 | 1 | 11;
+  /** 0 guild text, 1 DM, 3 group DM of others, 11 public thread, 15 forum. */
+  type: 0 | 1 | 3 | 11 | 15;
+  /** The bot is no member: it sees nothing here (50001), and is reached by who has installed it for themselves. */
+  isGuest?: boolean;
   guildId?: string;
   /** The parent channel of a thread, or the category of a channel. */
   parentId?: string;
+  /** Of a thread: who has opened it, its name, and when the bot has given it one. */
+  ownerId?: string;
+  name?: string;
+  namedAt?: number[];
+  /** The bot may open no threads here (50013). */
+  noThreads?: boolean;
   /** The person accepts no messages from the bot (50007). */
   closed?: boolean;
   /** The bot may not write here (50013). */
@@ -34,6 +44,8 @@ export interface FakeChannel {
   archived?: boolean;
   /** The rules of its server (AutoMod) block messages that match. */
   forbids?: RegExp;
+  /** The bot may not see what was said here (50001). */
+  unreadable?: boolean;
   /** The bot may not react here (50013). */
   noReactions?: boolean;
 }
@@ -42,6 +54,10 @@ export interface FakePerson {
   id: string;
   name: string;
   bot?: boolean;
+  /** Ids of their roles in the server. */
+  roles?: string[];
+  /** The language of their app; default: `en-GB`. */
+  locale?: string;
 }
 
 export interface FakeMessage {
@@ -53,6 +69,8 @@ export interface FakeMessage {
   type: number;
   flags: number;
   buttons: FakeButton[];
+  /** The menu under it. */
+  select?: FakeSelect | undefined;
   /** Every text this message has shown, oldest first. */
   history: string[];
   /** When it showed each, by `performance.now()`. */
@@ -61,6 +79,9 @@ export interface FakeMessage {
   /** A message that is forwarded. */
   forwards?: FakeMessage;
   mentions: FakePerson[];
+  /** Ids of the roles it names. */
+  mentionRoles: string[];
+  editedAt?: number;
   webhookId?: string;
   /** Shown to this person only. */
   onlyFor?: string;
@@ -83,6 +104,14 @@ export interface FakeInteraction {
   /** A press, of a button under this message. */
   under?: FakeMessage;
   message?: FakeMessage;
+  /** What kind it is, as in its event. */
+  type: number;
+  /** The form that was shown. */
+  modal?: FakeModal;
+  /** What was suggested. */
+  choices?: string[];
+  /** Something was answered. */
+  answered?: boolean;
   /** The ids of the follow-up messages. */
   replies: string[];
 }
@@ -105,7 +134,17 @@ export class DiscordPlatform {
   readonly bot: FakePerson;
   readonly applicationId: string;
   readonly guildId: string;
+  /** The role that Discord has made for the bot in the server. */
+  readonly botRoleId: string;
+  /** Who owns the server; the roles that people have made there, with a set of permissions; and its members. */
+  ownerId: string;
+  readonly roles: { id: string; name: string; permissions: string }[] = [];
+  readonly members = new Map<string, FakePerson>();
   readonly now: () => number;
+  /** Where interactions are posted, once that is set. */
+  readonly endpoint: FakeEndpoint;
+  /** Who may install the app: servers (0), people (1). */
+  installations: number[] = [0, 1];
   commands: object[] = [];
   commandWrites = 0;
   #count = 0n;
@@ -114,9 +153,12 @@ export class DiscordPlatform {
 
   constructor(now: () => number) {
     this.now = now;
+    this.endpoint = new FakeEndpoint(now);
     this.bot = { id: this.newId(), name: 'Parley', bot: true };
     this.applicationId = this.bot.id;
     this.guildId = this.newId();
+    this.botRoleId = this.newId();
+    this.ownerId = this.newId();
   }
 
   /** A snowflake: milliseconds since 2015 and a counter, so that ids sort by time. */
@@ -125,14 +167,27 @@ export class DiscordPlatform {
     return (((BigInt(this.now()) - DISCORD_EPOCH) << 22n) | (this.#count & 0x3f_ffffn)).toString();
   }
 
-  addChannel(type: 0 | 1, more: Partial<FakeChannel> = {}): FakeChannel {
-    const guild = type === 1 ? {} : { guildId: this.guildId };
+  addChannel(type: 0 | 1 | 3 | 15, more: Partial<FakeChannel> = {}): FakeChannel {
+    const guild = type === 1 || type === 3 ? {} : { guildId: this.guildId };
     return this.#keep({ id: this.newId(), type, ...guild, ...more });
   }
 
+  /** The id of another server, whose events come over this shard. */
+  newGuildId(shard: number, count: number): string {
+    const at = (BigInt(this.newId()) >> 22n) / BigInt(count);
+    return ((at * BigInt(count) + BigInt(shard)) << 22n).toString();
+  }
+
+  /** A role that people have made in the server. */
+  addRole(name: string, permissions = 0n): string {
+    const id = this.newId();
+    this.roles.push({ id, name, permissions: String(permissions) });
+    return id;
+  }
+
   /** A public thread in a channel. */
-  addThread(parent: FakeChannel): FakeChannel {
-    return this.#keep({ id: this.newId(), type: 11, guildId: this.guildId, parentId: parent.id });
+  addThread(parent: FakeChannel, more: Partial<FakeChannel> = {}): FakeChannel {
+    return this.#keep({ id: this.newId(), type: 11, guildId: this.guildId, parentId: parent.id, ...more });
   }
 
   #keep(channel: FakeChannel): FakeChannel {
@@ -150,6 +205,7 @@ export class DiscordPlatform {
   /** The channel, if the bot may write in it now. */
   writable(id: string): FakeChannel {
     const channel = this.channel(id);
+    if (channel.isGuest === true) throw new Refusal(403, 50_001, 'Missing Access');
     if (channel.closed === true) throw new Refusal(403, 50_007, 'Cannot send messages to this user');
     if (channel.forbidden === true) throw new Refusal(403, 50_013, 'Missing Permissions');
     if (channel.archived === true) throw new Refusal(400, 50_083, 'Thread is archived');
@@ -196,6 +252,7 @@ export class DiscordPlatform {
       history: [content],
       historyAt: [performance.now()],
       mentions: [],
+      mentionRoles: [],
       pings: [],
       attachments: [],
       reactions: [],
@@ -231,70 +288,11 @@ export class DiscordPlatform {
     this.#nonces.set(`${channelId} ${nonce}`, { message, until: this.now() + NONCE_WINDOW_MS });
   }
 
-  addInteraction(channelId: string, user: FakePerson, under?: FakeMessage): FakeInteraction {
+  addInteraction(channelId: string, user: FakePerson, type: number, under?: FakeMessage): FakeInteraction {
     const token = `aW50ZXJhY3Rpb246${randomBytes(60).toString('base64url')}`;
-    const more = { replies: [], ...(under && { under }) };
+    const more = { type, replies: [], ...(under && { under }) };
     const interaction = { id: this.newId(), token, at: this.now(), channelId, user, ...more };
     this.interactions.set(token, interaction);
     return interaction;
   }
-}
-
-export function personJson(person: FakePerson): object {
-  return {
-    id: person.id,
-    username: person.name.toLowerCase(),
-    global_name: person.name,
-    discriminator: '0',
-    avatar: null,
-    ...(person.bot === true ? { bot: true } : {}),
-  };
-}
-
-/** A message as REST and the gateway show it. `guild_id` and `member` come only over the gateway. */
-export function messageJson(message: FakeMessage): object {
-  const { replyTo: reply, forwards } = message;
-  return {
-    id: message.id,
-    channel_id: message.channelId,
-    author: personJson(message.author),
-    ...writtenJson(message),
-    tts: false,
-    mention_everyone: false,
-    pinned: false,
-    ...(message.webhookId === undefined ? {} : { webhook_id: message.webhookId }),
-    ...(reply === undefined
-      ? {}
-      : {
-          message_reference: { type: 0, channel_id: message.channelId, message_id: reply.id },
-          referenced_message: messageJson(reply),
-        }),
-    ...(forwards === undefined
-      ? {}
-      : {
-          message_reference: { type: 1, channel_id: forwards.channelId, message_id: forwards.id },
-          message_snapshots: [{ message: writtenJson(forwards) }],
-        }),
-  };
-}
-
-/** What a message says: all that is shown of one that was forwarded, which does not tell who wrote it. */
-function writtenJson(message: FakeMessage): object {
-  return {
-    content: message.content,
-    timestamp: new Date(message.at).toISOString(),
-    edited_timestamp: null,
-    mentions: message.mentions.map(personJson),
-    mention_roles: [],
-    attachments: message.attachments,
-    embeds: [],
-    type: message.type,
-    flags: message.flags,
-    ...message.fields,
-  };
-}
-
-/** A channel's description, as Discord gives it. */
-export function channelJson({ id, type, guildId, parentId }: FakeChannel): object {
-  return { id, type, ...(guildId === undefined ? {} : { guild_id: guildId, parent_id: parentId ?? null }) };
 }

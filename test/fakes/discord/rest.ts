@@ -22,7 +22,10 @@ export interface RestSettings {
   token: string;
   limits: Limits;
   /** What a route may use besides the data of its own call. */
-  shared(): Pick<Call, 'platform' | 'gatewayUrl' | 'startsLeft' | 'applicationFlags'>;
+  shared(): Pick<
+    Call,
+    'platform' | 'gatewayUrl' | 'startsLeft' | 'applicationFlags' | 'shards' | 'maxConcurrency'
+  >;
 }
 
 const PATTERNS = ROUTES.map((route) => ({

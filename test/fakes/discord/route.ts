@@ -13,6 +13,9 @@ export interface Call {
   files: ReadonlyMap<string, FakeFile>;
   gatewayUrl: string;
   startsLeft: number;
+  /** Connections that the bot is to have, and how many may identify at a time. */
+  shards: number;
+  maxConcurrency: number;
   applicationFlags: number;
 }
 

@@ -1,10 +1,14 @@
 /** The REST calls of the fake Discord, each as strict as the platform's: a table of method, path and effect. */
+import { checkCommand } from './command-form.ts';
 import { componentsOf } from './components.ts';
-import { captionOf, contentOf, flagsOf, invalidForm, pingsOf } from './form.ts';
-import { channelJson, FLAG_SUPPRESS_EMBEDS, messageJson, Refusal } from './platform.ts';
+import { captionOf, editedOf, flagsOf, invalidForm, pingsOf } from './form.ts';
+import { GUILD_ROUTES } from './guild.ts';
+import { channelJson, messageJson } from './json.ts';
+import { FLAG_SUPPRESS_EMBEDS, Refusal } from './platform.ts';
 import type { FakeMessage, DiscordPlatform } from './platform.ts';
 import { INTERACTION_ROUTES } from './interaction-routes.ts';
 import type { Call, Route } from './route.ts';
+import { THREAD_ROUTES } from './threads.ts';
 import { attachmentsOf, FLAG_VOICE_MESSAGE } from './uploads.ts';
 
 const MAX_NONCE = 25;
@@ -18,19 +22,21 @@ export const ROUTES: Route[] = [
       id: platform.applicationId,
       name: 'Parley',
       flags,
+      verify_key: platform.endpoint.verifyKey,
+      integration_types_config: Object.fromEntries(platform.installations.map((kind) => [kind, {}])),
     }),
   },
   {
     method: 'GET',
     path: '/gateway/bot',
-    effect: ({ gatewayUrl, startsLeft }) => ({
+    effect: ({ gatewayUrl, startsLeft, shards, maxConcurrency }) => ({
       url: gatewayUrl,
-      shards: 1,
+      shards,
       session_start_limit: {
         total: 1_000,
         remaining: Math.max(0, startsLeft),
         reset_after: 86_400_000,
-        max_concurrency: 1,
+        max_concurrency: maxConcurrency,
       },
     }),
   },
@@ -59,8 +65,11 @@ export const ROUTES: Route[] = [
     },
   },
   { method: 'PUT', path: '/channels/:id/messages/:id/reactions/:emoji/@me', effect: react },
+  { method: 'DELETE', path: '/channels/:id/messages/:id/reactions/:emoji/@me', effect: takeReaction },
   { method: 'POST', path: '/users/@me/channels', effect: openDm },
   ...INTERACTION_ROUTES,
+  ...THREAD_ROUTES,
+  ...GUILD_ROUTES,
 ];
 
 function botJson({ bot }: DiscordPlatform): object {
@@ -117,15 +126,16 @@ function referenced(
 }
 
 function editMessage({ platform, ids: [channelId = '', id = ''], body }: Call): object {
-  platform.accepts(channelId, contentOf(body));
   const message = platform.message(channelId, id);
+  const content = editedOf(body, message);
+  platform.accepts(channelId, content);
   if (message.author.id !== platform.bot.id)
     throw new Refusal(403, 50_005, 'Cannot edit a message authored by another user');
   if (message.onlyFor !== undefined) throw new Refusal(404, 10_008, 'Unknown Message');
   flagsOf(body, FLAG_SUPPRESS_EMBEDS);
   const buttons = componentsOf(body);
   platform.allowEdit(message);
-  platform.change(message, contentOf(body));
+  if (body.content !== undefined) platform.change(message, content);
   message.buttons = buttons ?? message.buttons;
   message.pings.push(...pingsOf(message.content, body));
   return messageJson(message);
@@ -149,8 +159,17 @@ function react({ platform, ids: [channelId = '', id = '', emoji = ''] }: Call): 
   return undefined;
 }
 
+function takeReaction({ platform, ids: [channelId = '', id = '', emoji = ''] }: Call): undefined {
+  const message = platform.message(channelId, id);
+  const sign = decodeURIComponent(emoji);
+  if (!message.reactions.includes(sign)) throw new Refusal(404, 10_014, 'Unknown Emoji');
+  message.reactions = message.reactions.filter((other) => other !== sign);
+  return undefined;
+}
+
 function history({ platform, ids: [channelId = ''], query }: Call): object {
-  platform.channel(channelId);
+  const { unreadable, isGuest } = platform.channel(channelId);
+  if (unreadable === true || isGuest === true) throw new Refusal(403, 50_001, 'Missing Access');
   const limit = Number(query.get('limit') ?? 50);
   if (!(limit >= 1 && limit <= 100))
     throw invalidForm('limit', 'NUMBER_TYPE_MAX', 'int value should be less than or equal to 100.');
@@ -173,9 +192,7 @@ function overwriteCommands({ platform, json }: Call): object {
   const commands: unknown[] = json;
   platform.commands = commands.map((command) => {
     const fields = typeof command === 'object' && command !== null ? command : {};
-    const name = 'name' in fields ? fields.name : undefined;
-    if (typeof name !== 'string' || !/^[-_\p{Ll}\p{N}]{1,32}$/u.test(name))
-      throw invalidForm('name', 'APPLICATION_COMMAND_INVALID_NAME', 'Command name is invalid');
+    checkCommand({ ...fields }, platform.installations);
     return {
       type: 1,
       ...fields,

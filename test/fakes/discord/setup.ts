@@ -1,9 +1,11 @@
 /** The Discord channel in front of a fake Discord, and a gateway that only records: shared by the channel's tests. */
 import pino from 'pino';
+import type { z } from 'zod';
 import { create } from '../../../channels/discord/index.ts';
 import type { DiscordTiming } from '../../../channels/discord/index.ts';
 import { manifest } from '../../../channels/discord/manifest.ts';
 import type { Channel, OutboundPart } from '../../../src/contracts/channel.ts';
+import type { EventListener } from '../../../src/contracts/bus.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { parseMarkdown } from '../../../src/lib/markdown.ts';
 import type { CommandListing } from '../../../src/contracts/command.ts';
@@ -12,6 +14,7 @@ import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
 import { MemoryConnections } from '../connections.ts';
 import { FakeDiscord } from './discord.ts';
 import type { FakeDiscordOptions } from './discord.ts';
+import { builtInLanguages } from '../gateway/languages.ts';
 
 /** The commands of the gateway. */
 const COMMANDS: readonly CommandListing[] = [
@@ -20,6 +23,16 @@ const COMMANDS: readonly CommandListing[] = [
     name: 'queue',
     description: 'How to handle messages that arrive meanwhile',
     argument: { name: 'mode', description: 'One of the modes', required: false },
+  },
+  {
+    name: 'pick',
+    description: 'Something that can be chosen',
+    argument: { name: 'name', description: 'Which one', required: false, suggests: true },
+  },
+  {
+    name: 'switch',
+    description: 'On or off',
+    argument: { name: 'state', description: 'Which', required: false, choices: ['on', 'off'] },
   },
   { name: 'help', description: 'This list' },
 ];
@@ -31,6 +44,8 @@ interface SetupOptions {
   now?: () => number;
   apiRoot?: string;
   timing?: Partial<DiscordTiming>;
+  /** `channels.discord` of config.json. */
+  settings?: z.input<typeof manifest.settings>;
 }
 
 export class DiscordSetup {
@@ -43,11 +58,19 @@ export class DiscordSetup {
   readonly log: string[] = [];
   /** Channels of servers in which the bot answers. */
   groups: string[] = [];
+  /** Who hears the gateway's events. */
+  readonly listeners = new Set<EventListener>();
+  /** What the gateway suggests. */
+  suggest: (message: InboundMessage) => Promise<readonly string[]> = () => Promise.resolve([]);
+  /** The gateway accepts messages as questions of their own. */
+  opensThreads = true;
   /** The gateway's receipt for each message. */
   verdict: (message: InboundMessage) => Promise<Receipt> = () => Promise.resolve(ACCEPTED);
-  readonly receive: Receive = async (message) => {
-    this.received.push(message);
-    return await this.verdict(message);
+  readonly receive: Receive = async (message, options) => {
+    const threadId = this.opensThreads ? await options?.openThread?.() : undefined;
+    const asked = threadId === undefined ? message : { ...message, threadId };
+    this.received.push(asked);
+    return await this.verdict(asked);
   };
 
   readonly #options: SetupOptions;
@@ -61,14 +84,21 @@ export class DiscordSetup {
   #create(): Channel {
     const { token = this.discord.token, apiRoot = this.discord.apiRoot, timing, now } = this.#options;
     return create(
-      { token, apiRoot, ...manifest.settings.parse({}) },
+      { token, apiRoot, ...manifest.settings.parse(this.#options.settings ?? {}) },
       {
         log: pino({ level: 'trace' }, { write: (line: string) => this.log.push(line) }),
         connections: this.connections,
+        languages: builtInLanguages,
         gateway: {
           groups: () => Promise.resolve(this.groups),
           commands: COMMANDS,
+          suggest: (message) => this.suggest(message),
           noteRefusal: () => undefined,
+          receive: (message, options) => this.receive(message, options),
+          subscribe: (_filter, listener) => {
+            this.listeners.add(listener);
+            return () => this.listeners.delete(listener);
+          },
         },
       },
       {

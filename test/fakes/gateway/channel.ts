@@ -114,7 +114,8 @@ export class FakeChannel implements Channel {
     this.capabilities = {
       edit,
       delete: deletes,
-      draft: false,
+      draft: undefined,
+      stream: 'edit',
       typing,
       reactions: [],
       buttons: true,

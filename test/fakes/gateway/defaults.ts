@@ -20,7 +20,7 @@ export const READY: HealthReport = {
 };
 
 /** A gateway without plans, and without sessions that anybody may act on. */
-export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations' | 'signIns' | 'hooks'> = {
+export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations' | 'surfaces' | 'signIns' | 'hooks'> = {
   hooks: { accept: async () => ({ kind: 'unsigned', why: 'missing' }) },
   plans: {
     list: async () => [],
@@ -29,11 +29,23 @@ export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations' | 'signIns' | 'ho
     cancel: async () => undefined,
     run: async () => undefined,
   },
+  surfaces: {
+    list: async () => undefined,
+    giveCode: async () => undefined,
+    enterCode: async () => undefined,
+    answer: async () => undefined,
+    separate: async () => undefined,
+  },
   signIns: {
     redeem: async () => undefined,
     list: async () => [],
+    endOthers: async () => 0,
     end: async () => false,
     signOut: async () => undefined,
+    ticket: async () => 'ticket',
+    redeemTicket: async () => undefined,
+    proxyHeader: () => undefined,
+    byProxy: async () => ({ kind: 'refused', code: 'unknown_user', text: 'Nobody.' }),
   },
   conversations: {
     fork: async () => undefined,

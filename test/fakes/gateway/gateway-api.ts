@@ -22,9 +22,7 @@ import { fakeScheduleApi } from '../schedules.ts';
 import { FakeTurn } from './turn.ts';
 import { fakeUsage } from '../usage.ts';
 
-const MAX_PENDING = 5;
-const MAX_TEXT = 32_000;
-
+const [MAX_PENDING, MAX_TEXT] = [5, 32_000];
 export { ADMIN, CHAT, OTHER } from './callers.ts';
 
 /** What a turn does when it starts. */
@@ -35,11 +33,13 @@ export class FakeGateway implements GatewayApi {
   readonly tokens = knownCallers();
   readonly schedules = fakeScheduleApi();
   readonly usage = fakeUsage;
+  readonly suggest = async () => [];
+  mayWrite: GatewayApi['mayWrite'] = async () => false;
   readonly turns = new Map<string, FakeTurn>();
-  /** The newest plans, by session. */
   readonly newestPlans = new Map<SessionKey, PlanRecord>();
   plans: GatewayApi['plans'] = EMPTY.plans;
   conversations: GatewayApi['conversations'] = EMPTY.conversations;
+  readonly surfaces = EMPTY.surfaces;
   pendingApprovals: ApprovalRecord[] = [];
   chatMoved: GatewayApi['chatMoved'] = async () => undefined;
   membershipChanged: GatewayApi['membershipChanged'] = async () => undefined;
@@ -54,6 +54,8 @@ export class FakeGateway implements GatewayApi {
   readonly embed = fakeEmbed;
   signIns: GatewayApi['signIns'] = EMPTY.signIns;
   hooks: GatewayApi['hooks'] = EMPTY.hooks;
+  webhook: GatewayApi['webhook'] = () => undefined;
+  interactions: GatewayApi['interactions'] = () => undefined;
   readonly administration = fakeAdministration();
   approvalRules: GatewayApi['approvalRules'] = async () => [];
   removeApprovalRule: GatewayApi['removeApprovalRule'] = async () => false;
@@ -71,7 +73,6 @@ export class FakeGateway implements GatewayApi {
   storeDown = false;
   /** Number of calls of `newestOwnMessage`: repeated requests. */
   repeats = 0;
-  /** Number of calls of `authenticate`. */
   authentications = 0;
   readonly events = new FakeEvents();
   readonly files = fakeFileApi({
@@ -89,15 +90,15 @@ export class FakeGateway implements GatewayApi {
     const known = this.#sessions.get(key);
     if (known !== undefined && options.caller && !mayRead(known.record, options.caller))
       return refused('denied', 'No.');
-    if (message.content.trim() === '' && message.media.length === 0)
-      return refused('empty', 'The message is empty.');
+    const isEmpty = message.content.trim() === '' && message.media.length === 0;
+    if (isEmpty) return refused('empty', 'The message is empty.');
     if (message.content.length > MAX_TEXT) return refused('too_large', `At most ${MAX_TEXT} characters.`);
     if (message.content === '/status') return { kind: 'handled', reply: 'All is well.' };
     const session = known ?? this.addSession(key, owner);
     const repeated = repeatOf(message, [...this.turns.values()], session);
     if (repeated !== undefined) return repeated;
-    if (session.queue.length >= MAX_PENDING)
-      return refused('queue_full', `${MAX_PENDING} messages wait already.`);
+    const isFull = session.queue.length >= MAX_PENDING;
+    if (isFull) return refused('queue_full', `${MAX_PENDING} messages wait already.`);
     const turn = new FakeTurn(this, key, `turn-${(this.#turnIds += 1)}`, message, options);
     this.turns.set(turn.id, turn);
     const row = this.commit(key, turn.id, 'user', message.content, false);

@@ -10,7 +10,7 @@ export const office = defineChannel({
   name: 'office',
   label: 'Office chat',
   needs: 'OFFICE_TOKEN',
-  env: z.object({ OFFICE_TOKEN: z.string().startsWith('xoxb-', 'must begin with xoxb-').optional() }),
+  env: z.object({ OFFICE_TOKEN: z.string().startsWith('offb-', 'must begin with offb-').optional() }),
   settings: z.strictObject({ editIntervalMs: z.int().min(1).default(700) }),
   ids: {
     userId: /^U[0-9A-Z]{3,20}$/,
@@ -18,7 +18,7 @@ export const office = defineChannel({
     description: 'an id such as U0123ABC',
     privacyOf: (chatId) => (chatId.startsWith('D') ? 'private' : 'group'),
   },
-  secretShapes: [{ pattern: /xoxb-[0-9a-z]{6,}/, replacement: '[office-token]' }],
+  secretShapes: [{ pattern: /offb-[0-9a-z]{6,}/, replacement: '[office-token]' }],
   isOn: ({ OFFICE_TOKEN }) => OFFICE_TOKEN !== undefined,
   secrets: ({ OFFICE_TOKEN }) => [OFFICE_TOKEN],
   create: ({ settings }) =>

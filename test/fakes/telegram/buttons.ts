@@ -6,6 +6,9 @@ import type { Params } from './refusal.ts';
 export interface FakeButton {
   text: string;
   data: string;
+  style?: string;
+  /** Pressing it copies this. */
+  copy?: string;
 }
 
 /** A press that is not answered within this long cannot be answered any more. */
@@ -23,15 +26,22 @@ export function readKeyboard(params: Params): FakeButton[] {
   if (!Array.isArray(rows) || !rows.every(Array.isArray))
     throw badRequest('field "inline_keyboard" of the InlineKeyboardMarkup must be an Array of Arrays');
   return rows.flat().map((button: unknown) => {
-    const { text, callback_data: data } = (button ?? {}) as Params;
+    const { text, callback_data: data, copy_text: copied, style } = (button ?? {}) as Params;
+    if (style !== undefined && !['danger', 'success', 'primary'].includes(textOf(style)))
+      throw badRequest("can't parse inline keyboard button: wrong style");
     if (textOf(text) === '') throw badRequest("can't parse inline keyboard button: Text is empty");
+    const { text: copy } = (copied ?? {}) as Params;
+    if (copied !== undefined && data === undefined) {
+      if (!/^.{1,256}$/su.test(textOf(copy))) throw badRequest('BUTTON_COPY_TEXT_INVALID');
+      return { text: textOf(text), data: '', copy: textOf(copy) };
+    }
     if (typeof data !== 'string')
       throw badRequest(
         "can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard",
       );
     const bytes = Buffer.byteLength(data);
     if (bytes === 0 || bytes > MAX_DATA_BYTES) throw badRequest('BUTTON_DATA_INVALID');
-    return { text: textOf(text), data };
+    return { text: textOf(text), data, ...(style !== undefined && { style: textOf(style) }) };
   });
 }
 

@@ -3,6 +3,7 @@ import { readKeyboard } from './buttons.ts';
 import type { FakeButton } from './buttons.ts';
 import { cleanVisible, readHtml } from './html.ts';
 import type { FakeEntity, VisibleText } from './html.ts';
+import { readRich } from './rich.ts';
 import { badRequest, forbidden, Refusal, textOf } from './refusal.ts';
 import type { Params } from './refusal.ts';
 import { MAX_CAPTION, readUpload } from './uploads.ts';
@@ -35,6 +36,8 @@ export interface FakeMessage {
   /** The bot's own reaction, and all it ever showed. */
   reaction?: string;
   reactions?: string[];
+  /** The structure of a rich message, of which `text` is what readers see. */
+  rich?: unknown;
   /** Shown above the text, which is its caption. */
   file?: FakeFile;
 }
@@ -106,7 +109,11 @@ export class FakeChats {
   send(params: Params): { chat: FakeChat; message: FakeMessage } {
     const chat = this.find(params['chat_id']);
     assertWelcome(chat);
-    const { text, entities } = readText(params, 'message is too long');
+    const rich = params['rich_message'];
+    const { text, entities } =
+      rich === undefined
+        ? readText(params, 'message is too long')
+        : { text: readRich(rich).text, entities: [] };
     const buttons = readKeyboard(params);
     const threadId = threadOf(chat, params, false);
     const replyTo = replyOf(chat, params);
@@ -115,7 +122,8 @@ export class FakeChats {
       text,
       entities,
       buttons,
-      source: textOf(params['text']),
+      source: rich === undefined ? textOf(params['text']) : JSON.stringify(rich),
+      ...(rich !== undefined && { rich }),
       ...(threadId === undefined ? {} : { threadId }),
       ...(replyTo === undefined ? {} : { replyTo }),
     });
@@ -156,7 +164,9 @@ export class FakeChats {
     const message = chat.messages.get(Number(params['message_id']));
     if (!message) throw badRequest('message to edit not found');
     if (!message.fromBot) throw badRequest("message can't be edited");
-    const { text, entities } = readText(params, 'MESSAGE_TOO_LONG');
+    const rich = params['rich_message'];
+    const { text, entities } =
+      rich === undefined ? readText(params, 'MESSAGE_TOO_LONG') : { text: readRich(rich).text, entities: [] };
     const buttons = readKeyboard(params);
     const { text: before, entities: marks, buttons: keyboard } = message;
     if (text === before && JSON.stringify([entities, buttons]) === JSON.stringify([marks, keyboard])) {
@@ -167,7 +177,7 @@ export class FakeChats {
     }
     message.shown.push(text);
     message.shownAt.push(performance.now());
-    Object.assign(message, { text, entities, buttons, source: textOf(params['text']) });
+    Object.assign(message, { text, entities, buttons, rich, source: textOf(params['text']) });
     return { chat, message };
   }
 
@@ -234,7 +244,7 @@ function readText(params: Params, tooLong: string, most = MAX_TEXT): VisibleText
 }
 
 /** The General topic (1) is named only by chat actions; a thread in a chat without topics is not found. */
-function threadOf(chat: FakeChat, params: Params, isAction: boolean): number | undefined {
+export function threadOf(chat: FakeChat, params: Params, isAction: boolean): number | undefined {
   if (params['message_thread_id'] === undefined) return undefined;
   const threadId = Number(params['message_thread_id']);
   if (isAction && chat.isForum && threadId === 1) return threadId;

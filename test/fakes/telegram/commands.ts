@@ -1,4 +1,5 @@
 /** What a bot says of itself: its commands by scope, and its descriptions, checked as the server does. */
+import type { FakeChats } from './chats.ts';
 import { badRequest, textOf } from './refusal.ts';
 import type { Params } from './refusal.ts';
 
@@ -6,32 +7,65 @@ import type { Params } from './refusal.ts';
 const SCOPES = ['default', 'all_private_chats', 'all_group_chats', 'all_chat_administrators'];
 
 export class FakeIntroduction {
+  /** Administrators of groups: the ids of group and person, with a blank between. */
+  readonly administrators = new Set<string>();
   readonly #commands = new Map<string, unknown[]>();
-  description = '';
-  shortDescription = '';
+  /** What the bot says of itself, by kind and language: `description`, `short de`. */
+  readonly texts = new Map<string, string>();
+  menuButton: Params = { type: 'default' };
+  readonly #chats: FakeChats;
+
+  constructor(chats: FakeChats) {
+    this.#chats = chats;
+  }
 
   /** The commands of a scope; empty where none are set. */
   commandsOf(scope: string): unknown[] {
     return this.#commands.get(scope) ?? [];
   }
 
+  #keyOf(params: Params): string {
+    const { type = 'default', chat_id: chat } = (params['scope'] ?? {}) as Params;
+    const language = readLanguage(params);
+    if (textOf(type) === 'chat') this.#chats.find(chat);
+    else if (!SCOPES.includes(textOf(type))) throw badRequest("can't parse BotCommandScope");
+    return [textOf(type), textOf(chat), language].filter(Boolean).join(' ');
+  }
+
+  /** Telegram answers with the text for all languages where there is none of the one that is asked for. */
+  #textFor(kind: string, params: Params): string {
+    return this.texts.get(textKeyOf(kind, params)) ?? this.texts.get(kind) ?? '';
+  }
+
   /** Answers the calls about it; undefined for any other. Throws the server's refusals. */
   call(method: string, params: Params): unknown {
     switch (method) {
+      case 'getChatMember': {
+        const isAdmin = this.administrators.has(`${textOf(params['chat_id'])} ${textOf(params['user_id'])}`);
+        return { status: isAdmin ? 'administrator' : 'member' };
+      }
       case 'getMyCommands':
-        return this.commandsOf(keyOf(params));
+        return this.commandsOf(this.#keyOf(params));
       case 'setMyCommands':
-        this.#commands.set(keyOf(params), readCommands(params));
+        this.#commands.set(this.#keyOf(params), readCommands(params));
+        return true;
+      case 'deleteMyCommands':
+        this.#commands.delete(this.#keyOf(params));
         return true;
       case 'getMyDescription':
-        return { description: this.description };
+        return { description: this.#textFor('description', params) };
       case 'setMyDescription':
-        this.description = readText(params['description'], 512);
+        this.texts.set(textKeyOf('description', params), readText(params['description'], 512));
         return true;
       case 'getMyShortDescription':
-        return { short_description: this.shortDescription };
+        return { short_description: this.#textFor('short', params) };
       case 'setMyShortDescription':
-        this.shortDescription = readText(params['short_description'], 120);
+        this.texts.set(textKeyOf('short', params), readText(params['short_description'], 120));
+        return true;
+      case 'getChatMenuButton':
+        return this.menuButton;
+      case 'setChatMenuButton':
+        this.menuButton = readMenuButton(params['menu_button']);
         return true;
       default:
         return undefined;
@@ -39,10 +73,22 @@ export class FakeIntroduction {
   }
 }
 
-function keyOf({ scope, language_code: language }: Params): string {
-  const { type = 'default' } = (scope ?? {}) as Params;
-  if (!SCOPES.includes(textOf(type))) throw badRequest("can't parse BotCommandScope");
-  return textOf(language) === '' ? textOf(type) : `${textOf(type)} ${textOf(language)}`;
+/** Two letters, or none for everybody else. */
+function readLanguage({ language_code: language }: Params): string {
+  const code = textOf(language);
+  if (code !== '' && !/^[a-z]{2}$/.test(code)) throw badRequest('invalid language code specified');
+  return code;
+}
+
+function textKeyOf(kind: string, params: Params): string {
+  return `${kind} ${readLanguage(params)}`.trim();
+}
+
+function readMenuButton(button: unknown): Params {
+  const { type = 'default' } = (button ?? {}) as Params;
+  if (!['commands', 'default', 'web_app'].includes(textOf(type)))
+    throw badRequest('MenuButton has unsupported type');
+  return { type };
 }
 
 function readText(value: unknown, most: number): string {

@@ -31,3 +31,9 @@ export function tooManyRequests(waitMs: number): Refusal {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
   return new Refusal(429, `Too Many Requests: retry after ${seconds}`, { retry_after: seconds });
 }
+
+/** Throws 401 for a token that is not the valid one. */
+export function checkToken(token: string, valid: string | undefined): void {
+  if (!/^\d+:[\w-]+$/.test(token)) throw new Refusal(401, 'Unauthorized: invalid token specified');
+  if (token !== valid) throw new Refusal(401, 'Unauthorized');
+}

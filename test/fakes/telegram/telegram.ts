@@ -9,18 +9,22 @@ import { FakeFiles } from './files.ts';
 import type { FakeChat, FakeMessage } from './chats.ts';
 import { botMessage, personMessage } from './json.ts';
 import type { Saying } from './json.ts';
+import { FakeDrafts } from './drafts.ts';
 import { Failures } from './failures.ts';
 import type { Failure } from './failures.ts';
 import { giveNoAnswer, isOutage } from './outage.ts';
 import type { Outage } from './outage.ts';
 import { FloodControl } from './limits.ts';
 import type { FloodLimits } from './limits.ts';
+import { answeredBy, FakeHidden } from './hidden.ts';
 import { answer, readParams } from './http.ts';
-import { Refusal, textOf } from './refusal.ts';
+import { badRequest, checkToken, Refusal } from './refusal.ts';
 import type { Params } from './refusal.ts';
 import { setReaction } from './reactions.ts';
+import { FakeTopics } from './topics.ts';
 import { UpdateQueue } from './updates.ts';
 import { UPLOADS } from './uploads.ts';
+import { FakeWebhook } from './webhook.ts';
 
 export const FAKE_TOKEN = '987654321:fake_token_of_the_test_bot_1234567890';
 export const FAKE_BOT = { id: 987_654_321, username: 'parley_test_bot' };
@@ -30,6 +34,8 @@ const ABOUT_BOT = { ...FAKE_BOT, is_bot: true, first_name: 'Parley', can_join_gr
 export class FakeTelegram {
   readonly chats = new FakeChats();
   readonly updates = new UpdateQueue();
+  readonly drafts = new FakeDrafts(this.chats);
+  readonly webhook = new FakeWebhook(this.updates);
   readonly files = new FakeFiles();
   readonly flood: FloodControl;
   readonly pressed = new FakePresses();
@@ -37,7 +43,11 @@ export class FakeTelegram {
   readonly calls = new Map<string, number>();
   /** Parameters of the last call of each method. */
   readonly last = new Map<string, Params>();
-  readonly introduction = new FakeIntroduction();
+  readonly introduction = new FakeIntroduction(this.chats);
+  readonly topics = new FakeTopics(this.chats);
+  readonly hidden = new FakeHidden(this.chats);
+  /** The server knows rich messages (Bot API 10.1). */
+  knowsRich = false;
   /** As `/setprivacy` of @BotFather left it. */
   privacyOff = false;
   /** Most connections that were open at once. */
@@ -127,6 +137,15 @@ export class FakeTelegram {
     return id;
   }
 
+  /** The person presses the button of the draft. Throws when none is shown that has one. */
+  stopsDraft(chatId: string): void {
+    const draft = this.drafts.now(chatId);
+    if (draft?.canStop !== true) throw new Error(`no draft with a button in ${chatId}`);
+    const thread = draft.threadId === undefined ? {} : { message_thread_id: draft.threadId };
+    const chat = { id: Number(chatId), type: 'private', first_name: `Person ${chatId}` };
+    this.updates.add({ stopped_message_generation: { chat, ...thread, draft_id: draft.draftId } });
+  }
+
   /** The bot's messages visible in a chat, oldest first: their texts, a file as `[photo a.png]` before its caption. */
   screen(chatId: string): string[] {
     return this.messages(chatId).map(({ file, text }) =>
@@ -164,7 +183,6 @@ export class FakeTelegram {
     this.failure({ kind: 'drop', times });
   }
 
-  /** How often a method was called. */
   count(method: string): number {
     return this.calls.get(method) ?? 0;
   }
@@ -172,6 +190,7 @@ export class FakeTelegram {
   /** Stops listening and cuts every connection. Throws when a call came before its wait was over. */
   async close(): Promise<void> {
     this.updates.end();
+    this.webhook.close();
     this.#server.closeAllConnections();
     await new Promise((resolve) => {
       this.#server.close(resolve);
@@ -206,7 +225,7 @@ export class FakeTelegram {
       if (failure?.kind === 'status') {
         throw new Refusal(failure.status ?? 500, failure.description ?? 'Internal Server Error: restart');
       }
-      this.#checkToken(token);
+      checkToken(token, this.tokenValid ? FAKE_TOKEN : undefined);
       const result = await this.#call(method, params, response);
       if (failure?.kind === 'delay') await new Promise((next) => setTimeout(next, failure.ms));
       if (failure?.kind === 'drop') request.socket.destroy();
@@ -220,24 +239,19 @@ export class FakeTelegram {
     }
   }
 
-  #checkToken(token: string): void {
-    if (!/^\d+:[\w-]+$/.test(token)) throw new Refusal(401, 'Unauthorized: invalid token specified');
-    if (token !== FAKE_TOKEN || !this.tokenValid) throw new Refusal(401, 'Unauthorized');
-  }
-
   async #call(method: string, params: Params, response: ServerResponse): Promise<unknown> {
     const upload = UPLOADS.get(method);
     if (upload !== undefined) {
       this.#admit(method, params);
       return botMessage(this.chats.sendFile(upload, params), FAKE_BOT);
     }
-    const said = this.introduction.call(method, params);
+    const said = answeredBy([this.introduction, this.topics, this.hidden], method, params);
     if (said !== undefined) return said;
     switch (method) {
       case 'getMe':
-        return { ...ABOUT_BOT, can_read_all_group_messages: this.privacyOff };
+        return { ...ABOUT_BOT, ...this.topics.ofBot(), can_read_all_group_messages: this.privacyOff };
       case 'getWebhookInfo':
-        return { url: this.updates.webhook, has_custom_certificate: false, pending_update_count: 0 };
+        return this.webhook.info();
       case 'getUpdates': {
         const gone = new AbortController();
         response.on('close', () => gone.abort());
@@ -246,11 +260,21 @@ export class FakeTelegram {
       case 'sendMessage':
         this.#admit(method, params);
         return botMessage(this.chats.send(params), FAKE_BOT);
+      case 'sendRichMessage':
+        if (!this.knowsRich) throw new Refusal(404, 'Not Found: method not found');
+        this.#admit(method, params);
+        return botMessage(this.chats.send(params), FAKE_BOT);
       case 'editMessageText':
+        if (params['rich_message'] !== undefined && !this.knowsRich)
+          throw badRequest('message text is empty');
         this.#admit(method, params);
         return botMessage(this.chats.edit(params), FAKE_BOT);
       case 'deleteMessage':
         return this.chats.remove(params);
+      case 'sendMessageDraft':
+        // Drafts have a limit of their own, which is not published.
+        this.flood.admit(method, `draft ${this.chats.find(params['chat_id']).id}`, false);
+        return this.drafts.show(params);
       case 'setMessageReaction':
         return setReaction(this.chats, params);
       case 'sendChatAction':
@@ -260,9 +284,9 @@ export class FakeTelegram {
       case 'getFile':
         return this.files.describe(params);
       case 'setWebhook':
+        return this.webhook.set(params);
       case 'deleteWebhook':
-        this.updates.webhook = method === 'setWebhook' ? textOf(params['url']) : '';
-        return true;
+        return this.webhook.remove(params);
       default:
         throw new Refusal(404, 'Not Found: method not found');
     }

@@ -30,6 +30,8 @@ export class UpdateQueue {
   /** Completed and waiting calls so far. */
   polls = 0;
   webhook = '';
+  /** Told of each update that is queued. */
+  onUpdate: () => void = () => undefined;
   #pending: FakeUpdate[] = [];
   #confirmed: FakeUpdate[] = [];
   #nextId = 700_000_001;
@@ -46,8 +48,29 @@ export class UpdateQueue {
     if (this.#kinds.includes(kind) || !isKnown) {
       this.#pending.push(update);
       this.#feed();
+      this.onUpdate();
     }
     return update.update_id;
+  }
+
+  /** All that the bot has not confirmed, oldest first. */
+  pending(): readonly FakeUpdate[] {
+    return this.#pending;
+  }
+
+  /** A webhook has taken the update. */
+  take(id: number): void {
+    this.#confirmed.push(...this.#pending.filter((update) => update.update_id === id));
+    this.#pending = this.#pending.filter((update) => update.update_id !== id);
+  }
+
+  dropAll(): void {
+    this.#pending = [];
+  }
+
+  /** The kinds that the bot asks for; undefined leaves them as they are. */
+  allow(kinds: unknown): void {
+    if (Array.isArray(kinds)) this.#kinds = kinds.length === 0 ? DEFAULT_KINDS : kinds.map(String);
   }
 
   /** Updates the bot has not confirmed. */
@@ -64,6 +87,7 @@ export class UpdateQueue {
   unconfirm(): void {
     const last = this.#confirmed.pop();
     if (last) this.#pending.unshift(last);
+    this.onUpdate();
   }
 
   /** One `getUpdates` call; `gone` fires when the caller has disconnected. */
@@ -78,8 +102,7 @@ export class UpdateQueue {
     const offset = Number(params['offset'] ?? 0);
     if (!Number.isSafeInteger(offset)) throw badRequest('wrong parameter offset in request');
     this.#confirm(offset);
-    const kinds = params['allowed_updates'];
-    if (Array.isArray(kinds)) this.#kinds = kinds.length === 0 ? DEFAULT_KINDS : kinds.map(String);
+    this.allow(params['allowed_updates']);
     let limit = Math.min(100, Math.max(1, Number(params['limit'] ?? 100)));
     let timeoutMs = Math.min(50, Math.max(0, Number(params['timeout'] ?? 0))) * 1_000;
     const since = performance.now() - this.#last.at;

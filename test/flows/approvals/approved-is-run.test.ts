@@ -4,6 +4,7 @@ import path from 'node:path';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/contracts/tool.ts';
+import { fillsIn } from '../../fakes/discord/acts.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, OWNER, WAIT } from '../setup.ts';
 
 const people = FRIENDS.toReversed().values();
@@ -131,7 +132,7 @@ describeGatewayOnEachDatabase(
     it('sends the file that was shown: one that was replaced after the approval is asked about anew', async () => {
       const chat = people.next().value ?? '';
       const text = { path: 'report.txt', content: 'SHOWN' };
-      const to = { path: 'report.txt', address: `telegram:${chat}` };
+      const to = { path: 'report.txt', to: `telegram:${chat}` };
       calls(`report of ${chat}`, { name: 'read_page', args: {} }, { name: 'write_file', args: text });
       calls(`report of ${chat}`, { name: 'send_file', args: to });
       fixture().telegram.says(chat, `report of ${chat}`, chat);
@@ -245,10 +246,17 @@ describeGatewayOnEachDatabase(
       const shown = discord.visible(channel);
       expect(shown.length).toBeGreaterThan(5);
       expect(shown.filter(({ buttons }) => buttons.length > 0)).toEqual([shown.at(-1)]);
-      discord.press(channel, 'Deny', person);
+      const pressed = discord.press(channel, 'Deny', person);
+      const form = await vi.waitFor(() => {
+        const found = [...discord.platform.interactions.values()].find(({ id }) => id === pressed);
+        if (found?.modal === undefined) throw new Error('no form is shown yet');
+        return found;
+      }, WAIT);
+      fillsIn(discord, form, {});
       await vi.waitFor(() => expect(discord.screen(channel).join()).toContain('Denied by Grace'), WAIT);
       await vi.waitFor(() => {
-        expect(discord.visible(channel).flatMap(({ buttons }) => buttons)).toEqual([]);
+        const labels = discord.visible(channel).flatMap(({ buttons }) => buttons.map(({ label }) => label));
+        expect(labels).toEqual(['Regenerate']);
       }, WAIT);
     });
 

@@ -1,10 +1,12 @@
 /** Edited questions and reactions on Telegram, through a whole gateway. */
 import { expect, it, vi } from 'vitest';
-import { OFFER } from '../../../src/intake/questions/edited-question.ts';
+import { inEnglish } from '../../../src/contracts/texts/say.ts';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
 import type { FakeMessage } from '../../fakes/telegram/chats.ts';
 import { editsMessage, reacts } from '../../fakes/telegram/people.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
+
+const OFFER = inEnglish('edited.offer');
 
 const NAME = `@${FAKE_BOT.username}`;
 const file = {

@@ -89,10 +89,12 @@ describeGateway('Telegram', { telegram: true }, (fixture) => {
       for (const name of names) expect(shown).toContain(`/${name}`);
     }
     const { introduction } = fixture().telegram;
-    const menu = names.map((command: string) => ({ command }));
+    type Listed = { name: string; owners?: true; place?: 'group' };
+    const forAll = commands.filter(({ owners }: Listed) => owners !== true);
+    const menu = forAll.map(({ name }: Listed) => ({ command: name }));
     expect(introduction.commandsOf('default')).toMatchObject(menu);
-    const inPrivate = menu.filter(({ command }: { command: string }) => command !== 'observe');
-    expect(introduction.commandsOf('all_private_chats')).toMatchObject(inPrivate);
+    expect(introduction.commandsOf('all_private_chats')).toMatchObject(menu);
+    expect(introduction.commandsOf('default de')).toHaveLength(menu.length);
     expect(fixture().ollama.calls).toHaveLength(calls);
   });
 

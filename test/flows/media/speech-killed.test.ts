@@ -53,7 +53,7 @@ it('sends a spoken answer once, killed while it is spoken and before the platfor
   telegram.failure({ kind: 'silence', method: 'sendVoice' });
   await start();
   // The sound is kept and posted, and the platform has not taken it.
-  await until(() => expect(telegram.count('sendVoice')).toBe(1));
+  await until(() => expect(telegram.silenced).toBe(1));
   expect(speech.spoken).toHaveLength(2);
   await gateway.kill();
   await start();

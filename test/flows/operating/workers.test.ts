@@ -1,5 +1,5 @@
 /** `parley start --workers`: several processes behind one port, one of which dies in the middle of a turn. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -15,6 +15,9 @@ import { OWNER } from '../setup.ts';
 
 /** Processes on a busy machine. */
 const LONG = { timeout: 60_000, interval: 50 };
+
+/** A program that gives another one a terminal (util-linux). */
+const hasTerminal = spawnSync('script', ['--version']).status === 0;
 
 interface Started {
   child: ChildProcess;
@@ -108,6 +111,49 @@ describe.runIf(process.env['DATABASE_URL'] !== undefined)('two workers [postgres
       const rows = await sql<{ instance: string }[]>`select instance from node where lease_until > now()`;
       return rows.map(({ instance }) => instance.slice(-2)).toSorted();
     });
+
+  it.skipIf(!hasTerminal)(
+    'print one link to sign in on a terminal, from the supervisor, and it works',
+    async () => {
+      const second = await mkdtemp(path.join(tmpdir(), 'parley-workers-'));
+      const terminal = spawn(
+        'script',
+        ['-qfec', `"${process.execPath}" src/launch.js start --workers 2`, '/dev/null'],
+        {
+          env: {
+            PATH: process.env['PATH'] ?? '',
+            PORT: '0',
+            GATEWAY_HOME: second,
+            GATEWAY_TOKEN: OWNER,
+            OLLAMA_HOST: ollama.url,
+            ...database.environment(0),
+          },
+          stdio: ['pipe', 'pipe', 'inherit'],
+        },
+      );
+      let shown = '';
+      terminal.stdout.on('data', (bytes: Buffer) => (shown += bytes.toString()));
+      const ended = once(terminal, 'close');
+      const link = await vi.waitFor(() => {
+        const found = /2 workers\)\s+Sign in once, within ten minutes: {2}(http:\S+)\/#code=([\w-]+)/.exec(
+          shown,
+        );
+        if (found === null) throw new Error(shown);
+        return { url: found[1] ?? '', code: found[2] ?? '' };
+      }, LONG);
+      const answer = await fetch(`${link.url}/v1/sign-in`, {
+        method: 'POST',
+        headers: { 'x-parley-page': '1', 'content-type': 'application/json' },
+        body: JSON.stringify({ code: link.code }),
+      });
+      expect(await answer.json()).toEqual({ signedIn: true });
+      expect(shown.match(/Sign in once/g)).toHaveLength(1);
+      terminal.stdin.write('\u0003');
+      await ended;
+      await rm(second, { recursive: true, force: true });
+    },
+    90_000,
+  );
 
   it('are nodes of their own, and a killed one is started again and loses nothing', async () => {
     await vi.waitFor(async () => expect(await live()).toEqual([':1', ':2']), LONG);

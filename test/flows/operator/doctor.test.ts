@@ -9,7 +9,7 @@ import { doctorCommand } from '../../../src/commands/doctor.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { FakeDiscord } from '../../fakes/discord/discord.ts';
-import { describeGatewayOnEachDatabase } from '../setup.ts';
+import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
 
 type Environment = Record<string, string>;
 const PLAIN = { colours: false };
@@ -116,6 +116,16 @@ describe('parley doctor on a broken set-up', () => {
     expect(telegram.updates.webhook).toBe('');
     telegram.privacyOff = true;
     expect(await complaints(bot)).toBe('\nAll is well.');
+    await settings('{"channels": {"telegram": {"webhook": {"url": "https://bot.example.org"}}}}');
+    expect(await complaints(bot)).toMatch(/warning +Telegram +The webhook is not set yet; 0 updates wait/);
+    telegram.webhook.set({ url: 'https://bot.example.org/v1/updates/telegram' });
+    expect(await complaints(bot)).toBe('\nAll is well.');
+    telegram.webhook.gateway = () => 'http://127.0.0.1:1';
+    telegram.says('7001', 'anybody?', '7001');
+    await expect.poll(() => telegram.webhook.info()['last_error_message'], WAIT).toBe('Connection refused');
+    expect(await complaints(bot)).toMatch(/error +Telegram +.*"Connection refused". It holds 1 back/);
+    telegram.webhook.remove({});
+    await settings('{}');
     telegram.tokenValid = false;
     expect(await complaints(bot)).toMatch(/error +Telegram +Telegram refuses the bot token/);
   });

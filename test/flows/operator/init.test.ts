@@ -48,7 +48,7 @@ describe('parley init', () => {
   }
 
   it('asks for model, tokens, owner and time zone, checks each, and writes what a gateway starts with', async () => {
-    const shown = await init(['plain', '1:wrong', FAKE_TOKEN, '42', '', 'Mars/Phobos', 'Europe/Berlin']);
+    const shown = await init(['plain', '1:wrong', FAKE_TOKEN, '42', '', '', 'Mars/Phobos', 'Europe/Berlin']);
     expect(shown).toContain('has these models: fake:latest, plain:latest.');
     expect(shown).toContain('Telegram refuses the bot token');
     expect(shown).toContain('The token belongs to @parley_test_bot.');

@@ -5,21 +5,7 @@ import { hashSecret } from '../../../src/security/index.ts';
 import { describePage, PHONE } from '../../browser/describe-page.ts';
 import { OWNER } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
-import { goToScreen, openFurnishedGateway } from './settings-setup.ts';
-
-const SCREENS = [
-  'overview',
-  'configuration',
-  'usage',
-  'access',
-  'tokens',
-  'rules',
-  'schedules',
-  'memory',
-  'profiles',
-  'dead-letters',
-  'log',
-];
+import { goToScreen, openFurnishedGateway, SCREENS } from './settings-setup.ts';
 
 describePage('the settings of a gateway', (tab) => {
   let fixture: GatewayFixture;

@@ -5,6 +5,22 @@ import type { Page } from 'playwright-core';
 import { openGatewayFixture } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
 
+/** All screens, by their addresses. */
+export const SCREENS = [
+  'overview',
+  'configuration',
+  'usage',
+  'access',
+  'tokens',
+  'sign-ins',
+  'rules',
+  'schedules',
+  'memory',
+  'profiles',
+  'dead-letters',
+  'log',
+];
+
 /** Opens it on the embedded database; the caller closes it. */
 export async function openFurnishedGateway(): Promise<GatewayFixture> {
   const file = { limits: { messagesPerMinute: 30 }, access: { telegram: { allow: ['7001'] } } };

@@ -54,8 +54,10 @@ export async function discordParticipant(fixture: GatewayFixture): Promise<Parti
         return all.filter((_, index) => !open.has(discord.visible(channel, person)[index]?.id ?? ''));
       };
       const before = hidden().length;
-      discord.press(channel, label, person);
+      const pressed = discord.press(channel, label, person);
       return await vi.waitFor(() => {
+        const { modal } = [...discord.platform.interactions.values()].find(({ id }) => id === pressed) ?? {};
+        if (modal !== undefined) return modal.fields.map(({ value }) => value).join('\n');
         const text = hidden()[before];
         if (text === undefined || text.endsWith('is thinking...'))
           throw new Error('the press is not answered yet');

@@ -32,6 +32,13 @@ describeGatewayOnEachDatabase(
       await fixture().idle(`http:${id}`);
       return turnId;
     };
+    /** The timeline of a turn, as `parley trace` and the page show it. */
+    const traceOf = async (turnId: string): Promise<string> => {
+      const trace: { timeline: { text: string }[] } = await (
+        await fixture().call(`/v1/turns/${turnId}/trace`)
+      ).json();
+      return trace.timeline.map(({ text }) => text).join('\n');
+    };
     /** What the model reads when it is asked next. */
     const nextReads = async (id: string, content: string): Promise<string[]> => {
       await ask(id, content);
@@ -48,6 +55,8 @@ describeGatewayOnEachDatabase(
       const { turnId }: { turnId: string } = await again.json();
       await fixture().idle('http:riddle');
       expect(await shown('riddle')).toEqual(['a riddle', '-the first 1/2', 'the second 2/2']);
+      expect(await traceOf(turnId)).toContain(`answers the question of turn ${first} again, after`);
+      expect(await traceOf(first)).not.toContain('answers the question');
       expect(await nextReads('riddle', 'go on')).toEqual(['a riddle', 'the second', 'go on']);
       expect((await act('riddle', `turns/${first}/choose`)).status).toBe(200);
       expect(await shown('riddle')).toEqual([
@@ -142,6 +151,11 @@ describeGatewayOnEachDatabase(
       await seen('tails');
       await fixture().idle(`telegram:${ann}`);
       expect(await shown(`telegram:${ann}`)).toEqual(['toss a coin', '-heads 1/2', 'tails 2/2']);
+      const rows: unknown = await fixture().messages(`telegram:${ann}`);
+      const [heads, tails] = (rows as Shown[]).filter(({ role }) => role === 'assistant');
+      expect(await traceOf(tails?.turnId ?? '')).toContain(
+        `answers the question of turn ${heads?.turnId} again`,
+      );
       says('/undo');
       await seen('I no longer know of “toss a coin”');
       expect(await shown(`telegram:${ann}`)).toEqual(['-toss a coin', '-heads 1/2', '-tails 2/2']);

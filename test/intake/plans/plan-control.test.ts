@@ -8,6 +8,7 @@ import type { Plan } from '../../../src/contracts/plan.ts';
 import { planButtonValue } from '../../../src/contracts/store/plan-store.ts';
 import type { PlanAction, PlanRecord, PlanRequest } from '../../../src/contracts/store/plan-store.ts';
 import { plan, withStatus } from '../../fakes/gateway/shown-plans.ts';
+import { inEnglish } from '../../../src/contracts/texts/say.ts';
 
 const SESSION = 'telegram:1';
 const AGENTIC = withStatus(plan(3, { mode: 'agentic' }), 0, 'done');
@@ -43,7 +44,8 @@ function gatewayOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Deci
     approvals: {
       rules: async () => [],
       removeRule: async () => false,
-      decidable: async () => true,
+      shownIn: async (id: string) => `approval:${id}`,
+      decidable: async () => undefined,
       pending: async () => (waits === undefined ? [] : [question as ApprovalRecord]),
       decide: async (_id, decision) => {
         const answer = waits?.answer ?? { kind: 'decided', decision };
@@ -79,11 +81,12 @@ function gatewayOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Deci
       place: 'private',
       userId: SESSION,
       owner: false,
+      say: inEnglish,
       ...over,
     });
     return answer?.reply;
   };
-  const act = (action: PlanAction) => actOnPlan(deps, record, action, by);
+  const act = (action: PlanAction) => actOnPlan(deps, record, action, { by });
   return { did, press, act };
 }
 

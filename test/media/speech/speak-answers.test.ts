@@ -14,6 +14,7 @@ import { describeEachDatabase, silentLog } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { OGG } from '../../fakes/media-bytes.ts';
 import { request } from '../../store/requests.ts';
+import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 
 const KEY = 'telegram:42';
 const speech = {
@@ -54,6 +55,7 @@ describeEachDatabase('answers that are spoken after their turn', (databases) => 
       keptFiles: store.keptFiles,
       post,
       events: { emit: () => undefined },
+      languages: builtInLanguages,
       log: silentLog,
       ...change,
     };

@@ -17,6 +17,16 @@ async function put(file: string, text: string): Promise<void> {
 }
 
 describe('the files of a home', () => {
+  it('are not taken for missing where they cannot be looked at', async () => {
+    await put('profiles', 'a file where the backup has a folder');
+    const staging = await createStaging(home);
+    await staging.begin('profiles/ada.json', 0o600);
+    await expect(staging.refuseOverwriting()).rejects.toThrow(
+      `${home}/profiles/ada.json cannot be looked at (ENOTDIR)`,
+    );
+    await staging.discard();
+  });
+
   it('are all but links, what is made anew, and backups', async () => {
     const parts = ['config.json', 'profiles/ada.json', 'workspace/sessions/a/pg', 'token'];
     const left = [

@@ -1,6 +1,11 @@
 /** The tables' version: brought up once, by one process at a time, and never down. */
-import { expect, it } from 'vitest';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
 import journal from '../../../drizzle/meta/_journal.json' with { type: 'json' };
+import { isAdditive } from '../../../src/store/database/additive.ts';
 import { migrateDatabase } from '../../../src/store/database/migrate.ts';
 import { openStoreAt } from '../../../src/store/store.ts';
 import { describeEachDatabase, silentLog } from '../../database.ts';
@@ -18,6 +23,53 @@ describeEachDatabase('migration', (databases) => {
       await sql`drop schema ${sql(fresh.schema)} cascade`;
     },
   );
+
+  it('refuses to change what running gateways use, and adds beside them what they do not notice', async () => {
+    const { place, sql, lanes } = await databases.open();
+    const folder = await mkdtemp(path.join(tmpdir(), 'parley-migrations-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await cp(fileURLToPath(new URL('../../../drizzle', import.meta.url)), folder, { recursive: true });
+    const add = async (tag: string, text: string): Promise<void> => {
+      const file = path.join(folder, 'meta/_journal.json');
+      const known: typeof journal = JSON.parse(await readFile(file, 'utf8'));
+      const entry = {
+        idx: known.entries.length,
+        version: '7',
+        when: 9_000_000_000_000 + known.entries.length,
+        tag,
+        breakpoints: true,
+      };
+      await writeFile(file, JSON.stringify({ ...known, entries: [...known.entries, entry] }));
+      await writeFile(path.join(folder, `${tag}.sql`), text);
+    };
+    const node = await lanes.register('other', 60_000);
+    await add('9000_more', 'ALTER TABLE "usage" ADD COLUMN "more" integer DEFAULT 1 NOT NULL;');
+    await migrateDatabase(place, { migrationsFolder: folder });
+    await add('9001_less', 'ALTER TABLE "usage" DROP COLUMN "more";');
+    const changing = migrateDatabase(place, { migrationsFolder: folder, othersEndWithinMs: 1 });
+    await expect(changing).rejects.toMatchObject({ code: 'gateways_run', retryable: false });
+    await expect(changing).rejects.toThrow(/the 1 running gateways .* stop them all, then start this one/);
+    expect(await sql`select more from usage`).toHaveLength(0);
+    await lanes.unregister(node);
+    await migrateDatabase(place, { migrationsFolder: folder });
+    await expect(sql`select more from usage`.execute()).rejects.toThrow('more');
+    await sql`delete from migration where created_at > 9000000000000`;
+  }, 60_000);
+
+  it.each([
+    ['CREATE TABLE "a" ("b" text)', true],
+    ['CREATE INDEX "a" ON "b" USING btree ("c")', true],
+    ['ALTER TABLE "a" ADD COLUMN "b" text', true],
+    ['ALTER TABLE "a" ADD COLUMN "b" integer DEFAULT 0 NOT NULL', true],
+    ['ALTER TABLE "a" ADD COLUMN "b" text NOT NULL', false],
+    ['ALTER TABLE "a" ALTER COLUMN "b" SET NOT NULL', false],
+    ['ALTER TABLE "a" DROP COLUMN "b"', false],
+    ['ALTER TABLE "a" RENAME COLUMN "b" TO "c"', false],
+    ['CREATE UNIQUE INDEX "a" ON "b" ("c")', false],
+    ['UPDATE "a" SET "b" = 1', false],
+  ])('takes %s for additive: %s', (statement, is) => {
+    expect(isAdditive(statement)).toBe(is);
+  });
 
   it('refuses a database that a newer version has written', async () => {
     const { place, sql } = await databases.open();

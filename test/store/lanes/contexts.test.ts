@@ -4,7 +4,7 @@ import type { ContextRecord } from '../../../src/contracts/store/records.ts';
 import { createContexts } from '../../../src/store/lanes/contexts.ts';
 import { openDatabase } from '../../../src/store/database/database.ts';
 import type { Database } from '../../../src/store/database/database.ts';
-import { openTurn } from '../../../src/store/lanes/turns.ts';
+import { openTurn } from '../../../src/store/lanes/turn/open-turn.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { request } from '../requests.ts';

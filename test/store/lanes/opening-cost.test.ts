@@ -1,7 +1,7 @@
 /** What the start of a turn costs the server: its statement is planned once, and reads no table whole. */
 import { expect, it, onTestFinished } from 'vitest';
 import { connect } from '../../../src/store/database/database.ts';
-import { openTurn } from '../../../src/store/lanes/turns.ts';
+import { openTurn } from '../../../src/store/lanes/turn/open-turn.ts';
 import { describeEachDatabase } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, LEASE_MS, only } from './turns.ts';

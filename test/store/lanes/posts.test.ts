@@ -83,4 +83,29 @@ describeEachDatabase('messages in the middle of a turn', (databases) => {
     expect(lanes).toHaveLength(0);
     expect(await store.ledger.messages('http:notes', { limit: 9 })).toMatchObject([{}, { content: 'Look.' }]);
   });
+
+  it('go to another conversation of the same person where it is named, within the bound there, and stay apart', async () => {
+    const store = await databases.open();
+    const { node, turnId } = await begin(store);
+    await store.ledger.accept(request('other', { chatId: '43' }));
+    const post = (n: number, more = {}) =>
+      store.posts.post(
+        { ref: `${turnId}.${n}.0`, turnId, address: 'telegram:43', content: `Told ${n}.`, ...more },
+        2,
+        node,
+      );
+    expect(await post(1)).toMatchObject({ kind: 'foreign' });
+    const session = { session: 'telegram:43' as const };
+    expect(await post(2, session)).toMatchObject({ kind: 'posted', heads: [{ lane: 'out:telegram:43' }] });
+    expect(await post(2, session)).toMatchObject({ kind: 'known' });
+    expect(await post(3, session)).toMatchObject({ kind: 'posted' });
+    expect(await post(4, session)).toMatchObject({ kind: 'full', limit: 2 });
+    const contents = async (key: 'telegram:42' | 'telegram:43') =>
+      (await store.ledger.messages(key, { limit: 9 })).map(({ content }) => content);
+    expect((await contents('telegram:43')).slice(1)).toEqual(['Told 2.', 'Told 3.']);
+    expect(await contents('telegram:42')).toHaveLength(1);
+    // The chat has joined another conversation since it was found.
+    await store.sql`insert into address (key, session) values ('telegram:43', 'discord:1')`;
+    expect(await post(5, session)).toMatchObject({ kind: 'foreign' });
+  });
 });

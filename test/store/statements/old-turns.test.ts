@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { OLD_BATCH, purgeOld } from '../../../src/ops/retention.ts';
 import { describeEachDatabase, silentLog } from '../../database.ts';
+import { request } from '../requests.ts';
 import type { TestStore } from '../../database.ts';
 
 /** A session last used `idle` days ago, whose turns ended so many days ago. */
@@ -26,8 +27,8 @@ async function makeSession(
 }
 
 describeEachDatabase('messages that are too old', (databases) => {
-  const purge = ({ retention: old, ledger }: TestStore, messagesDays: number | undefined) =>
-    purgeOld({ old, ledger, log: silentLog, rules: () => ({ messagesDays, tracesDays: 7 }) });
+  const purge = ({ retention: old }: TestStore, messagesDays: number | undefined) =>
+    purgeOld({ old, log: silentLog, rules: () => ({ messagesDays, tracesDays: 7 }) });
   const left = async ({ sql }: TestStore): Promise<string[]> => {
     const rows = await sql<{ id: string }[]>`
       select turn_id as id from message union all select turn_id from context union all select ref from delivery
@@ -35,6 +36,21 @@ describeEachDatabase('messages that are too old', (databases) => {
     return rows.map(({ id }) => id).toSorted();
   };
   const four = (...ids: string[]): string[] => ids.flatMap((id) => [id, id, id, id]).toSorted();
+
+  it('leave a session alone that somebody writes to while it is about to go', async () => {
+    const store = await databases.open();
+    await makeSession(store, 'telegram:4', { idle: 31, ended: [40] });
+    await makeSession(store, 'telegram:5', { idle: 31, ended: [40] });
+    const found = await store.retention.idleSessions(30, OLD_BATCH);
+    expect(found.toSorted()).toEqual(['telegram:4', 'telegram:5']);
+    await store.ledger.accept(request('m1', { chatId: '5' }));
+    expect(await Promise.all(found.map((key) => store.retention.deleteIdle(key, 30)))).toEqual(
+      found.map((key) => key === 'telegram:4'),
+    );
+    expect(await store.ledger.session('telegram:4')).toBeUndefined();
+    expect(await store.ledger.session('telegram:5')).toMatchObject({ messageCount: 2 });
+    expect(await store.retention.deleteIdle('telegram:4', 30)).toBe(false);
+  });
 
   it('are deleted only where a number of days is set, with everything of their turns', async () => {
     const store = await databases.open();
@@ -66,6 +82,32 @@ describeEachDatabase('messages that are too old', (databases) => {
     for (const key of ['http:waits', 'http:scheduled', 'http:planned'] as const)
       expect(await store.ledger.session(key)).toBeDefined();
     expect(await left(store)).toEqual(four('http:planned.1'));
+  });
+
+  it('take the runs of schedules with them that are as old; the schedule and its newer runs stay', async () => {
+    const store = await databases.open();
+    const { sql } = store;
+    await makeSession(store, 'http:tides', { idle: 1, ended: [40, 29] });
+    await sql`
+      insert into schedule (id, session, address, place, creator_id, timing, task, next_at)
+      values ('s', 'http:tides', 'http:tides', 'private', 'u', '{}', 'x', now())`;
+    for (const [turn, ago] of [
+      ['http:tides.1', 40],
+      ['http:tides.2', 29],
+    ] as const)
+      await sql`
+        insert into schedule_run (schedule_id, session, due_at, at, outcome, turn_id)
+        values ('s', 'http:tides', now() - ${ago}::float8 * interval '1 day', now() - ${ago}::float8 * interval '1 day', 'begun', ${turn})`;
+    const runs = async (): Promise<(string | null)[]> =>
+      (await sql<{ turn: string | null }[]>`select turn_id as turn from schedule_run order by at`).map(
+        ({ turn }) => turn,
+      );
+    await purge(store, undefined);
+    expect(await runs()).toEqual(['http:tides.1', 'http:tides.2']);
+    await purge(store, 30);
+    expect(await runs()).toEqual(['http:tides.2']);
+    expect(await sql`select from schedule`).toHaveLength(1);
+    expect(await left(store)).toEqual(four('http:tides.2'));
   });
 
   it(`go in batches of ${OLD_BATCH}`, async () => {

@@ -94,12 +94,12 @@ describeEachDatabase('tokens', (databases) => {
   it('that are rotated keep their id and lose their secret; their last use is written now and then', async () => {
     const { access } = await databases.open();
     const { tokenId } = await access.putToken({ hash: 'old', name: 'app', scopes: ['chat'] });
-    await access.noteTokenUse(tokenId, 60_000);
+    await access.noteTokenUse(tokenId, 60_000, 'old');
     const [used] = await access.tokens();
     expect(used?.lastUsedAt).toBeInstanceOf(Date);
-    await access.noteTokenUse(tokenId, 60_000);
+    await access.noteTokenUse(tokenId, 60_000, 'old');
     expect((await access.tokens())[0]).toEqual(used);
-    await access.noteTokenUse(tokenId, 0);
+    await access.noteTokenUse(tokenId, 0, 'old');
     expect((await access.tokens())[0]?.lastUsedAt?.getTime()).toBeGreaterThan(
       used?.lastUsedAt?.getTime() ?? 0,
     );

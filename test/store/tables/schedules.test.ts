@@ -1,12 +1,13 @@
 /** Schedules in the database: bounds, lists, what is due, and moving on once. */
 import { expect, it } from 'vitest';
-import { KEPT_OVER, SCHEDULE_LIMITS } from '../../../src/contracts/schedules.ts';
-import type { ScheduleRecord } from '../../../src/contracts/schedules.ts';
+import { KEPT_OVER, MAX_RUNS_KEPT, SCHEDULE_LIMITS } from '../../../src/contracts/schedules.ts';
+import type { NewScheduleRun, ScheduleRecord } from '../../../src/contracts/schedules.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 
 const HOUR_MS = 3_600_000;
+const off: NewScheduleRun = { outcome: 'switched_off', dueAt: new Date(0), why: 'no access' };
 const inAnHour = (): Date => new Date(Date.now() + HOUR_MS);
 
 function wanted(id: string, change: Partial<ScheduleRecord> = {}) {
@@ -58,7 +59,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await ids({ session: 'telegram:42', limit: 9 })).toEqual(['b', 'a']);
     expect(await ids({ creatorId: 'telegram:1', limit: 9 })).toEqual(['c', 'a']);
     expect(await ids({ limit: 1 })).toEqual(['c']);
-    await schedules.switchOffSchedule('c');
+    await schedules.switchOffSchedule('c', off);
     expect(await ids({ limit: 9 })).toEqual(['b', 'a', 'c']);
   });
 
@@ -129,9 +130,37 @@ describeEachDatabase('schedules', (databases) => {
   it('that are switched off have no next slot and stay in the list', async () => {
     const { schedules } = await databases.open();
     await schedules.addSchedule(wanted('a'));
-    await schedules.switchOffSchedule('a');
+    await schedules.switchOffSchedule('a', off);
+    await schedules.switchOffSchedule('a', off);
     const [row] = await schedules.schedules({ limit: 9 });
     expect(row).toMatchObject({ id: 'a', nextAt: undefined, lastAt: undefined });
+    expect(await schedules.scheduleRuns('a')).toMatchObject([{ outcome: 'switched_off', why: 'no access' }]);
+  });
+
+  it(`keep what became of their newest ${MAX_RUNS_KEPT} slots, until they are removed`, async () => {
+    const { schedules, ledger } = await databases.open();
+    const accepted = await ledger.accept(request('m1', { chatId: '42' }));
+    const turnId = 'turnId' in accepted ? accepted.turnId : 'none';
+    const first = inAnHour().getTime();
+    const slots = Array.from({ length: MAX_RUNS_KEPT + 2 }, (_, nth) => new Date(first + nth * 1_000));
+    await schedules.addSchedule(wanted('a', { nextAt: slots[0] ?? inAnHour() }));
+    const end = (nth: number, run: Omit<NewScheduleRun, 'dueAt'>): Promise<boolean> => {
+      const dueAt = slots[nth] ?? inAnHour();
+      return schedules.advanceSchedule('a', dueAt, slots[nth + 1], [{ ...run, dueAt }]);
+    };
+    expect(await end(0, { outcome: 'begun', turnId })).toBe(true);
+    expect(await end(1, { outcome: 'skipped', why: 'busy' })).toBe(true);
+    // Another process has been here.
+    expect(await end(1, { outcome: 'begun', turnId })).toBe(false);
+    expect(await schedules.scheduleRuns('a')).toMatchObject([
+      { outcome: 'skipped', dueAt: slots[1], why: 'busy', turn: undefined },
+      { outcome: 'begun', dueAt: slots[0], turnId, turn: { state: 'queued' } },
+    ]);
+    for (let nth = 2; nth < slots.length; nth += 1) await end(nth, { outcome: 'begun', turnId });
+    const kept = await schedules.scheduleRuns('a');
+    expect(kept.map(({ dueAt }) => dueAt)).toEqual(slots.slice(2).toReversed());
+    expect(await schedules.removeSchedule('a')).toBe(true);
+    expect(await schedules.scheduleRuns('a')).toEqual([]);
   });
 
   it('are deleted with their session', async () => {

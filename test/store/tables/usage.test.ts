@@ -1,8 +1,9 @@
 /** Usage: what is written with turns and by itself, and the sums people and machines read. */
 import { expect, it } from 'vitest';
-import { MAX_USAGE_GROUPS } from '../../../src/contracts/usage.ts';
+import { ADDED_UP_ROWS, MAX_USAGE_GROUPS } from '../../../src/contracts/usage.ts';
 import type { UsageNote } from '../../../src/contracts/usage.ts';
-import { describeEachDatabase } from '../../database.ts';
+import { MIN_ADDED_ROWS } from '../../../src/store/statements/usage-sums.ts';
+import { describeEachDatabase, type TestStore } from '../../database.ts';
 import { finished, startTurn } from '../lanes/turns.ts';
 
 const DAY_MS = 86_400_000;
@@ -114,5 +115,110 @@ describeEachDatabase('usage', (databases) => {
     expect(groups).toHaveLength(MAX_USAGE_GROUPS);
     expect(groups[0]?.key).toBe(`telegram:${MAX_USAGE_GROUPS}`);
     expect(more).toBe(true);
+  });
+
+  /** 24,000 turns over the last 20 days, one row each. */
+  const fill = async ({ sql }: Pick<TestStore, 'sql'>): Promise<void> => {
+    await sql`
+      insert into usage (turn_id, session, user_id, purpose, model, prompt_tokens, completion_tokens, model_ms, at)
+      select 'turn-' || n, 'http:a', 'token:' || n % 3, 'turn', 'small', 10, 1, 5, now() - n % 480 * interval '1 hour'
+      from generate_series(1, 24000) n`;
+  };
+  const addAll = async ({ usage }: Pick<TestStore, 'usage'>): Promise<number[]> => {
+    const added = [await usage.addUp()];
+    while (added.at(-1) !== 0) added.push(await usage.addUp());
+    return added;
+  };
+
+  it('adds rows up batch by batch, and each report says the same before, meanwhile and after', async () => {
+    const store = await databases.open();
+    const { usage, ledger, sql } = store;
+    await fill(store);
+    // A call of a turn that has its row already, and one that the gateway made for itself: no further answers.
+    await ledger.noteUsage(note(500, { turnId: 'turn-1', estimated: true }));
+    await ledger.noteUsage(note(500, { turnId: 'turn-9', purpose: 'title' }));
+    const [begin] = await sql<{ at: Date }[]>`select now() - interval '100 hours 20 minutes' as at`;
+    const queries = [
+      always,
+      { from: begin?.at ?? new Date(), to: new Date(Date.now() - 1_234_567) },
+      { ...always, userId: 'token:1' },
+      { ...always, userId: 'token:1', from: begin?.at ?? new Date() },
+      { from: new Date(Date.now() - 60_000), to: new Date(Date.now() - 30_000) },
+    ];
+    const read = () =>
+      Promise.all(queries.map(async (query) => [await usage.sum(query), await usage.groups(query, 'day')]));
+    const before = await read();
+    expect(before[0]?.[0]).toEqual({
+      promptTokens: 240_998,
+      completionTokens: 24_002,
+      modelMs: 120_020,
+      answers: 24_000,
+      estimated: true,
+    });
+    expect(await usage.addUp()).toBe(ADDED_UP_ROWS);
+    expect(await read()).toEqual(before);
+    expect(await addAll(store)).toEqual([ADDED_UP_ROWS, 4_002, 0]);
+    expect(await read()).toEqual(before);
+    // What comes later counts too, also with an older time.
+    await ledger.noteUsage(note(1_000_001, { turnId: 'new' }));
+    await sql`update usage set at = now() - interval '3 days' where turn_id = 'new'`;
+    expect((await usage.sum(always)).promptTokens).toBe(240_998 + 1_000_000);
+  });
+
+  it('reads no rows of hours that are added up', async () => {
+    const store = await databases.open();
+    await fill(store);
+    await addAll(store);
+    const read = async (ask: () => Promise<unknown>): Promise<number> => {
+      const tuples = async (): Promise<number> => {
+        await store.sql`select pg_stat_force_next_flush()`;
+        await store.sql`select pg_stat_clear_snapshot()`;
+        const [row] = await store.sql<{ read: number }[]>`
+          select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_user_tables
+          where relname = 'usage' and schemaname = ${store.place.schema}`;
+        return row?.read ?? 0;
+      };
+      const begun = await tuples();
+      await ask();
+      return (await tuples()) - begun;
+    };
+    const month = { from: new Date(Date.now() - 30 * DAY_MS), to: new Date() };
+    expect(await read(() => store.usage.groups(month, 'day'))).toBeLessThan(500);
+    expect(await read(() => store.usage.sum({ ...month, userId: 'token:1' }))).toBeLessThan(500);
+  });
+
+  it(`leaves fewer than ${MIN_ADDED_ROWS} new rows as they are`, async () => {
+    const { usage, sql } = await databases.open();
+    const add = (count: number) => sql`
+      insert into usage (model, prompt_tokens, completion_tokens, model_ms)
+      select 'small', 1, 0, 0 from generate_series(1, ${count})`;
+    await add(MIN_ADDED_ROWS - 1);
+    expect(await usage.addUp()).toBe(0);
+    await add(1);
+    expect(await usage.addUp()).toBe(MIN_ADDED_ROWS);
+    expect(await usage.sum(always)).toMatchObject({ promptTokens: MIN_ADDED_ROWS, answers: MIN_ADDED_ROWS });
+  });
+
+  it('loses no row that is committed late, and lets a deleted person’s sums go', async () => {
+    const store = await databases.open();
+    const { usage, sql, people } = store;
+    await fill(store);
+    await sql`update usage set user_id = 'telegram:7' where user_id = 'token:0'`;
+    const [, late] = await Promise.all([
+      addAll(store),
+      sql.begin(async (held) => {
+        await held`insert into usage (model, prompt_tokens, completion_tokens, model_ms) values ('late', 7, 0, 0)`;
+        await held`select pg_sleep(0.05)`;
+        return true;
+      }),
+    ]);
+    expect(late).toBe(true);
+    await addAll(store);
+    expect((await usage.sum(always)).promptTokens).toBe(240_007);
+    await people.forgetPerson({ channel: 'telegram', id: '7' }, { sessions: [], fileDays: 30 });
+    const rows = await sql`select from usage_sum where user_id = 'telegram:7'`;
+    expect(rows).toHaveLength(0);
+    expect((await usage.sum(always)).promptTokens).toBe(240_007);
+    expect((await usage.sum({ ...always, userId: 'telegram:7' })).promptTokens).toBe(0);
   });
 });

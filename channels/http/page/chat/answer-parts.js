@@ -14,7 +14,7 @@ export class AnswerParts {
   /** The events that are applied now happened earlier. */
   isRestoring = false;
   element = h('div', { class: 'answer', 'aria-live': 'off' });
-  #onResize;
+  #onDraw;
   /** Text by model call, in order; a reset removes the parts of a call. @type {Map<string, LiveMarkdown>} */
   #texts = new Map();
   /** Model calls whose start was seen. @type {Set<string>} */
@@ -26,9 +26,9 @@ export class AnswerParts {
   /** @type {Map<string, AgentPart>} */
   #agents = new Map();
 
-  /** @param {() => void} onResize called when the height may have changed */
-  constructor(onResize) {
-    this.#onResize = onResize;
+  /** @param {() => void} onDraw called after a text was drawn */
+  constructor(onDraw) {
+    this.#onDraw = onDraw;
   }
 
   /** True while nothing is shown. */
@@ -110,7 +110,7 @@ export class AnswerParts {
    */
   applyNested(event, id) {
     if (event.type === 'subagent_spawned' && !this.#agents.has(id)) {
-      const agent = new AgentPart(event.profileId, event.task, new AnswerParts(this.#onResize));
+      const agent = new AgentPart(event.profileId, event.task, new AnswerParts(this.#onDraw));
       this.#agents.set(id, agent);
       const call = [...this.#tools.values()].findLast((tool) => tool.isWaitingFor(SPAWN_TOOL, event.task));
       if (call === undefined) this.element.append(agent.element);
@@ -179,7 +179,7 @@ export class AnswerParts {
   #textOf(msgId) {
     const known = this.#texts.get(msgId);
     if (known !== undefined) return known;
-    const text = new LiveMarkdown(this.#onResize);
+    const text = new LiveMarkdown(this.#onDraw);
     this.#texts.set(msgId, text);
     this.element.append(text.element);
     return text;

@@ -25,7 +25,7 @@ export function approvalCard(api, approval, mayDecide, decided) {
     class: 'approval-reason',
     maxlength: MAX_REASON_CHARS,
     'aria-label': 'Reason for denying it',
-    placeholder: 'Why not? (optional, read by the model)',
+    placeholder: 'Why not? The model reads it.',
     autocomplete: 'off',
   });
   const deny = () => void decide('denied', reason.value.trim() === '' ? {} : { reason: reason.value.trim() });

@@ -5,6 +5,7 @@ import { Composer } from './composer.js';
 import { byId, h } from '../dom.js';
 import { followSession } from '../follow.js';
 import { showGreeting } from './greeting.js';
+import { LinkedChats } from './linked-chats.js';
 import { SessionHead } from './session-head.js';
 import { channelOf } from '../chats/sidebar.js';
 import { showChatInTitle } from '../title.js';
@@ -19,6 +20,8 @@ import { Transcript } from './transcript.js';
  * @property {() => void} changed The list of chats may have changed.
  */
 
+/** Events that begin or end a turn; those of its tokens are many. */
+const TURNING = new Set(['turn_started', 'turn_ended']);
 /** Events after which the stored messages are read again. */
 const REFRESHING = new Set(['message_received', 'message_sent', 'context_changed', 'queue_changed']);
 
@@ -41,6 +44,7 @@ export class ChatView {
   #head;
   #approvals;
   #queue;
+  #linked;
   #composer;
   #model = byId('model', HTMLSelectElement);
   #banner = byId('connection-banner', HTMLElement);
@@ -61,6 +65,7 @@ export class ChatView {
     this.#host = host;
     this.#head = new SessionHead(api, host.showError);
     this.#queue = new QueuePanel(api, host.showError);
+    this.#linked = new LinkedChats(api, { showError: host.showError, made: () => this.#follow() });
     this.#approvals = new ApprovalCards(api, host.showError, (approvals) =>
       this.#transcript?.setPlanApprovals(approvals),
     );
@@ -68,6 +73,7 @@ export class ChatView {
       api,
       (content, files) => void this.#send(content, files),
       () => void this.#stop(),
+      host.showError,
     );
   }
 
@@ -84,11 +90,6 @@ export class ChatView {
     const ids = await this.#api.models();
     const options = ids.map((id) => h('option', { value: id }, id === 'default' ? 'Default model' : id));
     this.#model.replaceChildren(...options);
-  }
-
-  /** Loads the commands for the menu. */
-  async loadCommands() {
-    this.#composer.setCommands(await this.#api.commands());
   }
 
   /**
@@ -118,6 +119,7 @@ export class ChatView {
     this.#head.open(key);
     this.#approvals.open(key);
     this.#queue.open(key);
+    this.#linked.open(key);
     this.#showGreeting(fresh);
     if (!fresh) this.#follow();
     if (here) this.#composer.focus();
@@ -172,6 +174,7 @@ export class ChatView {
         void this.#head.refresh();
         void this.#approvals.refresh();
         this.#queue.refreshSoon();
+        void this.#linked.refresh();
         refresh(true);
       },
       lost: () => (this.#banner.hidden = false),
@@ -180,11 +183,12 @@ export class ChatView {
         transcript.apply(event);
         this.#approvals.apply(event);
         this.#queue.apply(event);
-        this.#setRunning(transcript.running);
+        this.#linked.apply(event);
+        if (TURNING.has(event.type)) this.#setRunning(transcript.running);
         if (event.type === 'mode_changed' || event.type === 'profile_switched') void this.#head.refresh();
         if (REFRESHING.has(event.type)) refresh();
         if (event.type !== 'turn_ended') return;
-        byId('announcer', HTMLElement).textContent = transcript.newestText;
+        byId('announcer', HTMLElement).textContent = transcript.wordsOf(event.turnId);
         refresh();
         this.#host.changed();
       },

@@ -6,10 +6,11 @@ import { byId, h } from '../dom.js';
 /** The menu above the field. It changes the draft and sends nothing. */
 export class CommandMenu {
   #draft;
-  #changed;
+  #host;
   #list = byId('command-menu', HTMLElement);
-  /** @type {Command[]} */
-  #commands = [];
+  /** Read at the first `/`. @type {Command[] | undefined} */
+  #commands;
+  #isReading = false;
   /** @type {Command[]} */
   #offered = [];
   #highlighted = 0;
@@ -18,19 +19,17 @@ export class CommandMenu {
 
   /**
    * @param {HTMLTextAreaElement} draft
-   * @param {() => void} changed called when the menu has changed the draft
+   * @param {object} host
+   * @param {() => Promise<Command[]>} host.read
+   * @param {() => void} host.changed called when the menu has changed the draft
+   * @param {(error: unknown) => void} host.showError
    */
-  constructor(draft, changed) {
+  constructor(draft, host) {
     this.#draft = draft;
-    this.#changed = changed;
+    this.#host = host;
     // On pointerdown: a click would first take the focus from the field, which closes the menu.
     this.#list.addEventListener('pointerdown', (event) => this.#pressed(event));
     draft.addEventListener('blur', () => this.#close());
-  }
-
-  /** @param {Command[]} commands */
-  setCommands(commands) {
-    this.#commands = commands;
   }
 
   /** Offers the commands that start with the draft. */
@@ -41,9 +40,27 @@ export class CommandMenu {
       return;
     }
     this.#closedFor = undefined;
+    if (this.#commands === undefined) {
+      void this.#read();
+      return;
+    }
     this.#offered = this.#commands.filter(({ name }) => name.startsWith(prefix.toLowerCase()));
     this.#highlighted = 0;
     this.#draw();
+  }
+
+  /** Reads the commands, then offers those that fit what stands in the field by then. */
+  async #read() {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    try {
+      this.#commands = await this.#host.read();
+      if (document.activeElement === this.#draft) this.update();
+    } catch (error) {
+      this.#host.showError(error);
+    } finally {
+      this.#isReading = false;
+    }
   }
 
   /**
@@ -89,7 +106,7 @@ export class CommandMenu {
     this.#draft.value = `/${command.name}${command.argument === undefined ? '' : ' '}`;
     this.#closedFor = this.#draft.value;
     this.#close();
-    this.#changed();
+    this.#host.changed();
   }
 
   /** @param {PointerEvent} event */

@@ -13,7 +13,7 @@ export class Composer {
   #send = byId('send', HTMLButtonElement);
   #stop = byId('stop', HTMLButtonElement);
   #note = byId('composer-note', HTMLElement);
-  #menu = new CommandMenu(this.#draft, () => this.#fit());
+  #menu;
   #files;
   #key = '';
 
@@ -21,8 +21,14 @@ export class Composer {
    * @param {import('../api.js').Api} api
    * @param {(content: string, files: import('../api.js').StoredFile[]) => void} send
    * @param {() => void} stop
+   * @param {(error: unknown) => void} showError
    */
-  constructor(api, send, stop) {
+  constructor(api, send, stop, showError) {
+    this.#menu = new CommandMenu(this.#draft, {
+      read: () => api.commands(),
+      changed: () => this.#fit(),
+      showError,
+    });
     this.#files = new FileTray(api, () => this.#fit());
     this.#form.addEventListener('submit', (event) => {
       event.preventDefault();
@@ -54,11 +60,6 @@ export class Composer {
     });
     this.#stop.addEventListener('click', stop);
     this.#fit();
-  }
-
-  /** @param {import('../api.js').CommandListing[]} commands */
-  setCommands(commands) {
-    this.#menu.setCommands(commands);
   }
 
   /** @param {boolean} running */

@@ -9,6 +9,8 @@ const NEAR_BEGINNING_PX = 40;
 /** The scroll position of the conversation. */
 export class EndOfList {
   isAtEnd = true;
+  /** Where the view was when it was looked at or moved last. */
+  #top = 0;
   #scroller = byId('scroller', HTMLElement);
   #atBeginning;
 
@@ -20,17 +22,31 @@ export class EndOfList {
     this.#atBeginning = atBeginning;
     this.#scroller.addEventListener('scroll', () => this.look(), { signal, passive: true });
     byId('to-bottom', HTMLElement).addEventListener('click', () => this.go(), { signal });
+    // It is told between layout and paint: reading the height then costs nothing, once a frame.
+    const sizes = new ResizeObserver(() => this.#keep());
+    sizes.observe(this.#scroller);
+    sizes.observe(byId('transcript', HTMLElement));
+    signal.addEventListener('abort', () => sizes.disconnect(), { once: true });
   }
 
   /** Goes to the newest message, and follows it. */
   go() {
-    this.isAtEnd = true;
+    this.#setAtEnd(true);
     this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    this.#top = this.#scroller.scrollTop;
   }
 
-  /** Stays at the end, if the reader was there. */
-  keep() {
-    if (this.isAtEnd) this.#scroller.scrollTop = this.#scroller.scrollHeight;
+  /** Stays at the end, if the reader was there and has not been taken elsewhere, as by the browser's own search. */
+  #keep() {
+    if (this.#scroller.scrollTop < this.#top) this.look();
+    if (this.isAtEnd) this.go();
+  }
+
+  /** @param {boolean} isAtEnd */
+  #setAtEnd(isAtEnd) {
+    this.isAtEnd = isAtEnd;
+    this.#scroller.classList.toggle('at-end', isAtEnd);
+    byId('to-bottom', HTMLElement).hidden = isAtEnd;
   }
 
   /** Runs `change`, which adds something above; what is read stays where it is. @param {() => void} change */
@@ -41,11 +57,16 @@ export class EndOfList {
     requestAnimationFrame(() => (this.#scroller.scrollTop = this.#scroller.scrollHeight - fromEnd));
   }
 
-  /** Notes where the reader is. */
+  /**
+   * Notes where the reader is. Only who has moved up leaves the end: the event of this page's own scrolling comes with the
+   * next frame, when much more may stand below.
+   */
   look() {
     const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
-    this.isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
-    byId('to-bottom', HTMLElement).hidden = this.isAtEnd;
+    const isNear = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+    const stays = this.isAtEnd && scrollTop >= this.#top;
+    this.#top = scrollTop;
+    this.#setAtEnd(isNear || stays);
     if (scrollTop < NEAR_BEGINNING_PX) this.#atBeginning();
   }
 }

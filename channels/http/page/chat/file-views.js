@@ -14,7 +14,6 @@ const MAX_DRAWN_BYTES = 20_000_000;
 export class FileViews {
   #api;
   #key;
-  #onResize;
   /** @type {Map<string, HTMLElement>} */
   #views = new Map();
   /** @type {string[]} */
@@ -25,12 +24,10 @@ export class FileViews {
   /**
    * @param {import('../api.js').Api} api
    * @param {string} key
-   * @param {() => void} onResize called when the height may have changed
    */
-  constructor(api, key, onResize) {
+  constructor(api, key) {
     this.#api = api;
     this.#key = key;
-    this.#onResize = onResize;
   }
 
   /** A name of its own for each turn. */
@@ -102,7 +99,6 @@ export class FileViews {
       const url = URL.createObjectURL(new Blob([blob], { type: file.mimeType }));
       this.#urls.push(url);
       const picture = h('img', { src: url, alt: file.name });
-      picture.addEventListener('load', this.#onResize);
       picture.addEventListener('error', () => item.replaceChildren(this.#download(file)));
       const open = () => this.#enlarge(file, url);
       item.replaceChildren(

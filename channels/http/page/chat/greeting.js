@@ -24,7 +24,7 @@ export function showGreeting(shown, begin) {
     h(
       'div',
       { id: 'greeting', class: 'greeting' },
-      h('img', { src: '/page/icon.svg', alt: '', width: 48, height: 48 }),
+      h('img', { src: byId('icon', HTMLLinkElement).href, alt: '', width: 48, height: 48 }),
       h('p', { class: 'greeting-words' }, 'What would you like to talk about?'),
       h('div', { class: 'starters' }, ...starters),
       h('p', { class: 'quiet' }, 'Write a message below, or ', h('code', {}, '/'), ' for commands.'),

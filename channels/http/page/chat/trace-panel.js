@@ -29,10 +29,9 @@ export function traceOf(event) {
 
 /**
  * Opens the dialog; it is filled when the trace has come.
- * @param {import('../api.js').Api} api
- * @param {string} turnId
+ * @param {() => Promise<Trace>} read
  */
-export async function showTrace(api, turnId) {
+export async function showTrace(read) {
   const body = h('div', { class: 'trace-body', 'aria-live': 'polite' }, 'Reading the trace…');
   const close = h('button', { type: 'button', class: 'text-button', onclick: () => dialog.close() }, 'Close');
   const dialog = h('dialog', { class: 'trace', 'aria-label': 'Trace of a turn' }, body, close);
@@ -40,7 +39,7 @@ export async function showTrace(api, turnId) {
   document.body.append(dialog);
   dialog.showModal();
   try {
-    body.replaceChildren(...parts(await api.conversations.trace(turnId)));
+    body.replaceChildren(...parts(await read()));
   } catch (error) {
     body.replaceChildren(
       h('p', { class: 'error-text' }, error instanceof Error ? error.message : String(error)),

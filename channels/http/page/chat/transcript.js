@@ -3,8 +3,10 @@ import { byId, h } from '../dom.js';
 import { isOpenPlan } from '../../../../src/contracts/isomorphic/plan-reducer.js';
 import { EndOfList } from './end-of-list.js';
 import { FileViews } from './file-views.js';
+import { plainText } from '../markdown/plain-text.js';
 import { standings } from './standing.js';
 import { showTrace, traceOf } from './trace-panel.js';
+import { TurnList } from './turn-list.js';
 import { TurnView } from './turn-view.js';
 
 /** @typedef {import('../api.js').Message} Message */
@@ -20,6 +22,7 @@ export class Transcript {
   #api;
   #key;
   #list = byId('transcript', HTMLElement);
+  #shown = new TurnList(this.#list);
   /** @type {Map<string, TurnView>} */
   #turns = new Map();
   /** Turn ids by the agent ids of their subagents. @type {Map<string | undefined, string>} */
@@ -53,23 +56,30 @@ export class Transcript {
       change: (planId, version, edits) => api.changePlan(planId, version, edits),
       approvalOf: (planId) => this.#planApprovals.get(planId),
     };
-    this.#files = new FileViews(api, key, () => this.#end.keep());
+    this.#files = new FileViews(api, key);
     this.#list.replaceChildren(this.#earlier);
     const { signal } = this.#ended;
     this.#end = new EndOfList(signal, () => this.#earlier.hidden || void this.loadEarlier());
-    this.#list.addEventListener('trace', (event) => void showTrace(api, traceOf(event)), { signal });
+    this.#list.addEventListener(
+      'trace',
+      (event) => void showTrace(() => api.conversations.trace(traceOf(event))),
+      { signal },
+    );
     acts(signal);
     this.#end.look();
   }
 
   /** True while a turn of this session runs, by the events so far. */
   get running() {
-    return [...this.#turns.values()].some((turn) => turn.state === 'running');
+    return this.#shown.turns.some((turn) => turn.state === 'running');
   }
 
-  /** The text of the newest answer, for screen readers. */
-  get newestText() {
-    return [...this.#turns.values()].at(-1)?.text ?? '';
+  /**
+   * The words of a turn's answer, as they are read aloud.
+   * @param {string | undefined} turnId
+   */
+  wordsOf(turnId = '') {
+    return plainText(this.#turns.get(turnId)?.text ?? '');
   }
 
   close() {
@@ -91,7 +101,6 @@ export class Transcript {
     if (this.#ended.signal.aborted) return;
     this.#addMessages(messages, steps);
     if (messages.some(({ isPlan }) => isPlan)) await this.#loadPlan(false);
-    this.#end.keep();
   }
 
   /** Loads the messages before the oldest one shown; the view does not move. */
@@ -124,7 +133,7 @@ export class Transcript {
       for (const joined of event.turnIds) this.#turnOf(joined).markJoined();
     const turn = this.#turnOf(turnId);
     turn.apply(event);
-    this.#place(turn);
+    this.#shown.place(turn);
     // A snapshot stands for lost events, perhaps including those of the plan.
     if (event.type === 'snapshot') this.#loadPlanQuietly();
     if (event.type === 'turn_started' || event.type === 'turn_ended') this.#countWaiting();
@@ -137,7 +146,7 @@ export class Transcript {
    * @param {TurnView} turn
    */
   #removeTurn(turnId, turn) {
-    turn.element.remove();
+    this.#shown.remove(turn);
     this.#turns.delete(turnId);
   }
 
@@ -149,24 +158,27 @@ export class Transcript {
   sending(content, attachments) {
     const turn = this.#newTurn();
     turn.question.setSending(content, attachments);
-    this.#list.append(turn.element);
+    this.#shown.place(turn);
     this.#end.go();
     return {
       /** @param {{ turnId: string, seq: number }} accepted */
       accepted: ({ turnId, seq }) => {
-        if (this.#turns.has(turnId)) turn.element.remove();
+        if (this.#turns.has(turnId)) this.#shown.remove(turn);
         else this.#turns.set(turnId, turn);
         const shown = this.#turnOf(turnId);
         shown.setQuestion({ seq, content, attachments });
         if (shown.state === 'unknown') shown.state = 'waiting';
-        this.#place(shown);
+        this.#shown.place(shown);
         this.#countWaiting();
         this.#end.go();
       },
       /** @param {string | null} reply */
       handled: (reply) => {
-        turn.setQuestion({ seq: Infinity, content });
+        // A command is no message: it stands behind the last one, and before the next.
+        const last = this.#shown.turns.findLast(({ seq }) => seq !== Infinity)?.seq ?? 0;
+        turn.setQuestion({ seq: Math.floor(last) + 0.5, content });
         turn.addNote(reply ?? 'Done.');
+        this.#shown.place(turn);
       },
       /**
        * @param {string} why
@@ -179,8 +191,8 @@ export class Transcript {
 
   /** Shows at each waiting message how many are ahead of it. */
   #countWaiting() {
-    const open = [...this.#turns.values()].filter(({ state }) => state === 'waiting' || state === 'running');
-    for (const [before, turn] of open.toSorted((a, b) => a.seq - b.seq).entries()) {
+    const open = this.#shown.turns.filter(({ state }) => state === 'waiting' || state === 'running');
+    for (const [before, turn] of open.entries()) {
       if (turn.state === 'waiting' && before > 0) turn.showQueuePosition(before);
     }
   }
@@ -204,7 +216,7 @@ export class Transcript {
       const turn = this.#turns.get(turnId) ?? (isOpenPlan(plan) ? this.#turnOf(turnId) : undefined);
       if (turn === undefined) return;
       turn.setPlanState(plan, missed);
-      this.#place(turn);
+      this.#shown.place(turn);
       return;
     }
   }
@@ -239,9 +251,9 @@ export class Transcript {
       if (message.role !== 'assistant') turn.setQuestion(message);
       else if (message.isPlan) turn.setPlan(message);
       else turn.setAnswer(message);
-      this.#place(turn);
+      this.#shown.place(turn);
     }
-    const shown = [...this.#turns.values()].toSorted((a, b) => a.seq - b.seq);
+    const shown = this.#shown.turns;
     const stands = standings(shown.map(({ marks }) => marks).filter(({ turnId }) => turnId !== ''));
     for (const turn of shown) {
       const standing = stands.get(turn.marks.turnId);
@@ -260,20 +272,6 @@ export class Transcript {
   }
 
   #newTurn() {
-    return new TurnView(() => this.#end.keep(), this.#planHost, this.#files);
-  }
-
-  /**
-   * Puts a turn in its place by number; nearly always that is the end.
-   * @param {TurnView} turn
-   */
-  #place(turn) {
-    if (turn.element.isConnected && turn.placedAt === turn.seq) return;
-    turn.placedAt = turn.seq;
-    const later = [...this.#turns.values()].filter(
-      (other) => other !== turn && other.element.isConnected && other.seq > turn.seq,
-    );
-    const next = later.toSorted((a, b) => a.seq - b.seq)[0];
-    this.#list.insertBefore(turn.element, next?.element ?? null);
+    return new TurnView(this.#planHost, this.#files);
   }
 }

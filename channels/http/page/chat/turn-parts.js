@@ -182,10 +182,22 @@ export function note(text) {
   return h('p', { class: 'turn-note' }, text);
 }
 
-/** @param {Record<string, unknown>} args */
+/**
+ * The arguments of a call in a line, in an order that is the same after a reload: the database sorts names by their length.
+ * @param {Record<string, unknown>} args
+ */
 function preview(args) {
-  const values = Object.values(args).filter((value) => typeof value !== 'object');
-  return values.join(' ').slice(0, 80);
+  const shown = Object.entries(args).filter(([, value]) => typeof value !== 'object');
+  const inOrder = shown.toSorted(
+    ([one], [other]) =>
+      Number(other === 'action') - Number(one === 'action') ||
+      one.length - other.length ||
+      (one < other ? -1 : 1),
+  );
+  return inOrder
+    .map(([, value]) => value)
+    .join(' ')
+    .slice(0, 80);
 }
 
 /** @param {string} text */

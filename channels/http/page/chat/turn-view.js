@@ -22,7 +22,6 @@ export class TurnView {
   placedAt;
   /** @type {'unknown' | 'waiting' | 'running' | 'ended'} */
   state = 'unknown';
-  #onResize;
   /** Events of it are known to be lost. */
   #missed = false;
   /** Its thinking and tool calls were loaded. */
@@ -34,6 +33,8 @@ export class TurnView {
   #sent;
   /** What its stored messages say of it. @type {import('./standing.js').TurnMarks} */
   marks = { turnId: '' };
+  /** What `setStanding` drew last: it is told after every load, of every turn. */
+  #standing = '';
   #tries = h('span');
   #takenBack = h('p', { class: 'turn-note', hidden: true });
   #status = h('p', { class: 'turn-status', hidden: true });
@@ -41,20 +42,15 @@ export class TurnView {
   element;
 
   /**
-   * @param {() => void} onResize called when the height may have changed
    * @param {import('../plan/plan-view.js').PlanHost} planHost
    * @param {import('./file-views.js').FileViews} files
    */
-  constructor(onResize, planHost, files) {
-    this.#onResize = onResize;
+  constructor(planHost, files) {
     const owner = files.newOwner();
     this.#question = new QuestionPart(files, owner);
     this.#sent = new SentFiles(files, owner);
     this.#plan = new PlanView(planHost);
-    this.#answer = new AnswerParts(() => {
-      this.#sent.place(this.#answer.element);
-      onResize();
-    });
+    this.#answer = new AnswerParts(() => this.#sent.place(this.#answer.element));
     this.element = h(
       'article',
       { class: 'turn' },
@@ -101,7 +97,7 @@ export class TurnView {
    */
   setPlan(message) {
     this.seq = Math.min(this.seq, message.seq);
-    const text = new LiveMarkdown(this.#onResize);
+    const text = new LiveMarkdown();
     text.set(message.content);
     this.#plan.setText(text.element);
   }
@@ -119,7 +115,6 @@ export class TurnView {
   /** Redraws its plan, which may wait for another approval now. */
   redrawPlan() {
     this.#plan.redraw();
-    this.#onResize();
   }
 
   /**
@@ -128,7 +123,6 @@ export class TurnView {
    */
   applyToPlan(event) {
     this.#plan.apply(event);
-    this.#onResize();
   }
 
   /**
@@ -138,7 +132,6 @@ export class TurnView {
    */
   setPlanState(plan, isNewest) {
     this.#plan.set(plan, isNewest || this.state === 'ended');
-    this.#onResize();
   }
 
   /**
@@ -160,7 +153,11 @@ export class TurnView {
    * Shows it as one of several answers, or as taken back.
    * @param {import('./standing.js').Standing} standing
    */
-  setStanding({ isHidden, isTakenBack, isLast, place }) {
+  setStanding(standing) {
+    const { isHidden, isTakenBack, isLast, place } = standing;
+    const wanted = JSON.stringify([standing, this.marks.answerLeftOut, isTakenBack && this.state]);
+    if (wanted === this.#standing) return;
+    this.#standing = wanted;
     this.element.classList.toggle('other-answer', isHidden);
     this.element.classList.toggle('taken-back', isTakenBack);
     this.element.classList.toggle('last', isLast);
@@ -221,7 +218,6 @@ export class TurnView {
     if (event.isSubagent === true || event.type.startsWith('subagent_'))
       this.#answer.applyNested(event, String(event.agentId));
     else this.#applyOwn(event);
-    this.#onResize();
   }
 
   /**
@@ -230,7 +226,6 @@ export class TurnView {
    */
   addNote(text) {
     this.#answer.addNote(text);
-    this.#onResize();
   }
 
   /** @param {AgentEvent} event */

@@ -45,13 +45,18 @@ export function nameOf({ key, title, preview }) {
  * @property {[label: string, act: () => void][]} actions
  */
 
+/** Whose chat it is; nothing for one's own. @param {Session} session */
+function ownerOf({ own, ownerName }) {
+  return own ? '' : (ownerName ?? '');
+}
+
 /**
  * @param {Session} session
  * @param {RowOptions} options
  */
 export function sessionRow(session, { isCurrent, selected, open, actions }) {
   const { key, updatedAt, state, unread, pinned } = session;
-  const where = [key.startsWith('http:') ? (session.ownerName ?? '') : channelOf(key), shortTime(updatedAt)];
+  const where = [key.startsWith('http:') ? ownerOf(session) : channelOf(key), shortTime(updatedAt)];
   const isUnread = unread > 0 && !isCurrent && state !== 'running';
   const button = h(
     'button',

@@ -8,7 +8,8 @@ export { channelOf, setChannelLabels } from './session-row.js';
 
 /** @typedef {import('../api.js').Session} Session */
 
-const PAGE_SIZE = 50;
+/** Chats that the list has at first, and that *More chats* adds. */
+export const CHATS_PER_PAGE = 50;
 /** Events of many chats at once are one reload. */
 const RELOAD_AFTER_MS = 250;
 
@@ -31,7 +32,7 @@ export class Sidebar {
   /** Names of chats whose first message is not in the list yet. @type {Map<string, string>} */
   #fresh = new Map();
   #current = '';
-  #shown = PAGE_SIZE;
+  #shown = CHATS_PER_PAGE;
   #hasMore = false;
   #archived = false;
   /** Keys that are selected; undefined = nobody selects. @type {Set<string> | undefined} */
@@ -50,7 +51,7 @@ export class Sidebar {
     const shown = byId('archived', HTMLInputElement);
     shown.addEventListener('change', () => {
       this.#archived = shown.checked;
-      this.#shown = PAGE_SIZE;
+      this.#shown = CHATS_PER_PAGE;
       this.#run(this.refresh());
     });
     byId('select-chats', HTMLElement).addEventListener('click', () =>
@@ -58,10 +59,13 @@ export class Sidebar {
     );
   }
 
-  /** Reloads the list in one request for each 200 chats that are shown. */
-  async refresh() {
+  /**
+   * Reloads the list in one request for each 200 chats that are shown.
+   * @param {Session[]} [known] the first page, where it was just read
+   */
+  async refresh(known) {
     const archived = this.#archived;
-    const first = await this.#api.sessions({ limit: Math.min(this.#shown, 200), archived });
+    const first = known ?? (await this.#api.sessions({ limit: Math.min(this.#shown, 200), archived }));
     const sessions = [...first];
     for (let page = first; page.length >= 200 && sessions.length < this.#shown;) {
       page = await this.#api.sessions({ limit: 200, archived, before: page.at(-1)?.updatedAt });
@@ -155,7 +159,7 @@ export class Sidebar {
   }
 
   #more() {
-    this.#shown += PAGE_SIZE;
+    this.#shown += CHATS_PER_PAGE;
     this.#run(this.refresh());
   }
 

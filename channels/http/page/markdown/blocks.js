@@ -1,5 +1,7 @@
 /** Parser of Markdown blocks: paragraphs, headings, lists, quotes, tables, code. Returns plain objects; HTML stays text. */
 
+import { closes, FENCE, linesOf } from './lines.js';
+
 /**
  * @typedef {{ type: 'paragraph', text: string }
  *   | { type: 'heading', level: number, text: string }
@@ -15,7 +17,6 @@
 const MAX_DEPTH = 8;
 /** Most cells of a row. */
 const MAX_CELLS = 64;
-const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
 const HEADING = /^ {0,3}(#{1,6})(?:[ \t](.*))?$/;
 const RULE = /^ {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})$/;
 const QUOTE = /^ {0,3}> ?/;
@@ -29,10 +30,7 @@ const DELIMITER_CELL = /^:?-+:?$/;
  * @returns {Block[]}
  */
 export function parseBlocks(text) {
-  return readBlocks(
-    text.replaceAll('\0', '\ufffd').replaceAll('\r\n', '\n').replaceAll('\t', '    ').split('\n'),
-    0,
-  );
+  return readBlocks(linesOf(text), 0);
 }
 
 /**
@@ -91,12 +89,8 @@ function readBlock(lines, at, depth) {
  */
 function readCode(lines, at, fence, info) {
   const indent = (lines[at] ?? '').length - (lines[at] ?? '').trimStart().length;
-  const closing = (/** @type {string} */ line) => {
-    const bare = line.trim();
-    return bare.length >= fence.length && bare === (fence[0] ?? '`').repeat(bare.length);
-  };
   let end = at + 1;
-  while (end < lines.length && !closing(lines[end] ?? '')) end += 1;
+  while (end < lines.length && !closes(fence, lines[end] ?? '')) end += 1;
   // The line break at the end of the text is not an empty line of the code.
   const last = end === lines.length && lines[end - 1] === '' ? end - 1 : end;
   const code = lines
@@ -219,7 +213,8 @@ function readTable(lines, at) {
   });
   let end = at + 2;
   while (end < lines.length && lines[end]?.trim() !== '' && !startsBlock(lines[end] ?? '')) end += 1;
-  const rows = lines.slice(at + 2, end).map((line) => cells(line).slice(0, head.length));
+  // Cells beyond the last column are words, too.
+  const rows = lines.slice(at + 2, end).map(cells);
   return { body: { type: 'table', align, head, rows }, end };
 }
 
@@ -235,10 +230,15 @@ function startsTable(lines, at) {
   return marks.every((cell) => DELIMITER_CELL.test(cell)) && marks.length === cells(head).length;
 }
 
-/** @param {string} line */
+/**
+ * The cells of a row; beyond `MAX_CELLS` what is left stands in the last one.
+ * @param {string} line
+ */
 function cells(line) {
   const bare = line.trim().replace(/^\|/, '').replace(/\|$/, '');
-  return bare.split(/(?<!\\)\|/, MAX_CELLS).map((cell) => cell.trim().replaceAll('\\|', '|'));
+  const all = bare.split(/(?<!\\)\|/);
+  if (all.length > MAX_CELLS) all.push(all.splice(MAX_CELLS - 1).join('|'));
+  return all.map((cell) => cell.trim().replaceAll('\\|', '|'));
 }
 
 /**

@@ -6,7 +6,7 @@ export const MAX_COLOURED = 20_000;
 /** A block that grows is drawn anew with each chunk: it is coloured once it has stayed for so long, in milliseconds. */
 const SETTLED_AFTER_MS = 120;
 
-/** The languages that are served, with the other names that people give them. */
+/** The languages that are coloured, with the other names that people give them. */
 export const LANGUAGES = Object.freeze({
   bash: ['sh', 'shell', 'zsh', 'console'],
   cpp: ['c', 'c++', 'cc', 'h', 'hpp'],
@@ -26,35 +26,48 @@ export const LANGUAGES = Object.freeze({
   yaml: ['yml'],
 });
 
+/** @typedef {keyof typeof LANGUAGES} Language */
+
+/** @type {Record<Language, () => Promise<{ default: unknown }>>} */
+const GRAMMARS = {
+  bash: () => import('@highlightjs/cdn-assets/es/languages/bash.min.js'),
+  cpp: () => import('@highlightjs/cdn-assets/es/languages/cpp.min.js'),
+  css: () => import('@highlightjs/cdn-assets/es/languages/css.min.js'),
+  diff: () => import('@highlightjs/cdn-assets/es/languages/diff.min.js'),
+  dockerfile: () => import('@highlightjs/cdn-assets/es/languages/dockerfile.min.js'),
+  go: () => import('@highlightjs/cdn-assets/es/languages/go.min.js'),
+  ini: () => import('@highlightjs/cdn-assets/es/languages/ini.min.js'),
+  java: () => import('@highlightjs/cdn-assets/es/languages/java.min.js'),
+  json: () => import('@highlightjs/cdn-assets/es/languages/json.min.js'),
+  markdown: () => import('@highlightjs/cdn-assets/es/languages/markdown.min.js'),
+  python: () => import('@highlightjs/cdn-assets/es/languages/python.min.js'),
+  rust: () => import('@highlightjs/cdn-assets/es/languages/rust.min.js'),
+  sql: () => import('@highlightjs/cdn-assets/es/languages/sql.min.js'),
+  typescript: () => import('@highlightjs/cdn-assets/es/languages/typescript.min.js'),
+  xml: () => import('@highlightjs/cdn-assets/es/languages/xml.min.js'),
+  yaml: () => import('@highlightjs/cdn-assets/es/languages/yaml.min.js'),
+};
+
 /**
  * The language that is served under a name, as it stands at the head of a block; undefined for one that is not.
  * @param {string} name
  */
 export function languageOf(name) {
   const asked = name.trim().toLowerCase();
-  const found = Object.entries(LANGUAGES).find(
-    ([own, others]) => own === asked || others.some((one) => one === asked),
-  );
-  return found?.[0];
+  const names = /** @type {[Language, readonly string[]][]} */ (Object.entries(LANGUAGES));
+  return names.find(([own, others]) => own === asked || others.includes(asked))?.[0];
 }
 
 /** @typedef {{ highlight: (code: string, options: { language: string, ignoreIllegals: boolean }) => { value: string }, registerLanguage: (name: string, grammar: unknown) => void, getLanguage: (name: string) => unknown }} Highlighter */
 
 /**
- * @param {string} file
- * @returns {Promise<{ default: unknown }>}
- */
-function load(file) {
-  return import(new URL(`/page/highlight/${file}.min.js`, location.href).href);
-}
-
-/**
- * @param {string} language
+ * @param {Language} language
  * @returns {Promise<Highlighter>}
  */
 async function highlighterFor(language) {
-  const [core, grammar] = await Promise.all([load('core'), load(`languages/${language}`)]);
-  const highlighter = /** @type {Highlighter} */ (core.default);
+  const core = import('@highlightjs/cdn-assets/es/core.min.js');
+  const [{ default: loaded }, grammar] = await Promise.all([core, GRAMMARS[language]()]);
+  const highlighter = /** @type {Highlighter} */ (loaded);
   if (highlighter.getLanguage(language) === undefined)
     highlighter.registerLanguage(language, grammar.default);
   return highlighter;
@@ -76,7 +89,7 @@ export function colourSoon(code, name) {
 
 /**
  * @param {HTMLElement} code
- * @param {string} language
+ * @param {Language} language
  * @param {string} text
  */
 async function colour(code, language, text) {

@@ -3,6 +3,7 @@ import { copyButton, h } from '../dom.js';
 import { colourSoon } from './code-colours.js';
 import { parseBlocks } from './blocks.js';
 import { parseInline } from './inline.js';
+import { inlineText } from './plain-text.js';
 
 /** @typedef {import('./blocks.js').Block} Block */
 /** @typedef {import('./inline.js').Inline} Inline */
@@ -130,7 +131,7 @@ function drawTable({ align, head, rows }) {
       h(tag, { class: `to-${align[column] ?? 'left'}`, dir: 'auto' }, ...drawInline(text));
   const body = rows.map((row) => h('tr', {}, ...row.map(cell('td'))));
   const drawn = h('table', {}, h('thead', {}, h('tr', {}, ...head.map(cell('th')))), h('tbody', {}, ...body));
-  const cells = () => [head, ...rows].map((row) => row.map(plainText).join('\t')).join('\n');
+  const cells = () => [head, ...rows].map((row) => row.map(inlineText).join('\t')).join('\n');
   const region = { class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': 'Table' };
   return h(
     'div',
@@ -138,14 +139,6 @@ function drawTable({ align, head, rows }) {
     h('div', region, drawn),
     copyButton(cells, 'Copy the table'),
   );
-}
-
-/**
- * The text of a cell as spreadsheets take it.
- * @param {string} text
- */
-function plainText(text) {
-  return h('span', {}, ...drawInline(text)).textContent.replaceAll(/\s+/g, ' ');
 }
 
 /** @param {string} text */

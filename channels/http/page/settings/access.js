@@ -6,11 +6,17 @@ import { button, choice, form, labelled, moment, row, rows, section } from './pa
 /**
  * @typedef {object} Access
  * @property {{ channel: string, senderId: string, senderName?: string, expiresAt: string }[]} pairings
- * @property {{ channel: string, kind: 'dm' | 'group' | 'owner', id: string, grantedAt: string }[]} grants
+ * @property {{ channel: string, kind: 'dm' | 'group' | 'owner' | 'guild' | 'role', id: string, grantedAt: string }[]} grants
  * @property {{ name: string, label: string, idHint: string, owners: string[], allowed: string[] }[]} channels
  */
 
-const KINDS = { dm: 'may write privately', group: 'group in which the bot answers', owner: 'owner' };
+const KINDS = {
+  dm: 'may write privately',
+  group: 'group in which the bot answers',
+  owner: 'owner',
+  guild: 'server whose people are answered',
+  role: 'role whose people are answered',
+};
 
 /** @type {import('./parts.js').Screen} */
 export async function accessScreen(host) {
@@ -72,7 +78,13 @@ function approveForm(host) {
 function grantForm(host, channels) {
   const channel = choice(Object.fromEntries(channels.map(({ name, label }) => [name, label])), '');
   const kind = choice(
-    { dm: 'A person may write', group: 'The bot answers in a group', owner: 'A person is an owner' },
+    {
+      dm: 'A person may write',
+      group: 'The bot answers in a group',
+      owner: 'A person is an owner',
+      guild: 'Everybody in a server is answered there',
+      role: 'Everybody with a role in a server is answered there',
+    },
     'dm',
   );
   const id = h('input', { type: 'text', required: true, maxlength: 200, autocomplete: 'off' });

@@ -1,5 +1,4 @@
 /** The screen about `config.json`: a form by its schema, which writes what was changed and says what counts when. */
-import { ApiError } from '../api.js';
 import { h } from '../dom.js';
 import { fieldsOf } from './config-fields.js';
 import { row, rows, section } from './parts.js';
@@ -51,8 +50,7 @@ export async function configScreen(host) {
         .trim();
       await host.act(async () => undefined);
     } catch (error) {
-      errorText.textContent =
-        error instanceof ApiError || error instanceof SyntaxError ? error.message : String(error);
+      errorText.textContent = error instanceof Error ? error.message : String(error);
       errorText.scrollIntoView({ block: 'nearest' });
     }
   };

@@ -2,6 +2,7 @@
 import { askText, confirmDelete } from '../confirm.js';
 import { h } from '../dom.js';
 import { button, moment, row, rows, section } from './parts.js';
+import { showHistory } from './schedule-history.js';
 
 /** @typedef {import('../api.js').Schedule} Schedule */
 
@@ -38,7 +39,8 @@ export async function schedulesScreen(host) {
       button(isPaused ? 'Resume' : 'Pause', task, turn),
       button('Edit', task, () => void edit()),
       button('Change time', task, () => void retime()),
-      h('a', { class: 'text-button', href: `#${schedule.session}` }, 'Its runs'),
+      button('History', task, () => void showHistory(host, schedule)),
+      h('a', { class: 'text-button', href: `#${schedule.session}` }, 'Its chat'),
       button('Delete', task, () => void remove(), 'danger'),
     );
   });

@@ -9,6 +9,7 @@ import { overviewScreen } from './overview.js';
 import { profilesScreen } from './profiles.js';
 import { rulesScreen } from './rules.js';
 import { schedulesScreen } from './schedules.js';
+import { signInsScreen } from './sign-ins.js';
 import { tokensScreen } from './tokens.js';
 import { usageScreen } from './usage.js';
 
@@ -23,6 +24,7 @@ const SCREENS = {
   usage: { title: 'Usage', draw: usageScreen },
   access: { title: 'People', draw: accessScreen },
   tokens: { title: 'Tokens', draw: tokensScreen },
+  'sign-ins': { title: 'Sign-ins', draw: signInsScreen },
   rules: { title: 'Approval rules', draw: rulesScreen },
   schedules: { title: 'Schedules', draw: schedulesScreen },
   memory: { title: 'Memory', draw: memoriesScreen },
@@ -114,7 +116,18 @@ export class Settings {
     return [
       h('header', { class: 'chat-head' }, menu, h('h1', { class: 'chat-title' }, title)),
       h('nav', { class: 'settings-nav', 'aria-label': 'Settings' }, ...links),
-      h('div', { class: 'settings-body', 'data-screen': this.#name }, ...content),
+      // It scrolls, also with the keyboard where it holds no control.
+      h(
+        'div',
+        {
+          class: 'settings-body',
+          'data-screen': this.#name,
+          tabindex: '0',
+          role: 'region',
+          'aria-label': title,
+        },
+        ...content,
+      ),
     ];
   }
 }

@@ -1,5 +1,6 @@
 /** The routes about who may write: pairing requests, grants and owners. */
 import { z } from 'zod';
+import { GRANT_KINDS } from '../../../../src/contracts/access.ts';
 import { readJson } from '../../body.ts';
 import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
@@ -22,15 +23,14 @@ export async function approvePairing(c: HttpContext, { gateway }: HandlerDeps): 
   return c.json(await gateway.administration.approvePairing(code, firstOwns));
 }
 
-const KINDS = ['dm', 'group', 'owner'] as const;
 /** The body. */
 export const grantSchema = z.strictObject({
   channel: z.string().min(1).max(50),
-  kind: z.enum(KINDS),
+  kind: z.enum(GRANT_KINDS),
   id: z.string().trim().min(1).max(200),
 });
 
-/** Allows a person or a group, or makes a person an owner; 201. */
+/** Allows a person, a group, a guild or a role, or makes a person an owner; 201. */
 export async function addGrant(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
   const grant = await readJson(c.env.incoming, c.env.outgoing, grantSchema);
   await gateway.administration.addGrant(grant.channel, grant.kind, grant.id);

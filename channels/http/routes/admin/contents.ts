@@ -1,6 +1,7 @@
 /** The routes about what the gateway holds: health, profiles, memories, dead letters, the log. */
 import { z } from 'zod';
 import { MAX_ADMIN_ROWS, MAX_LOG_LINES } from '../../../../src/contracts/operator/administration.ts';
+import { LANE_CLASSES } from '../../../../src/contracts/store/lanes.ts';
 import type { LaneKey } from '../../../../src/contracts/store/lanes.ts';
 import { readJson } from '../../body.ts';
 import { HttpError } from '../../errors.ts';
@@ -40,7 +41,8 @@ export async function listDeadLetters(c: HttpContext, { gateway }: HandlerDeps):
   return c.json(await gateway.administration.deadLetters());
 }
 
-const isLane = (text: string): text is LaneKey => /^(in|out|agent|poll):./.test(text);
+const isLane = (text: string): text is LaneKey =>
+  LANE_CLASSES.some((name) => text.startsWith(`${name}:`) && text.length > name.length + 1);
 /** The body. */
 export const letterSchema = z.strictObject({
   lane: z.string().max(2_000).refine(isLane, 'must be the lane of a dead letter'),

@@ -10,7 +10,7 @@ import { newId } from '../../../../src/lib/ids.ts';
 import { turnOfRetry } from '../../client-retries.ts';
 import { MAX_INSTRUCTIONS, MODELS_TIMEOUT_MS } from '../../config.ts';
 import { callerReader, endedTurn, HttpError, noSession, toHttpError } from '../../errors.ts';
-import { checkRepeat, refusal, idempotencyKey, toInbound } from '../../inbound.ts';
+import { checkRepeat, refusal, idempotencyKey, toInbound, wantedLanguages } from '../../inbound.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
 import { TurnFeed } from '../../turn-feed.ts';
 import type { ApiCall } from './api-call.ts';
@@ -56,6 +56,7 @@ export async function answerInSession(
       content,
       media,
       user: call.user,
+      language: wantedLanguages(incoming),
     });
     // A plan would call tools and write texts of its own: an answer of a given form, or with given tools, has none.
     const isPlain = options?.tools === undefined && options?.format === undefined;

@@ -31,6 +31,7 @@ export const listedSession = z
     queued: z.int(),
     unread: z.int(),
     ownerName: z.string().nullable(),
+    own: z.boolean(),
   })
   .meta({ id: 'ListedSession' });
 

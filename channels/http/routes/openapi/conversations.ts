@@ -4,8 +4,18 @@ import { forkSchema, retrySchema } from '../conversations.ts';
 import { messageSchema } from '../posted-message.ts';
 import { waitingSchema } from '../queue.ts';
 import { changeSchema, deleteSchema } from '../sessions.ts';
+import { answerLinkSchema, enterCodeSchema } from '../surfaces.ts';
 import { listedSession, message, queue, receipt, session } from './answers.ts';
 import type { Operations } from './operation.ts';
+
+const surface = z.object({
+  address: z.string(),
+  place: z.enum(['private', 'group']),
+  name: z.string().nullable(),
+  linkedAt: z.string(),
+});
+
+const asked = surface.omit({ linkedAt: true }).extend({ id: z.string() });
 
 const PAGE = { limit: 'most rows, 1 to 200 (50)' };
 
@@ -66,6 +76,35 @@ export const SESSION_OPERATIONS: Operations = {
     status: 201,
     answer: session,
   },
+  'POST /v1/sessions/:key/links': {
+    tag: 'sessions',
+    summary: 'A code by which another chat can ask to share the session: once, ten minutes',
+    status: 201,
+    answer: z.object({ code: z.string(), expiresAt: z.string() }),
+  },
+  'POST /v1/sessions/:key/link': {
+    tag: 'sessions',
+    summary: 'Enter the code of another chat: both sides are asked then',
+    body: enterCodeSchema,
+    status: 202,
+    answer: z.object({ asks: asked }),
+  },
+  'POST /v1/links/:code': {
+    tag: 'sessions',
+    summary: 'Agree to, or decline, what a code was entered for: by the code, or by the id of what is asked',
+    body: answerLinkSchema,
+    answer: z.object({ state: z.enum(['joined', 'waiting', 'declined']) }),
+  },
+  'GET /v1/sessions/:key/surfaces': {
+    tag: 'sessions',
+    summary: 'The chats that share the session, and the one that waits for an agreement',
+    answer: z.object({ surfaces: z.array(surface), asks: asked.nullable() }),
+  },
+  'DELETE /v1/sessions/:key/surfaces/:address': {
+    tag: 'sessions',
+    summary: 'Separate one of the chats that share the session',
+    answer: z.object({ left: z.string() }),
+  },
   'GET /v1/sessions/:key/queue': {
     tag: 'sessions',
     summary: 'The messages that wait behind the running turn, and how they wait',
@@ -106,7 +145,7 @@ export const SESSION_OPERATIONS: Operations = {
   'GET /v1/sessions/:key/events': {
     tag: 'sessions',
     summary: 'The events of a session, after `Last-Event-ID` where that is sent',
-    answer: 'events',
+    answer: 'session-events',
   },
   'GET /v1/events': {
     tag: 'sessions',

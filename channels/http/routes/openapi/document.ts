@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Handler, Route } from '../../route.ts';
 import { ADMIN_OPERATIONS } from './administration.ts';
 import { error } from './answers.ts';
+import { agentEvent } from './events.ts';
 import { SESSION_OPERATIONS } from './conversations.ts';
 import type { Operation, Operations } from './operation.ts';
 import { WORK_OPERATIONS } from './work.ts';
@@ -105,6 +106,8 @@ function contentOf(answer: Operation['answer'], schemas: Json): Json {
   if (answer === 'nothing') return {};
   if (answer === 'text') return { content: { 'text/plain': { schema: { type: 'string' } } } };
   if (answer === 'events') return { content: { 'text/event-stream': { schema: { type: 'string' } } } };
+  if (answer === 'session-events')
+    return { content: { 'text/event-stream': { schema: schemaOf(agentEvent, 'output', schemas) } } };
   if (answer === 'file') return { content: { '*/*': BYTES } };
   if (answer === undefined) return { content: jsonOf({ type: 'object' }) };
   return { content: jsonOf(schemaOf(answer, 'output', schemas)) };

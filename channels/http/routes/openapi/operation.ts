@@ -24,8 +24,8 @@ export interface Operation {
   upload?: true;
   /** The status of success; 200 by default. */
   status?: number;
-  /** The body of the answer; a JSON object of any form by default. */
-  answer?: z.ZodType | 'text' | 'events' | 'file' | 'nothing';
+  /** The body of the answer; a JSON object of any form by default. `session-events`: the data of each event is one of the catalogue. */
+  answer?: z.ZodType | 'text' | 'events' | 'session-events' | 'file' | 'nothing';
 }
 
 /** Operations by `METHOD /path`, as the table of routes has them. */

@@ -24,12 +24,35 @@ export const WORK_OPERATIONS: Operations = {
     summary: 'Sign a browser in with the code of a link',
     body: codeSchema,
   },
+  'POST /v1/sign-in/proxy': {
+    tag: 'gateway',
+    summary: 'Sign this browser in as the user whom a trusted proxy names',
+    answer: z.object({ signedIn: z.boolean(), reason: z.string().optional() }),
+  },
   'POST /v1/sign-out': { tag: 'gateway', summary: 'Sign this browser out' },
+  'POST /v1/stream-tickets': {
+    tag: 'gateway',
+    summary: 'A ticket for one stream whose client cannot send headers',
+    status: 201,
+  },
   'GET /v1/sign-ins': { tag: 'gateway', summary: 'Browsers that are signed in' },
+  'DELETE /v1/sign-ins': { tag: 'gateway', summary: 'Sign all of them out but the one that asks' },
   'DELETE /v1/sign-ins/:id': { tag: 'gateway', summary: 'Sign one of them out' },
   'POST /v1/hooks/:name': {
     tag: 'gateway',
     summary: 'Call a webhook of config.json with a signed body',
+    body: z.unknown(),
+    status: 202,
+  },
+  'POST /v1/updates/:channel': {
+    tag: 'gateway',
+    summary: 'An update of a bot, posted by its platform with the secret of the webhook',
+    body: z.unknown(),
+    answer: z.object({ ok: z.literal(true) }),
+  },
+  'POST /v1/interactions/:channel': {
+    tag: 'gateway',
+    summary: 'What somebody does with a command or a button of a bot, posted and signed by its platform',
     body: z.unknown(),
     status: 202,
   },
@@ -104,6 +127,7 @@ export const WORK_OPERATIONS: Operations = {
     summary: 'Change its task or timing, or pause it',
     body: changeSchema,
   },
+  'GET /v1/schedules/:id/runs': { tag: 'schedules', summary: 'Its newest runs, and what became of each' },
   'POST /v1/schedules/:id/run': { tag: 'schedules', summary: 'Run it now' },
   'DELETE /v1/schedules/:id': { tag: 'schedules', summary: 'Remove a schedule' },
   'GET /v1/usage': {

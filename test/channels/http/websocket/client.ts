@@ -22,8 +22,8 @@ export class SocketClient {
   readonly closed: Promise<{ code: number; reason: string }>;
   #heard: (() => void) | undefined;
 
-  constructor(url: string, headers: Record<string, string> = {}) {
-    this.webSocket = new WebSocket(`${url.replace('http', 'ws')}/v1/ws`, { headers });
+  constructor(url: string, headers: Record<string, string> = {}, query = '') {
+    this.webSocket = new WebSocket(`${url.replace('http', 'ws')}/v1/ws${query}`, { headers });
     this.webSocket.on('message', (data: Buffer) => {
       this.frames.push(JSON.parse(data.toString('utf8')));
       this.#heard?.();

@@ -1,0 +1,75 @@
+/** Signs to people where the bot may not write: a reaction under the question, else a direct message to who asked. */
+import { z } from 'zod';
+import type { Log } from '../../../src/contracts/log.ts';
+import type { DiscordRest } from '../rest.ts';
+import { contentOfText, messageId } from '../sending.ts';
+import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
+import { sayToPerson } from '../../../src/contracts/texts/languages.ts';
+
+/** Channels whose newest question is remembered; the one that was asked in longest ago is forgotten. */
+export const MAX_QUESTIONS = 1_000;
+
+const MUTED = '🔇';
+
+interface Question {
+  messageId: string;
+  senderId: string;
+}
+
+const Opened = z.object({ id: z.string() });
+
+export class Signs {
+  readonly #rest: Pick<DiscordRest, 'call'>;
+  readonly #log: Log;
+  readonly #languages: ChannelLanguages;
+  /** The newest question in each channel. */
+  readonly #questions = new Map<string, Question>();
+
+  constructor(rest: Pick<DiscordRest, 'call'>, log: Log, languages: ChannelLanguages) {
+    this.#rest = rest;
+    this.#log = log;
+    this.#languages = languages;
+  }
+
+  /** Notes a message that will be answered. */
+  asked(channelId: string, question: Question): void {
+    this.#questions.delete(channelId);
+    this.#questions.set(channelId, question);
+    const oldest = this.#questions.keys().next();
+    if (this.#questions.size > MAX_QUESTIONS && oldest.done !== true) this.#questions.delete(oldest.value);
+  }
+
+  /** Tells who asked last in a channel that the bot may not write there. Never throws. */
+  async show(channelId: string): Promise<void> {
+    const question = this.#questions.get(channelId);
+    if (question === undefined) return;
+    try {
+      await this.#react(channelId, question).catch(async () => await this.#write(channelId, question));
+    } catch (error) {
+      this.#log.warn({ err: error, channelId }, 'discord_sign_not_shown');
+    }
+  }
+
+  async #react(channelId: string, question: Question): Promise<void> {
+    const reaction = `reactions/${encodeURIComponent(MUTED)}/@me`;
+    const path = `/channels/${channelId}/messages/${question.messageId}/${reaction}` as const;
+    await this.#rest.call({ method: 'put', path, bucket: `react ${channelId}` });
+  }
+
+  async #write(channelId: string, { senderId }: Question): Promise<void> {
+    const body = { recipient_id: senderId };
+    const opened = await this.#rest.call({
+      method: 'post',
+      path: '/users/@me/channels',
+      bucket: 'open',
+      body,
+    });
+    const { id } = Opened.parse(opened);
+    const say = await sayToPerson(this.#languages, `discord:${senderId}`);
+    const text = say('write.forbidden', { channel: channelId });
+    const path = `/channels/${id}/messages` as const;
+    messageId(
+      await this.#rest.call({ method: 'post', path, bucket: `send ${id}`, body: contentOfText(text) }),
+    );
+  }
+}

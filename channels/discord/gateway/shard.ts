@@ -1,0 +1,32 @@
+/** Shards: which of a bot's connections gets the events of a server, and the names of what is kept of each. Pure. */
+import type { Shard } from '../../../src/contracts/platform/shard.ts';
+
+/** The only connection of a bot that Discord asks for no more of. */
+export const ONLY: Shard = { id: 0, count: 1 };
+
+/** True when the events of a guild come over this shard; those of direct messages come over the first. */
+export function ownsGuild({ id, count }: Shard, guildId: string | undefined): boolean {
+  return id === (guildId === undefined ? 0 : Number((BigInt(guildId) >> 22n) % BigInt(count)));
+}
+
+/** The name of a shard's session in the store. */
+export function sessionKeyOf(botId: string, { id, count }: Shard): string {
+  return count === 1 ? `discord:${botId}` : `discord:${botId}:${id}:${count}`;
+}
+
+/**
+ * The names under which the store counts identifies, one for each group of shards that may begin a session at the same time
+ * (`shard_id % max_concurrency`), and that of this shard's group.
+ */
+export function countersOf(
+  botId: string,
+  shard: Shard,
+  maxConcurrency: number,
+): { own: string; all: string[] } {
+  const { id, count } = shard;
+  // Of a bot with one connection its session's own record counts.
+  if (count === 1) return { own: sessionKeyOf(botId, shard), all: [sessionKeyOf(botId, shard)] };
+  const groups = Math.max(1, Math.min(maxConcurrency, count));
+  const nameOf = (group: number): string => `discord:${botId}:identifies:${group}`;
+  return { own: nameOf(id % groups), all: Array.from({ length: groups }, (_, group) => nameOf(group)) };
+}

@@ -1,0 +1,266 @@
+/** Slash commands and pressed buttons: acknowledged within Discord's three seconds, answered at once or in a deferred reply. */
+import { InteractionResponseType, MessageFlags } from 'discord.js';
+import { ChannelError, wordError } from '../../../src/contracts/errors.ts';
+import { hasCode } from '../errors.ts';
+import { MAX_SUGGESTIONS } from '../../../src/contracts/command.ts';
+import type { CommandListing, Suggest } from '../../../src/contracts/command.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
+import { modalOf } from './forms.ts';
+import { CannotRead, OnMessages } from './on-messages.ts';
+import { fromForm, fromInteraction, fromPress, placeholderOf } from './read.ts';
+import { readForm, readInteraction, readMessageCommand, readPress, readTyping } from './read.ts';
+import type { RawForm, RawInteraction, RawPress } from './read.ts';
+import { fromChoice, readChoice, Selects } from './selects.ts';
+import type { Replies } from '../replies.ts';
+import { contentOfText } from '../sending.ts';
+import type { Sending } from '../sending.ts';
+import type { DiscordRest } from '../rest.ts';
+import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
+import { userIdOf } from '../../../src/contracts/message.ts';
+import { sayToPerson } from '../../../src/contracts/texts/languages.ts';
+import type { Say } from '../../../src/contracts/texts/say.ts';
+
+/** Commands whose reply everyone in the channel sees. */
+const PUBLIC_COMMANDS = ['/stop', '/new'];
+/** Longest suggestion that Discord takes. */
+const MAX_CHOICE = 100;
+
+/** The part of an interaction that answering it needs. */
+type Interaction = Pick<RawInteraction, 'id' | 'token' | 'application_id'>;
+
+export class Interactions {
+  readonly #rest: DiscordRest;
+  readonly #replies: Replies;
+  readonly #sending: Pick<Sending, 'noteGuest'>;
+  readonly #log: Log;
+  readonly #now: () => number;
+  readonly #deferAfterMs: number;
+  readonly #suggest: Suggest;
+  readonly #selects: Selects;
+  readonly #onMessages: OnMessages;
+  readonly #languages: ChannelLanguages;
+
+  constructor(parts: {
+    rest: DiscordRest;
+    replies: Replies;
+    sending: Pick<Sending, 'noteGuest'>;
+    log: Log;
+    now: () => number;
+    deferAfterMs: number;
+    suggest: Suggest;
+    languages: ChannelLanguages;
+    commands: readonly CommandListing[];
+  }) {
+    this.#languages = parts.languages;
+    this.#selects = new Selects(parts);
+    this.#suggest = parts.suggest;
+    this.#onMessages = new OnMessages(parts);
+    this.#deferAfterMs = parts.deferAfterMs;
+    this.#rest = parts.rest;
+    this.#replies = parts.replies;
+    this.#sending = parts.sending;
+    this.#log = parts.log;
+    this.#now = parts.now;
+  }
+
+  /** Acts on a command, one that is being typed, a press or a form; on nothing else. Never throws. */
+  async take(event: unknown, receive: Receive, botId: string): Promise<void> {
+    const command = readInteraction(event);
+    const onMessage = readMessageCommand(event);
+    const typing = readTyping(event);
+    const press = readPress(event);
+    const form = readForm(event);
+    if (command !== undefined) await this.#onCommand(command, receive);
+    if (onMessage !== undefined) await this.#onMessageCommand(onMessage, receive);
+    if (typing !== undefined) await this.#onTyping(typing);
+    if (form !== undefined) await this.#onForm(form, receive, botId);
+    if (press !== undefined) await this.#onPress(press, receive);
+    const choice = readChoice(event);
+    if (choice !== undefined) await this.#publish(choice, fromChoice(choice, this.#now()), receive, true);
+  }
+
+  /** Publishes a command and answers it. Never throws. */
+  async #onCommand(interaction: RawInteraction, receive: Receive): Promise<void> {
+    await this.#publish(interaction, fromInteraction(interaction, this.#now()), receive);
+  }
+
+  /** Publishes a pressed button; only the person who pressed it sees the reply. Never throws. */
+  async #onPress(press: RawPress, receive: Receive): Promise<void> {
+    await this.#publish(press, fromPress(press), receive);
+  }
+
+  /** Shows the form of a command on a message, or publishes what it asks for. Never throws. */
+  async #onMessageCommand(command: RawInteraction, receive: Receive): Promise<void> {
+    const say = await this.#sayTo(fromInteraction(command, this.#now()));
+    const form = this.#onMessages.formOf(command, say);
+    if (form === undefined) {
+      const asked = fromInteraction(command, this.#now());
+      // Answered for everybody to see, unlike a command of the gateway.
+      await this.#publish(command, asked && { ...asked, content: '' }, async () => {
+        const summary = await this.#onMessages.summary(command, say);
+        return summary === undefined
+          ? { kind: 'handled', reply: say('press.unknown_command') }
+          : await receive(summary);
+      });
+      return;
+    }
+    try {
+      await this.#respond(command, { type: InteractionResponseType.Modal, data: modalOf(form) });
+    } catch (error) {
+      this.#log.warn({ err: error, chatId: command.channel_id }, 'discord_command_unacknowledged');
+    }
+  }
+
+  /** Publishes what was filled into a form. Never throws. */
+  async #onForm(form: RawForm, receive: Receive, botId: string): Promise<void> {
+    const message = fromForm(form);
+    if (!this.#onMessages.isOwn(form)) await this.#publish(form, message, receive);
+    else {
+      // It is answered as a command is, in a reply that everybody sees.
+      const question = message && { ...message, button: undefined };
+      await this.#publish(form, question, async () => {
+        const asked = await this.#onMessages.asked(form, botId);
+        return asked === undefined ? { kind: 'handled' } : await receive(asked);
+      });
+    }
+  }
+
+  /** Suggests arguments for a command that is being typed; none where that fails. Never throws. */
+  async #onTyping(typing: RawInteraction): Promise<void> {
+    const { data } = typing;
+    const isTyped = data.options.some(({ focused }) => focused === true);
+    const message = isTyped ? fromInteraction(typing, this.#now()) : undefined;
+    try {
+      const found = message === undefined ? [] : await this.#suggest(message);
+      const fitting = found.filter((one) => one !== '' && one.length <= MAX_CHOICE).slice(0, MAX_SUGGESTIONS);
+      const choices = fitting.map((one) => ({ name: one, value: one }));
+      const type = InteractionResponseType.ApplicationCommandAutocompleteResult;
+      await this.#respond(typing, { type, data: { choices } });
+    } catch (error) {
+      this.#log.debug({ err: error, chatId: typing.channel_id }, 'discord_suggestions_failed');
+    }
+  }
+
+  async #publish(
+    interaction: Interaction,
+    message: InboundMessage | undefined,
+    receive: Receive,
+    isChoice = false,
+  ): Promise<void> {
+    if (message === undefined) return;
+    if (message.isGuest === true) this.#sending.noteGuest(message.threadId ?? message.chatId);
+    // Set before the commit: a turn that starts at once finds it and waits.
+    const acknowledged = this.#replies.holdBack(interaction.token);
+    try {
+      await this.#answer(interaction, message, receive, { acknowledged, isChoice });
+    } catch (error) {
+      this.#log.warn({ err: error, chatId: message.chatId }, 'discord_command_unacknowledged');
+    } finally {
+      acknowledged();
+    }
+  }
+
+  /**
+   * Commits first, then defers. After 1.5 s it defers without waiting for the commit, because a command that is not acknowledged in 3 s
+   * is shown as failed; should the commit then fail, the deferred reply says so.
+   */
+  async #answer(
+    interaction: Interaction,
+    message: InboundMessage,
+    receive: Receive,
+    { acknowledged, isChoice }: { acknowledged: () => void; isChoice: boolean },
+  ): Promise<void> {
+    const saying = this.#sayTo(message);
+    const receipt = receive(message).catch(async (error: unknown): Promise<Receipt> => {
+      const say = await saying;
+      if (error instanceof CannotRead) return { kind: 'handled', reply: wordError(error, 'person', say) };
+      this.#log.error({ err: error, chatId: message.chatId }, 'discord_command_not_stored');
+      return { kind: 'handled', reply: say('press.not_stored') };
+    });
+    const first = await Promise.race([receipt, afterMs(this.#deferAfterMs)]);
+    if (first === 'late' || first.kind === 'accepted' || first.kind === 'duplicate') {
+      const type = InteractionResponseType.DeferredChannelMessageWithSource;
+      const isHidden = message.button !== undefined || (first === 'late' && isPrivateCommand(message));
+      await this.#respond(interaction, {
+        type,
+        ...(isHidden && { data: { flags: MessageFlags.Ephemeral } }),
+      });
+      acknowledged();
+    } else if (first.kind === 'handled' && first.form !== undefined) {
+      await this.#respond(interaction, { type: InteractionResponseType.Modal, data: modalOf(first.form) });
+    } else {
+      const components = first.kind === 'handled' && !isChoice ? await this.#selects.under(message) : [];
+      const data = {
+        ...contentOfText(replyTo(first, await saying)),
+        flags: flagsFor(message, first),
+        components,
+      };
+      // What was chosen takes the place of the menu.
+      const { ChannelMessageWithSource, UpdateMessage } = InteractionResponseType;
+      await this.#respond(interaction, { type: isChoice ? UpdateMessage : ChannelMessageWithSource, data });
+    }
+    if (first !== 'late') return;
+    const late = await receipt;
+    if (late.kind === 'accepted' || late.kind === 'duplicate') return;
+    const deferred = placeholderOf(interaction, this.#now());
+    await this.#replies.edit(
+      deferred,
+      message.threadId ?? message.chatId,
+      contentOfText(replyTo(late, await saying)),
+    );
+  }
+
+  async #sayTo(message: InboundMessage | undefined): Promise<Say> {
+    return await sayToPerson(
+      this.#languages,
+      message === undefined ? '' : userIdOf(message),
+      message?.language,
+    );
+  }
+
+  /** Sends the first answer. One that was sent before is no error: Discord repeats events after a resume. */
+  async #respond(interaction: Interaction, body: object): Promise<void> {
+    const path = `/interactions/${interaction.id}/${interaction.token}/callback` as const;
+    try {
+      await this.#rest.call({
+        method: 'post',
+        path,
+        bucket: `callback ${interaction.id}`,
+        body,
+        auth: false,
+      });
+    } catch (error) {
+      if (!isAlreadyAcknowledged(error)) throw error;
+    }
+  }
+}
+
+function replyTo(receipt: Receipt, say: Say): string {
+  // Only in place of the first answer can a form be shown.
+  if (receipt.kind === 'handled' && receipt.form !== undefined) return say('press.too_late');
+  if (receipt.kind === 'handled') return receipt.reply ?? say('press.done');
+  return receipt.kind === 'refused' ? (receipt.reply ?? say('press.not_answered')) : say('press.done');
+}
+
+/** True for a command of the gateway whose reply only the person who asked may see: it may not be deferred for all to see either. */
+function isPrivateCommand({ content }: InboundMessage): boolean {
+  return content.startsWith('/') && !PUBLIC_COMMANDS.includes(content.split(/\s/, 1)[0] ?? '');
+}
+
+/** Everyone in the channel sees that an answer was stopped; all other replies only the person who asked. */
+function flagsFor(message: InboundMessage, receipt: Receipt): number {
+  const open = receipt.kind === 'handled' && message.content.startsWith('/') && !isPrivateCommand(message);
+  return open ? MessageFlags.SuppressEmbeds : MessageFlags.SuppressEmbeds | MessageFlags.Ephemeral;
+}
+
+function isAlreadyAcknowledged(error: unknown): boolean {
+  return error instanceof ChannelError && hasCode(error.cause, 40_060);
+}
+
+async function afterMs(ms: number): Promise<'late'> {
+  return await new Promise((resolve) => {
+    setTimeout(resolve, ms, 'late').unref();
+  });
+}

@@ -1,0 +1,28 @@
+/** Where messages need no mention of the bot: in the threads that it has opened, and in the posts of forums for who opened them. */
+import type { ChannelKind, RawMessage } from '../inbound.ts';
+import { isByBot } from './question-threads.ts';
+import type { KindOf } from './question-threads.ts';
+
+export interface AddressedParts {
+  botId: string;
+  kindOf: KindOf;
+  /** Ids of the channels that were allowed by themselves. */
+  groups: () => Promise<readonly string[]>;
+}
+
+/**
+ * True for a message that is meant for the bot by its place alone. In a forum that was allowed by itself each post is a
+ * question, and its author goes on without a mention; other people there name the bot. Throws `StoreError`.
+ */
+export async function isAddressed(
+  message: RawMessage,
+  { parentId, ownerId }: ChannelKind,
+  { botId, kindOf, groups }: AddressedParts,
+): Promise<boolean> {
+  // Two bots would answer each other for ever.
+  if (parentId === undefined || ownerId === undefined || isByBot(message)) return false;
+  if (ownerId === botId) return true;
+  if (ownerId !== message.author.id) return false;
+  const parent = await kindOf(parentId);
+  return parent?.isForum === true && (await groups()).includes(parentId);
+}

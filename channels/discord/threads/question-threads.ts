@@ -1,0 +1,104 @@
+/** A thread for each question, in the channels where that is wished, with the title of its conversation as its name. */
+import type { Log } from '../../../src/contracts/log.ts';
+import type { AgentEvent } from '../../../src/contracts/event.ts';
+import { parseAddress } from '../../../src/contracts/message.ts';
+import { hasCode } from '../errors.ts';
+import type { ChannelKind, RawMessage } from '../inbound.ts';
+import { retryTransient } from '../retry.ts';
+import type { DiscordRest } from '../rest.ts';
+import { messageId } from '../sending.ts';
+
+/** Longest name of a thread that Discord takes. */
+export const MAX_NAME = 100;
+/** Longest wait for a thread to be opened, in milliseconds; then the question is answered in its channel. */
+const OPEN_MS = 5_000;
+const UNNAMED = 'Question';
+/** The message has a thread, which has the same id. */
+const HAS_THREAD = 1 << 5;
+const ALREADY_OPENED = 160_004;
+
+/** Where each question gets a thread: in all channels of servers, or in single ones. */
+export interface ThreadSettings {
+  all: boolean;
+  channels: Record<string, boolean>;
+}
+
+export interface QuestionThreadsParts {
+  rest: Pick<DiscordRest, 'call'>;
+  log: Log;
+  settings: ThreadSettings;
+}
+
+/** Describes a channel; undefined while Discord does not tell. Never throws. */
+export type KindOf = (channelId: string) => Promise<ChannelKind | undefined>;
+
+export class QuestionThreads {
+  readonly #parts: QuestionThreadsParts;
+
+  constructor(parts: QuestionThreadsParts) {
+    this.#parts = parts;
+  }
+
+  /** True for a message that may get a thread: none in a thread, in private, of a bot, or beside a thread that it has. */
+  mayOpen(message: RawMessage, { place, parentId }: ChannelKind): boolean {
+    const { all, channels } = this.#parts.settings;
+    if (place !== 'group' || parentId !== undefined || isByBot(message)) return false;
+    return !hasThread(message) && (channels[message.channel_id] ?? all);
+  }
+
+  /**
+   * Opens the thread of a question (`POST …/messages/{id}/threads`); gives its id. Repeated, it finds the thread that this bot
+   * has opened before. Undefined where there can be none: the question is then answered in its channel. Never throws.
+   */
+  async open(
+    message: RawMessage,
+    words: string,
+    opened: () => Promise<boolean>,
+  ): Promise<string | undefined> {
+    const { channel_id: channelId, id } = message;
+    try {
+      return await retryTransient(
+        async () => await this.#open(channelId, id, nameOf(words)),
+        AbortSignal.timeout(OPEN_MS),
+      );
+    } catch (error) {
+      if (error instanceof Error && hasCode(error.cause, ALREADY_OPENED))
+        return (await opened()) ? id : undefined;
+      this.#parts.log.warn({ err: error, chatId: channelId }, 'discord_thread_not_opened');
+      return undefined;
+    }
+  }
+
+  async #open(channelId: string, questionId: string, name: string): Promise<string> {
+    const path = `/channels/${channelId}/messages/${questionId}/threads` as const;
+    const bucket = `thread ${channelId}`;
+    return messageId(await this.#parts.rest.call({ method: 'post', path, bucket, body: { name } }));
+  }
+
+  /** Gives the thread of a conversation its title (`PATCH /channels/{id}`), if this bot has opened it. Throws `ChannelError`. */
+  async onTitle(event: AgentEvent, botId: string, kindOf: KindOf): Promise<void> {
+    if (event.type !== 'session_titled' || event.title === null) return;
+    const { channel, threadId } = parseAddress(event.sessionKey);
+    if (channel !== 'discord' || threadId === undefined) return;
+    if ((await kindOf(threadId))?.ownerId !== botId) return;
+    const body = { name: nameOf(event.title) };
+    const bucket = `name ${threadId}`;
+    await this.#parts.rest.call({ method: 'patch', path: `/channels/${threadId}`, bucket, body });
+  }
+}
+
+/** True for a message from which a thread was started. */
+export function hasThread({ flags = 0 }: RawMessage): boolean {
+  return (flags & HAS_THREAD) !== 0;
+}
+
+/** True for what another bot or a webhook wrote. */
+export function isByBot({ author, webhook_id: webhook }: RawMessage): boolean {
+  return author.bot === true || webhook !== undefined;
+}
+
+/** The first line of a text as the name of a thread. */
+function nameOf(text: string): string {
+  const [line = ''] = text.trim().split('\n', 1);
+  return line.slice(0, MAX_NAME).toWellFormed().trim() || UNNAMED;
+}

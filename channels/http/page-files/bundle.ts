@@ -1,0 +1,47 @@
+/** Joins the modules of the page into few scripts when the gateway starts: a request for each of eighty costs more than their bytes. */
+import { build, stop } from 'esbuild';
+
+/** Gives the address of what `import('…')` loads: a module of the page, or a file of a package. */
+export type AddressOf = (specifier: string, importer: string) => Promise<string>;
+
+/** Browsers of 2023 and later. */
+const TARGET = 'es2022';
+
+/** Bundles under way: what makes them is one process for all, and ends with the last. */
+let underWay = 0;
+
+/**
+ * One script with the module `entry` (a path) and all that it imports, without names and comments. What is imported later is
+ * not in it: each such script is whole by itself, because one of another version could not be linked with this one. Rejects
+ * with esbuild's `BuildFailure`, which names the file and the line.
+ */
+export async function bundleScript(entry: string, addressOf: AddressOf): Promise<string> {
+  underWay += 1;
+  try {
+    const { outputFiles } = await build({
+      entryPoints: [entry],
+      bundle: true,
+      format: 'esm',
+      minify: true,
+      write: false,
+      target: TARGET,
+      legalComments: 'none',
+      logLevel: 'silent',
+      plugins: [
+        {
+          name: 'imported later',
+          setup: (bundler) =>
+            bundler.onResolve({ filter: /./ }, async ({ kind, path, importer }) =>
+              kind === 'dynamic-import'
+                ? { path: await addressOf(path, importer), external: true }
+                : undefined,
+            ),
+        },
+      ],
+    });
+    return outputFiles[0]?.text ?? '';
+  } finally {
+    underWay -= 1;
+    if (underWay === 0) await stop();
+  }
+}

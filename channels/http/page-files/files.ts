@@ -1,0 +1,186 @@
+/**
+ * The files of the page, read and joined once at the start and kept in memory, so that no request can reach another file.
+ * All but the page itself have a hash of their bytes in their address and are kept by browsers for good.
+ */
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleScript } from './bundle.ts';
+
+/** A file as it is served. */
+export interface PageFile {
+  body: Buffer<ArrayBuffer>;
+  headers: Record<string, string>;
+  /** Of a file that is asked for the first time, made once. */
+  gzipped?: Promise<Buffer<ArrayBuffer>>;
+}
+
+/** The files that the page has in this version of the gateway. */
+export interface PageFiles {
+  /** By their URL's path: `/page/assets/main-<hash>.js`. */
+  byPath: ReadonlyMap<string, PageFile>;
+  /**
+   * What answers for a file of another version, by its name without the hash: `main.js`. During an upgrade two versions
+   * stand behind one address, and the page of one may ask the other for its scripts.
+   */
+  standIns: ReadonlyMap<string, PageFile>;
+}
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.webmanifest': 'application/manifest+json',
+};
+
+/** Only this server's files may run, load or be called, and no site may frame the page. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data: blob:",
+  "manifest-src 'self'",
+  'media-src blob:',
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "form-action 'none'",
+].join('; ');
+
+/** The address of a hashed file names its bytes. */
+const FOR_GOOD = 'public, max-age=31536000, immutable';
+const ASK_EACH_TIME = 'no-cache';
+const NOT_AT_ALL = 'no-store';
+
+const PAGE = new URL('../page/', import.meta.url);
+/** What a page of another version gets in place of its script. */
+const RECOVERY = 'recover.js';
+const PICTURES = new Set(['.svg', '.png']);
+const STYLES_LINK = /^ *<link rel="stylesheet" href="\/page\/(.+?)" \/>\n/gm;
+
+/** Files that keep their names, because browsers and systems know the page by them. */
+const NAMED: readonly [string, string][] = [
+  ['/', 'index.html'],
+  ['/page/manifest.webmanifest', 'manifest.webmanifest'],
+];
+
+let read: Promise<PageFiles> | undefined;
+
+/**
+ * Reads the page and joins its scripts and its styles, once in a process. Rejects with file system errors and with what
+ * `bundleScript` rejects with: without these files the installation is broken.
+ */
+export function readPageFiles(): Promise<PageFiles> {
+  read ??= assemble().catch((error: unknown) => {
+    // The next request tries again.
+    read = undefined;
+    throw error;
+  });
+  return read;
+}
+
+async function assemble(): Promise<PageFiles> {
+  const entries = await readdir(PAGE, { recursive: true });
+  const served = entries.filter((name) => path.extname(name) in TYPES);
+  const files = served.map(async (name): Promise<[string, Buffer<ArrayBuffer>]> => [
+    name.replaceAll(path.sep, '/'),
+    await readFile(new URL(name.replaceAll(path.sep, '/'), PAGE)),
+  ]);
+  return await new Assembly(new Map(await Promise.all(files))).assemble();
+}
+
+class Assembly {
+  #files;
+  #byPath = new Map<string, PageFile>();
+  #standIns = new Map<string, PageFile>();
+  /** Names by which files refer to others, with the addresses that stand for them. */
+  #addresses: [string, string][] = [];
+
+  constructor(files: ReadonlyMap<string, Buffer<ArrayBuffer>>) {
+    this.#files = files;
+  }
+
+  async assemble(): Promise<PageFiles> {
+    for (const [file, body] of this.#files) {
+      const { base, ext } = path.posix.parse(file);
+      if (PICTURES.has(ext)) this.#addresses.push([`/page/${base}`, this.#publish(base, body)]);
+    }
+    const html = this.#textOf('index.html');
+    const links = [...html.matchAll(STYLES_LINK)];
+    const styles = links.map(([, name = '']) => this.#textOf(name)).join('\n');
+    const [first = '', ...others] = links.map(([link]) => link);
+    this.#addresses.push(
+      [first, `    <link rel="stylesheet" href="${this.#publish('styles.css', styles)}" />\n`],
+      ...others.map((link): [string, string] => [link, '']),
+      ['/page/main.js', await this.#publishScript(fileURLToPath(new URL('main.js', PAGE)))],
+    );
+    for (const [address, name] of NAMED) {
+      const text = this.#withAddresses(this.#textOf(name));
+      this.#byPath.set(address, toPageFile(path.extname(name), text, ASK_EACH_TIME));
+    }
+    return { byPath: this.#byPath, standIns: this.#standIns };
+  }
+
+  #textOf(name: string): string {
+    return String(this.#files.get(name) ?? '');
+  }
+
+  /** Gives the address of the script that begins with a module; those that it loads later are kept on the way. */
+  async #publishScript(entry: string): Promise<string> {
+    const code = await bundleScript(entry, (specifier, importer) => this.#publishLater(specifier, importer));
+    const name = path.basename(entry);
+    const address = this.#publish(name, code);
+    // Only scripts of one version fit together.
+    this.#standIns.set(name, toPageFile('.js', this.#textOf(RECOVERY), NOT_AT_ALL));
+    return address;
+  }
+
+  /** A module of the page as a script of its own, or a file of a package as it is. */
+  async #publishLater(specifier: string, importer: string): Promise<string> {
+    if (specifier.startsWith('.'))
+      return await this.#publishScript(path.resolve(path.dirname(importer), specifier));
+    const file = new URL(import.meta.resolve(specifier));
+    return this.#publish(path.posix.basename(specifier), await readFile(file));
+  }
+
+  /** Keeps a file under an address that names its bytes; gives the address. */
+  #publish(name: string, content: string | Buffer<ArrayBuffer>): string {
+    const { name: stem, ext } = path.posix.parse(name);
+    const address = `/page/assets/${stem}-${hashOf(content).slice(0, HASH_DIGITS)}${ext}`;
+    this.#byPath.set(address, toPageFile(ext, content, FOR_GOOD));
+    this.#standIns.set(name, toPageFile(ext, content, NOT_AT_ALL));
+    return address;
+  }
+
+  #withAddresses(text: string): string {
+    return this.#addresses.reduce((result, [name, address]) => result.replaceAll(name, () => address), text);
+  }
+}
+
+/** Digits of a file's hash that stand in its address. */
+const HASH_DIGITS = 16;
+const HASHED = new RegExp(`^/page/assets/([\\w.-]+)-[0-9a-f]{${HASH_DIGITS}}(\\.\\w+)$`);
+
+/** The file at a path; for one of another version, what stands in for it. */
+export function findPageFile({ byPath, standIns }: PageFiles, urlPath: string): PageFile | undefined {
+  const [, stem, ext] = HASHED.exec(urlPath) ?? [];
+  return byPath.get(urlPath) ?? standIns.get(`${stem}${ext}`);
+}
+
+function hashOf(content: string | Buffer<ArrayBuffer>): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+function toPageFile(ext: string, content: string | Buffer<ArrayBuffer>, cacheControl: string): PageFile {
+  const headers = {
+    'content-type': TYPES[ext] ?? '',
+    'cache-control': cacheControl,
+    vary: 'Accept-Encoding',
+    'content-security-policy': CONTENT_SECURITY_POLICY,
+    ...(cacheControl === NOT_AT_ALL ? {} : { etag: `"${hashOf(content).slice(0, 32)}"` }),
+  };
+  return { body: typeof content === 'string' ? Buffer.from(content) : content, headers };
+}

@@ -1,0 +1,221 @@
+/** The chats that share the open conversation: a dialog that lists them, gives and takes codes, asks for agreement, separates. */
+import { ApiError } from '../api.js';
+import { channelOf } from '../chats/sidebar.js';
+import { confirmDelete } from '../confirm.js';
+import { byId, h } from '../dom.js';
+import { pathOf } from '../requests.js';
+
+/**
+ * @typedef {object} LinkedChat
+ * @property {string} address
+ * @property {'private' | 'group'} place
+ * @property {string | null} name
+ */
+/** @typedef {LinkedChat & { id: string }} AskedChat */
+/** @typedef {{ surfaces: (LinkedChat & { linkedAt: string })[], asks: AskedChat | null }} Linked */
+
+/**
+ * @typedef {object} LinkedHost
+ * @property {(error: unknown) => void} showError
+ * @property {() => void} made The session exists now, and has events.
+ */
+
+/** @type {Linked} */
+const ALONE = { surfaces: [], asks: null };
+
+/**
+ * Where a chat is, for people.
+ * @param {LinkedChat} chat
+ */
+function placeOf({ address, place, name }) {
+  const kind =
+    place === 'group' ? 'group chat' : name === null ? 'private chat' : `private chat with ${name}`;
+  return `${channelOf(address)} (${kind})`;
+}
+
+/** The button in the head of a chat, and its dialog. */
+export class LinkedChats {
+  #api;
+  #host;
+  #open = byId('open-linked', HTMLButtonElement);
+  #dialog = byId('linked', HTMLDialogElement);
+  #list = byId('linked-list', HTMLElement);
+  #asks = byId('linked-asks', HTMLElement);
+  #own = byId('linked-own', HTMLElement);
+  #given = byId('linked-given', HTMLElement);
+  #form = byId('linked-form', HTMLFormElement);
+  #code = byId('linked-code', HTMLInputElement);
+  #note = byId('linked-note', HTMLElement);
+  #key = '';
+
+  /**
+   * @param {import('../api.js').Api} api
+   * @param {LinkedHost} host
+   */
+  constructor(api, host) {
+    this.#api = api;
+    this.#host = host;
+    this.#open.addEventListener('click', () => {
+      this.#note.textContent = '';
+      this.#dialog.showModal();
+      void this.refresh();
+    });
+    byId('close-linked', HTMLElement).addEventListener('click', () => this.#dialog.close());
+    byId('give-code', HTMLElement).addEventListener('click', () => void this.#act(() => this.#give()));
+    this.#form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      void this.#act(() => this.#enter());
+    });
+  }
+
+  /**
+   * Switches to another chat; only one of the page gives codes and takes them.
+   * @param {string} key
+   */
+  open(key) {
+    this.#key = key;
+    this.#dialog.close();
+    this.#own.hidden = !key.startsWith('http:');
+    this.#given.replaceChildren();
+    this.#code.value = '';
+    this.#show(ALONE);
+  }
+
+  /** @param {{ type: string, code?: string }} event */
+  apply({ type, code }) {
+    if (type === 'surfaces_changed' || (type === 'notice' && code === 'surfaces')) void this.refresh();
+  }
+
+  /** Reloads what is linked; a chat that does not exist yet shares nothing. */
+  async refresh() {
+    const key = this.#key;
+    try {
+      /** @type {Linked} */
+      const linked = await this.#api.ask('GET', `${pathOf(key)}/surfaces`);
+      if (key === this.#key) this.#show(linked);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 404)) this.#host.showError(error);
+    }
+  }
+
+  /** @param {Linked} linked */
+  #show(linked) {
+    // What was said about the agreement is over once the chat is in the list.
+    if (linked.surfaces.length > this.#list.childElementCount + 1) this.#note.textContent = '';
+    const others = linked.surfaces.filter(({ address }) => address !== this.#key);
+    this.#open.textContent =
+      linked.asks !== null
+        ? 'Linked chats: asks'
+        : others.length > 0
+          ? `Linked chats: ${others.length}`
+          : 'Link';
+    this.#open.classList.toggle('asks', linked.asks !== null);
+    this.#list.replaceChildren(...others.map((chat) => this.#row(chat)));
+    const { asks } = linked;
+    this.#asks.replaceChildren(...(asks === null ? [] : this.#question(asks)));
+    this.#asks.hidden = asks === null;
+    // What was given has done its work once somebody has entered it.
+    if (asks !== null) this.#given.replaceChildren();
+  }
+
+  /** @param {LinkedChat & { linkedAt: string }} chat */
+  #row(chat) {
+    const where = placeOf(chat);
+    const since = new Date(chat.linkedAt).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+    const separate = async () => {
+      if (!(await confirmDelete(`Separate ${where} from this conversation?`, 'Separate'))) return;
+      await this.#act(() =>
+        this.#api.ask('DELETE', `${pathOf(this.#key)}/surfaces/${encodeURIComponent(chat.address)}`),
+      );
+    };
+    return h(
+      'li',
+      { class: 'linked-row' },
+      h('span', { dir: 'auto' }, where),
+      h('span', { class: 'quiet' }, `since ${since}`),
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'text-button',
+          'aria-label': `Separate: ${where}`,
+          onclick: () => void separate(),
+        },
+        'Separate',
+      ),
+    );
+  }
+
+  /** @param {AskedChat} asks */
+  #question(asks) {
+    const group = asks.place === 'group' ? ' Everybody in that group will read what is said here.' : '';
+    return [
+      h(
+        'p',
+        {},
+        `${placeOf(asks)} would share this conversation: both would show the same questions and answers, and each could reply, stop and approve.${group} If you do not know who that is, decline.`,
+      ),
+      h(
+        'div',
+        { class: 'linked-answer' },
+        h(
+          'button',
+          { type: 'button', class: 'primary', onclick: () => void this.#answer(asks, true) },
+          'Join',
+        ),
+        h('button', { type: 'button', onclick: () => void this.#answer(asks, false) }, 'Decline'),
+      ),
+    ];
+  }
+
+  /**
+   * @param {AskedChat} asks
+   * @param {boolean} agree
+   */
+  async #answer(asks, agree) {
+    await this.#act(async () => {
+      /** @type {{ state: 'joined' | 'waiting' | 'declined' }} */
+      const { state } = await this.#api.ask('POST', `/v1/links/${encodeURIComponent(asks.id)}`, {
+        session: this.#key,
+        agree,
+      });
+      this.#note.textContent =
+        state === 'joined'
+          ? 'Both have agreed: the chats are one conversation now.'
+          : state === 'waiting'
+            ? `Thank you. The other side, ${placeOf(asks)}, is asked, too.`
+            : 'Declined: nothing was joined.';
+    });
+  }
+
+  async #give() {
+    /** @type {{ code: string }} */
+    const { code } = await this.#api.ask('POST', `${pathOf(this.#key)}/links`);
+    this.#given.replaceChildren(
+      'Send this within ten minutes in the other chat: ',
+      h('code', {}, `/link ${code}`),
+      ' Give the code to nobody else.',
+    );
+  }
+
+  async #enter() {
+    const code = this.#code.value;
+    await this.#api.ask('POST', `${pathOf(this.#key)}/link`, { code });
+    this.#code.value = '';
+  }
+
+  /**
+   * Does it, and shows what became of it.
+   * @param {() => Promise<unknown>} work
+   */
+  async #act(work) {
+    this.#note.textContent = '';
+    try {
+      await work();
+      this.#host.made();
+    } catch (error) {
+      this.#note.textContent = error instanceof Error ? error.message : String(error);
+    }
+    await this.refresh();
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * What a page gets in place of a script of another version of the gateway, as happens during an upgrade: it loads the page
+ * again, which then is of the version that answers.
+ */
+
+const RELOADS_KEY = 'parley-reloads';
+/** Two versions behind one address may answer in turns: this often the page is loaded again within the time. */
+const MAX_RELOADS = 6;
+const WITHIN_MS = 60_000;
+/** Each wait is this much longer than the one before. */
+const WAIT_MS = 200;
+
+/** @type {number[]} */
+const reloads = JSON.parse(sessionStorage.getItem(RELOADS_KEY) ?? '[]');
+const recent = reloads.filter((at) => Date.now() - at < WITHIN_MS);
+if (recent.length < MAX_RELOADS) {
+  sessionStorage.setItem(RELOADS_KEY, JSON.stringify([...recent, Date.now()]));
+  setTimeout(() => location.reload(), recent.length * WAIT_MS);
+} else {
+  const note = document.createElement('p');
+  note.className = 'plain-note';
+  note.setAttribute('role', 'alert');
+  note.textContent = 'The gateway is being upgraded. Load this page again in a minute.';
+  document.body.prepend(note);
+}
+// Whoever imports this waits until the page is gone.
+export default await new Promise(() => undefined);

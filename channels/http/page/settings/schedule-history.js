@@ -1,0 +1,53 @@
+/** The history of a schedule in a dialog: when each run was due, when it began, how it ended, and its trace. */
+import { showTrace } from '../chat/trace-panel.js';
+import { h } from '../dom.js';
+import { button, moment, table } from './parts.js';
+
+/** @typedef {import('../../wire.ts').WireRun} Run */
+
+/**
+ * Opens the dialog; it is filled when the runs have come.
+ * @param {import('./parts.js').ScreenHost} host
+ * @param {import('../api.js').Schedule} schedule
+ */
+export async function showHistory(host, { id, task }) {
+  const body = h('div', { 'aria-live': 'polite' }, 'Reading the history…');
+  const close = h('button', { type: 'button', class: 'text-button', onclick: () => dialog.close() }, 'Close');
+  const title = h('h2', { dir: 'auto' }, `Runs of “${task}”`);
+  const dialog = h('dialog', { class: 'trace', 'aria-label': 'Runs of a schedule' }, title, body, close);
+  dialog.addEventListener('close', () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  try {
+    /** @type {{ runs: Run[] }} */
+    const { runs } = await host.ask('GET', `/v1/schedules/${encodeURIComponent(id)}/runs`);
+    body.replaceChildren(
+      runs.length === 0
+        ? h('p', { class: 'quiet' }, 'It has not run yet.')
+        : table(
+            'Runs, the newest first',
+            ['Due', 'Begun', 'How it ended', ''],
+            runs.map((run) => cells(host, run)),
+          ),
+    );
+  } catch (error) {
+    body.replaceChildren(
+      h('p', { class: 'error-text' }, error instanceof Error ? error.message : String(error)),
+    );
+  }
+}
+
+/**
+ * @param {import('./parts.js').ScreenHost} host
+ * @param {Run} run
+ */
+function cells(host, { dueAt, at, outcome, result, turnId, endedAt }) {
+  const read = () => host.ask('GET', `/v1/turns/${encodeURIComponent(turnId ?? '')}/trace`);
+  const ended = endedAt === null ? result : `${result}, ${moment(endedAt)}`;
+  return [
+    moment(dueAt),
+    outcome === 'begun' ? moment(at) : '–',
+    ended,
+    turnId === null ? '' : button('Trace', `the run due ${moment(dueAt)}`, () => void showTrace(read)),
+  ];
+}

@@ -1,0 +1,158 @@
+/** The catalogue of events, as streams and WebSockets send them (a test compares it with the union of the gateway). */
+import { z } from 'zod';
+import { plan, planStep } from './plan-schema.ts';
+
+const usage = z
+  .looseObject({
+    promptTokens: z.int(),
+    completionTokens: z.int(),
+    modelMs: z.number(),
+    estimated: z.literal(true).optional(),
+  })
+  .meta({ id: 'Usage' });
+
+const toolCall = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  args: z.record(z.string(), z.unknown()),
+  malformed: z.string().optional().describe('arguments that are no object, as the model wrote them'),
+});
+
+const attachment = z.looseObject({
+  kind: z.string(),
+  name: z.string(),
+  mimeType: z.string(),
+  bytes: z.int(),
+  file: z.string().describe('its name for GET /v1/sessions/{key}/files/…'),
+});
+
+const todo = z.looseObject({ text: z.string(), status: z.string() });
+
+/** What every event has. Those of a turn have `turnId`, `epoch` and a gapless `eventSeq`, and their id is `<epoch>-<eventSeq>`. */
+const envelope = {
+  sessionKey: z.templateLiteral([z.string(), ':', z.string()]),
+  turnId: z.string().optional(),
+  epoch: z.int().optional(),
+  eventSeq: z.int().optional(),
+  at: z.number().describe('epoch milliseconds'),
+  agentId: z.string().optional(),
+  isSubagent: z.boolean().optional(),
+};
+
+/** One kind of event, with when it comes. */
+function event<Type extends string, Fields extends z.ZodRawShape = {}>(
+  type: Type,
+  when: string,
+  fields: Fields = {} as Fields,
+) {
+  return z.looseObject({ type: z.literal(type), ...envelope, ...fields }).describe(when);
+}
+
+const call = { msgId: z.string().describe('names the call of the model') };
+const ofTool = { toolCallId: z.string(), name: z.string() };
+
+const MESSAGES = [
+  event('message_received', 'a message was accepted', {
+    content: z.string(),
+    seq: z.int(),
+    senderName: z.string().optional(),
+  }),
+  event('message_sent', 'a message in the middle of a turn, besides its answer', {
+    seq: z.int(),
+    content: z.string(),
+    attachments: z.array(attachment).readonly().optional(),
+  }),
+  event('queue_position', 'a message waits behind others', { position: z.int() }),
+  event('messages_joined', 'waiting messages have joined the running turn', { turnIds: z.array(z.string()) }),
+  event('queue_changed', 'a person has edited, moved or dropped messages that wait'),
+  event(
+    'context_changed',
+    'a question was asked again, its answer chosen or taken back: read the messages again',
+  ),
+] as const;
+
+const ANSWERS = [
+  event('turn_started', 'the first event of a turn'),
+  event('thinking_started', 'the model reasons, before its text', { ...call, title: z.string().optional() }),
+  event('thinking_delta', 'its thinking grows', { ...call, delta: z.string() }),
+  event('thinking_finished', 'its thinking has ended', { ...call, usage: usage.optional() }),
+  event('stream_start', 'a call of the model begins', call),
+  event('stream_chunk', 'the text grows', { ...call, delta: z.string() }),
+  event('stream_reset', 'the deltas of a call are void: it is repeated', call),
+  event('stream_end', 'a call of the model has ended', { ...call, content: z.string(), usage }),
+  event('snapshot', 'the whole text so far, where single deltas are no longer known', { text: z.string() }),
+  event('turn_ended', 'the turn is stored; always its last event', {
+    reason: z.enum([
+      'completed',
+      'cut_off',
+      'filtered',
+      'stopped',
+      'max_iterations',
+      'failed',
+      'interrupted',
+    ]),
+  }),
+] as const;
+
+const TOOLS = [
+  event('tool_call', 'before a tool', { ...ofTool, args: z.record(z.string(), z.unknown()) }),
+  event('tool_progress', 'how far a running tool says that it is', { ...ofTool, text: z.string() }),
+  event('tool_result', 'after a tool', { ...ofTool, result: z.string(), isError: z.boolean() }),
+  event('tool_results_needed', 'the turn waits for the client that runs these tools', {
+    calls: z.array(toolCall),
+  }),
+  event('approval_needed', 'a tool call waits for a person', {
+    approvalId: z.string(),
+    toolCallId: z.string().optional(),
+    warningMessage: z.string().optional(),
+  }),
+  event('approval_decided', 'a person has decided, or nobody in time', {
+    approvalId: z.string(),
+    decision: z.enum(['approved', 'denied']),
+    toolCallId: z.string().optional(),
+    by: z.string().optional(),
+    how: z.enum(['person', 'expiry', 'stop']).optional(),
+    decidedAt: z.string().optional(),
+    reason: z.string().optional(),
+  }),
+  event('subagent_spawned', 'a subagent begins', { profileId: z.string(), task: z.string() }),
+  event('subagent_completed', 'a subagent has ended', { result: z.string(), completedNormally: z.boolean() }),
+] as const;
+
+const PLANS = [
+  event('plan_ready', 'a plan was made, or a run of one begins', { plan }),
+  event('plan_revised', 'the executor has changed the plan', { plan, reason: z.string() }),
+  event('plan_edited', 'a person has changed the plan', { plan }),
+  event('plan_completed', 'all steps are over'),
+  event('plan_paused', 'the plan waits'),
+  event('plan_resumed', 'the plan goes on'),
+  event('plan_cancelled', 'the plan has ended before its last step', { reason: z.string() }),
+  event('step_changed', 'a step begins or ends', { step: planStep }),
+  event('agent_thinking', 'the agent works on a step', { step: planStep }),
+  event('agent_stuck', 'a step cannot be corrected', { step: planStep.optional(), reason: z.string() }),
+  event('retry_attempt', 'a step is tried again', {
+    step: planStep,
+    attempt: z.int(),
+    newCommand: z.string().optional(),
+  }),
+  event('step_skipped', 'a step was left out', { step: planStep }),
+  event('budget_warning', 'few model calls are left for the plan', { remaining: z.int(), total: z.int() }),
+] as const;
+
+const SESSIONS = [
+  event('todo_changed', 'the list of the session', { items: z.array(todo) }),
+  event('mode_changed', 'how plans are followed here', { mode: z.string() }),
+  event('profile_switched', 'another profile answers here', { profileId: z.string() }),
+  event('session_titled', 'the session has a title, or none any more', { title: z.string().nullable() }),
+  event('context_compressed', 'old turns were summarized', { before: z.int(), after: z.int() }),
+  event('notice', 'something that the user should know now', { code: z.string(), text: z.string() }),
+  event('cron_executed', 'a schedule ran', { scheduleId: z.string() }),
+  event('heartbeat_tick', 'the heartbeat ran'),
+  event('surfaces_changed', 'a chat has joined those that share the session, or has left them'),
+  event('session_deleted', 'the session is gone; its last event'),
+] as const;
+
+/** Any event of a session. */
+export const agentEvent = z
+  .discriminatedUnion('type', [...MESSAGES, ...ANSWERS, ...TOOLS, ...PLANS, ...SESSIONS])
+  .meta({ id: 'Event' });

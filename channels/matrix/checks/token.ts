@@ -1,0 +1,67 @@
+/** What `parley doctor` asks the homeserver about the bot: its token, and whether answers fit its limits. Changes nothing. */
+import { z } from 'zod';
+import { toGatewayError } from '../../../src/contracts/errors.ts';
+import type { CheckContext, Finding } from '../../../src/contracts/operator/findings.ts';
+import { CLIENT, MatrixClient, pathOf } from '../client.ts';
+
+const SUBJECT = 'Matrix';
+
+const Told = z.object({ user_id: z.string(), device_id: z.string().optional() });
+const Rooms = z.object({ joined_rooms: z.array(z.string()) });
+
+/** Asks with `whoami` and `joined_rooms`. The token is secret. Never throws. */
+export async function check(
+  { url, token }: { url: string | undefined; token: string },
+  _context: CheckContext,
+): Promise<Finding[]> {
+  if (url === undefined)
+    return [
+      error(
+        'MATRIX_URL is not set.',
+        'set it to the address of the homeserver, such as https://matrix.example.org',
+      ),
+    ];
+  const client = new MatrixClient({ url, token, now: Date.now });
+  try {
+    const { user_id: id, device_id: device } = Told.parse(
+      await client.call('GET', pathOf(CLIENT, 'account', 'whoami')),
+    );
+    const { joined_rooms: rooms } = Rooms.parse(await client.call('GET', pathOf(CLIENT, 'joined_rooms')));
+    const found: Finding = {
+      subject: SUBJECT,
+      level: 'ok',
+      text: `The token belongs to ${id}, in ${rooms.length} rooms.`,
+    };
+    return device === undefined ? [found, noDevice()] : [found];
+  } catch (thrown) {
+    const { code } = toGatewayError(thrown);
+    if (code === 'unauthorized')
+      return [
+        error(
+          'The access token is refused.',
+          'log the bot in again and set MATRIX_TOKEN to the new access token',
+        ),
+      ];
+    return [
+      error(
+        'The homeserver cannot be reached.',
+        'see whether MATRIX_URL is right and this machine reaches it',
+      ),
+    ];
+  }
+}
+
+function error(text: string, remedy: string): Finding {
+  return { subject: SUBJECT, level: 'error', text, remedy };
+}
+
+/** Transaction ids count for one device ("Transaction identifiers"). */
+function noDevice(): Finding {
+  const text = 'The token belongs to no device: after a crash a message may be sent twice.';
+  return {
+    subject: SUBJECT,
+    level: 'warning',
+    text,
+    remedy: 'log the bot in (docs/matrix.md) and use that token',
+  };
+}

@@ -1,0 +1,181 @@
+/** Calls of the client-server API: every limit and failure is thrown at once as `ChannelError`; no call waits or is repeated here. */
+import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../src/contracts/channel.ts';
+import { ChannelError } from '../../src/contracts/errors.ts';
+import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
+import { BAD_TOKEN, isTokenError, rateLimited, refusalOf, unavailable } from './errors.ts';
+import { openRequest, readBody } from './requests.ts';
+import type { RawRequest } from './requests.ts';
+
+/** Longest wait for an answer, in milliseconds. */
+const ANSWER_MS = 10_000;
+/** Largest answer that is read: a sync after a long outage of a bot in many rooms. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/** Wait before the homeserver is asked again while it refuses the token: twice as long each time, up to the cap, in milliseconds. */
+const FIRST_WAIT_MS = 5_000;
+const WAIT_CAP_MS = 60_000;
+/** Failed calls in a row after which the homeserver counts as unreachable. */
+const MAX_FAILURES = 3;
+/** Kinds of calls whose limits are remembered; there are fewer kinds than that. */
+const MAX_PAUSES = 100;
+
+export interface ClientConfig {
+  /** Of the homeserver: `https://matrix.example.org`. */
+  url: string;
+  /** Secret. */
+  token: string;
+  now: () => number;
+}
+
+export interface Call {
+  query?: Record<string, string>;
+  /** Sent as JSON; bytes are sent as they are. */
+  body?: object | Uint8Array;
+  contentType?: string;
+  silenceMs?: number;
+  signal?: AbortSignal;
+  /** Calls of one kind share a pause that the homeserver asks for. */
+  limit?: string;
+}
+
+/** A path below the homeserver's address; every part is escaped: ids hold `:`, `/` and `!`. */
+export function pathOf(prefix: string, ...parts: readonly string[]): string {
+  return [prefix, ...parts.map((part) => encodeURIComponent(part))].join('/');
+}
+
+export const CLIENT = '/_matrix/client/v3';
+export const AUTHENTICATED_MEDIA = '/_matrix/client/v1/media';
+export const MEDIA = '/_matrix/media/v3';
+
+export class MatrixClient {
+  readonly #root: string;
+  readonly #headers: { authorization: string };
+  readonly #now: () => number;
+  /** Until when calls of a kind are refused, in milliseconds of `now`. */
+  readonly #pauses = new Map<string, number>();
+  #failures = 0;
+  /** Since when the token is refused; undefined while it is good. */
+  #refusedSince: number | undefined;
+  #refusals = 0;
+  #nextAt = 0;
+
+  constructor({ url, token, now }: ClientConfig) {
+    this.#root = url.replace(/\/$/, '');
+    this.#headers = { authorization: `Bearer ${token}` };
+    this.#now = now;
+  }
+
+  /** Makes one call; gives the JSON of the answer. Throws `ChannelError`, or the signal's reason. */
+  async call(method: 'GET' | 'POST' | 'PUT', path: string, call: Call = {}): Promise<unknown> {
+    const { limit = path } = call;
+    const left = (this.#pauses.get(limit) ?? 0) - this.#now();
+    if (left > 0) throw rateLimited(left, undefined, true);
+    if (this.#refusedSince !== undefined && this.#now() < this.#nextAt) throw this.#refused();
+    try {
+      const answer = await this.#ask(method, path, call);
+      this.#failures = 0;
+      this.#refusedSince = undefined;
+      this.#refusals = 0;
+      return answer;
+    } catch (error) {
+      if (!(error instanceof ChannelError)) throw error;
+      if (isTokenError(error)) throw await this.#judgeToken(path, error);
+      this.#failures = error.code === 'unavailable' ? this.#failures + 1 : 0;
+      if (error.code === 'rate_limited') this.#pause(limit, error.retryAfterMs ?? 0);
+      throw error;
+    }
+  }
+
+  /** The answer to a request for bytes, with status 200. Throws `ChannelError`, or the signal's reason. */
+  async open(path: string, { silenceMs = ANSWER_MS, signal }: Pick<Call, 'silenceMs' | 'signal'>) {
+    const request: RawRequest = {
+      url: this.#urlOf(path),
+      method: 'GET',
+      headers: this.#headers,
+      silenceMs,
+      signal,
+    };
+    const response = await openRequest(request);
+    if (response.statusCode === 200) return response;
+    throw refusalOf(
+      response.statusCode ?? 0,
+      parse(await readBody(response, MAX_ANSWER_BYTES)),
+      response.headers['retry-after'],
+      this.#now(),
+    );
+  }
+
+  /** What the calls so far tell: undefined while all is well. */
+  get health(): ChannelHealth | undefined {
+    if (this.#refusedSince !== undefined) {
+      const isDead = this.#now() - this.#refusedSince >= DEAD_AFTER_MS;
+      return { state: isDead ? 'dead' : 'degraded', detail: BAD_TOKEN };
+    }
+    if (this.#failures < MAX_FAILURES) return undefined;
+    return { state: 'degraded', detail: 'The Matrix homeserver (MATRIX_URL) does not answer; trying again.' };
+  }
+
+  async #ask(method: RawRequest['method'], path: string, call: Call): Promise<unknown> {
+    const { query = {}, body, contentType = 'application/json', silenceMs = ANSWER_MS, signal } = call;
+    const bytes = body === undefined || body instanceof Uint8Array ? body : Buffer.from(JSON.stringify(body));
+    const headers = { ...this.#headers, ...(bytes !== undefined && { 'content-type': contentType }) };
+    const url = this.#urlOf(path);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const response = await openRequest({ url, method, headers, body: bytes, silenceMs, signal });
+    const answer = parse(await readBody(response, MAX_ANSWER_BYTES));
+    const { statusCode: status = 0 } = response;
+    if (status !== 200) throw refusalOf(status, answer, response.headers['retry-after'], this.#now());
+    if (answer === undefined)
+      throw unavailable('Something before the Matrix homeserver answered; the call is tried again.');
+    return answer;
+  }
+
+  #urlOf(path: string): URL {
+    return new URL(this.#root + path);
+  }
+
+  /** One refusal alone says nothing: `whoami` tells whether the token is good. */
+  async #judgeToken(path: string, refusal: ChannelError): Promise<ChannelError> {
+    const whoami = pathOf(CLIENT, 'account', 'whoami');
+    if (path !== whoami) {
+      try {
+        await this.#ask('GET', whoami, {});
+        return unavailable(
+          'The Matrix homeserver refused one call, but not the token; the call is tried again.',
+          refusal,
+        );
+      } catch (error) {
+        if (!(error instanceof ChannelError) || !isTokenError(error)) return refusal;
+      }
+    }
+    this.#refusedSince ??= this.#now();
+    const isDead = this.#now() - this.#refusedSince >= DEAD_AFTER_MS;
+    const soonMs = Math.min(WAIT_CAP_MS, FIRST_WAIT_MS * 2 ** this.#refusals);
+    this.#nextAt = this.#now() + (isDead ? DEAD_INTERVAL_MS : soonMs);
+    this.#refusals = Math.min(this.#refusals + 1, 10);
+    return this.#refused(refusal);
+  }
+
+  #refused(cause?: unknown): ChannelError {
+    const retryAfterMs = Math.max(1, this.#nextAt - this.#now());
+    return new ChannelError('unauthorized', BAD_TOKEN, { retryable: true, retryAfterMs, cause });
+  }
+
+  #pause(limit: string, ms: number): void {
+    this.#pauses.delete(limit);
+    this.#pauses.set(limit, this.#now() + ms);
+    for (const [oldest] of this.#pauses) {
+      if (this.#pauses.size <= MAX_PAUSES) break;
+      this.#pauses.delete(oldest);
+    }
+  }
+}
+
+/** Undefined for what is no JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,155 @@
+/** What a homeserver sends, as far as it is read here: checked once; anything else is ignored. Pure. */
+import { z } from 'zod';
+import { EVENT_ID, ROOM_ID, USER_ID } from './ids.ts';
+
+const eventId = z.string().regex(EVENT_ID);
+const userId = z.string().regex(USER_ID);
+
+const relation = z.object({
+  rel_type: z.string().optional().catch(undefined),
+  event_id: eventId.optional().catch(undefined),
+  /** Of a reaction. */
+  key: z.string().optional().catch(undefined),
+  is_falling_back: z.boolean().optional().catch(undefined),
+  'm.in_reply_to': z.object({ event_id: eventId }).optional().catch(undefined),
+});
+
+const text = z.object({
+  msgtype: z.string(),
+  body: z.string().catch(''),
+  formatted_body: z.string().optional().catch(undefined),
+  /** With it, `body` is the caption of a file. */
+  filename: z.string().optional().catch(undefined),
+  url: z.string().optional().catch(undefined),
+  geo_uri: z.string().optional().catch(undefined),
+  info: z
+    .object({
+      mimetype: z.string().optional().catch(undefined),
+      size: z.number().optional().catch(undefined),
+      /** Milliseconds. */
+      duration: z.number().optional().catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
+  'org.matrix.msc3245.voice': z.unknown().optional(),
+  'm.mentions': z
+    .object({ user_ids: z.array(z.string()).optional().catch(undefined) })
+    .optional()
+    .catch(undefined),
+});
+/** The content of a message (`m.room.message`, "m.room.message msgtypes"). */
+export type RawContent = z.infer<typeof text>;
+
+const content = text.extend({
+  'm.relates_to': relation.optional().catch(undefined),
+  'm.new_content': text.optional().catch(undefined),
+});
+
+const event = z.object({
+  type: z.string(),
+  event_id: eventId,
+  sender: userId,
+  origin_server_ts: z.number(),
+  state_key: z.string().optional(),
+  content: z.record(z.string(), z.unknown()),
+  unsigned: z
+    .object({
+      prev_content: z.object({ membership: z.string() }).optional().catch(undefined),
+      redacted_because: z.unknown().optional(),
+      'm.relations': z.object({ 'm.replace': z.unknown().optional() }).optional().catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
+});
+/** An event of a room's timeline or state. */
+export type RawEvent = z.infer<typeof event>;
+
+export interface RawMessage extends Pick<RawEvent, 'event_id' | 'sender' | 'origin_server_ts'> {
+  content: z.infer<typeof content>;
+}
+
+const member = z.object({ membership: z.string(), displayname: z.string().nullish().catch(undefined) });
+
+const timeline = z.object({
+  events: z.array(z.unknown()),
+  limited: z.boolean().optional().catch(undefined),
+  prev_batch: z.string().optional().catch(undefined),
+});
+
+const events = z.object({ events: z.array(z.unknown()) });
+
+const syncAnswer = z.object({
+  next_batch: z.string(),
+  rooms: z
+    .object({
+      join: z
+        .record(z.string(), z.object({ state: events.optional(), timeline: timeline.optional() }))
+        .optional(),
+      invite: z.record(z.string(), z.object({ invite_state: events.optional() })).optional(),
+      leave: z.record(z.string(), z.object({ timeline: timeline.optional() })).optional(),
+    })
+    .optional(),
+});
+/** The answer to a sync. */
+export type SyncAnswer = z.infer<typeof syncAnswer>;
+export type RawTimeline = z.infer<typeof timeline>;
+
+/** Undefined for an answer that is none. */
+export function readSync(value: unknown): SyncAnswer | undefined {
+  return syncAnswer.safeParse(value).data;
+}
+
+/** Undefined for anything but an event. */
+export function readEvent(value: unknown): RawEvent | undefined {
+  return event.safeParse(value).data;
+}
+
+/** Undefined for an event that is no message, or is one that was taken back. */
+export function readMessage(raw: RawEvent): RawMessage | undefined {
+  const isMessage = raw.type === 'm.room.message' || raw.type === 'm.sticker';
+  const given = raw.type === 'm.sticker' ? { ...raw.content, msgtype: 'm.sticker' } : raw.content;
+  const { data } = content.safeParse(given);
+  return isMessage && data !== undefined ? { ...raw, content: data } : undefined;
+}
+
+/** The message that a reaction is about, and its sign; undefined for anything else. */
+export function readReaction(raw: RawEvent): { about: string; key: string } | undefined {
+  const { data } = relation.safeParse(raw.content['m.relates_to']);
+  if (raw.type !== 'm.reaction' || data?.rel_type !== 'm.annotation') return undefined;
+  return data.event_id === undefined || data.key === undefined
+    ? undefined
+    : { about: data.event_id, key: data.key };
+}
+
+/** Somebody's membership; undefined for any other event. */
+export function readMember(
+  raw: RawEvent,
+): { userId: string; membership: string; name: string | undefined } | undefined {
+  const { data } = member.safeParse(raw.content);
+  if (raw.type !== 'm.room.member' || data === undefined || raw.state_key === undefined) return undefined;
+  return { userId: raw.state_key, membership: data.membership, name: data.displayname ?? undefined };
+}
+
+const stripped = z.object({
+  type: z.literal('m.room.member'),
+  sender: userId,
+  state_key: z.string(),
+  content: z.object({ membership: z.literal('invite'), is_direct: z.boolean().optional().catch(undefined) }),
+});
+
+/** Who invited the bot, and whether the room is for the two alone; undefined where the homeserver does not tell. */
+export function readInvite(
+  state: readonly unknown[],
+  self: string,
+): { by: string; isDirect: boolean } | undefined {
+  for (const one of state) {
+    const { data } = stripped.safeParse(one);
+    if (data?.state_key === self) return { by: data.sender, isDirect: data.content.is_direct === true };
+  }
+  return undefined;
+}
+
+/** An address of a room that is none is ignored. */
+export function isRoom(roomId: string): boolean {
+  return ROOM_ID.test(roomId);
+}

@@ -1,0 +1,190 @@
+/** Converts events of rooms to the gateway's messages: pure. */
+import type { CommandListing } from '../../src/contracts/command.ts';
+import type { Media } from '../../src/contracts/media.ts';
+import type { InboundMessage, Place } from '../../src/contracts/message.ts';
+import { boundQuote } from '../../src/contracts/quoted.ts';
+import type { Quoted } from '../../src/contracts/quoted.ts';
+import { oneLine } from '../../src/lib/text.ts';
+import type { RawContent, RawEvent, RawMessage } from './events.ts';
+import { readContentUri } from './ids.ts';
+
+/** Who the bot is. */
+export interface Self {
+  userId: string;
+  /** The name that people see. */
+  name: string;
+}
+
+/** What a message's conversion needs to know of its room. */
+export interface Surroundings {
+  roomId: string;
+  place: InboundMessage['place'];
+  self: Self;
+  senderName: string;
+  /** The message that it replies to, where the homeserver still has it. */
+  repliedTo?: RawMessage | undefined;
+  repliedName?: string | undefined;
+  /** Commands that people can write with a `!`. */
+  commands: readonly CommandListing[];
+}
+
+/** Signs by which somebody ends an answer, without what chooses their colour. */
+const STOP_SIGNS = new Set(['👎', '⏹', '🛑']);
+
+/** A message that somebody wrote; the edit of one by its author. */
+export function toInbound(message: RawMessage, about: Surroundings): InboundMessage {
+  const { content: raw, sender, event_id: id, origin_server_ts: timestamp } = message;
+  const { roomId, self, place, repliedTo } = about;
+  const relation = raw['m.relates_to'];
+  const isEdit = relation?.rel_type === 'm.replace';
+  const content = isEdit ? (raw['m.new_content'] ?? raw) : raw;
+  const quoted = repliedTo && quotedOf(repliedTo, sender, about);
+  const { text, media } = readContent(content, relation?.['m.in_reply_to'] !== undefined);
+  return {
+    id,
+    ...placeOf(roomId, relation),
+    senderId: sender,
+    // A notice is what bots write so that no other one answers ("m.notice").
+    ...(content.msgtype === 'm.notice' && { fromBot: true }),
+    senderName: about.senderName,
+    content: commandIn(withoutName(text, self), about.commands),
+    timestamp,
+    media,
+    messageId: isEdit ? (relation.event_id ?? id) : id,
+    ...(isEdit && { isEdit: true }),
+    ...(quoted && { quoted }),
+    place,
+    mentioned: place === 'private' || isMeant(content, self) || repliedTo?.sender === self.userId,
+  };
+}
+
+/** Whether a reaction ends the answer that it stands at. */
+export function isStop(key: string): boolean {
+  return STOP_SIGNS.has(withoutVariant(key));
+}
+
+/** Something that somebody does without writing. */
+export function actOf(
+  {
+    event_id: id,
+    sender: senderId,
+    origin_server_ts: timestamp,
+  }: Pick<RawEvent, 'event_id' | 'sender' | 'origin_server_ts'>,
+  roomId: string,
+  place: InboundMessage['place'],
+): InboundMessage {
+  return {
+    id,
+    channel: 'matrix',
+    chatId: roomId,
+    senderId,
+    content: '',
+    timestamp,
+    media: [],
+    place,
+    mentioned: true,
+  };
+}
+
+/** A sign without the mark that makes it coloured, and without the colour of a hand. */
+export function withoutVariant(sign: string): string {
+  return sign.replaceAll(/\uFE0F|[\u{1F3FB}-\u{1F3FF}]/gu, '');
+}
+
+/** The message that a message replies to; undefined where a thread only names its last one for clients without threads. */
+export function replyOf({ content }: RawMessage): string | undefined {
+  const relation = content['m.relates_to'];
+  if (relation?.rel_type === 'm.thread' && relation.is_falling_back === true) return undefined;
+  return relation?.['m.in_reply_to']?.event_id;
+}
+
+/** A thread is a conversation of its own. */
+function placeOf(roomId: string, relation: RawMessage['content']['m.relates_to']): Place {
+  const place = { channel: 'matrix', chatId: roomId };
+  const isThread = relation?.rel_type === 'm.thread' && relation.event_id !== undefined;
+  return isThread ? { ...place, threadId: relation.event_id } : place;
+}
+
+const KINDS = {
+  'm.image': 'image',
+  'm.audio': 'audio',
+  'm.video': 'video',
+  'm.file': 'file',
+  'm.sticker': 'image',
+} as const;
+
+function readContent(content: RawContent, isReply: boolean): { text: string; media: Media[] } {
+  const { msgtype, body, url = '', geo_uri: where } = content;
+  if (msgtype === 'm.location') return { text: `[location ${oneLine(where ?? body)}]`, media: [] };
+  if (msgtype === 'm.sticker') return { text: `[sticker ${oneLine(body)}]`, media: [] };
+  const text = isReply ? withoutFallback(body) : body;
+  if (!isMedia(msgtype)) return { text: msgtype === 'm.emote' ? `* ${text}` : text, media: [] };
+  const { filename, info } = content;
+  const isCaptioned = filename !== undefined && filename !== body;
+  if (readContentUri(url) === undefined)
+    return { text: `[file ${oneLine(filename ?? body)}, which cannot be read]`, media: [] };
+  const kind = content['org.matrix.msc3245.voice'] === undefined ? KINDS[msgtype] : 'voice';
+  const name = filename ?? body;
+  const file: Media = {
+    kind,
+    url,
+    // Clients name recordings, not the sender.
+    ...(kind !== 'voice' && name !== '' && { name }),
+    ...(info?.mimetype !== undefined && { mimeType: info.mimetype }),
+    ...(info?.size !== undefined && { bytes: info.size }),
+    ...(info?.duration !== undefined && { seconds: Math.round(info.duration / 1_000) }),
+  };
+  return { text: isCaptioned ? text : '', media: [file] };
+}
+
+function isMedia(msgtype: string): msgtype is keyof typeof KINDS {
+  return Object.hasOwn(KINDS, msgtype);
+}
+
+/** Older clients write what they reply to above their text: lines with `>`, then an empty one ("Fallbacks for rich replies"). */
+function withoutFallback(body: string): string {
+  if (!body.startsWith('> <@')) return body;
+  const lines = body.split('\n');
+  const end = lines.findIndex((line) => !line.startsWith('>'));
+  if (end === -1) return body;
+  return lines.slice(lines[end] === '' ? end + 1 : end).join('\n');
+}
+
+/** The text without the bot's name at its start, as clients write it when it is mentioned. */
+function withoutName(text: string, { userId, name }: Self): string {
+  const start = text.trimStart();
+  for (const called of [userId, `@${name}`, name]) {
+    if (called === '' || called === '@' || !start.toLowerCase().startsWith(called.toLowerCase())) continue;
+    const rest = start.slice(called.length);
+    if (rest === '' || /^[\s,:]/.test(rest)) return rest.replace(/^[\s,:]{1,20}/, '');
+  }
+  return text;
+}
+
+/** Clients keep messages that begin with `/` to themselves, so that commands may begin with `!`. */
+function commandIn(text: string, commands: readonly CommandListing[]): string {
+  const [, name = ''] = /^!([A-Za-z]{1,40})(?=\s|$)/.exec(text) ?? [];
+  const isCommand = commands.some((one) => one.name === name.toLowerCase());
+  return isCommand ? `/${name.toLowerCase()}${text.slice(name.length + 1)}` : text;
+}
+
+/** It names the bot: in the list of those it mentions, or, from older clients, by its id or a link to it. */
+function isMeant(content: RawContent, { userId }: Self): boolean {
+  const mentions = content['m.mentions'];
+  if (mentions !== undefined) return mentions.user_ids?.includes(userId) === true;
+  const link = `https://matrix.to/#/${userId}`;
+  const html = content.formatted_body ?? '';
+  return content.body.includes(userId) || html.includes(link) || html.includes(link.replace(':', '%3A'));
+}
+
+function quotedOf(
+  replied: RawMessage,
+  sender: string,
+  { self, repliedName }: Surroundings,
+): Quoted | undefined {
+  const isReply = replied.content['m.relates_to']?.['m.in_reply_to'] !== undefined;
+  const { text, media } = readContent(replied.content, isReply);
+  const by = replied.sender === self.userId ? 'bot' : replied.sender === sender ? 'sender' : 'other';
+  const author = by === 'other' ? { author: repliedName } : {};
+  return boundQuote({ text, by, media, sentAt: replied.origin_server_ts, ...author });
+}

@@ -1,0 +1,172 @@
+/** The Matrix channel: messages arrive by syncs, and are sent and edited as events, all over the client-server API. */
+import { z } from 'zod';
+import type {
+  Capabilities,
+  Channel,
+  ChannelIdentity,
+  OutboundFile,
+  OutboundPart,
+} from '../../src/contracts/channel.ts';
+import { ConfigError } from '../../src/contracts/errors.ts';
+import type { PlaceRate } from '../../src/contracts/delivery.ts';
+import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
+import type { Place, SentMessage } from '../../src/contracts/message.ts';
+import type { Receive } from '../../src/contracts/receive.ts';
+import { CLIENT, MatrixClient, pathOf } from './client.ts';
+import { checkPlace, contentOf, MAX_LENGTH, relationOf } from './content.ts';
+import { unavailable } from './errors.ts';
+import { openFile } from './files/download.ts';
+import { MAX_UPLOAD_BYTES, sendFile } from './files/upload.ts';
+import { USER_ID } from './ids.ts';
+import { Receiving } from './receiving/receiving.ts';
+import type { MatrixDeps } from './receiving/receiving.ts';
+import { render } from './rendering/render.ts';
+import { Sending } from './sending.ts';
+
+/** Settings of the channel, checked by its manifest. */
+export interface MatrixConfig {
+  /** Address of the homeserver. */
+  url: string | undefined;
+  /** Secret. */
+  token: string;
+  /** Least milliseconds between two edits in one room. */
+  editIntervalMs: number;
+  /** Events that may go out at once there. */
+  burst: number;
+  /** Events a second of the account: at first, and at most. */
+  eventsPerSecond: { start: number; most: number };
+}
+
+/** The channel's clock and waits, in milliseconds. */
+export interface MatrixTiming {
+  now: () => number;
+  /** How long the homeserver may hold a sync open. */
+  longPollMs: number;
+  /** Before the first new attempt after a failed sync. */
+  retryBaseMs: number;
+  /** A file that brings nothing for this long is given up. */
+  silenceMs: number;
+}
+
+const TIMING: MatrixTiming = { now: Date.now, longPollMs: 30_000, retryBaseMs: 1_000, silenceMs: 30_000 };
+
+/** How long others see that the bot types, and after how long it is told again. */
+const TYPING_SHOWN_MS = 12_000;
+const TYPING_MS = 8_000;
+
+const NO_URL =
+  'MATRIX_TOKEN is set, but MATRIX_URL is not: set MATRIX_URL to the address of the homeserver, such as https://matrix.example.org.';
+
+/** Makes the channel; nothing is connected before `start`. Throws `ConfigError` without an address. */
+export function create(config: MatrixConfig, deps: MatrixDeps, timing: Partial<MatrixTiming> = {}): Channel {
+  const { url } = config;
+  if (url === undefined) throw new ConfigError('bad_config', NO_URL);
+  return new MatrixChannel({ ...config, url }, deps, { ...TIMING, ...timing });
+}
+
+const Told = z.object({ user_id: z.string().regex(USER_ID) });
+
+class MatrixChannel implements Channel {
+  readonly name = 'matrix';
+  readonly capabilities: Capabilities;
+  readonly render = render;
+  readonly download: NonNullable<Channel['download']>;
+  readonly #deps: MatrixDeps;
+  readonly #timing: MatrixTiming;
+  readonly #client: MatrixClient;
+  readonly #sending: Sending;
+  #receiving: Receiving | undefined;
+  /** The id of the bot, once it was asked for. */
+  #self: string | undefined;
+
+  constructor(config: MatrixConfig & { url: string }, deps: MatrixDeps, timing: MatrixTiming) {
+    const { now, silenceMs } = timing;
+    this.#deps = deps;
+    this.#timing = timing;
+    const client = new MatrixClient({ ...config, now });
+    this.#client = client;
+    this.#sending = new Sending({ client, now });
+    this.download = async (media, signal) => await openFile({ client, silenceMs }, media, signal);
+    this.capabilities = {
+      edit: true,
+      delete: true,
+      draft: undefined,
+      stream: 'edit',
+      typing: true,
+      reactions: [],
+      buttons: true,
+      media: true,
+      maxFileBytes: MAX_UPLOAD_BYTES,
+      maxCaption: MAX_LENGTH,
+      threads: true,
+      maxLength: MAX_LENGTH,
+      rates: { callsPerSecond: config.eventsPerSecond, of: ({ chatId }) => rateOf(config, chatId) },
+      typingMs: TYPING_MS,
+    };
+  }
+
+  async identify(): Promise<ChannelIdentity> {
+    const id = await this.#whoAmI();
+    return { id, name: id };
+  }
+
+  async start(receive: Receive): Promise<void> {
+    await this.#receiving?.stop();
+    const self = this.#self ?? (await this.#whoAmI());
+    const parts = { ...this.#deps, ...this.#timing, client: this.#client, sending: this.#sending };
+    this.#receiving = new Receiving({ ...parts, self, receive });
+    await this.#receiving.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#receiving?.stop();
+  }
+
+  async send(part: OutboundPart): Promise<SentMessage> {
+    const content = { ...contentOf(part), ...relationOf(part, part.replyTo, part.after?.id) };
+    return await this.#sending.send(part, content, part.nonce);
+  }
+
+  async sendFile(file: OutboundFile): Promise<SentMessage> {
+    checkPlace(file);
+    return await sendFile({ client: this.#client, sending: this.#sending }, file);
+  }
+
+  async edit(sent: SentMessage, part: OutboundPart): Promise<SentMessage> {
+    await this.#sending.edit(sent, part, contentOf(part));
+    return sent;
+  }
+
+  async delete(sent: SentMessage, place: Place): Promise<void> {
+    await this.#sending.delete(sent, place);
+  }
+
+  async typing(place: Place): Promise<void> {
+    checkPlace(place);
+    const self = this.#self ?? (await this.#whoAmI());
+    const path = pathOf(CLIENT, 'rooms', place.chatId, 'typing', self);
+    await this.#client.call('PUT', path, {
+      body: { typing: true, timeout: TYPING_SHOWN_MS },
+      limit: 'typing',
+    });
+  }
+
+  health(): ChannelHealth {
+    const receiving = this.#receiving?.health ?? { state: 'off' };
+    return receiving.state === 'off' ? receiving : (this.#client.health ?? receiving);
+  }
+
+  async #whoAmI(): Promise<string> {
+    const answer = await this.#client.call('GET', pathOf(CLIENT, 'account', 'whoami'));
+    const { data } = Told.safeParse(answer);
+    if (data === undefined)
+      throw unavailable('The Matrix homeserver did not tell who the token belongs to; asking again later.');
+    this.#self = data.user_id;
+    return data.user_id;
+  }
+}
+
+/** A homeserver counts the events of an account over all its rooms. */
+function rateOf({ editIntervalMs, burst }: MatrixConfig, roomId: string): PlaceRate {
+  return { key: roomId, editIntervalMs, burst, reserved: 1, countsForBot: true };
+}

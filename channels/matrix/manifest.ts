@@ -1,0 +1,57 @@
+/** Matrix as the gateway knows it before loading it: its settings, its ids and its secrets. */
+import { z } from 'zod';
+import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
+import { ROOM_ID, USER_ID } from './ids.ts';
+
+const perSecond = z.number().min(0.1).max(1_000);
+
+export const manifest = defineChannel({
+  name: 'matrix',
+  label: 'Matrix',
+  needs: 'MATRIX_TOKEN',
+  env: z.object({
+    MATRIX_URL: z
+      .url({ protocol: /^https?$/, error: "must be the homeserver's http or https URL" })
+      .optional()
+      .describe('the homeserver of the bot, such as `https://matrix.example.org`'),
+    MATRIX_TOKEN: z
+      .string()
+      .regex(/^\S+$/, 'must be the access token of the bot, without white space')
+      .optional()
+      .describe('switches Matrix on, together with `MATRIX_URL`'),
+  }),
+  settings: z.strictObject({
+    editIntervalMs: z
+      .int()
+      .min(1)
+      .max(MAX_EDIT_INTERVAL_MS)
+      .default(2_000)
+      .describe('least milliseconds between two edits of a growing answer in one room'),
+    burst: z.int().min(2).max(100).default(5).describe('events that may go out at once in a room'),
+    /** Synapse's `rc_message` is 0.2 a second after a burst of 10 by default. */
+    eventsPerSecond: z
+      .strictObject({
+        start: perSecond.default(0.5).describe('events a second of the whole account at first'),
+        most: perSecond
+          .default(20)
+          .describe('what it may rise to while edits wait and the homeserver refuses none'),
+      })
+      .prefault({}),
+  }),
+  ids: {
+    userId: USER_ID,
+    chatId: ROOM_ID,
+    description: 'an id such as @ada:example.org or !garden:example.org',
+  },
+  secretShapes: [{ pattern: /\b(?:syt|mct|mat)_[A-Za-z0-9_-]{16,}/, replacement: '[matrix-token]' }],
+  isOn: ({ MATRIX_TOKEN }) => MATRIX_TOKEN !== undefined,
+  secrets: ({ MATRIX_TOKEN }) => [MATRIX_TOKEN],
+  async check({ env }, context) {
+    const { check } = await import('./checks/token.ts');
+    return await check({ url: env.MATRIX_URL, token: env.MATRIX_TOKEN ?? '' }, context);
+  },
+  async create({ env, settings }, deps) {
+    const { create } = await import('./index.ts');
+    return create({ url: env.MATRIX_URL, token: env.MATRIX_TOKEN ?? '', ...settings }, deps);
+  },
+});

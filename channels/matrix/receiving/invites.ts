@@ -1,0 +1,75 @@
+/** Invitations: the bot comes where somebody who may write to it wants it, and says why where it does not come. */
+import { ChannelError } from '../../../src/contracts/errors.ts';
+import type { ChannelAccess } from '../../../src/contracts/access.ts';
+import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+import { CLIENT, pathOf } from '../client.ts';
+import type { MatrixClient } from '../client.ts';
+import { readInvite } from '../events.ts';
+import { actOf } from '../inbound.ts';
+
+/** Longest wait for a room of another homeserver, in milliseconds; the homeserver goes on joining after it. */
+const JOIN_MS = 30_000;
+/** What the one who invited reads. */
+const NOT_HERE =
+  'I come only into rooms that my owner has allowed, and with people who may write to me. The owner can allow this one: npx parley pair group matrix ROOM_ID';
+
+export interface InvitesParts {
+  client: Pick<MatrixClient, 'call'>;
+  gateway: Pick<GatewayApi, 'groups' | 'mayWrite' | 'membershipChanged'>;
+  access: () => ChannelAccess | undefined;
+  log: Log;
+  self: string;
+}
+
+export interface Invitation {
+  roomId: string;
+  state: readonly unknown[];
+  /** The same for the same invitation. */
+  since: string;
+  at: number;
+}
+
+/** Accepts an invitation or declines it with a reason. Throws `ChannelError` when it is to be tried again, or `StoreError`. */
+export async function answerInvitation(parts: InvitesParts, invitation: Invitation): Promise<void> {
+  const { client, gateway, log, self } = parts;
+  const { roomId, state, since } = invitation;
+  const invite = readInvite(state, self);
+  if (invite === undefined) return;
+  const { by, isDirect } = invite;
+  const isWelcome = await maySummon(parts, invitation, invite);
+  log.info({ chatId: roomId, senderId: by, joined: isWelcome }, 'matrix_invited');
+  const act = isWelcome ? 'join' : 'leave';
+  try {
+    const body = isWelcome ? {} : { reason: NOT_HERE };
+    await client.call('POST', pathOf(CLIENT, 'rooms', roomId, act), { body, silenceMs: JOIN_MS, limit: act });
+  } catch (error) {
+    if (!(error instanceof ChannelError) || error.code === 'rate_limited' || error.code === 'unauthorized')
+      throw error;
+    // The invitation was taken back, the room is gone, or its server does not answer: the person can invite again.
+    log.warn({ err: error, chatId: roomId }, 'matrix_invitation_failed');
+    return;
+  }
+  if (!isWelcome) return;
+  await gateway.membershipChanged({
+    id: `${roomId} ${since}`,
+    channel: 'matrix',
+    chatId: roomId,
+    place: isDirect ? 'private' : 'group',
+    change: 'joined',
+    byId: by,
+    readsAll: true,
+  });
+}
+
+async function maySummon(
+  { gateway, access }: InvitesParts,
+  { roomId, since, at }: Invitation,
+  { by, isDirect }: { by: string; isDirect: boolean },
+): Promise<boolean> {
+  // Strangers are given their code in the room itself.
+  if (isDirect && access()?.dm === 'pairing') return true;
+  if (!isDirect && (await gateway.groups('matrix')).includes(roomId)) return true;
+  const said = { event_id: `${roomId} ${since}`, sender: by, origin_server_ts: at };
+  return await gateway.mayWrite(actOf(said, roomId, 'private'));
+}

@@ -1,0 +1,102 @@
+/** Reads an event of a room: as a message, a press of a button, or something that ends an answer. */
+import type { CommandListing } from '../../../src/contracts/command.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+import { addressOf } from '../../../src/contracts/message.ts';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { ChatSettingStore } from '../../../src/contracts/store/chat-settings.ts';
+import { mayPress, namedIn, pressedBy, readButtons } from '../buttons.ts';
+import type { KeptButton } from '../buttons.ts';
+import { contentOfText } from '../content.ts';
+import { readMessage, readReaction } from '../events.ts';
+import type { RawEvent, RawMessage } from '../events.ts';
+import { actOf, isStop, replyOf, toInbound } from '../inbound.ts';
+import { shownContent } from '../sending.ts';
+import type { Sending } from '../sending.ts';
+import type { Rooms } from './rooms.ts';
+
+/** The name under which it is kept that a room was told about its encryption, and for how long, in milliseconds. */
+const TOLD = 'matrix_encrypted';
+const TOLD_MS = 7 * 24 * 3_600_000;
+const ENCRYPTED =
+  'This room is encrypted, and I cannot read encrypted messages. Please write to me in a room without encryption: it is switched off where a room is made, and cannot be switched off later.';
+
+export interface ReaderParts {
+  sending: Pick<Sending, 'send' | 'event'>;
+  rooms: Rooms;
+  commands: readonly CommandListing[];
+  chatSettings: ChatSettingStore;
+  log: Log;
+  /** The id of the bot. */
+  self: string;
+}
+
+export class Reader {
+  readonly #parts: ReaderParts;
+
+  constructor(parts: ReaderParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined for what is nothing to act on. Throws `ChannelError`, `StoreError`. */
+  async read(roomId: string, event: RawEvent): Promise<InboundMessage | undefined> {
+    if (event.sender === this.#parts.self) return undefined;
+    if (event.type === 'm.room.encrypted') return await this.#tellEncrypted(roomId);
+    const reaction = readReaction(event);
+    if (reaction !== undefined) return await this.#readReaction(roomId, event, reaction);
+    const message = readMessage(event);
+    return message && (await this.#readMessage(roomId, message));
+  }
+
+  async #readMessage(roomId: string, message: RawMessage): Promise<InboundMessage | undefined> {
+    const { rooms, sending, self, commands } = this.#parts;
+    const reply = replyOf(message);
+    const replied = reply === undefined ? undefined : await sending.event(roomId, reply);
+    const repliedTo = replied && readMessage({ ...replied, content: shownContent(replied) });
+    const inbound = toInbound(message, {
+      roomId,
+      place: await rooms.placeOf(roomId),
+      self: { userId: self, name: await rooms.nameOf(roomId, self) },
+      senderName: await rooms.nameOf(roomId, message.sender),
+      commands,
+      ...(repliedTo && { repliedTo, repliedName: await rooms.nameOf(roomId, repliedTo.sender) }),
+    });
+    const button = replied && namedIn(inbound.content, this.#buttonsOf(replied));
+    return button === undefined ? inbound : pressOf(inbound, button, replied?.event_id ?? '');
+  }
+
+  async #readReaction(
+    roomId: string,
+    event: RawEvent,
+    reaction: { about: string; key: string },
+  ): Promise<InboundMessage | undefined> {
+    const { rooms, sending } = this.#parts;
+    const isPress = mayPress(reaction.key);
+    const about = isPress ? await sending.event(roomId, reaction.about) : undefined;
+    const button = about && pressedBy(reaction.key, this.#buttonsOf(about));
+    if (button === undefined && !isStop(reaction.key)) return undefined;
+    const place = await rooms.placeOf(roomId);
+    if (button === undefined) return { ...actOf(event, roomId, place), stops: reaction.about };
+    const senderName = await rooms.nameOf(roomId, event.sender);
+    return pressOf({ ...actOf(event, roomId, place), senderName }, button, reaction.about);
+  }
+
+  /** Only what the bot itself has offered is a button. */
+  #buttonsOf(event: RawEvent): KeptButton[] {
+    return event.sender === this.#parts.self ? readButtons(shownContent(event)) : [];
+  }
+
+  /** One sentence a week, by whatever process. */
+  async #tellEncrypted(roomId: string): Promise<undefined> {
+    const { chatSettings, sending, log } = this.#parts;
+    const place = { channel: 'matrix', chatId: roomId };
+    if ((await chatSettings.chatSetting(addressOf(place), TOLD)) !== undefined) return;
+    await sending.send(place, contentOfText(place, ENCRYPTED), 'encrypted');
+    await chatSettings.setChatSetting(addressOf(place), TOLD, 'told', TOLD_MS);
+    log.info({ chatId: roomId }, 'matrix_room_encrypted');
+  }
+}
+
+function pressOf(message: InboundMessage, { value }: KeptButton, under: string): InboundMessage {
+  const { quoted: _quoted, messageId: _messageId, ...press } = message;
+  return { ...press, content: '', media: [], button: value, buttonUnder: { id: under }, mentioned: true };
+}

@@ -1,0 +1,240 @@
+/** Receiving from `start` to `stop`: one sync after the other, each finished once all that it brought is committed. */
+import type { ChannelDeps } from '../../../src/contracts/channel.ts';
+import { toGatewayError } from '../../../src/contracts/errors.ts';
+import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { Receive } from '../../../src/contracts/receive.ts';
+import { BackgroundWork } from '../../../src/lib/background.ts';
+import { backoffMs } from '../../../src/lib/backoff.ts';
+import { pause } from '../../../src/lib/sleep.ts';
+import type { MatrixClient } from '../client.ts';
+import { contentOfText } from '../content.ts';
+import { errcodeOf } from '../errors.ts';
+import { isRoom, readEvent, readMember } from '../events.ts';
+import type { RawEvent, SyncAnswer } from '../events.ts';
+import type { Sending } from '../sending.ts';
+import { answerInvitation } from './invites.ts';
+import { Reader } from './reader.ts';
+import type { ReaderParts } from './reader.ts';
+import { retryTransient } from './retry.ts';
+import { Rooms } from './rooms.ts';
+import { eventsOf, sync } from './sync.ts';
+import type { SyncParts } from './sync.ts';
+
+/** Rooms of one sync whose events are committed at the same time; within a room they follow one another. */
+export const ROOMS_AT_ONCE = 16;
+const BACKOFF_CAP_MS = 30_000;
+/** Syncs in a row that fail before a refused place is given up: one refusal alone may be the homeserver's mistake. */
+export const MAX_REFUSALS = 5;
+/** Longest wait of `stop` for what is being committed, in milliseconds. */
+const CLOSE_MS = 5_000;
+
+/** The channel's dependencies. */
+export interface MatrixDeps extends Pick<ChannelDeps, 'log' | 'connections' | 'access' | 'chatSettings'> {
+  gateway: Pick<GatewayApi, 'commands' | 'groups' | 'mayWrite' | 'membershipChanged'>;
+}
+
+export interface ReceivingParts extends MatrixDeps {
+  receive: Receive;
+  client: MatrixClient;
+  sending: Sending;
+  /** The id of the bot. */
+  self: string;
+  now: () => number;
+  longPollMs: number;
+  retryBaseMs: number;
+}
+
+export class Receiving {
+  readonly #parts: ReceivingParts;
+  readonly #key: string;
+  readonly #stop = new AbortController();
+  readonly #rooms: Rooms;
+  readonly #reader: Reader;
+  readonly #sync: SyncParts;
+  /** Short replies. Awaited at `stop`. */
+  readonly #background: BackgroundWork;
+  #since: string | undefined;
+  #isUp = false;
+  #failures = 0;
+  #done: Promise<void> = Promise.resolve();
+
+  constructor(parts: ReceivingParts) {
+    const { log, self } = parts;
+    this.#parts = parts;
+    this.#key = `matrix:${self}`;
+    this.#rooms = new Rooms(parts);
+    const reader: ReaderParts = { ...parts, rooms: this.#rooms, commands: parts.gateway.commands };
+    this.#reader = new Reader(reader);
+    this.#sync = parts;
+    this.#background = new BackgroundWork((error, failure) => {
+      if (!this.#stop.signal.aborted) log.warn({ err: error }, failure);
+    });
+  }
+
+  get health(): ChannelHealth {
+    if (this.#isUp) return { state: 'up' };
+    return this.#failures === 0
+      ? { state: 'starting' }
+      : { state: 'degraded', detail: 'No answer to a sync from the Matrix homeserver; trying again.' };
+  }
+
+  /**
+   * Resolves once it is known from where on everything is new: for an account that never received, after the first answer of the
+   * homeserver, or its first failure. Throws `StoreError` when that cannot be read.
+   */
+  async start(): Promise<void> {
+    this.#since = (await this.#parts.connections.connection(this.#key))?.session?.id;
+    if (this.#since === undefined) await this.#next();
+    this.#done = this.#run();
+  }
+
+  /** Never throws. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    const limit = new AbortController();
+    const all = Promise.all([this.#done, ...this.#background.running]);
+    await Promise.race([all, pause(CLOSE_MS, limit.signal)]);
+    limit.abort();
+    this.#isUp = false;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) await this.#next();
+  }
+
+  /** Never throws. */
+  async #next(): Promise<void> {
+    const { signal } = this.#stop;
+    const { log, retryBaseMs } = this.#parts;
+    try {
+      // The first sync, and the first after a failure, is answered at once: health must not wait for a message.
+      const answer = await sync(
+        this.#sync,
+        { since: this.#since, ...(!this.#isUp && { waitMs: 0 }) },
+        signal,
+      );
+      this.#isUp = true;
+      if (this.#since !== undefined) await this.#take(answer, this.#since);
+      else await this.#takeInvites(answer, answer.next_batch);
+      await this.#keep(answer.next_batch);
+      this.#failures = 0;
+    } catch (thrown) {
+      if (signal.aborted) return;
+      const error = toGatewayError(thrown);
+      this.#isUp = false;
+      log.warn({ err: error, failures: this.#failures }, 'matrix_receiving_failed');
+      if (this.#failures + 1 >= MAX_REFUSALS && isBadToken(error)) this.#forget();
+      const waitMs = error.retryAfterMs ?? backoffMs(this.#failures, retryBaseMs, BACKOFF_CAP_MS);
+      this.#failures += 1;
+      await pause(waitMs, signal);
+    }
+  }
+
+  /** Only now nothing of the sync can be lost: the next one begins after it. Throws `StoreError`. */
+  async #keep(since: string): Promise<void> {
+    if (since === this.#since) return;
+    const { connections, now } = this.#parts;
+    await connections.saveSession(this.#key, { id: since, sequence: 0, detail: {} }, now());
+    this.#since = since;
+  }
+
+  /** The homeserver does not know the place any more, as after it was set up anew. */
+  #forget(): void {
+    if (this.#since === undefined) return;
+    this.#parts.log.error({}, 'matrix_position_refused');
+    this.#since = undefined;
+  }
+
+  async #take(answer: SyncAnswer, since: string): Promise<void> {
+    await this.#takeInvites(answer, since);
+    const rooms = Object.entries(answer.rooms?.join ?? {}).filter(([roomId]) => isRoom(roomId));
+    const takeRooms = async (): Promise<void> => {
+      for (let next = rooms.shift(); next !== undefined; next = rooms.shift()) {
+        const [roomId, { state, timeline = { events: [] } }] = next;
+        await this.#takeRoom({ roomId, state: state?.events ?? [], timeline }, since);
+      }
+    };
+    const workers = Array.from({ length: Math.min(ROOMS_AT_ONCE, rooms.length) }, takeRooms);
+    for (const result of await Promise.allSettled(workers))
+      if (result.status === 'rejected') throw result.reason;
+    await this.#takeLeft(answer);
+  }
+
+  async #takeInvites({ rooms }: SyncAnswer, since: string): Promise<void> {
+    const { now } = this.#parts;
+    for (const [roomId, { invite_state: state }] of Object.entries(rooms?.invite ?? {})) {
+      if (!isRoom(roomId)) continue;
+      await answerInvitation(this.#parts, { roomId, state: state?.events ?? [], since, at: now() });
+    }
+  }
+
+  /** Rooms that the bot was in, and is no more; an invitation that it has declined is none. */
+  async #takeLeft({ rooms }: SyncAnswer): Promise<void> {
+    const { gateway, self } = this.#parts;
+    for (const [chatId, { timeline }] of Object.entries(rooms?.leave ?? {})) {
+      const left = (timeline?.events ?? [])
+        .flatMap((one) => readEvent(one) ?? [])
+        .findLast(isMembershipOf(self));
+      if (!isRoom(chatId) || left?.unsigned?.prev_content?.membership !== 'join') continue;
+      const change = {
+        id: left.event_id,
+        channel: 'matrix',
+        chatId,
+        place: 'group',
+        change: 'left',
+      } as const;
+      await gateway.membershipChanged({ ...change, byId: left.sender, readsAll: true });
+    }
+  }
+
+  async #takeRoom(room: Parameters<typeof eventsOf>[1], since: string): Promise<void> {
+    const { signal } = this.#stop;
+    const { roomId, state, events } = await eventsOf(this.#sync, room, since, signal);
+    for (const event of state) this.#noteMember(roomId, event);
+    for (const event of events) {
+      signal.throwIfAborted();
+      this.#noteMember(roomId, event);
+      const message = await retryTransient(() => this.#reader.read(roomId, event), signal);
+      if (message !== undefined) await this.#commit(message);
+    }
+  }
+
+  #noteMember(roomId: string, event: RawEvent): void {
+    const member = readMember(event);
+    if (member !== undefined) this.#rooms.changed(roomId, member.userId);
+  }
+
+  /** A message that can never be committed must not stop all others: it is left out, with an error in the log. */
+  async #commit(message: InboundMessage): Promise<void> {
+    const { receive, log } = this.#parts;
+    try {
+      const receipt = await retryTransient(() => receive(message), this.#stop.signal);
+      const reply = receipt.kind === 'handled' || receipt.kind === 'refused' ? receipt.reply : undefined;
+      if (reply !== undefined) this.#background.run('matrix_reply_failed', this.#reply(message, reply));
+    } catch (error) {
+      const failure = toGatewayError(error);
+      if (failure.retryable || this.#stop.signal.aborted) throw error;
+      log.error({ err: failure, chatId: message.chatId }, 'matrix_message_dropped');
+    }
+  }
+
+  /** Shows what a press is answered with, where it was; other replies are deliveries of the gateway. */
+  async #reply(message: InboundMessage, text: string): Promise<void> {
+    const { sending } = this.#parts;
+    const content = contentOfText(message, text);
+    await retryTransient(() => sending.send(message, content, `reply ${message.id}`), this.#stop.signal);
+  }
+}
+
+function isMembershipOf(userId: string): (event: RawEvent) => boolean {
+  return (event) => readMember(event)?.userId === userId;
+}
+
+/** The homeserver refuses the place to go on from, and not the account. */
+function isBadToken(error: unknown): boolean {
+  const code = errcodeOf(error);
+  return (
+    code === 'M_INVALID_PARAM' || code === 'M_UNKNOWN_POS' || code === 'M_BAD_PARAM' || code === 'M_UNKNOWN'
+  );
+}

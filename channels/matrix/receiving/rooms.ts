@@ -1,0 +1,78 @@
+/** What is known of rooms: whether several people read there, and the names of people. Asked when needed, and again after a change. */
+import { z } from 'zod';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
+import { Recent } from '../../../src/lib/recent.ts';
+import { clipEnd, oneLine } from '../../../src/lib/text.ts';
+import { CLIENT, pathOf } from '../client.ts';
+import type { MatrixClient } from '../client.ts';
+import { errcodeOf } from '../errors.ts';
+import { localpartOf } from '../ids.ts';
+
+/** How long something is known without a change, in milliseconds, and of how many rooms and people. */
+const KNOWN_MS = 3_600_000;
+export const MAX_ROOMS = 2_000;
+export const MAX_NAMES = 5_000;
+/** A room with more members is not counted again after each change: it does not become a private one. */
+const MANY = 20;
+const MAX_NAME = 80;
+
+const Joined = z.object({ joined: z.record(z.string(), z.unknown()) });
+const Member = z.object({ displayname: z.string().nullish() });
+
+export interface RoomsParts {
+  client: Pick<MatrixClient, 'call'>;
+  now: () => number;
+}
+
+export class Rooms {
+  readonly #client: Pick<MatrixClient, 'call'>;
+  readonly #counts: Recent<number>;
+  readonly #names: Recent<string>;
+
+  constructor({ client, now }: RoomsParts) {
+    this.#client = client;
+    this.#counts = new Recent(KNOWN_MS, MAX_ROOMS, now);
+    this.#names = new Recent(KNOWN_MS, MAX_NAMES, now);
+  }
+
+  /** A room is private while nobody but one person and the bot is in it. Throws `ChannelError`. */
+  async placeOf(roomId: string): Promise<InboundMessage['place']> {
+    const count = this.#counts.get(roomId) ?? (await this.#count(roomId));
+    return count <= 2 ? 'private' : 'group';
+  }
+
+  /** The name of a person in a room; part of their id where they have none. Throws `ChannelError`. */
+  async nameOf(roomId: string, userId: string): Promise<string> {
+    const key = `${roomId} ${userId}`;
+    const known = this.#names.get(key);
+    if (known !== undefined) return known;
+    const name = await this.#ask(roomId, userId);
+    this.#names.set(key, name);
+    return name;
+  }
+
+  /** Somebody joined, left or has another name. */
+  changed(roomId: string, userId: string): void {
+    this.#names.delete(`${roomId} ${userId}`);
+    if ((this.#counts.get(roomId) ?? 0) < MANY) this.#counts.delete(roomId);
+  }
+
+  async #count(roomId: string): Promise<number> {
+    const answer = await this.#client.call('GET', pathOf(CLIENT, 'rooms', roomId, 'joined_members'));
+    // A room that cannot be read counts as one of several people: it is answered only where it was allowed.
+    const count = Object.keys(Joined.safeParse(answer).data?.joined ?? { one: 1, two: 2, three: 3 }).length;
+    this.#counts.set(roomId, count);
+    return count;
+  }
+
+  async #ask(roomId: string, userId: string): Promise<string> {
+    const path = pathOf(CLIENT, 'rooms', roomId, 'state', 'm.room.member', userId);
+    const answer = await this.#client.call('GET', path).catch((error: unknown) => {
+      const code = errcodeOf(error);
+      if (code === 'M_NOT_FOUND' || code === 'M_FORBIDDEN') return {};
+      throw error;
+    });
+    const name = oneLine(Member.safeParse(answer).data?.displayname ?? '');
+    return name === '' ? localpartOf(userId) : clipEnd(name, MAX_NAME);
+  }
+}

@@ -1,0 +1,138 @@
+/** One sync after the other: what is new in the rooms, and what is missing before it where the homeserver left something out. */
+import { z } from 'zod';
+import { ChannelError } from '../../../src/contracts/errors.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+import { CLIENT, pathOf } from '../client.ts';
+import type { MatrixClient } from '../client.ts';
+import { unavailable } from '../errors.ts';
+import { readEvent, readMember, readSync } from '../events.ts';
+import type { RawEvent, RawTimeline, SyncAnswer } from '../events.ts';
+
+/** Events of a room in one sync; the others are read after it. */
+const PER_ROOM = 50;
+/** Events a call that reads missed ones gives, and calls for one room. */
+const PAGE = 100;
+export const MAX_PAGES = 10;
+/** The homeserver answers a sync at the latest so long after the time it was given, in milliseconds. */
+const GRACE_MS = 30_000;
+
+/** Events that are read; a timeline of only these leaves less out. */
+const TYPES = ['m.room.message', 'm.sticker', 'm.reaction', 'm.room.member', 'm.room.encrypted'];
+const NOTHING = { types: [] };
+const FILTER = {
+  presence: NOTHING,
+  account_data: NOTHING,
+  room: {
+    account_data: NOTHING,
+    ephemeral: NOTHING,
+    state: { types: ['m.room.member'] },
+    timeline: { types: TYPES, limit: PER_ROOM },
+  },
+};
+/** For the first sync of all: only the place from which everything is new. */
+const FIRST = { ...FILTER, room: { ...FILTER.room, state: NOTHING, timeline: { types: TYPES, limit: 1 } } };
+
+const Page = z.object({ chunk: z.array(z.unknown()), end: z.string().optional() });
+
+/** New events of a room, oldest first. */
+export interface RoomEvents {
+  roomId: string;
+  /** Members as they changed before `events`. */
+  state: RawEvent[];
+  events: RawEvent[];
+}
+
+export interface SyncParts {
+  client: Pick<MatrixClient, 'call'>;
+  log: Log;
+  /** The id of the bot. */
+  self: string;
+  /** How long the homeserver may hold a sync open, in milliseconds. */
+  longPollMs: number;
+}
+
+/** Asks what is new since a token; without one only for the token. `waitMs` 0 = answered at once. Throws `ChannelError`, or the signal's reason. */
+export async function sync(
+  { client, longPollMs }: SyncParts,
+  { since, waitMs = longPollMs }: { since: string | undefined; waitMs?: number },
+  signal: AbortSignal,
+): Promise<SyncAnswer> {
+  const query = {
+    filter: JSON.stringify(since === undefined ? FIRST : FILTER),
+    timeout: String(since === undefined ? 0 : waitMs),
+    set_presence: 'online',
+    ...(since !== undefined && { since }),
+  };
+  const answer = readSync(
+    await client.call('GET', pathOf(CLIENT, 'sync'), { query, signal, silenceMs: waitMs + GRACE_MS }),
+  );
+  if (answer === undefined) throw unavailable('The Matrix homeserver gave an answer that is no sync.');
+  return answer;
+}
+
+/** The new events of a room, with those between the last sync and what this one holds. Throws `ChannelError`, or the signal's reason. */
+export async function eventsOf(
+  parts: SyncParts,
+  { roomId, state, timeline }: { roomId: string; state: readonly unknown[]; timeline: RawTimeline },
+  since: string,
+  signal: AbortSignal,
+): Promise<RoomEvents> {
+  const given = timeline.events.flatMap((one) => readEvent(one) ?? []);
+  const own = sinceInvited(given, parts.self);
+  const isWhole = own !== undefined || timeline.limited !== true || timeline.prev_batch === undefined;
+  const missed = isWhole
+    ? []
+    : await missedIn(parts, { roomId, from: timeline.prev_batch ?? '', to: since }, signal);
+  return {
+    roomId,
+    state: state.flatMap((one) => readEvent(one) ?? []),
+    events: [...missed, ...(own ?? given)],
+  };
+}
+
+/** Reads back from what a sync holds to the one before it, or to the moment when the bot was invited. */
+async function missedIn(
+  { client, log, self }: SyncParts,
+  range: { roomId: string; from: string; to: string },
+  signal: AbortSignal,
+): Promise<RawEvent[]> {
+  const { roomId, to } = range;
+  let { from } = range;
+  let missed: RawEvent[] = [];
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const query = { dir: 'b', from, to, limit: String(PAGE), filter: JSON.stringify({ types: TYPES }) };
+    const call = client.call('GET', pathOf(CLIENT, 'rooms', roomId, 'messages'), { query, signal });
+    const { data } = Page.safeParse(await call.catch(unlessGone));
+    if (data === undefined) break;
+    missed = [...data.chunk.flatMap((one) => readEvent(one) ?? []).toReversed(), ...missed];
+    const own = sinceInvited(missed, self);
+    if (own !== undefined) return own;
+    if (data.end === undefined || data.end === to || data.end === from) return missed;
+    from = data.end;
+  }
+  log.warn({ chatId: roomId, read: missed.length }, 'matrix_history_truncated');
+  return missed;
+}
+
+/** A room that cannot be read any more has nothing to read; any other failure is tried again. */
+function unlessGone(error: unknown): undefined {
+  if (error instanceof ChannelError && !error.retryable) return undefined;
+  throw error;
+}
+
+/**
+ * What was said since the bot was invited, or joined on its own; undefined when both were before. What people said in a room
+ * before they invited the bot is not meant for it.
+ */
+function sinceInvited(events: readonly RawEvent[], self: string): RawEvent[] | undefined {
+  const at = events.findLastIndex((event) => {
+    const member = readMember(event);
+    if (member?.userId !== self) return false;
+    const before = event.unsigned?.prev_content?.membership;
+    return (
+      member.membership === 'invite' ||
+      (member.membership === 'join' && before !== 'invite' && before !== 'join')
+    );
+  });
+  return at === -1 ? undefined : events.slice(at + 1);
+}

@@ -1,0 +1,147 @@
+/** Renders a Markdown document as the HTML that Matrix clients show, with a plain text beside it: pure. */
+import type { Code, List, ListItem, Nodes, PhrasingContent, Root, RootContent, Table } from 'mdast';
+import type { Rendered } from '../../../src/contracts/channel.ts';
+import { cleanText } from '../../../src/lib/text.ts';
+import { drawTable } from '../../../src/lib/text-table.ts';
+import { escapeHtml, joined, visibleLength, words, wrapped } from './html.ts';
+import type { Piece } from './html.ts';
+
+/** Deeper nodes are shown as plain text: clients show at most 100 tags within each other, and a list takes two. */
+export const MAX_DEPTH = 40;
+/** Bytes of JSON that count as one character of `MAX_LENGTH`: an event has at most 65,536 bytes in all. */
+export const BYTES_PER_CHARACTER = 4;
+
+/** Renders for Matrix; `length` counts what people read, in UTF-16 units, or the size of the HTML where that is what limits. */
+export function render(doc: Root): Rendered {
+  const { html, plain } = blocks(doc.children, 0, doc.children.length > 1);
+  if (plain.trim() === '') return { text: '', plain: '', length: 0 };
+  const bytes = Buffer.byteLength(JSON.stringify(html));
+  const length = Math.max(visibleLength(html), Math.ceil(bytes / BYTES_PER_CHARACTER));
+  return { text: html, plain: plain.trim(), length };
+}
+
+/** `isApart`: paragraphs are blocks of their own; a single one, and those of short items, are only text. */
+function blocks(nodes: readonly RootContent[], depth: number, isApart: boolean): Piece {
+  const pieces = nodes.map((node) => block(node, depth, isApart)).filter(({ html }) => html !== '');
+  return joined(pieces, { html: '', plain: isApart ? '\n\n' : '\n' });
+}
+
+function block(node: RootContent, depth: number, isApart: boolean): Piece {
+  if (depth > MAX_DEPTH) return words(wordsOf(node));
+  switch (node.type) {
+    case 'paragraph': {
+      const inside = inlines(node.children, depth);
+      return isApart && inside.html !== '' ? wrapped('p', inside) : inside;
+    }
+    case 'heading':
+      return wrapped(`h${node.depth}`, inlines(node.children, depth));
+    case 'thematicBreak':
+      return { html: '<hr>', plain: '──────────' };
+    case 'blockquote': {
+      const inside = blocks(node.children, depth + 1, node.children.length > 1);
+      return { ...wrapped('blockquote', inside), plain: inside.plain.replaceAll(/^/gm, '> ') };
+    }
+    case 'list':
+      return list(node, depth + 1);
+    case 'code':
+      return codeBlock(node);
+    case 'table':
+      return table(node, depth + 1);
+    default:
+      return inline(node, depth);
+  }
+}
+
+function codeBlock({ value, lang }: Code): Piece {
+  const plain = cleanText(value);
+  const named = /^[\w+#.-]{1,32}$/.test(lang ?? '') ? ` class="language-${lang ?? ''}"` : '';
+  return { html: `<pre><code${named}>${escapeHtml(plain)}</code></pre>`, plain };
+}
+
+function list(node: List, depth: number): Piece {
+  const first = node.start ?? 1;
+  const isLoose = node.spread === true || node.children.some(({ spread }) => spread === true);
+  const items = node.children.map((item, index) => {
+    const inside = listItem(item, depth, isLoose);
+    const mark = node.ordered === true ? `${first + index}. ` : '• ';
+    const plain = mark + inside.plain.replaceAll('\n', `\n${' '.repeat(mark.length)}`);
+    return { ...wrapped('li', inside), plain };
+  });
+  const inside = joined(items, { html: '', plain: '\n' });
+  if (node.ordered !== true) return wrapped('ul', inside);
+  return wrapped('ol', inside, first === 1 ? '' : ` start="${first}"`);
+}
+
+function listItem({ children, checked }: ListItem, depth: number, isLoose: boolean): Piece {
+  const inside = blocks(children, depth + 1, isLoose && children.length > 1);
+  if (typeof checked !== 'boolean') return inside;
+  return joined([words(checked ? '☑ ' : '☐ '), inside]);
+}
+
+function table({ children, align }: Table, depth: number): Piece {
+  const rows = children.map((row) => row.children.map((cell) => inlines(cell.children, depth)));
+  const plain = drawTable(
+    rows.map((row) => row.map((cell) => cell.plain)),
+    align ?? [],
+  );
+  const [head = [], ...body] = rows;
+  const drawn = body.map((row) => rowOf('td', row)).join('');
+  const below = drawn === '' ? '' : `<tbody>${drawn}</tbody>`;
+  return { html: `<table><thead>${rowOf('th', head)}</thead>${below}</table>`, plain };
+}
+
+function rowOf(tag: 'th' | 'td', cells: readonly Piece[]): string {
+  return `<tr>${cells.map((cell) => wrapped(tag, cell).html).join('')}</tr>`;
+}
+
+function inlines(nodes: readonly PhrasingContent[], depth: number, inLink = false): Piece {
+  return joined(nodes.map((node) => inline(node, depth + 1, inLink)));
+}
+
+/** A node within a line; unknown kinds are shown as the text they contain. */
+function inline(node: RootContent, depth: number, inLink = false): Piece {
+  if (depth > MAX_DEPTH) return words(wordsOf(node));
+  switch (node.type) {
+    case 'text':
+    case 'html':
+      return words(node.value);
+    case 'break':
+      return words('\n');
+    case 'strong':
+      return wrapped('strong', inlines(node.children, depth, inLink));
+    case 'emphasis':
+      return wrapped('em', inlines(node.children, depth, inLink));
+    case 'delete':
+      return wrapped('del', inlines(node.children, depth, inLink));
+    case 'inlineCode':
+      return wrapped('code', words(node.value));
+    case 'link':
+      return link(node.url, inlines(node.children, depth, true), inLink);
+    case 'image':
+      return link(node.url, words(node.alt ?? ''), inLink);
+    default:
+      return words(wordsOf(node));
+  }
+}
+
+/** Only links into the web and to mail are links. A text that looks like another address stands before the true one. */
+function link(url: string, label: Piece, inLink: boolean): Piece {
+  const target = cleanText(url).replaceAll(/\s/g, '%20');
+  if (inLink || !/^(?:https?:\/\/|mailto:)./i.test(target)) return label.plain === '' ? words(target) : label;
+  const address = { ...wrapped('a', words(target), ` href="${escapeHtml(target)}"`), plain: target };
+  if (label.plain.trim() === '' || label.plain === target) return address;
+  if (label.plain.includes('://')) return joined([label, words(' ('), address, words(')')]);
+  const shown = wrapped('a', label, ` href="${escapeHtml(target)}"`);
+  return { ...shown, plain: `${label.plain} (${target})` };
+}
+
+/** All text below a node, without recursion. */
+function wordsOf(node: Nodes): string {
+  const left: Nodes[] = [node];
+  const found: string[] = [];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if ('value' in next) found.push(next.value);
+    if ('children' in next) left.push(...next.children.toReversed());
+  }
+  return found.join(' ');
+}

@@ -1,0 +1,98 @@
+/** What `parley doctor` asks Slack about the bot: its tokens and its scopes. Changes nothing. */
+import { z } from 'zod';
+import { toGatewayError } from '../../../src/contracts/errors.ts';
+import type { CheckContext, Finding } from '../../../src/contracts/operator/findings.ts';
+import { SlackApi } from '../web-api.ts';
+
+const SUBJECT = 'Slack';
+
+/** Scopes without which something does not work, and what. */
+const SCOPES: Readonly<Record<string, string>> = {
+  'chat:write': 'write messages',
+  'app_mentions:read': 'see where it is mentioned',
+  'im:history': 'read direct messages',
+  'channels:history': 'read public channels',
+  'groups:history': 'read private channels',
+  'mpim:history': 'read group messages',
+  'users:read': 'know the names of people',
+  'files:read': 'read files that people send',
+  'files:write': 'send files',
+  commands: 'offer the command /parley',
+  'reactions:read': 'see reactions that end an answer',
+};
+
+const Tested = z.object({
+  user: z.string().optional(),
+  team: z.string().optional(),
+  response_metadata: z.object({ scopes: z.array(z.string()).optional() }).optional(),
+});
+
+/** Asks with `auth.test` of the bot and `apps.connections.open`, whose address is not used. The tokens are secret. Never throws. */
+export async function check(
+  {
+    token,
+    appToken,
+    apiRoot,
+  }: { token: string; appToken?: string | undefined; apiRoot?: string | undefined },
+  _context: CheckContext,
+): Promise<Finding[]> {
+  const bot = await findingsOf(
+    async () => {
+      const answer = await new SlackApi({ token, apiRoot, now: Date.now }).call('auth.test', {});
+      const { user, team, response_metadata: told } = Tested.parse(answer);
+      const name = `The token belongs to ${user ?? 'the bot'} in the workspace ${team ?? ''}.`;
+      return [{ subject: SUBJECT, level: 'ok', text: name }, ...scopesFinding(told?.scopes)];
+    },
+    'set SLACK_BOT_TOKEN to the Bot User OAuth Token (OAuth & Permissions)',
+    'The bot token is refused.',
+  );
+  if (appToken === undefined) return [...bot, noAppToken()];
+  const app = await findingsOf(
+    async () => {
+      await new SlackApi({ token: appToken, apiRoot, now: Date.now }).call('apps.connections.open', {});
+      return [{ subject: SUBJECT, level: 'ok', text: 'Socket Mode is on, and the app token opens it.' }];
+    },
+    'set SLACK_APP_TOKEN to an App-Level Token with connections:write (Basic Information), and switch Socket Mode on',
+    'The app token is refused, or Socket Mode is off.',
+  );
+  return [...bot, ...app];
+}
+
+async function findingsOf(
+  ask: () => Promise<Finding[]>,
+  remedy: string,
+  refused: string,
+): Promise<Finding[]> {
+  try {
+    return await ask();
+  } catch (error) {
+    const { code } = toGatewayError(error);
+    if (code === 'unavailable' || code === 'rate_limited') {
+      const text = 'Slack cannot be reached.';
+      return [
+        { subject: SUBJECT, level: 'error', text, remedy: 'see whether this machine reaches slack.com' },
+      ];
+    }
+    return [{ subject: SUBJECT, level: 'error', text: refused, remedy }];
+  }
+}
+
+/** Slack tells the scopes in a header of every answer. */
+function scopesFinding(scopes: string[] | undefined): Finding[] {
+  if (scopes === undefined) return [];
+  const missing = Object.entries(SCOPES).filter(([scope]) => !scopes.includes(scope));
+  if (missing.length === 0) return [{ subject: SUBJECT, level: 'ok', text: 'The bot has all its scopes.' }];
+  const text = `The bot cannot ${missing.map(([scope, what]) => `${what} (${scope})`).join(', ')}.`;
+  const remedy =
+    'add the scopes (your app at api.slack.com/apps, OAuth & Permissions) and install the app again';
+  return [{ subject: SUBJECT, level: 'warning', text, remedy }];
+}
+
+function noAppToken(): Finding {
+  return {
+    subject: SUBJECT,
+    level: 'error',
+    text: 'SLACK_APP_TOKEN is not set: no messages arrive.',
+    remedy: 'set it to an App-Level Token with connections:write (Basic Information)',
+  };
+}

@@ -1,0 +1,126 @@
+/** Converts Slack's refusals and failures to `ChannelError`. */
+import {
+  WebAPIHTTPError,
+  WebAPIPlatformError,
+  WebAPIRateLimitedError,
+  WebAPIRequestError,
+} from '@slack/web-api';
+import { ChannelError } from '../../src/contracts/errors.ts';
+import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
+
+export const BAD_TOKEN =
+  'Slack refused the bot token: copy the Bot User OAuth Token (your app at api.slack.com/apps, OAuth & Permissions) into SLACK_BOT_TOKEN and restart.';
+export const BAD_APP_TOKEN =
+  'Slack refused the app token: make an App-Level Token with the scope connections:write (your app at api.slack.com/apps, Basic Information), set SLACK_APP_TOKEN to it and restart.';
+
+/** Errors of any method that say that the token is not one (Slack's documentation, "Errors" of each method). */
+const TOKEN_ERRORS =
+  /^(invalid_auth|not_authed|account_inactive|token_revoked|token_expired|not_allowed_token_type|no_permission)$/;
+
+/** Error codes and what they mean for the gateway. */
+const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string]>> = {
+  channel_not_found: [
+    'blocked',
+    'Slack does not know this channel, or the bot is not in it: /invite it there.',
+  ],
+  not_in_channel: ['blocked', 'The bot is not in this Slack channel: /invite it there.'],
+  is_archived: ['blocked', 'The Slack channel is archived.'],
+  restricted_action: ['blocked', 'The settings of the Slack workspace do not let the bot write here.'],
+  restricted_action_read_only_channel: [
+    'blocked',
+    'Nobody but its administrators may write in this Slack channel.',
+  ],
+  restricted_action_thread_locked: ['blocked', 'The Slack thread is locked.'],
+  restricted_action_non_threadable_channel: ['blocked', 'This Slack channel has no threads.'],
+  restricted_action_thread_only_channel: ['blocked', 'In this Slack channel people write only in threads.'],
+  cannot_dm_bot: ['blocked', 'Slack does not let bots write to each other.'],
+  user_disabled: ['blocked', 'The account of this person on Slack was switched off.'],
+  messages_tab_disabled: [
+    'blocked',
+    'The app takes no direct messages on Slack: switch on the Messages Tab (your app at api.slack.com/apps, App Home).',
+  ],
+  message_not_found: ['message_gone', 'The Slack message no longer exists.'],
+  cant_update_message: [
+    'message_gone',
+    'The Slack message was written by somebody else and cannot be edited.',
+  ],
+  cant_delete_message: ['rejected', 'Slack does not let the bot delete this message.'],
+  edit_window_closed: ['message_gone', 'Slack takes no more edits of this message.'],
+  thread_not_found: ['place_gone', 'The Slack thread no longer exists.'],
+  invalid_thread_ts: ['place_gone', 'The Slack thread no longer exists.'],
+  msg_too_long: ['rejected', 'The text is too long for a Slack message.'],
+  msg_blocks_too_long: ['rejected', 'The text is too long for a Slack message.'],
+  no_text: ['rejected', 'Slack does not take an empty message.'],
+};
+
+/** Errors of Slack's own that pass. */
+const TRANSIENT =
+  /^(internal_error|fatal_error|service_unavailable|request_timeout|team_added_to_org|ekm_access_denied)$/;
+
+/** The wait in milliseconds when Slack reports a limit without a time. */
+const LIMIT_MS = 30_000;
+
+/** The code that Slack gave for a refusal; undefined for any other failure. */
+export function codeOf(error: unknown): string | undefined {
+  const cause = error instanceof ChannelError ? error.cause : error;
+  if (!(cause instanceof WebAPIPlatformError)) return undefined;
+  const { error: code } = cause.data;
+  return /^[a-z_]{2,80}$/.test(code) ? code : undefined;
+}
+
+/** True when the token of the call is refused. */
+export function isTokenError(error: unknown): boolean {
+  return TOKEN_ERRORS.test(codeOf(error) ?? '');
+}
+
+/** True when the connection broke or timed out, so that Slack may or may not have carried out the call. */
+export function isAnswerLost(error: unknown): boolean {
+  return error instanceof ChannelError && error.cause instanceof WebAPIRequestError;
+}
+
+/** Converts any error of a call to a `ChannelError`; the original error is its cause. */
+export function toChannelError(error: unknown): ChannelError {
+  if (error instanceof ChannelError) return error;
+  if (error instanceof WebAPIRateLimitedError) return rateLimited(error.retryAfter * 1_000, error);
+  if (error instanceof WebAPIHTTPError)
+    return unavailable(`Slack answered with status ${error.statusCode}; the call is tried again.`, error);
+  if (error instanceof WebAPIPlatformError) return fromRefusal(error);
+  return unavailable('Slack cannot be reached; the call is tried again.', error);
+}
+
+function fromRefusal(error: WebAPIPlatformError): ChannelError {
+  const code = codeOf(error);
+  if (code === undefined)
+    return unavailable('Something before Slack answered; the call is tried again.', error);
+  if (isTokenError(error))
+    return new ChannelError('unauthorized', BAD_TOKEN, { retryable: true, cause: error });
+  if (code === 'missing_scope') return missingScope(error);
+  if (code === 'ratelimited' || code === 'rate_limited' || code === 'message_limit_exceeded')
+    return rateLimited(LIMIT_MS, error);
+  if (TRANSIENT.test(code)) return unavailable(`Slack failed with ${code}; the call is tried again.`, error);
+  const [meaning, message] = MEANINGS[code] ?? ['rejected', `Slack refused the call: ${code}.`];
+  return new ChannelError(meaning, message, { cause: error });
+}
+
+function missingScope(error: WebAPIPlatformError): ChannelError {
+  const needed: unknown = 'needed' in error.data ? error.data['needed'] : undefined;
+  const scope = typeof needed === 'string' && /^[\w:.,-]{1,100}$/.test(needed) ? needed : 'more';
+  const message = `The bot lacks the scope ${scope} on Slack: add it (your app at api.slack.com/apps, OAuth & Permissions) and install the app again.`;
+  return new ChannelError('rejected', message, { cause: error });
+}
+
+/** A refusal that names the wait. `local`: no call was made. */
+export function rateLimited(retryAfterMs: number, cause?: unknown, local = false): ChannelError {
+  const message = `Slack asks to wait ${retryAfterMs} ms.`;
+  return new ChannelError('rate_limited', message, { retryable: true, retryAfterMs, local, cause });
+}
+
+export function unavailable(message: string, cause?: unknown): ChannelError {
+  return new ChannelError('unavailable', message, { retryable: true, cause });
+}
+
+/** The refusal of an edit: whatever it forbids, the text can still be shown in a new message. Gives other errors back. */
+export function toEditError(error: unknown): unknown {
+  if (!(error instanceof ChannelError) || error.code !== 'blocked') return error;
+  return new ChannelError('message_gone', error.message, { cause: error.cause });
+}

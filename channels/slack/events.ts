@@ -1,0 +1,152 @@
+/** What Slack sends over Socket Mode, as far as it is read here: checked once; anything else is ignored. Pure. */
+import { z } from 'zod';
+import { CHAT_ID, TS } from './ids.ts';
+
+const ts = z.string().regex(TS);
+const chatId = z.string().regex(CHAT_ID);
+
+const file = z.object({
+  id: z.string(),
+  name: z.string().nullish(),
+  title: z.string().nullish(),
+  mimetype: z.string().nullish(),
+  size: z.number().optional(),
+  mode: z.string().optional(),
+  subtype: z.string().optional(),
+  duration_ms: z.number().optional(),
+  url_private: z.string().optional(),
+  url_private_download: z.string().optional(),
+  external_url: z.string().optional(),
+});
+export type RawFile = z.infer<typeof file>;
+
+/** A message that is shared, or shown for a link (`attachments` of the message). */
+const attachment = z.object({
+  text: z.string().optional(),
+  fallback: z.string().optional(),
+  author_name: z.string().optional(),
+  author_id: z.string().optional(),
+  ts: z.union([z.string(), z.number()]).optional(),
+  is_share: z.boolean().optional(),
+  is_msg_unfurl: z.boolean().optional(),
+});
+
+const message = z.object({
+  type: z.literal('message'),
+  subtype: z.string().optional(),
+  channel: chatId.optional(),
+  user: z.string().optional(),
+  username: z.string().optional(),
+  bot_id: z.string().nullish(),
+  text: z.string().catch(''),
+  ts,
+  thread_ts: ts.optional(),
+  parent_user_id: z.string().optional(),
+  edited: z.object({ ts: z.string() }).nullish(),
+  files: z.array(file).nullish().catch(undefined),
+  attachments: z.array(attachment).nullish().catch(undefined),
+});
+/** A message as it arrives in an event and stands in the history (the event `message`; `app_mention` has the same fields). */
+export type RawMessage = z.infer<typeof message> & { channel: string };
+
+const change = z.object({
+  type: z.literal('message'),
+  subtype: z.literal('message_changed'),
+  channel: chatId,
+  message: z.unknown(),
+  previous_message: z.object({ text: z.string().catch('') }).optional(),
+});
+
+const reaction = z.object({
+  type: z.literal('reaction_added'),
+  user: z.string(),
+  reaction: z.string(),
+  item: z.object({ type: z.literal('message'), channel: chatId, ts }),
+  event_ts: z.string(),
+});
+export type RawReaction = z.infer<typeof reaction>;
+
+const membership = z.object({
+  type: z.enum(['member_joined_channel', 'channel_left', 'group_left']),
+  user: z.string().optional(),
+  channel: chatId,
+  inviter: z.string().optional(),
+  actor_id: z.string().optional(),
+  event_ts: z.string(),
+});
+export type RawMembership = z.infer<typeof membership>;
+
+const command = z.object({
+  command: z.string(),
+  text: z.string().catch(''),
+  user_id: z.string(),
+  user_name: z.string().optional(),
+  channel_id: chatId,
+  trigger_id: z.string(),
+});
+/** A slash command ("Slash commands", the payload). */
+export type RawCommand = z.infer<typeof command>;
+
+const press = z.object({
+  type: z.literal('block_actions'),
+  user: z.object({ id: z.string(), name: z.string().optional() }),
+  trigger_id: z.string(),
+  container: z.object({ type: z.string(), message_ts: ts, channel_id: chatId, thread_ts: ts.optional() }),
+  actions: z
+    .array(z.object({ type: z.string(), value: z.string().optional(), action_ts: z.string() }))
+    .min(1),
+});
+/** A pressed button (`block_actions`). */
+export type RawPress = z.infer<typeof press>;
+
+const callback = z.object({ event: z.unknown() });
+
+/** One event: what people wrote or changed, or what happened around it. */
+export type RawEvent =
+  | { kind: 'message'; message: RawMessage }
+  | { kind: 'edit'; message: RawMessage }
+  | { kind: 'reaction'; reaction: RawReaction }
+  | { kind: 'membership'; membership: RawMembership };
+
+/** The event of an envelope of the Events API; undefined for all that is not read. */
+export function readEvent(payload: unknown): RawEvent | undefined {
+  const event = callback.safeParse(payload).data?.event;
+  const changed = change.safeParse(event).data;
+  if (changed !== undefined) return readChange(changed);
+  const reacted = reaction.safeParse(event).data;
+  if (reacted !== undefined) return { kind: 'reaction', reaction: reacted };
+  const moved = membership.safeParse(event).data;
+  if (moved !== undefined) return { kind: 'membership', membership: moved };
+  const said = readMessage(event);
+  return said && { kind: 'message', message: said };
+}
+
+/** Undefined for anything but a message; `channel` is that of a history, whose messages do not name it. */
+export function readMessage(value: unknown, channel?: string): RawMessage | undefined {
+  const raw: Record<string, unknown> = { ...Object(value) };
+  // A mention in a channel that the bot does not otherwise read is the same message by another name.
+  const known = raw['type'] === 'app_mention' ? { ...raw, type: 'message' } : raw;
+  const { data } = message.safeParse(known);
+  const where = data?.channel ?? channel;
+  return data === undefined || where === undefined ? undefined : { ...data, channel: where };
+}
+
+/** Slack also reports a change when it shows a preview of a link: then nobody has edited the text. */
+function readChange({
+  channel,
+  message: now,
+  previous_message: before,
+}: z.infer<typeof change>): RawEvent | undefined {
+  const edited = readMessage(now, channel);
+  if (edited?.edited === undefined || edited.edited === null || edited.text === before?.text)
+    return undefined;
+  return { kind: 'edit', message: edited };
+}
+
+export function readCommand(payload: unknown): RawCommand | undefined {
+  return command.safeParse(payload).data;
+}
+
+export function readPress(payload: unknown): RawPress | undefined {
+  return press.safeParse(payload).data;
+}

@@ -1,0 +1,201 @@
+/** Converts Slack's events to the gateway's messages: pure. */
+import type { CommandListing } from '../../src/contracts/command.ts';
+import type { InboundMessage, MembershipChange, Place } from '../../src/contracts/message.ts';
+import { boundQuote } from '../../src/contracts/quoted.ts';
+import type { Quoted } from '../../src/contracts/quoted.ts';
+import type { RawCommand, RawMembership, RawMessage, RawPress, RawReaction } from './events.ts';
+import { mediaOf, wordsOfFiles } from './files/media.ts';
+import { privacyOf, timeOf } from './ids.ts';
+import { mentionedIn, readText, withoutName } from './rendering/entities.ts';
+
+/** Who the bot is. */
+export interface Self {
+  teamId: string;
+  userId: string;
+  /** The author of its messages where Slack names no user. */
+  botId: string;
+}
+
+/** Names of people by id, where they are known. */
+export type Names = ReadonlyMap<string, string>;
+
+/** Subtypes of messages that somebody writes; all others are notices of Slack's ("Message subtypes"). */
+const WRITTEN = new Set([undefined, 'file_share', 'thread_broadcast', 'bot_message', 'me_message']);
+
+/** Reactions by which somebody ends an answer. */
+const STOP_SIGNS = new Set(['octagonal_sign', 'black_square_for_stop', '-1', 'thumbsdown']);
+
+/** Ids of the people whose names a message needs. */
+export function peopleIn(message: RawMessage): string[] {
+  return [...new Set([...(message.user === undefined ? [] : [message.user]), ...mentionedIn(message.text)])];
+}
+
+/** A message that somebody wrote; undefined for those of the bot itself and of Slack. */
+export function toInbound(message: RawMessage, self: Self, names: Names): InboundMessage | undefined {
+  const { channel, ts, user, bot_id: bot } = message;
+  const senderId = user ?? bot ?? undefined;
+  if (senderId === undefined || isOwn(message, self) || !WRITTEN.has(message.subtype)) return undefined;
+  const nameOf = (id: string): string | undefined => names.get(id);
+  const text = readText(withoutName(message.text, self.userId), nameOf);
+  const { shared, quoted } = sharedIn(message, nameOf, text === '');
+  const place = privacyOf(channel);
+  const content = [text, ...shared.map((one) => one.text), wordsOfFiles(message.files ?? [])].filter(Boolean);
+  return {
+    id: `${channel}:${ts}`,
+    ...placeOf(message),
+    senderId,
+    ...(typeof bot === 'string' && { fromBot: true }),
+    senderName: nameOf(senderId) ?? message.username,
+    content: content.join('\n'),
+    timestamp: timeOf(ts),
+    media: mediaOf(message.files ?? []),
+    messageId: ts,
+    ...(quoted && { quoted }),
+    ...(shared.length > 0 && { forwarded: true, forwardedFrom: shared[0]?.author }),
+    place,
+    mentioned: place === 'private' || isMeant(message, self),
+  };
+}
+
+/** The edit of a message by its author. */
+export function toEdit(message: RawMessage, self: Self, names: Names): InboundMessage | undefined {
+  const inbound = toInbound(message, self, names);
+  if (inbound === undefined) return undefined;
+  return { ...inbound, id: `${inbound.id}:${message.edited?.ts ?? ''}`, isEdit: true };
+}
+
+/** A reaction that ends an answer; undefined for all others. */
+export function toStop({ user, reaction, item, event_ts: at }: RawReaction): InboundMessage | undefined {
+  const [name = ''] = reaction.split('::');
+  if (!STOP_SIGNS.has(name)) return undefined;
+  return {
+    id: `${item.channel}:${item.ts}:reaction:${at}`,
+    channel: 'slack',
+    chatId: item.channel,
+    senderId: user,
+    content: '',
+    timestamp: timeOf(at),
+    media: [],
+    stops: item.ts,
+    place: privacyOf(item.channel),
+    mentioned: true,
+  };
+}
+
+/**
+ * A slash command as a message. `/parley stop` is the command `/stop`; what begins with no command's name is a question, as is
+ * "new ideas for my garden": a command without an argument stands alone, unless it is written with its slash.
+ */
+export function fromCommand(
+  raw: RawCommand,
+  commands: readonly CommandListing[],
+  now: number,
+): InboundMessage {
+  const text = readText(raw.text.trim(), () => undefined);
+  const [word = ''] = text.split(/\s/, 1);
+  const name = word.replace(/^\//, '').toLowerCase();
+  const command = commands.find((one) => one.name === name);
+  const takesAll = word.startsWith('/') || word === text || command?.argument !== undefined;
+  const question = text === '' ? '/help' : text;
+  return {
+    id: `command:${raw.trigger_id}`,
+    channel: 'slack',
+    chatId: raw.channel_id,
+    senderId: raw.user_id,
+    senderName: raw.user_name,
+    content: command !== undefined && takesAll ? `/${name}${text.slice(word.length)}` : question,
+    timestamp: now,
+    media: [],
+    place: privacyOf(raw.channel_id),
+    mentioned: true,
+  };
+}
+
+/** A pressed button as a message without text. */
+export function fromPress({
+  user,
+  trigger_id: id,
+  container,
+  actions,
+}: RawPress): InboundMessage | undefined {
+  const [action] = actions;
+  if (action?.type !== 'button' || action.value === undefined) return undefined;
+  const { channel_id: chatId, message_ts: ts, thread_ts: thread } = container;
+  return {
+    id: `press:${id}`,
+    channel: 'slack',
+    chatId,
+    ...(thread !== undefined && thread !== ts && { threadId: thread }),
+    senderId: user.id,
+    senderName: user.name,
+    content: '',
+    button: action.value,
+    buttonUnder: { id: ts },
+    timestamp: timeOf(action.action_ts),
+    media: [],
+    place: privacyOf(chatId),
+    mentioned: true,
+  };
+}
+
+/** The bot came into a channel or left it; undefined for everybody else. */
+export function toMembership(raw: RawMembership, self: Self): MembershipChange | undefined {
+  const joined = raw.type === 'member_joined_channel';
+  if (joined && raw.user !== self.userId) return undefined;
+  return {
+    id: `${raw.channel}:membership:${raw.event_ts}`,
+    channel: 'slack',
+    chatId: raw.channel,
+    place: privacyOf(raw.channel),
+    change: joined ? 'joined' : 'left',
+    byId: raw.inviter ?? raw.actor_id ?? '',
+    readsAll: true,
+  };
+}
+
+function isOwn({ user, bot_id: bot }: RawMessage, self: Self): boolean {
+  return user === self.userId || (typeof bot === 'string' && bot === self.botId);
+}
+
+/** It names the bot, or answers in a thread that the bot began. */
+function isMeant({ text, parent_user_id: parent }: RawMessage, { userId }: Self): boolean {
+  return mentionedIn(text).includes(userId) || parent === userId;
+}
+
+/** In channels every question has a thread of its own, in which it is answered; a thread is a conversation. */
+function placeOf({ channel, ts, thread_ts: thread }: RawMessage): Place {
+  const place = { channel: 'slack', chatId: channel };
+  if (privacyOf(channel) === 'group') return { ...place, threadId: thread ?? ts };
+  return thread === undefined || thread === ts ? place : { ...place, threadId: thread };
+}
+
+interface Shared {
+  text: string;
+  author: string | undefined;
+}
+
+/** Messages of others that are shared: beside a text of one's own they are quoted, alone they are forwarded. */
+function sharedIn(
+  { attachments, user }: RawMessage,
+  nameOf: (id: string) => string | undefined,
+  alone: boolean,
+): { shared: Shared[]; quoted?: Quoted | undefined } {
+  const all = (attachments ?? [])
+    .filter((one) => one.is_share === true || one.is_msg_unfurl === true)
+    .map((one) => ({
+      text: readText(one.text ?? one.fallback ?? '', nameOf),
+      author: one.author_name,
+      authorId: one.author_id,
+    }))
+    .filter(({ text }) => text !== '');
+  const [first] = all;
+  if (alone || first === undefined) return { shared: all };
+  const by = first.authorId !== undefined && first.authorId === user ? 'sender' : 'other';
+  const quoted = boundQuote({
+    text: first.text,
+    by,
+    media: [],
+    ...(by === 'other' && { author: first.author }),
+  });
+  return { shared: [], quoted };
+}

@@ -1,0 +1,202 @@
+/** The Slack channel: messages arrive over Socket Mode, and are sent and edited over the Web API. */
+import { z } from 'zod';
+import type {
+  Capabilities,
+  Channel,
+  ChannelIdentity,
+  OutboundFile,
+  OutboundPart,
+} from '../../src/contracts/channel.ts';
+import { ConfigError } from '../../src/contracts/errors.ts';
+import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
+import type { Place, SentMessage } from '../../src/contracts/message.ts';
+import type { PlaceRate } from '../../src/contracts/delivery.ts';
+import type { Receive } from '../../src/contracts/receive.ts';
+import { unavailable } from './errors.ts';
+import { FileDownload } from './files/download.ts';
+import { SILENCE_MS } from './files/requests.ts';
+import { FileUpload, MAX_UPLOAD_BYTES } from './files/upload.ts';
+import type { Self } from './inbound.ts';
+import { fieldsOf, MAX_LENGTH } from './message-fields.ts';
+import { People } from './receiving/people.ts';
+import { Receiving } from './receiving/receiving.ts';
+import type { ReceivingParts, ReceivingSettings, SlackDeps } from './receiving/receiving.ts';
+import { render } from './rendering/render.ts';
+import { Sending } from './sending.ts';
+import { Status, STATUS_MS } from './status.ts';
+import { SlackApi } from './web-api.ts';
+
+/** Settings of the channel, checked by its manifest. */
+export interface SlackConfig {
+  /** Secret. */
+  token: string;
+  /** Secret. */
+  appToken: string | undefined;
+  /** Another server that speaks Slack's API; Slack's own by default. */
+  apiRoot?: string | undefined;
+  /** Least milliseconds between two edits in one channel. */
+  editIntervalMs: number;
+  /** Messages that may go out at once there. */
+  burst: number;
+  /** Edits a second in the workspace: at first, and at most. */
+  editsPerSecond: { start: number; most: number };
+}
+
+/** The channel's clock and waits, in milliseconds. */
+export interface SlackTiming {
+  now: () => number;
+  /** Before the first new attempt after a failed connection. */
+  retryBaseMs: number;
+  /** Between two writes of how far everything is stored. */
+  saveEveryMs: number;
+  /** Between two calls that read missed messages. */
+  historySpacingMs: number;
+  /** Longest wait for the connection to close at a stop. */
+  closeMs: number;
+  /** A file that brings nothing for this long is given up. */
+  silenceMs: number;
+  /** How long a commit may take before a slash command is acknowledged without it; Slack waits 3 seconds. */
+  deferAfterMs: number;
+}
+
+const TIMING: SlackTiming = {
+  now: Date.now,
+  retryBaseMs: 1_000,
+  saveEveryMs: 5_000,
+  historySpacingMs: 1_250,
+  closeMs: 2_000,
+  silenceMs: SILENCE_MS,
+  deferAfterMs: 2_000,
+};
+
+const NO_APP_TOKEN =
+  'SLACK_BOT_TOKEN is set, but SLACK_APP_TOKEN is not: make an App-Level Token with the scope connections:write (your app at api.slack.com/apps, Basic Information) and set SLACK_APP_TOKEN to it.';
+
+/** Makes the channel; nothing is connected before `start`. Throws `ConfigError` without an app token. */
+export function create(config: SlackConfig, deps: SlackDeps, timing: Partial<SlackTiming> = {}): Channel {
+  const { appToken } = config;
+  if (appToken === undefined) throw new ConfigError('bad_config', NO_APP_TOKEN);
+  return new SlackChannel({ ...config, appToken }, deps, { ...TIMING, ...timing });
+}
+
+const Tested = z.object({
+  team_id: z.string(),
+  user_id: z.string(),
+  user: z.string().optional(),
+  bot_id: z.string().optional(),
+});
+
+class SlackChannel implements Channel {
+  readonly name = 'slack';
+  readonly capabilities: Capabilities;
+  readonly render = render;
+  readonly download: NonNullable<Channel['download']>;
+  readonly #settings: ReceivingSettings;
+  readonly #parts: Omit<ReceivingParts, 'receive' | 'self'>;
+  readonly #api: SlackApi;
+  readonly #sending: Sending;
+  readonly #uploads: FileUpload;
+  readonly #status: Status;
+  #receiving: Receiving | undefined;
+  #self: Self | undefined;
+
+  constructor(config: SlackConfig & { appToken: string }, deps: SlackDeps, timing: SlackTiming) {
+    const { token, appToken, apiRoot } = config;
+    const { now } = timing;
+    const { log } = deps;
+    this.#api = new SlackApi({ token, apiRoot, now });
+    const files = { api: this.#api, token, apiRoot, log, silenceMs: timing.silenceMs };
+    const downloads = new FileDownload(files);
+    this.download = async (media, signal) => await downloads.open(media, signal);
+    this.#uploads = new FileUpload(files);
+    this.#sending = new Sending({ api: this.#api, log, now });
+    this.#status = new Status({ api: this.#api, log, now });
+    const people = new People({ api: this.#api, log, now });
+    this.#parts = { ...deps, api: this.#api, sending: this.#sending, people };
+    const appApi = new SlackApi({ token: appToken, apiRoot, now });
+    this.#settings = { ...timing, api: appApi, apiRoot, log };
+    this.capabilities = {
+      edit: true,
+      delete: true,
+      draft: undefined,
+      stream: 'edit',
+      typing: true,
+      reactions: [],
+      buttons: true,
+      media: true,
+      maxFileBytes: MAX_UPLOAD_BYTES,
+      maxCaption: MAX_LENGTH,
+      threads: true,
+      maxLength: MAX_LENGTH,
+      rates: { callsPerSecond: config.editsPerSecond, of: (place, first) => rateOf(config, place, first) },
+      typingMs: STATUS_MS,
+    };
+  }
+
+  async identify(): Promise<ChannelIdentity> {
+    const answer = await this.#api.call('auth.test', {});
+    const { data } = Tested.safeParse(answer);
+    if (data === undefined)
+      throw unavailable('Slack did not tell who the bot token belongs to; asking again later.');
+    this.#self = { teamId: data.team_id, userId: data.user_id, botId: data.bot_id ?? '' };
+    return { id: `${data.team_id}.${data.user_id}`, name: data.user ?? data.user_id };
+  }
+
+  async start(receive: Receive): Promise<void> {
+    await this.#receiving?.stop();
+    if (this.#self === undefined) await this.identify();
+    const self = this.#self ?? { teamId: '', userId: '', botId: '' };
+    this.#receiving = new Receiving(this.#settings, { ...this.#parts, self, receive });
+    await this.#receiving.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#receiving?.stop();
+  }
+
+  async send(part: OutboundPart): Promise<SentMessage> {
+    const sent = await this.#sending.post(part, fieldsOf(part), part.nonce);
+    this.#status.posted(part);
+    return sent;
+  }
+
+  async sendFile(file: OutboundFile): Promise<SentMessage> {
+    return await this.#uploads.send(file);
+  }
+
+  async edit(sent: SentMessage, part: OutboundPart): Promise<SentMessage> {
+    await this.#sending.edit(sent, part, fieldsOf(part));
+    await this.#status.edited(part);
+    return sent;
+  }
+
+  async typing(place: Place): Promise<void> {
+    await this.#status.show(place);
+  }
+
+  async delete(sent: SentMessage, place: Place): Promise<void> {
+    const file = sent.metadata?.['file'];
+    if (file === undefined) await this.#sending.delete(sent, place);
+    else await this.#uploads.delete(file);
+  }
+
+  health(): ChannelHealth {
+    const receiving = this.#receiving?.health ?? { state: 'off' };
+    return receiving.state === 'off' ? receiving : (this.#api.health ?? receiving);
+  }
+}
+
+/**
+ * `chat.postMessage` has a limit of its own for each channel, `chat.update` one for the whole workspace: the first messages
+ * of answers do not wait for edits elsewhere.
+ */
+function rateOf(config: SlackConfig, { chatId }: Place, first: SentMessage | undefined): PlaceRate {
+  const isEdit = first !== undefined;
+  return {
+    key: isEdit ? `edit ${chatId}` : `post ${chatId}`,
+    editIntervalMs: config.editIntervalMs,
+    burst: config.burst,
+    reserved: 1,
+    countsForBot: isEdit,
+  };
+}

@@ -1,0 +1,71 @@
+/** Slack as the gateway knows it before loading it: its settings, its ids and its secrets. */
+import { z } from 'zod';
+import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
+import { CHAT_ID, privacyOf, USER_ID } from './ids.ts';
+
+const perSecond = z.number().min(0.1).max(1_000);
+
+export const manifest = defineChannel({
+  name: 'slack',
+  label: 'Slack',
+  needs: 'SLACK_BOT_TOKEN',
+  env: z.object({
+    SLACK_BOT_TOKEN: z
+      .string()
+      .regex(/^xoxb-\S+$/, 'must be the Bot User OAuth Token, which begins with xoxb-')
+      .optional()
+      .describe('switches Slack on, together with `SLACK_APP_TOKEN`'),
+    SLACK_APP_TOKEN: z
+      .string()
+      .regex(
+        /^xapp-\S+$/,
+        'must be an App-Level Token with the scope connections:write, which begins with xapp-',
+      )
+      .optional()
+      .describe('opens the connection over which messages arrive (Socket Mode)'),
+    SLACK_API_ROOT: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .optional()
+      .describe("another address of Slack's API, for tests"),
+  }),
+  settings: z.strictObject({
+    editIntervalMs: z
+      .int()
+      .min(1)
+      .max(MAX_EDIT_INTERVAL_MS)
+      .default(1_500)
+      .describe('least milliseconds between two edits of a growing answer in one channel'),
+    burst: z
+      .int()
+      .min(2)
+      .max(100)
+      .default(3)
+      .describe('messages that may go out at once in a channel, where Slack allows about one a second'),
+    /** `chat.update` is in Tier 3: at least 50 calls a minute in a workspace. */
+    editsPerSecond: z
+      .strictObject({
+        start: perSecond.default(0.8).describe('edits a second in the whole workspace at first'),
+        most: perSecond.default(4).describe('what it may rise to while edits wait and Slack refuses none'),
+      })
+      .prefault({}),
+  }),
+  ids: {
+    userId: USER_ID,
+    chatId: CHAT_ID,
+    description: 'an id such as U0123ABC456 or C0123ABC456',
+    privacyOf,
+  },
+  secretShapes: [{ pattern: /\bx(?:ox[a-z]|app)-[A-Za-z0-9-]{8,}/, replacement: '[slack-token]' }],
+  isOn: ({ SLACK_BOT_TOKEN }) => SLACK_BOT_TOKEN !== undefined,
+  secrets: ({ SLACK_BOT_TOKEN, SLACK_APP_TOKEN }) => [SLACK_BOT_TOKEN, SLACK_APP_TOKEN],
+  async check({ env }, context) {
+    const { check } = await import('./checks/token.ts');
+    const { SLACK_BOT_TOKEN: token = '', SLACK_APP_TOKEN: appToken, SLACK_API_ROOT: apiRoot } = env;
+    return await check({ token, appToken, apiRoot }, context);
+  },
+  async create({ env, settings }, deps) {
+    const { create } = await import('./index.ts');
+    const { SLACK_BOT_TOKEN: token = '', SLACK_APP_TOKEN: appToken, SLACK_API_ROOT: apiRoot } = env;
+    return create({ token, appToken, apiRoot, ...settings }, deps);
+  },
+});

@@ -1,0 +1,124 @@
+/** Slash commands and pressed buttons: acknowledged within Slack's three seconds, answered to whoever used them. */
+import type { CommandListing } from '../../../src/contracts/command.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
+import { readCommand, readPress } from '../events.ts';
+import { fromCommand, fromPress } from '../inbound.ts';
+import { fieldsOfText } from '../message-fields.ts';
+import type { Sending } from '../sending.ts';
+import type { Envelope } from './socket.ts';
+import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
+import { userIdOf } from '../../../src/contracts/message.ts';
+import { sayToPerson } from '../../../src/contracts/texts/languages.ts';
+import type { Say } from '../../../src/contracts/texts/say.ts';
+
+/** Commands whose reply everyone in the channel sees. */
+const PUBLIC_COMMANDS = ['/stop', '/new'];
+
+export interface InteractionParts {
+  sending: Pick<Sending, 'sendEphemeral'>;
+  commands: readonly CommandListing[];
+  log: Log;
+  languages: ChannelLanguages;
+  now: () => number;
+  /** How long a commit may take before it is acknowledged without it, in milliseconds; Slack waits 3 seconds. */
+  deferAfterMs: number;
+}
+
+export class Interactions {
+  readonly #parts: InteractionParts;
+
+  constructor(parts: InteractionParts) {
+    this.#parts = parts;
+  }
+
+  /** Publishes a command and answers it. Never throws. */
+  async onCommand({ payload, ack }: Envelope, receive: Receive): Promise<void> {
+    const { commands, now } = this.#parts;
+    const raw = readCommand(payload);
+    if (raw === undefined) {
+      ack();
+      return;
+    }
+    await this.#answer(fromCommand(raw, commands, now()), receive, {
+      // Without a text of its own the answer shows everybody what was asked.
+      accepted: () => ack({ response_type: 'in_channel' }),
+      late: () => ack(),
+      replied: (text, open) => {
+        ack({ response_type: open ? 'in_channel' : 'ephemeral', ...fieldsOfText(text) });
+        return Promise.resolve();
+      },
+    });
+  }
+
+  /** Publishes a pressed button; only the person who pressed it sees the reply. Never throws. */
+  async onPress({ payload, ack }: Envelope, receive: Receive): Promise<void> {
+    const raw = readPress(payload);
+    const message = raw && fromPress(raw);
+    if (message === undefined) {
+      ack();
+      return;
+    }
+    await this.#answer(message, receive, {
+      accepted: ack,
+      late: ack,
+      replied: async (text) => {
+        ack();
+        await this.#tellOne(message, text);
+      },
+    });
+  }
+
+  /**
+   * Commits first, then acknowledges. After 2 s it acknowledges without waiting for the commit, because a command that is
+   * not acknowledged in 3 s is shown as failed; should the commit then fail, the person is told.
+   */
+  async #answer(message: InboundMessage, receive: Receive, answer: Answer): Promise<void> {
+    const { log, deferAfterMs, languages } = this.#parts;
+    const saying = sayToPerson(languages, userIdOf(message), message.language);
+    try {
+      const receipt = receive(message).catch(async (error: unknown): Promise<Receipt> => {
+        log.error({ err: error, chatId: message.chatId }, 'slack_command_not_stored');
+        return { kind: 'handled', reply: (await saying)('press.not_stored') };
+      });
+      const first = await Promise.race([receipt, afterMs(deferAfterMs)]);
+      if (first === 'late') {
+        answer.late();
+        const late = await receipt;
+        if (late.kind === 'handled' || late.kind === 'refused')
+          await this.#tellOne(message, replyTo(late, await saying));
+      } else if (first.kind === 'accepted' || first.kind === 'duplicate') answer.accepted();
+      else await answer.replied(replyTo(first, await saying), isOpen(message, first));
+    } catch (error) {
+      log.warn({ err: error, chatId: message.chatId }, 'slack_command_unanswered');
+    }
+  }
+
+  async #tellOne(message: InboundMessage, text: string): Promise<void> {
+    await this.#parts.sending.sendEphemeral(message, message.senderId, fieldsOfText(text));
+  }
+}
+
+/** How each kind of receipt is told. */
+interface Answer {
+  accepted: () => void;
+  late: () => void;
+  replied: (text: string, open: boolean) => Promise<void>;
+}
+
+function replyTo(receipt: Receipt, say: Say): string {
+  if (receipt.kind === 'handled') return receipt.reply ?? say('press.done');
+  return receipt.kind === 'refused' ? (receipt.reply ?? say('press.not_answered')) : say('press.done');
+}
+
+/** Everyone in the channel sees that an answer was stopped; all other replies only the person who asked. */
+function isOpen({ content }: InboundMessage, receipt: Receipt): boolean {
+  return receipt.kind === 'handled' && PUBLIC_COMMANDS.includes(content.split(/\s/, 1)[0] ?? '');
+}
+
+async function afterMs(ms: number): Promise<'late'> {
+  return await new Promise((resolve) => {
+    setTimeout(resolve, ms, 'late').unref();
+  });
+}

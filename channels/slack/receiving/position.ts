@@ -1,0 +1,50 @@
+/** Keeps in the store up to which moment everything that Slack sent is stored: from there a restart or another node reads on. */
+import type { ConnectionStore } from '../../../src/contracts/receive.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+
+/** Slack has no sessions to continue; the store's row needs the name of one. */
+const SESSION = { id: 'socket-mode', sequence: 0, detail: {} };
+
+export interface PositionParts {
+  connections: Pick<ConnectionStore, 'connection' | 'saveSession'>;
+  log: Log;
+  saveEveryMs: number;
+  /** Up to when everything is stored, in epoch milliseconds; undefined while that is not known. */
+  storedUntil: () => number | undefined;
+}
+
+export class Position {
+  readonly #parts: PositionParts;
+  #key: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #saved = 0;
+
+  constructor(parts: PositionParts) {
+    this.#parts = parts;
+  }
+
+  /** The moment that the store keeps; from now on it is written there. Throws `StoreError`. */
+  async load(key: string): Promise<number | undefined> {
+    const record = await this.#parts.connections.connection(key);
+    this.#key = key;
+    this.#timer ??= setInterval(() => void this.save(), this.#parts.saveEveryMs).unref();
+    return record?.heardAt;
+  }
+
+  /** Never throws. */
+  async save(): Promise<void> {
+    const until = this.#parts.storedUntil();
+    if (this.#key === undefined || until === undefined || until <= this.#saved) return;
+    try {
+      await this.#parts.connections.saveSession(this.#key, SESSION, until);
+      this.#saved = until;
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'slack_position_not_saved');
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}

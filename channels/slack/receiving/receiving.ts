@@ -1,0 +1,208 @@
+/** Receiving from `start` to `stop`: the connection, the inbox, commands, and what was missed while no connection stood. */
+import type { ChannelDeps } from '../../../src/contracts/channel.ts';
+import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
+import { BackgroundWork } from '../../../src/lib/background.ts';
+import { pause } from '../../../src/lib/sleep.ts';
+import { readEvent } from '../events.ts';
+import type { RawEvent, RawMessage } from '../events.ts';
+import { peopleIn, toEdit, toInbound, toMembership, toStop } from '../inbound.ts';
+import type { Self } from '../inbound.ts';
+import type { Sending } from '../sending.ts';
+import type { SlackApi } from '../web-api.ts';
+import { Gaps } from './gaps.ts';
+import { Inbox } from './inbox.ts';
+import { Interactions } from './interactions.ts';
+import { SocketLink } from './link.ts';
+import type { LinkParts } from './link.ts';
+import type { People } from './people.ts';
+import { Position } from './position.ts';
+import { retryTransient } from './retry.ts';
+import type { Envelope } from './socket.ts';
+
+/** How long the health names what a catch-up left out, in milliseconds. */
+const NOTICE_MS = 3_600_000;
+/** Longest wait for the store at a stop, in milliseconds. */
+const SAVE_MS = 2_000;
+
+/** The channel's dependencies: a log, the commands it offers, who is allowed, and how far was heard. */
+export interface SlackDeps extends Pick<ChannelDeps, 'log' | 'connections' | 'languages'> {
+  gateway: Pick<GatewayApi, 'commands' | 'groups' | 'membershipChanged'>;
+}
+
+export interface ReceivingParts extends SlackDeps {
+  receive: Receive;
+  api: Pick<SlackApi, 'call'>;
+  sending: Sending;
+  people: People;
+  self: Self;
+}
+
+export interface ReceivingSettings extends LinkParts {
+  now: () => number;
+  saveEveryMs: number;
+  historySpacingMs: number;
+  deferAfterMs: number;
+}
+
+export class Receiving {
+  readonly #parts: ReceivingParts;
+  readonly #settings: ReceivingSettings;
+  readonly #stop = new AbortController();
+  readonly #inbox: Inbox;
+  readonly #link: SocketLink;
+  readonly #position: Position;
+  readonly #interactions: Interactions;
+  readonly #gaps: Gaps;
+  /** Work besides the messages: commands, catching up, short replies. Awaited at `stop`. */
+  readonly #background: BackgroundWork;
+  /** From when on something may be missing; undefined while nothing is. */
+  #missingSince: number | undefined;
+  #leftOut = { chats: 0, at: 0 };
+
+  constructor(settings: ReceivingSettings, parts: ReceivingParts) {
+    const { log, connections, gateway, sending } = parts;
+    const { now, saveEveryMs } = settings;
+    this.#settings = settings;
+    this.#parts = parts;
+    this.#background = new BackgroundWork((error, failure) => {
+      if (!this.#stop.signal.aborted) log.warn({ err: error }, failure);
+    });
+    const publish = async (message: InboundMessage): Promise<Receipt> => await parts.receive(message);
+    this.#inbox = new Inbox({ log, now, signal: this.#stop.signal, publish });
+    this.#interactions = new Interactions({
+      ...settings,
+      sending,
+      log,
+      languages: parts.languages,
+      commands: gateway.commands,
+    });
+    this.#gaps = new Gaps({
+      ...parts,
+      ...settings,
+      api: parts.api,
+      spacingMs: settings.historySpacingMs,
+      signal: this.#stop.signal,
+      commit: async (message) => await this.#commitMissed(message),
+    });
+    const storedUntil = (): number => Math.min(this.#inbox.storedUntil, this.#missingSince ?? Infinity);
+    this.#position = new Position({ connections, log, saveEveryMs, storedUntil });
+    this.#link = new SocketLink(settings, {
+      envelope: (envelope) => this.#take(envelope),
+      connected: (wasOpen) => {
+        if (!wasOpen && this.#missingSince !== undefined) this.#readMissed();
+        // From here on nothing that is said is lost with this process.
+        else this.#background.run('slack_position_not_saved', this.#position.save());
+      },
+      lost: () => {
+        this.#missingSince ??= this.#inbox.storedUntil;
+      },
+    });
+  }
+
+  get health(): ChannelHealth {
+    const { health } = this.#link;
+    const { chats, at } = this.#leftOut;
+    if (chats === 0 || this.#settings.now() - at > NOTICE_MS || health.state !== 'up') return health;
+    const detail = `Messages missed in ${chats} chats could not all be read: see slack_catch_up in the log.`;
+    return { state: 'degraded', detail };
+  }
+
+  /** Throws `StoreError` when it cannot be read up to when everything was heard. */
+  async start(): Promise<void> {
+    const { teamId, userId } = this.#parts.self;
+    // What was never heard has no gap: an app that is new in a workspace answers from now on.
+    this.#missingSince = await this.#position.load(`slack:${teamId}:${userId}`);
+    await this.#link.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#link.stop();
+    await this.#inbox.close(this.#background.running);
+    const limit = new AbortController();
+    await Promise.race([this.#position.save(), pause(SAVE_MS, limit.signal)]);
+    limit.abort();
+    this.#position.close();
+  }
+
+  #take(envelope: Envelope): void {
+    const { receive } = this.#parts;
+    if (envelope.type === 'slash_commands')
+      this.#background.run('slack_command_failed', this.#interactions.onCommand(envelope, receive));
+    else if (envelope.type === 'interactive')
+      this.#background.run('slack_press_failed', this.#interactions.onPress(envelope, receive));
+    else this.#takeEvent(readEvent(envelope.payload), envelope.ack);
+    const gap = this.#inbox.takeGap();
+    if (gap === undefined) return;
+    this.#missingSince ??= gap;
+    this.#readMissed();
+  }
+
+  #takeEvent(event: RawEvent | undefined, stored: () => void): void {
+    const { gateway, self } = this.#parts;
+    switch (event?.kind) {
+      case 'message':
+      case 'edit':
+        this.#inbox.push({
+          chatId: event.message.channel,
+          read: () => this.#read(event.message, event.kind === 'edit'),
+          stored,
+        });
+        return;
+      case 'reaction': {
+        const read = (): Promise<InboundMessage | undefined> => Promise.resolve(toStop(event.reaction));
+        this.#inbox.push({ chatId: `${event.reaction.item.channel} reactions`, read, stored });
+        return;
+      }
+      case 'membership': {
+        const change = toMembership(event.membership, self);
+        const note = async (): Promise<undefined> => {
+          if (change !== undefined)
+            await retryTransient(() => gateway.membershipChanged(change), this.#stop.signal);
+          return undefined;
+        };
+        this.#inbox.push({ chatId: event.membership.channel, read: note, stored });
+        return;
+      }
+      default:
+        stored();
+    }
+  }
+
+  async #read(message: RawMessage, isEdit: boolean): Promise<InboundMessage | undefined> {
+    await this.#gaps.before(message.channel);
+    return await this.#convert(message, isEdit);
+  }
+
+  async #convert(message: RawMessage, isEdit: boolean): Promise<InboundMessage | undefined> {
+    const { self, people } = this.#parts;
+    // Names cost calls: they are asked only for what somebody has written.
+    if (toInbound(message, self, new Map()) === undefined) return undefined;
+    const names = await people.names(peopleIn(message));
+    const inbound = isEdit ? toEdit(message, self, names) : toInbound(message, self, names);
+    if (inbound === undefined) return undefined;
+    const language = people.languageOf(inbound.senderId);
+    return language === undefined ? inbound : { ...inbound, language };
+  }
+
+  #readMissed(): void {
+    const since = this.#missingSince;
+    if (since !== undefined) this.#background.run('slack_catch_up_failed', this.#catchUp(since));
+  }
+
+  async #catchUp(since: number): Promise<void> {
+    const leftOut = await this.#gaps.close(since);
+    if (leftOut > 0) this.#leftOut = { chats: leftOut, at: this.#settings.now() };
+    // A connection that broke meanwhile has its own gap.
+    if (this.#link.health.state === 'up') this.#missingSince = undefined;
+    await this.#position.save();
+  }
+
+  /** Commits a message of the history; a command is left out, because it may have been carried out before. */
+  async #commitMissed(message: RawMessage): Promise<void> {
+    const inbound = await this.#convert(message, false);
+    if (inbound !== undefined && !inbound.content.startsWith('/')) await this.#inbox.commit(inbound);
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * Renders a Markdown document as Slack's rich text: pure. Slack's `mrkdwn` has no way to write a `*`, `_` or backtick that is
+ * none of its marks; in rich text every text is only text, and Slack prefers it ("Rich text block").
+ */
+import type { Code, List as ListNode, ListItem, Nodes, Root, RootContent, Table } from 'mdast';
+import type { Rendered } from '../../../src/contracts/channel.ts';
+import { cleanText } from '../../../src/lib/text.ts';
+import { drawTable } from '../../../src/lib/text-table.ts';
+import { joined, MAX_INDENT, trimmed, wordsOf } from './rich-text.ts';
+import type { List, Part, Run } from './rich-text.ts';
+import { MAX_DEPTH, within, words, wordsIn } from './runs.ts';
+
+/**
+ * Slack refuses blocks of more than about 13,000 characters of JSON (`msg_blocks_too_long`; the limit is not documented,
+ * github.com/slackapi/bolt-js/issues/2509), so that three of them count as one of the 4,000 that a message may have.
+ */
+export const JSON_PER_CHARACTER = 3;
+
+/** Renders for Slack. `text` is the JSON of the parts of a `rich_text` block; `length` counts what people read, in UTF-16 units. */
+export function render(doc: Root): Rendered {
+  const parts = merged(blocks(doc.children, 0));
+  if (parts.length === 0) return { text: '', plain: '', length: 0 };
+  const text = JSON.stringify(parts);
+  const plain = wordsOf(parts);
+  return { text, plain, length: Math.max(plain.length, Math.ceil(text.length / JSON_PER_CHARACTER)) };
+}
+
+function blocks(nodes: readonly RootContent[], depth: number): Part[] {
+  return nodes.flatMap((node) => block(node, depth));
+}
+
+function block(node: RootContent, depth: number): Part[] {
+  if (depth > MAX_DEPTH) return section(words(wordsIn(node)));
+  switch (node.type) {
+    case 'heading':
+      return section(within(node.children, { bold: true }, depth));
+    case 'thematicBreak':
+      return section(words('──────────'));
+    case 'blockquote':
+      return filled({ type: 'rich_text_quote', elements: trimmed(flow(node.children, depth + 1)) });
+    case 'code':
+      return preformatted(node);
+    case 'table':
+      return preformatted({ value: drawn(node) });
+    case 'list':
+      return list(node, 0, depth + 1);
+    case 'paragraph':
+      return section(within(node.children, {}, depth));
+    default:
+      return section(within([node], {}, depth));
+  }
+}
+
+function section(runs: Run[]): Part[] {
+  return filled({ type: 'rich_text_section', elements: trimmed(runs) });
+}
+
+function preformatted({ value }: Pick<Code, 'value'>): Part[] {
+  return filled({ type: 'rich_text_preformatted', elements: words(value.trim() === '' ? '' : value) });
+}
+
+/** Slack refuses parts without any element. */
+function filled(part: Part): Part[] {
+  return part.elements.length === 0 ? [] : [part];
+}
+
+function drawn(node: Table): string {
+  const rows = node.children.map((row) =>
+    row.children.map((cell) =>
+      within(cell.children, {}, 0)
+        .map((run) => run.text ?? ('url' in run ? run.url : ''))
+        .join(''),
+    ),
+  );
+  return drawTable(rows, node.align ?? []);
+}
+
+/** A list, and below it what its items hold besides text: deeper lists, and code, after which the numbers go on. */
+function list(node: ListNode, indent: number, depth: number): Part[] {
+  const style = node.ordered === true ? 'ordered' : 'bullet';
+  const first = node.ordered === true ? Math.max(1, node.start ?? 1) : 1;
+  return node.children.flatMap((item, index): Part[] => {
+    const offset = first - 1 + index;
+    const [head, rest] = parted(item, depth);
+    const elements = [{ type: 'rich_text_section' as const, elements: head.length > 0 ? head : words(' ') }];
+    const own: List = { type: 'rich_text_list', style, indent, elements };
+    const deeper = Math.min(indent + 1, MAX_INDENT);
+    const below = rest.flatMap((child) =>
+      child.type === 'list' && depth < MAX_DEPTH ? list(child, deeper, depth + 1) : block(child, depth + 1),
+    );
+    return [{ ...own, ...(style === 'ordered' && offset > 0 && { offset }) }, ...below];
+  });
+}
+
+/** The text of an item, and what stands below it. */
+function parted(item: ListItem, depth: number): [Run[], RootContent[]] {
+  const box = item.checked === true ? '☑ ' : item.checked === false ? '☐ ' : '';
+  const at = item.children.findIndex(({ type }) => /^(list|code|table|blockquote)$/.test(type));
+  const head = at === -1 ? item.children : item.children.slice(0, at);
+  return [trimmed([...words(box), ...flow(head, depth)]), at === -1 ? [] : item.children.slice(at)];
+}
+
+/** Blocks as lines of text, where Slack has no blocks: in quotes and items. */
+function flow(nodes: readonly Nodes[], depth: number): Run[] {
+  const lines: Run[] = [];
+  for (const node of nodes) {
+    const runs = line(node, depth);
+    if (runs.length > 0) lines.push(...(lines.length > 0 ? words('\n') : []), ...runs);
+  }
+  return lines;
+}
+
+function line(node: Nodes, depth: number): Run[] {
+  if (depth > MAX_DEPTH) return words(wordsIn(node));
+  switch (node.type) {
+    case 'code':
+      return words(node.value, { code: true });
+    case 'table':
+      return words(drawn(node), { code: true });
+    case 'heading':
+      return within(node.children, { bold: true }, depth);
+    case 'list':
+    case 'blockquote':
+      return flow(node.children, depth + 1);
+    case 'listItem':
+      return [...words('• '), ...flow(node.children, depth + 1)];
+    case 'thematicBreak':
+      return words('──────────');
+    default:
+      return within([node], {}, depth);
+  }
+}
+
+/** Paragraphs in one section, with a blank line between them; items of one list in one part. */
+function merged(parts: readonly Part[]): Part[] {
+  const whole: Part[] = [];
+  for (const part of parts) {
+    const last = whole.at(-1);
+    if (last?.type === 'rich_text_section' && part.type === 'rich_text_section')
+      last.elements = joined([...last.elements, ...words('\n\n'), ...part.elements]);
+    else if (last?.type === 'rich_text_list' && part.type === 'rich_text_list' && continues(last, part))
+      last.elements.push(...part.elements);
+    else whole.push(part);
+  }
+  return whole;
+}
+
+function continues(last: List, next: List): boolean {
+  const follows = next.style === 'bullet' || (last.offset ?? 0) + last.elements.length === (next.offset ?? 0);
+  return last.style === next.style && last.indent === next.indent && follows;
+}
+
+/** A text without markup as the parts of a block. */
+export function plainParts(text: string): Part[] {
+  const clean = cleanText(text);
+  return clean === '' ? [] : [{ type: 'rich_text_section', elements: [{ type: 'text', text: clean }] }];
+}

@@ -1,0 +1,76 @@
+/** The phrases of a Markdown document as runs of Slack's rich text. Pure. */
+import type { Nodes } from 'mdast';
+import { cleanText } from '../../../src/lib/text.ts';
+import type { Run, Style } from './rich-text.ts';
+
+/** Deeper nodes are shown as plain text: nobody writes such nesting, and the stack is finite. */
+export const MAX_DEPTH = 40;
+/** Longest address that Slack takes in a link. */
+const MAX_URL = 3_000;
+
+/** The runs of a phrase. */
+function runsOf(node: Nodes, style: Style, depth: number): Run[] {
+  if (depth > MAX_DEPTH) return words(wordsIn(node), style);
+  switch (node.type) {
+    case 'text':
+    case 'html':
+      return words(node.value, style);
+    case 'inlineCode':
+      return words(node.value, { ...style, code: true });
+    case 'break':
+      return words('\n', style);
+    case 'strong':
+      return within(node.children, { ...style, bold: true }, depth);
+    case 'emphasis':
+      return within(node.children, { ...style, italic: true }, depth);
+    case 'delete':
+      return within(node.children, { ...style, strike: true }, depth);
+    case 'link':
+      return link(node.url, within(node.children, style, depth), style);
+    case 'image':
+      return link(node.url, words(node.alt ?? '', style), style);
+    default:
+      return 'children' in node ? within(node.children, style, depth) : [];
+  }
+}
+
+/** The runs of several phrases. */
+export function within(nodes: readonly Nodes[], style: Style, depth: number): Run[] {
+  return nodes.flatMap((node) => runsOf(node, style, depth + 1));
+}
+
+/** A text as one run. */
+export function words(text: string, style: Style = {}): Run[] {
+  const clean = cleanText(text);
+  if (clean === '') return [];
+  return [{ type: 'text', text: clean, ...(Object.keys(style).length > 0 && { style }) }];
+}
+
+/** The text of a node without any structure, without recursion. */
+export function wordsIn(node: Nodes): string {
+  let text = '';
+  const open: Nodes[] = [node];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if ('value' in next) text += next.value;
+    if ('children' in next) open.push(...next.children.toReversed());
+  }
+  return text;
+}
+
+/** Links only http and https. A text that looks like another address stands before the true one. */
+function link(url: string, inside: Run[], style: Style): Run[] {
+  const target = webUrl(url);
+  if (target === undefined) return inside;
+  const text = inside.map((run) => run.text ?? '').join('');
+  const address: Run = { type: 'link', url: target, ...(Object.keys(style).length > 0 && { style }) };
+  if (text.trim() === '' || text === url) return [address];
+  if (text.includes('://')) return [...inside, ...words(' (', style), address, ...words(')', style)];
+  return [{ ...address, text: text.replaceAll('\n', ' ') }];
+}
+
+/** Undefined for what leads elsewhere than to the web. */
+function webUrl(url: string): string | undefined {
+  const parsed = URL.parse(url);
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) return undefined;
+  return parsed.href.length > MAX_URL ? undefined : parsed.href;
+}

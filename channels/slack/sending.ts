@@ -1,0 +1,180 @@
+/** Sends, edits and deletes messages: one message for one nonce, also after an answer of Slack's was lost or a process died. */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Log } from '../../src/contracts/log.ts';
+import type { Place, SentMessage } from '../../src/contracts/message.ts';
+import { addressOf } from '../../src/contracts/message.ts';
+import { Recent } from '../../src/lib/recent.ts';
+import { codeOf, isAnswerLost, toChannelError, toEditError, unavailable } from './errors.ts';
+import type { Fields } from './message-fields.ts';
+import { targetOf } from './message-fields.ts';
+import type { SlackApi } from './web-api.ts';
+
+/** How long a nonce is known, in milliseconds, and how many. */
+const NONCE_MS = 3_600_000;
+export const MAX_NONCES = 5_000;
+/**
+ * A place into which this process has sent within this time is its own: no other one can have sent there meanwhile, because
+ * a lane changes hands only after its owner was silent for 10 s. Elsewhere the newest messages are looked through first.
+ */
+const FAMILIAR_MS = 60_000;
+const MAX_FAMILIAR = 5_000;
+/** The newest messages that are looked through for a nonce. */
+const LOOKED_THROUGH = 100;
+const MAX_PAGES = 5;
+
+/** The type of the metadata that a message of an answer carries ("Message metadata"). */
+const EVENT_TYPE = 'parley_part';
+
+const Posted = z.object({ ts: z.string() });
+const Page = z.object({
+  messages: z.array(
+    z.object({
+      ts: z.string(),
+      metadata: z
+        .object({ event_type: z.string(), event_payload: z.object({ nonce: z.string() }) })
+        .optional()
+        .catch(undefined),
+    }),
+  ),
+  response_metadata: z.object({ next_cursor: z.string().optional() }).optional().catch(undefined),
+});
+
+export interface SendingParts {
+  api: Pick<SlackApi, 'call'>;
+  log: Log;
+  now: () => number;
+}
+
+export class Sending {
+  readonly #api: Pick<SlackApi, 'call'>;
+  readonly #log: Log;
+  readonly #now: () => number;
+  /** Messages by nonce; `lost` where the answer to the send was. */
+  readonly #known: Recent<string>;
+  readonly #familiar: Recent<true>;
+
+  constructor({ api, log, now }: SendingParts) {
+    this.#api = api;
+    this.#log = log;
+    this.#now = now;
+    this.#known = new Recent(NONCE_MS, MAX_NONCES, now);
+    this.#familiar = new Recent(FAMILIAR_MS, MAX_FAMILIAR, now);
+  }
+
+  /** Posts a message (`chat.postMessage`), or gives the one that an earlier attempt with this nonce has posted its text. Throws `ChannelError`. */
+  async post(place: Place, fields: Fields, nonce: string): Promise<SentMessage> {
+    const target = targetOf(place);
+    const key = nonceOf(place, nonce);
+    const earlier = await this.#earlier(place, key);
+    if (earlier !== undefined) {
+      await this.#update(place, earlier, fields);
+      this.#known.set(key, earlier);
+      return { id: earlier };
+    }
+    const metadata = { event_type: EVENT_TYPE, event_payload: { nonce: key } };
+    try {
+      const limit = `chat.postMessage ${target.channel}`;
+      const answer = await this.#api.call('chat.postMessage', { ...target, ...fields, metadata }, limit);
+      const { data } = Posted.safeParse(answer);
+      if (data === undefined) throw unavailable('Slack gave an answer that is no message.');
+      this.#known.set(key, data.ts);
+      this.#familiar.set(addressOf(place), true);
+      return { id: data.ts };
+    } catch (error) {
+      if (!isAnswerLost(error)) throw error;
+      this.#known.set(key, LOST);
+      return await this.#afterLoss(place, key, toChannelError(error));
+    }
+  }
+
+  /** Replaces a message (`chat.update`). Throws `ChannelError('message_gone')` also for one that may not be changed. */
+  async edit(sent: SentMessage, place: Place, fields: Fields): Promise<void> {
+    this.#familiar.set(addressOf(place), true);
+    try {
+      await this.#update(place, sent.id, fields);
+    } catch (error) {
+      throw toEditError(error);
+    }
+  }
+
+  /** Takes a message away (`chat.delete`); one that is gone already is no error. */
+  async delete({ id }: SentMessage, place: Place): Promise<void> {
+    const { channel } = targetOf(place);
+    try {
+      await this.#api.call('chat.delete', { channel, ts: id });
+    } catch (error) {
+      if (codeOf(error) !== 'message_not_found') throw error;
+    }
+  }
+
+  /** Shows a text to one person only (`chat.postEphemeral`). */
+  async sendEphemeral(place: Place, user: string, fields: Fields): Promise<void> {
+    await this.#api.call('chat.postEphemeral', { ...targetOf(place), user, ...fields });
+  }
+
+  async #update(place: Place, ts: string, fields: Fields): Promise<void> {
+    const { channel } = targetOf(place);
+    await this.#api.call('chat.update', { channel, ts, text: fields.text, blocks: fields.blocks });
+  }
+
+  /** The message that was posted with this nonce before; undefined where there is none. */
+  async #earlier(place: Place, key: string): Promise<string | undefined> {
+    const known = this.#known.get(key);
+    if (known !== undefined && known !== LOST) return known;
+    if (known === undefined && this.#familiar.get(addressOf(place)) === true) return undefined;
+    try {
+      const found = await this.#find(place, key);
+      if (found === undefined) this.#known.delete(key);
+      return found;
+    } catch (error) {
+      const failure = toChannelError(error);
+      // Only after a lost answer it is likely that there is one: everybody else need not wait for a limit of Slack's.
+      if (known === LOST || failure.code === 'unavailable' || failure.code === 'unauthorized') throw failure;
+      this.#log.debug({ err: failure, chatId: place.chatId }, 'slack_nonce_not_looked_up');
+      return undefined;
+    }
+  }
+
+  async #afterLoss(place: Place, key: string, loss: Error): Promise<SentMessage> {
+    const found = await this.#find(place, key).catch((error: unknown) => {
+      this.#log.warn({ err: toChannelError(error), chatId: place.chatId }, 'slack_nonce_not_looked_up');
+      return undefined;
+    });
+    // It may still be on its way: the next attempt looks again before it sends.
+    if (found === undefined) throw loss;
+    this.#known.set(key, found);
+    return { id: found };
+  }
+
+  /** Looks through the newest messages of a channel (`conversations.history`) or thread (`conversations.replies`). */
+  async #find(place: Place, key: string): Promise<string | undefined> {
+    const { channel, thread_ts: ts } = targetOf(place);
+    const oldest = ((this.#now() - NONCE_MS) / 1_000).toFixed(6);
+    const range = { channel, oldest, limit: LOOKED_THROUGH, include_all_metadata: true };
+    let cursor: string | undefined;
+    // A channel is read from its newest message, a thread from its oldest.
+    for (let page = 0; page < (ts === undefined ? 1 : MAX_PAGES); page += 1) {
+      const answer =
+        ts === undefined
+          ? await this.#api.call('conversations.history', range)
+          : await this.#api.call('conversations.replies', { ...range, ts, ...(cursor && { cursor }) });
+      const { messages = [], response_metadata: more } = Page.safeParse(answer).data ?? {};
+      const found = messages.find(({ metadata }) => metadata?.event_payload.nonce === key);
+      if (found !== undefined) return found.ts;
+      cursor = more?.next_cursor;
+      if (cursor === undefined || cursor === '') return undefined;
+    }
+    return undefined;
+  }
+}
+
+const LOST = 'lost';
+
+/** The same for every attempt, in every process. */
+function nonceOf(place: Place, nonce: string): string {
+  return createHash('sha256')
+    .update(`${addressOf(place)}\n${nonce}`)
+    .digest('base64url')
+    .slice(0, 32);
+}

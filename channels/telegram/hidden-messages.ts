@@ -1,0 +1,144 @@
+/** Messages in groups that only one person sees (Bot API 10.2, ephemeral messages); where Telegram sends none, everybody sees them. */
+import type { OutboundPart } from '../../src/contracts/channel.ts';
+import { ChannelError, toGatewayError } from '../../src/contracts/errors.ts';
+import type { Log } from '../../src/contracts/log.ts';
+import { addressOf } from '../../src/contracts/message.ts';
+import type { Place, SentMessage } from '../../src/contracts/message.ts';
+import type { ChatSettingStore } from '../../src/contracts/store/chat-settings.ts';
+import type { BotApi } from './bot-api.ts';
+import { formatOf, placeOf, textOf } from './call-options.ts';
+
+/** A group that took none is not tried for this long: mostly the bot is no administrator there. */
+const REFUSED_MS = 24 * 3_600_000;
+
+const SETTING = 'hidden_messages';
+
+export interface HiddenMessagesDeps {
+  bot: Pick<BotApi, 'call' | 'reachability'>;
+  chatSettings: ChatSettingStore;
+  log: Log;
+}
+
+/** Sends, edits and deletes such messages; gives nothing for all others. Methods throw only `ChannelError`. */
+export class HiddenMessages {
+  readonly #deps: HiddenMessagesDeps;
+
+  constructor(deps: HiddenMessagesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Undefined for a part that everybody sees, also because Telegram refuses to hide it. */
+  async send(part: OutboundPart): Promise<SentMessage | undefined> {
+    const { onlyFor, chatId } = part;
+    // Anonymous administrators have the id of their group: Telegram does not tell who they are.
+    if (onlyFor === undefined || !chatId.startsWith('-') || onlyFor.startsWith('-')) return undefined;
+    // A reply to a hidden message is taken from any bot, other hidden messages only from administrators.
+    if (part.repliesHidden !== true && (await this.#isRefused(part))) return undefined;
+    try {
+      await this.#deps.bot.reachability.ensure();
+      return await this.#call(part, onlyFor);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      this.#deps.log.info({ err: error, chatId }, 'telegram_message_not_hidden');
+      if (part.repliesHidden !== true) await this.#noteRefusal(part);
+      return undefined;
+    }
+  }
+
+  /** False for a message that everybody sees. */
+  async edit(sent: SentMessage, part: OutboundPart): Promise<boolean> {
+    const hidden = hiddenOf(sent, part);
+    if (hidden === undefined) return false;
+    const { link_preview_options: _links, ...format } = formatOf(part);
+    await this.#ignoringGone('editEphemeralMessageText', async () => {
+      await this.#deps.bot.call('editEphemeralMessageText', (api, limit) =>
+        api.raw.editEphemeralMessageText({ ...hidden, ...format, text: textOf(part) }, limit),
+      );
+    });
+    return true;
+  }
+
+  /** False for a message that everybody sees. */
+  async delete(sent: SentMessage, place: Place): Promise<boolean> {
+    const hidden = hiddenOf(sent, place);
+    if (hidden === undefined) return false;
+    await this.#ignoringGone('deleteEphemeralMessage', async () => {
+      await this.#deps.bot.call('deleteEphemeralMessage', (api, limit) =>
+        api.raw.deleteEphemeralMessage(hidden, limit),
+      );
+    });
+    return true;
+  }
+
+  async #call(part: OutboundPart, onlyFor: string): Promise<SentMessage> {
+    const { reply_parameters: reply, ...place } = placeOf(part);
+    const answered =
+      part.repliesHidden === true
+        ? { reply_parameters: { ephemeral_message_id: Number(part.replyTo) } }
+        : reply && { reply_parameters: reply };
+    const options = {
+      ...formatOf(part),
+      ...place,
+      ...answered,
+      ephemeral_message_parameters: { receiver_user_id: Number(onlyFor) },
+    };
+    const sent = await this.#deps.bot.call('sendMessage', (api, limit) =>
+      api.sendMessage(part.chatId, textOf(part), options, limit),
+    );
+    // A server that does not know the parameter sends a message that everybody sees.
+    const { ephemeral_message_id: hidden, message_id: id } = sent;
+    return hidden === undefined ? { id: String(id) } : { id: `hidden:${hidden}`, metadata: { onlyFor } };
+  }
+
+  /** They are gone after a while, and nobody can tell: what is gone needs no change. */
+  async #ignoringGone(method: string, call: () => Promise<void>): Promise<void> {
+    try {
+      await call();
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      this.#deps.log.debug({ err: error, method }, 'telegram_hidden_message_gone');
+    }
+  }
+
+  async #isRefused({ channel, chatId }: Place): Promise<boolean> {
+    const { chatSettings, log } = this.#deps;
+    try {
+      return (await chatSettings.chatSetting(addressOf({ channel, chatId }), SETTING)) !== undefined;
+    } catch (error) {
+      log.warn({ err: toGatewayError(error) }, 'telegram_hidden_messages_unknown');
+      return true;
+    }
+  }
+
+  async #noteRefusal({ channel, chatId }: Place): Promise<void> {
+    const { chatSettings, log } = this.#deps;
+    const chat = addressOf({ channel, chatId });
+    await chatSettings
+      .setChatSetting(chat, SETTING, 'refused', REFUSED_MS)
+      .catch((error: unknown) =>
+        log.warn({ err: toGatewayError(error) }, 'telegram_hidden_messages_unknown'),
+      );
+  }
+}
+
+/** The part for everybody, in whose chat a hidden message cannot be replied to. */
+export function visible(part: OutboundPart): OutboundPart {
+  return part.repliesHidden === true ? { ...part, replyTo: undefined } : part;
+}
+
+/** Also a 403, which for other calls may be temporary. */
+function isRefusal(error: unknown): error is ChannelError {
+  if (!(error instanceof ChannelError)) return false;
+  if (['rejected', 'place_gone', 'message_gone'].includes(error.code)) return true;
+  return error.code === 'unavailable' && error.message.includes('"Forbidden: ');
+}
+
+function hiddenOf(
+  { id, metadata }: SentMessage,
+  { chatId }: Place,
+): { chat_id: string; receiver_user_id: number; ephemeral_message_id: number } | undefined {
+  const [, number] = /^hidden:(\d+)$/.exec(id) ?? [];
+  const receiver = metadata?.['onlyFor'];
+  if (number === undefined || receiver === undefined) return undefined;
+  return { chat_id: chatId, receiver_user_id: Number(receiver), ephemeral_message_id: Number(number) };
+}

@@ -1,0 +1,197 @@
+/** Receives updates from wherever they come, finishes them once they are committed, and goes on after any failure. */
+import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../src/contracts/channel.ts';
+import { ChannelError, toGatewayError } from '../../../src/contracts/errors.ts';
+import type { GatewayError } from '../../../src/contracts/errors.ts';
+import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
+import { backoffMs } from '../../../src/lib/backoff.ts';
+import { sleep } from '../../../src/lib/sleep.ts';
+import { SplitMessages } from './split-messages.ts';
+import type { BotApi } from '../bot-api.ts';
+import type { Reader } from '../inbound-kinds.ts';
+import type { Introduction } from '../introduction.ts';
+import { Publisher } from './publishing.ts';
+import type { UpdateSource } from './update-source.ts';
+import { readUpdates, Updates } from './updates.ts';
+import type { UpdatesParts } from './updates.ts';
+import type { ChannelIdentity } from '../../../src/contracts/channel.ts';
+import type { CommandListing } from '../../../src/contracts/command.ts';
+import type { Receive } from '../../../src/contracts/receive.ts';
+import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
+
+/** Waits of the poller, in milliseconds. */
+export interface PollTiming {
+  /** How long Telegram may hold a poll open; it allows up to 50 s. */
+  longPollMs: number;
+  /** A poll that takes longer is aborted and repeated. */
+  stallMs: number;
+  /** First and longest wait after a failure. With the cap, polling resumes within 35 s after a competing poller (409) has stopped. */
+  backoffMs: number;
+  backoffCapMs: number;
+  /** How long a refused token is tried like that before the channel is dead, and the wait between tries from then on. */
+  deadAfterMs: number;
+  deadIntervalMs: number;
+  /** Least time between two looks whether the owners are others now. */
+  ownersMs: number;
+  /** Longest wait of `stop` for messages that are being published. */
+  lastPublishMs: number;
+  /**
+   * A message in several parts that got none for this long is whole. Within 500 ms of a poll Telegram answers the same one with a single
+   * update.
+   */
+  partsMs: number;
+}
+
+export const POLL_TIMING: PollTiming = {
+  longPollMs: 30_000,
+  stallMs: 90_000,
+  backoffMs: 1_000,
+  backoffCapMs: 30_000,
+  deadAfterMs: DEAD_AFTER_MS,
+  deadIntervalMs: DEAD_INTERVAL_MS,
+  ownersMs: 60_000,
+  lastPublishMs: 5_000,
+  partsMs: 600,
+};
+
+/** Dependencies of the poller. */
+export interface PollerParts extends Omit<UpdatesParts, 'answerPress'> {
+  bot: BotApi;
+  source: UpdateSource;
+  introduction: Pick<Introduction, 'update'>;
+  languages: ChannelLanguages;
+  receive: Receive;
+  /** Called with who the bot is, as often as Telegram was asked. */
+  identified: (bot: ChannelIdentity) => void;
+  /** Commands that people can write with a `/`. */
+  commands: readonly CommandListing[];
+  timing: PollTiming;
+  setHealth: (health: ChannelHealth) => void;
+}
+
+/** Receives until stopped, also once Telegram accepts a token again that it has refused. */
+export class Poller {
+  readonly #parts: PollerParts;
+  readonly #stop = new AbortController();
+  #done: Promise<void> = Promise.resolve();
+  /** Polls since the last failure. */
+  #polls = 0;
+  #failures = 0;
+  /** Monotonic time since when Telegram refuses the token. */
+  #refusedSince: number | undefined;
+  /** Monotonic time of the last look at what the bot says of itself. */
+  #introducedAt = Number.NEGATIVE_INFINITY;
+  readonly #split = new SplitMessages();
+  readonly #publisher: Publisher;
+  readonly #updates: Updates;
+
+  constructor(parts: PollerParts) {
+    this.#parts = parts;
+    const answerPress = (callbackId: string, text: string | undefined) => this.#answerPress(callbackId, text);
+    this.#publisher = new Publisher({ ...parts, answerPress });
+    this.#updates = new Updates({ ...parts, answerPress });
+  }
+
+  /** Begins to receive. Never throws: failures from here on are reported as health. */
+  start(): void {
+    this.#done = this.#receive();
+  }
+
+  /** Aborts the long poll at once; messages that are being published may finish. Never throws. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    const { promise: timeout, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, this.#parts.timing.lastPublishMs);
+    await Promise.race([this.#done, timeout]);
+    clearTimeout(timer);
+  }
+
+  async #receive(): Promise<void> {
+    const { signal } = this.#stop;
+    let me: Reader | undefined;
+    while (!signal.aborted) {
+      try {
+        if (!me) {
+          const commands = new Set(this.#parts.commands.map(({ name }) => name));
+          const identity = await this.#parts.bot.identify(signal);
+          this.#parts.identified(identity);
+          me = { ...identity, commands };
+        }
+        this.#introduce(me);
+        await this.#poll(me, signal);
+      } catch (error) {
+        if (signal.aborted) break;
+        const failure = toGatewayError(error);
+        if (isRefused(failure)) {
+          this.#refusedSince ??= performance.now();
+          // Polls again only once `getMe` works: it tells a refused token from one call that went wrong.
+          me = undefined;
+        }
+        this.#report(failure);
+        await this.#backOff(failure, signal);
+      }
+    }
+  }
+
+  /** Takes one batch and publishes it; updates are finished only when they are committed or skipped. */
+  async #poll(me: Reader, signal: AbortSignal): Promise<void> {
+    const { source, timing, setHealth } = this.#parts;
+    // The first poll, and the first after a failure, must return at once: health must not wait for a message.
+    const waitMs = this.#polls === 0 ? 0 : timing.longPollMs;
+    const updates = await source.next({ waitMs, stallMs: timing.stallMs }, signal);
+    const read = readUpdates(updates, me);
+    const messages = await this.#updates.messagesOf(read);
+    const { whole, open } = this.#split.collect(messages);
+    await this.#publisher.publish(whole, signal);
+    await source.finish(
+      read.map(({ id }) => id),
+      new Set(open.map(({ id }) => id)),
+    );
+    this.#polls += 1;
+    this.#failures = 0;
+    this.#refusedSince = undefined;
+    setHealth(source.health());
+    if (open.length > 0) await sleep(timing.partsMs, signal);
+  }
+
+  async #backOff(failure: GatewayError, signal: AbortSignal): Promise<void> {
+    const { timing, log } = this.#parts;
+    const shortMs = failure.retryAfterMs ?? backoffMs(this.#failures, timing.backoffMs, timing.backoffCapMs);
+    const waitMs = this.#isDead ? timing.deadIntervalMs : shortMs;
+    this.#failures += 1;
+    this.#polls = 0;
+    await sleep(waitMs, signal).catch(() => log.debug('telegram_backoff_aborted'));
+  }
+
+  /** Telegram has refused the token for so long that somebody has to look at it. */
+  get #isDead(): boolean {
+    if (this.#refusedSince === undefined) return false;
+    return performance.now() - this.#refusedSince >= this.#parts.timing.deadAfterMs;
+  }
+
+  #report(failure: GatewayError): void {
+    const { log, setHealth } = this.#parts;
+    setHealth({ state: this.#isDead ? 'dead' : 'degraded', detail: failure.message });
+    log.warn({ err: failure, failures: this.#failures }, 'telegram_receiving_failed');
+  }
+
+  #introduce({ id }: Reader): void {
+    const { introduction, timing } = this.#parts;
+    if (performance.now() - this.#introducedAt < timing.ownersMs) return;
+    this.#introducedAt = performance.now();
+    void introduction.update(id);
+  }
+
+  async #answerPress(callbackId: string, text: string | undefined): Promise<void> {
+    await this.#try('telegram_press_unanswered', this.#parts.bot.answerPress(callbackId, text));
+  }
+
+  /** Waits for a call whose failure is only logged. */
+  async #try(event: string, call: Promise<void>): Promise<void> {
+    await call.catch((error: ChannelError) => this.#parts.log.warn({ err: error }, event));
+  }
+}
+
+/** True when Telegram refuses the token, or the one call as if it did. */
+function isRefused(failure: GatewayError): boolean {
+  return failure instanceof ChannelError && failure.code === 'unauthorized';
+}

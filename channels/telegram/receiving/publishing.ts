@@ -1,0 +1,107 @@
+/** Publishes the messages of a poll: in order within a chat, different chats side by side. */
+import { toGatewayError } from '../../../src/contracts/errors.ts';
+import type { GatewayError } from '../../../src/contracts/errors.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
+import { joinParts } from './split-messages.ts';
+import type { Received } from './split-messages.ts';
+import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
+import { userIdOf } from '../../../src/contracts/message.ts';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
+import { sayToPerson } from '../../../src/contracts/texts/languages.ts';
+
+/** Chats of one batch that are published at the same time; within a chat messages are published one after another. */
+export const CHATS_AT_ONCE = 16;
+
+/** A message that cannot be published for a reason that does not pass is skipped after this many tries. */
+export const PUBLISH_TRIES = 5;
+
+/** A message that is not committed yet; with `callbackId` it is a press that Telegram waits to have answered. */
+export interface PendingMessage extends Received {
+  callbackId?: string | undefined;
+}
+
+/** A message with its parts, mostly one. */
+type PendingParts = readonly [PendingMessage, ...PendingMessage[]];
+
+export interface PublisherParts {
+  receive: Receive;
+  log: Log;
+  languages: ChannelLanguages;
+  /** Shows a text to the person who pressed a button. Never throws. */
+  answerPress: (callbackId: string, text: string) => Promise<void>;
+}
+
+export class Publisher {
+  readonly #parts: PublisherParts;
+  /** Failed tries of messages by update id; emptied with each batch that was published. */
+  readonly #tries = new Map<number, number>();
+
+  constructor(parts: PublisherParts) {
+    this.#parts = parts;
+  }
+
+  /** Throws `GatewayError` when a message could not be committed, once every chat is finished or has failed. */
+  async publish(messages: readonly PendingParts[], signal: AbortSignal): Promise<void> {
+    const chats = [...Map.groupBy(messages, ([{ message }]) => message.chatId).values()];
+    const publishChats = async (): Promise<void> => {
+      for (let chat = chats.shift(); chat !== undefined; chat = chats.shift()) {
+        for (const parts of chat) {
+          signal.throwIfAborted();
+          await this.#publishOne(parts);
+        }
+      }
+    };
+    const workers = Array.from({ length: Math.min(CHATS_AT_ONCE, chats.length) }, publishChats);
+    for (const result of await Promise.allSettled(workers))
+      if (result.status === 'rejected') throw toGatewayError(result.reason);
+    this.#tries.clear();
+  }
+
+  async #publishOne(parts: PendingParts): Promise<void> {
+    const [{ id, message, callbackId }] = parts;
+    try {
+      const receipt = await this.#receive(parts);
+      // The effect is committed: only now is the press answered, with the reply.
+      if (callbackId !== undefined) void this.#answer(callbackId, receipt, message);
+    } catch (error) {
+      this.#skipOrThrow(id, message.id, toGatewayError(error));
+    }
+  }
+
+  /**
+   * Passes a message to the gateway. One that was committed with fewer parts, before a crash or a lost confirmation, stays
+   * as it is, and the parts that came later are a message of their own.
+   */
+  async #receive(parts: PendingParts): Promise<Receipt> {
+    const { receive, log } = this.#parts;
+    const receipt = await receive(joinParts(parts));
+    if (parts.length === 1 || receipt.kind !== 'duplicate' || receipt.differs !== true) return receipt;
+    const [first, ...rest] = parts;
+    for (let left = 1; left <= rest.length; left += 1) {
+      const [late, ...later] = rest.slice(-left);
+      const before = await receive(joinParts([first, ...rest.slice(0, -left)]));
+      const isIt = before.kind === 'duplicate' && before.differs !== true;
+      if (isIt && late !== undefined) return await this.#receive([late, ...later]);
+    }
+    log.warn({ messageId: first.message.id, parts: parts.length }, 'telegram_parts_differ');
+    return receipt;
+  }
+
+  /** Shows the person who pressed a button the reply. Never throws. */
+  async #answer(callbackId: string, receipt: Receipt, message: InboundMessage): Promise<void> {
+    const { languages, answerPress } = this.#parts;
+    const reply = 'reply' in receipt ? receipt.reply : undefined;
+    const say = await sayToPerson(languages, userIdOf(message), message.language);
+    await answerPress(callbackId, reply ?? say('press.not_answered'));
+  }
+
+  /** A message that can never be committed must not block the bot: after `PUBLISH_TRIES` it is skipped, with an error in the log. */
+  #skipOrThrow(updateId: number, messageId: string, failure: GatewayError): void {
+    if (failure.retryable) throw failure;
+    const tries = (this.#tries.get(updateId) ?? 0) + 1;
+    this.#tries.set(updateId, tries);
+    if (tries < PUBLISH_TRIES) throw failure;
+    this.#parts.log.error({ err: failure, messageId }, 'telegram_message_skipped');
+  }
+}

@@ -1,0 +1,96 @@
+/** Where the updates of the bot come from: asked for at Telegram, or posted by it. */
+import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
+import type { StoredUpdate, UpdateStore, WaitingUpdate } from '../../../src/contracts/store/updates.ts';
+import type { BotApi } from '../bot-api.ts';
+import { updateIdOf } from './updates.ts';
+
+/** What a question for updates may take, in milliseconds. */
+export interface UpdateWait {
+  /** How long to wait for the first one. */
+  waitMs: number;
+  /** When a question without an answer is given up. */
+  stallMs: number;
+}
+
+/** Gives updates until they are finished; those of a message that is not whole stay open, and come again. */
+export interface UpdateSource {
+  /** The updates that are not finished, of any shape. Throws `GatewayError`. */
+  next(wait: UpdateWait, signal: AbortSignal): Promise<unknown[]>;
+  /** All of `ids` but the `open` ones are committed or skipped. Throws `GatewayError`. */
+  finish(ids: readonly number[], open: ReadonlySet<number>): Promise<void>;
+  /** How the channel is after `next` has succeeded. */
+  health(): ChannelHealth;
+}
+
+/** Updates of one batch, as many as `getUpdates` gives. */
+const BATCH = 100;
+
+/** Updates that Telegram posted, in the order of their ids. */
+export class PostedUpdates {
+  readonly #store: UpdateStore;
+  readonly #bot: string;
+
+  /** Of the bot with this token, which is secret but for the id in front. */
+  constructor(store: UpdateStore, token: string) {
+    this.#store = store;
+    this.#bot = `telegram:${token.split(':', 1)[0]}`;
+  }
+
+  /** Stores one that was posted. Throws `StoreError`. */
+  async add(posted: WaitingUpdate): Promise<StoredUpdate> {
+    return await this.#store.storeUpdate(this.#bot, posted);
+  }
+
+  async next(): Promise<unknown[]> {
+    return (await this.#store.waitingUpdates(this.#bot, BATCH)).map(({ update }) => update);
+  }
+
+  async finish(ids: readonly number[], open: ReadonlySet<number>): Promise<void> {
+    const done = ids.filter((id) => !open.has(id));
+    if (done.length > 0) await this.#store.finishUpdates(this.#bot, done);
+  }
+}
+
+/**
+ * `getUpdates`: the offset moves only behind updates that are finished. What a webhook brought before, or still brings to
+ * another node, is given first whenever nothing else comes.
+ */
+export class PolledUpdates implements UpdateSource {
+  readonly #bot: Pick<BotApi, 'updates'>;
+  readonly #posted: PostedUpdates;
+  #isQuiet = true;
+  #fromPosted = false;
+  #offset: number | undefined;
+  /** Updates behind the offset that are done, while it waits for further parts of a message; at most one batch. */
+  #finished = new Set<number>();
+
+  constructor(bot: Pick<BotApi, 'updates'>, posted: PostedUpdates) {
+    this.#bot = bot;
+    this.#posted = posted;
+  }
+
+  async next(wait: UpdateWait, signal: AbortSignal): Promise<unknown[]> {
+    const posted = this.#isQuiet || this.#fromPosted ? await this.#posted.next() : [];
+    this.#fromPosted = posted.length > 0;
+    if (this.#fromPosted) return posted;
+    const updates = await this.#bot.updates({ offset: this.#offset, ...wait }, signal);
+    this.#isQuiet = updates.length === 0;
+    return updates.filter((update) => !this.#finished.has(updateIdOf(update)));
+  }
+
+  async finish(ids: readonly number[], open: ReadonlySet<number>): Promise<void> {
+    if (this.#fromPosted) {
+      await this.#posted.finish(ids, open);
+      return;
+    }
+    const done = [...this.#finished, ...ids.filter((id) => !open.has(id))];
+    const offset =
+      open.size > 0 ? Math.min(...open) : Math.max(this.#offset ?? 0, ...ids.map((id) => id + 1));
+    this.#finished = new Set(done.filter((id) => id >= offset));
+    this.#offset = offset;
+  }
+
+  health(): ChannelHealth {
+    return { state: 'up' };
+  }
+}

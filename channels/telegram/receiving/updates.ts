@@ -1,0 +1,113 @@
+/** Acts on a batch of updates: messages are handed back to be published, everything else is dealt with at once. */
+import { toGatewayError } from '../../../src/contracts/errors.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+import { addressOf } from '../../../src/contracts/message.ts';
+import type { FollowChatMigration, NoteMembership } from '../../../src/contracts/message.ts';
+import type { NoteRefusal } from '../../../src/contracts/store/traces.ts';
+import { toInbound } from '../inbound.ts';
+import type { Inbound, Reader, TopicNews } from '../inbound-kinds.ts';
+import type { PendingMessage } from './publishing.ts';
+
+/** Dependencies of `Updates`. */
+export interface UpdatesParts {
+  /** Called with a group's new id; its messages are published only afterwards. */
+  chatMoved: FollowChatMigration;
+  /** Called when the bot joins a chat or can no longer write there. */
+  membershipChanged: NoteMembership;
+  /** Called for a topic that a person has opened or named. Never throws. */
+  noteTopic: (topic: TopicNews) => Promise<void>;
+  /** Counts messages that are not handed over. */
+  noteRefusal: NoteRefusal;
+  /** Ends the waiting of a press that nothing came of. Never throws. */
+  answerPress: (callbackId: string, text: string | undefined) => Promise<void>;
+  log: Log;
+}
+
+/** An update with its id; -1 where it has none. */
+export interface ReadUpdate {
+  id: number;
+  inbound: Inbound;
+}
+
+/** Reads updates of any shape. Never throws. */
+export function readUpdates(updates: readonly unknown[], bot: Reader): ReadUpdate[] {
+  return updates.map((update) => ({ id: updateIdOf(update), inbound: toInbound(update, bot) }));
+}
+
+export class Updates {
+  readonly #parts: UpdatesParts;
+
+  constructor(parts: UpdatesParts) {
+    this.#parts = parts;
+  }
+
+  /** Gives the messages among the updates, in their order. Throws `GatewayError` while the store is unavailable, to be tried again. */
+  async messagesOf(read: readonly ReadUpdate[]): Promise<PendingMessage[]> {
+    const messages: PendingMessage[] = [];
+    for (const [index, { id, inbound }] of read.entries()) {
+      switch (inbound.kind) {
+        case 'moved':
+          await this.#try('chat_migration_failed', () => this.#follow(inbound));
+          break;
+        case 'membership':
+          if (!isSuperseded(read.slice(index + 1), inbound))
+            await this.#try('membership_failed', () => this.#parts.membershipChanged(inbound.change));
+          break;
+        case 'topic':
+          await this.#parts.noteTopic(inbound.topic);
+          break;
+        case 'ignored':
+          this.#noteIgnored(id, inbound);
+          break;
+        case 'button':
+          if (inbound.message === undefined) void this.#parts.answerPress(inbound.callbackId, undefined);
+          else messages.push({ id, message: inbound.message, callbackId: inbound.callbackId });
+          break;
+        default: {
+          const { message, ...about } = inbound;
+          messages.push({ id, message, ...about });
+        }
+      }
+    }
+    return messages;
+  }
+
+  async #follow({ from, to }: Extract<Inbound, { kind: 'moved' }>): Promise<void> {
+    await this.#parts.chatMoved({ channel: 'telegram', from, to });
+  }
+
+  /** Throws what passes, to be tried again; any other failure is logged and must not stop receiving. */
+  async #try(event: string, act: () => Promise<void>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      const failure = toGatewayError(error);
+      if (failure.retryable) throw failure;
+      this.#parts.log.error({ err: failure }, event);
+    }
+  }
+
+  #noteIgnored(updateId: number, { why, from }: Extract<Inbound, { kind: 'ignored' }>): void {
+    this.#parts.log.debug({ updateId, why }, 'telegram_update_ignored');
+    if (from === undefined) return;
+    const { senderId, ...place } = from;
+    const address = addressOf({ channel: 'telegram', ...place });
+    this.#parts.noteRefusal({ address, senderId, code: 'ignored', detail: why });
+  }
+}
+
+/** A batch may come twice: whoever has let the bot in again may have written since, and that must not be stopped. */
+function isSuperseded(
+  later: readonly ReadUpdate[],
+  { change }: Extract<Inbound, { kind: 'membership' }>,
+): boolean {
+  return later.some(
+    ({ inbound }) => inbound.kind === 'membership' && inbound.change.chatId === change.chatId,
+  );
+}
+
+/** The id of an update of any shape; -1 moves no offset. */
+export function updateIdOf(update: unknown): number {
+  if (typeof update !== 'object' || update === null || !('update_id' in update)) return -1;
+  return Number.isSafeInteger(update.update_id) ? Number(update.update_id) : -1;
+}

@@ -1,0 +1,136 @@
+/** Webhook mode: Telegram posts updates to any node, which stores them; the node with the bot's lane receives them from there. */
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+import type { PlatformWebhook } from '../../../src/contracts/receive.ts';
+import type { StoredUpdate } from '../../../src/contracts/store/updates.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { pause } from '../../../src/lib/sleep.ts';
+import { WANTED_UPDATES } from '../bot-api.ts';
+import type { BotApi } from '../bot-api.ts';
+import { webhookAddress, webhookTrouble } from './webhook-info.ts';
+import type { WebhookInfo } from './webhook-info.ts';
+import type { PostedUpdates, UpdateSource, UpdateWait } from './update-source.ts';
+
+/** Updates that another node stored are looked for this often; those of this node are received at once. */
+const LOOK_MS = 250;
+
+/** Telegram is asked this often whether its posts arrive. */
+const CHECK_MS = 60_000;
+
+/** What the channel is told of its webhook. */
+export interface WebhookConfig {
+  /** Public address of the gateway. */
+  url: string;
+  /** Secret. What Telegram sends along; made from the bot token by default, so that all nodes know it. */
+  secret?: string | undefined;
+}
+
+/** The secret of the webhook (Bot API `secret_token`: 1-256 of A-Z, a-z, 0-9, _ and -); nobody can tell the token from it. */
+function secretOf(token: string, { secret }: WebhookConfig): string {
+  return secret ?? createHmac('sha256', token).update('parley webhook of telegram').digest('base64url');
+}
+
+const update = z.looseObject({ update_id: z.int().min(0) });
+
+/** Dependencies of a webhook. `token` is secret. */
+export interface WebhookParts {
+  token: string;
+  bot: BotApi;
+  config: WebhookConfig;
+  posted: PostedUpdates;
+  log: Log;
+  clock: Clock;
+}
+
+/** The webhook of one bot: its route at every node, and the source of updates at the one that receives. */
+export class TelegramWebhook implements PlatformWebhook {
+  readonly #parts: WebhookParts;
+  readonly #secret: string;
+  /** Whoever waits for the next update; at most the one that receives. */
+  readonly #arrivals = new Set<() => void>();
+
+  constructor(parts: WebhookParts) {
+    this.#parts = parts;
+    this.#secret = secretOf(parts.token, parts.config);
+  }
+
+  isGenuine(headers: Parameters<PlatformWebhook['isGenuine']>[0]): boolean {
+    const sent = headers['x-telegram-bot-api-secret-token'];
+    if (typeof sent !== 'string') return false;
+    const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+    return timingSafeEqual(digest(sent), digest(this.#secret));
+  }
+
+  async take(body: unknown): Promise<StoredUpdate | 'invalid'> {
+    const { data } = update.safeParse(body);
+    if (data === undefined) return 'invalid';
+    const stored = await this.#parts.posted.add({ id: data.update_id, update: body });
+    if (stored === 'stored') for (const arrive of this.#arrivals) arrive();
+    return stored;
+  }
+
+  /** The updates that were posted to any node, once Telegram knows the address. */
+  source(): UpdateSource {
+    let health: ChannelHealth = { state: 'up' };
+    const { posted } = this.#parts;
+    let checkedAt: number | undefined;
+    const check = async (signal: AbortSignal): Promise<void> => {
+      const now = this.#parts.clock.monotonicMs();
+      if (checkedAt !== undefined && now - checkedAt < CHECK_MS) return;
+      health = await this.#check(checkedAt === undefined);
+      signal.throwIfAborted();
+      checkedAt = now;
+    };
+    return {
+      next: async ({ waitMs }: UpdateWait, signal) => {
+        await check(signal);
+        const until = this.#parts.clock.monotonicMs() + waitMs;
+        for (;;) {
+          const arrival = this.#arrival(signal);
+          const updates = await posted.next();
+          if (updates.length > 0 || this.#parts.clock.monotonicMs() >= until) {
+            arrival.forget();
+            return updates;
+          }
+          await arrival.wait;
+          signal.throwIfAborted();
+        }
+      },
+      finish: (ids, open) => posted.finish(ids, open),
+      health: () => health,
+    };
+  }
+
+  /** Begins to listen before the store is read, so that what arrives meanwhile is not waited for. */
+  #arrival(signal: AbortSignal): { wait: Promise<void>; forget: () => void } {
+    const over = new AbortController();
+    const forget = (): void => over.abort();
+    this.#arrivals.add(forget);
+    const wait = pause(LOOK_MS, AbortSignal.any([signal, over.signal]));
+    return { wait: wait.finally(() => this.#arrivals.delete(forget)), forget };
+  }
+
+  /** Sets the webhook where it is not as it should be, `first` in any case: the secret may be a new one. */
+  async #check(first: boolean): Promise<ChannelHealth> {
+    const { bot, config, log, clock } = this.#parts;
+    const url = webhookAddress(config.url);
+    const info = await bot.call('getWebhookInfo', (api, limit) => api.getWebhookInfo(limit));
+    if (first || info.url !== url) {
+      if (!first) log.warn('telegram_webhook_replaced');
+      // What waits at Telegram is kept.
+      const kept = { drop_pending_updates: false, allowed_updates: WANTED_UPDATES };
+      const options = { ...kept, secret_token: this.#secret };
+      await bot.call('setWebhook', (api, limit) => api.setWebhook(url, options, limit));
+      log.info({ waiting: info.pending_update_count }, 'telegram_webhook_set');
+    }
+    return healthOf(info, clock.epochMs());
+  }
+}
+
+function healthOf(info: WebhookInfo, nowMs: number): ChannelHealth {
+  const detail = webhookTrouble(info, nowMs);
+  const waiting = info.pending_update_count ?? 0;
+  return detail === undefined ? { state: 'up', waiting } : { state: 'degraded', detail, waiting };
+}

@@ -1,0 +1,66 @@
+/** Whole answers as rich messages: which gain by it, and in which chats Telegram takes them. */
+import type { Rendered, WholeText } from '../../../src/contracts/channel.ts';
+import { toGatewayError } from '../../../src/contracts/errors.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+import { addressOf } from '../../../src/contracts/message.ts';
+import type { Place } from '../../../src/contracts/message.ts';
+import type { ChatSettingStore } from '../../../src/contracts/store/chat-settings.ts';
+import { takeOutFormulas } from '../../../src/lib/math-text.ts';
+import { toRichMessage } from './rich-message.ts';
+
+/** A chat whose rich messages were refused gets messages of the usual kind for this long. */
+const REFUSED_MS = 24 * 3_600_000;
+
+const SETTING = 'rich_messages';
+
+export interface WholeAnswersDeps {
+  mode: 'auto' | 'off';
+  /** Longest message of the usual kind. */
+  maxLength: number;
+  chatSettings: ChatSettingStore;
+  log: Log;
+}
+
+export class WholeAnswers {
+  readonly #deps: WholeAnswersDeps;
+
+  constructor(deps: WholeAnswersDeps) {
+    this.#deps = deps;
+  }
+
+  /** The answer as one rich message; undefined where one of the usual kind does as well, and where none is taken. Never throws. */
+  async render(place: Place, whole: WholeText): Promise<Rendered | undefined> {
+    if (this.#deps.mode === 'off') return undefined;
+    const { markdown, formulas } = takeOutFormulas(whole.markdown);
+    const rich = toRichMessage(await whole.documentOf(markdown), formulas);
+    if (rich === undefined || (!rich.gains && rich.plain.length <= this.#deps.maxLength)) return undefined;
+    if (await this.#isRefused(place)) return undefined;
+    const { message, plain } = rich;
+    return { text: JSON.stringify(message), plain, length: plain.length, rich: true };
+  }
+
+  /** Telegram has refused one there. Never throws. */
+  async noteRefusal(place: Place): Promise<void> {
+    await this.#try(() =>
+      this.#deps.chatSettings.setChatSetting(chatOf(place), SETTING, 'refused', REFUSED_MS),
+    );
+  }
+
+  async #isRefused(place: Place): Promise<boolean> {
+    const kept = await this.#try(() => this.#deps.chatSettings.chatSetting(chatOf(place), SETTING));
+    return kept !== undefined;
+  }
+
+  async #try<Result>(call: () => Promise<Result>): Promise<Result | undefined> {
+    try {
+      return await call();
+    } catch (error) {
+      this.#deps.log.warn({ err: toGatewayError(error) }, 'rich_messages_unknown');
+      return undefined;
+    }
+  }
+}
+
+function chatOf({ channel, chatId }: Place): string {
+  return addressOf({ channel, chatId });
+}

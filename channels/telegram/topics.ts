@@ -1,0 +1,81 @@
+/** Topics of private chats: one for each conversation that is begun in the chat, with the title of the conversation as its name. */
+import { toGatewayError } from '../../src/contracts/errors.ts';
+import type { Log } from '../../src/contracts/log.ts';
+import { addressOf, parseAddress } from '../../src/contracts/message.ts';
+import type { Place, SessionKey } from '../../src/contracts/message.ts';
+import type { ChatSettingStore } from '../../src/contracts/store/chat-settings.ts';
+import { clipEnd, oneLine } from '../../src/lib/text.ts';
+import type { BotApi } from './bot-api.ts';
+import type { TopicNews } from './inbound-kinds.ts';
+
+/** Longest name (Bot API `createForumTopic`). */
+const MAX_TOPIC_NAME = 128;
+
+/** For so long after it was opened or named, a topic is named by what its conversation is called. */
+const NAMED_FOR_MS = 30 * 24 * 3_600_000;
+
+const SETTING = 'topic';
+
+export interface TopicsDeps {
+  bot: Pick<BotApi, 'call'>;
+  chatSettings: ChatSettingStore;
+  log: Log;
+}
+
+/** The topics that this bot names. */
+export class Topics {
+  readonly #deps: TopicsDeps;
+  /** Topics are switched on for the bot's private chats (`getMe`). */
+  areOn = false;
+
+  constructor(deps: TopicsDeps) {
+    this.#deps = deps;
+  }
+
+  /** `createForumTopic`; undefined where private chats have no topics. Throws `ChannelError`. */
+  async open({ channel, chatId }: Place, name: string): Promise<Place | undefined> {
+    if (!this.areOn || chatId.startsWith('-')) return undefined;
+    const topic = await this.#deps.bot.call('createForumTopic', (api, limit) =>
+      api.createForumTopic(chatId, nameOf(name), {}, limit),
+    );
+    const place = { channel, chatId, threadId: String(topic.message_thread_id) };
+    await this.#keep(place, 'open');
+    return place;
+  }
+
+  /** Remembers whether the name of a person's topic is left to the bot. Never throws. */
+  async note({ chatId, threadId, isNamed }: TopicNews): Promise<void> {
+    await this.#keep({ channel: 'telegram', chatId, threadId }, isNamed ? undefined : 'open');
+  }
+
+  /** Names the topic of a conversation that has a title now, unless a person has named it. Never throws. */
+  async title(session: SessionKey, title: string): Promise<void> {
+    const { channel, chatId, threadId } = parseAddress(session);
+    if (channel !== 'telegram' || threadId === undefined || chatId.startsWith('-')) return;
+    const { bot, chatSettings, log } = this.#deps;
+    const place = { channel, chatId, threadId };
+    try {
+      if ((await chatSettings.chatSetting(addressOf(place), SETTING)) === undefined) return;
+      const topic = Number(threadId);
+      await bot.call('editForumTopic', (api, limit) =>
+        api.editForumTopic(chatId, topic, { name: nameOf(title) }, limit),
+      );
+      await this.#keep(place, 'open');
+    } catch (error) {
+      log.info({ err: toGatewayError(error), chatId, threadId }, 'telegram_topic_not_named');
+    }
+  }
+
+  async #keep(place: Place, value: 'open' | undefined): Promise<void> {
+    const { chatSettings, log } = this.#deps;
+    try {
+      await chatSettings.setChatSetting(addressOf(place), SETTING, value, NAMED_FOR_MS);
+    } catch (error) {
+      log.warn({ err: toGatewayError(error), chatId: place.chatId }, 'telegram_topic_not_noted');
+    }
+  }
+}
+
+function nameOf(title: string): string {
+  return clipEnd(oneLine(title).toWellFormed(), MAX_TOPIC_NAME);
+}

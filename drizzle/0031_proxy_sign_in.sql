@@ -1,0 +1,1 @@
+ALTER TABLE "sign_in" ADD COLUMN "proxy_user" text;

@@ -1,0 +1,7 @@
+/** The connections of one bot. */
+
+/** One of the connections that a bot's chats are divided among: `id` counts from 0. */
+export interface Shard {
+  id: number;
+  count: number;
+}

@@ -1,0 +1,27 @@
+/** What channels say by themselves, and what their menus show. */
+
+export const channels = {
+  'about.ask': 'Ask something; the answer grows right here',
+  'argument.ask_prompt': 'What you want to know or have done',
+  'argument.ask_file': 'A picture, a document or a recording that belongs to it',
+  'menu.ask': 'ask',
+  'menu.ask_about': 'Ask about this',
+  'menu.summarise': 'Summarise from here',
+  'menu.your_question': 'Your question',
+  'summary.prompt':
+    'Summarise this conversation, from the quoted messages on: who said what, and what was decided.',
+  'summary.more': 'More was said after these {messages} messages.',
+  'summary.cut': 'Its middle is left out, because it is too long.',
+  'press.done': 'Done.',
+  'press.not_answered': 'This bot does not answer you here.',
+  'press.unknown_command': 'This command is unknown. Nothing was changed.',
+  'press.too_late': 'That took too long to show you the form. Please press the button again.',
+  'press.not_stored': 'Your message could not be stored just now. Please send it again in a moment.',
+  'read.gone': 'I can no longer read that message. Please use the command on it again.',
+  'read.forbidden':
+    'I may not read the messages of this channel: I need the permissions View Channel and Read Message History.',
+  'read.not_given':
+    '{network} did not give me the messages of this channel. Please try it again in a moment.',
+  'write.forbidden':
+    'I may not write where you asked me (channel {channel}). Somebody who runs that server has to give me the permission Send Messages; the answer is kept for an hour.',
+} as const;

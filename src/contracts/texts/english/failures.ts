@@ -1,0 +1,32 @@
+/** What people read of errors: nothing about servers, addresses and settings. */
+
+export const failures = {
+  'failure.answer': 'Sorry, this could not be answered. {why}',
+  'failure.try_in': '{what} Try again in {time}.',
+  'failure.timeout_first_chunk': 'The model did not begin to answer in time. Please try again.',
+  'failure.timeout_first_chunk_plain': 'The model did not begin to answer in time.',
+  'failure.timeout_chunk': 'The model fell silent in the middle of its answer. Please try again.',
+  'failure.timeout_chunk_plain': 'The model fell silent in the middle of its answer.',
+  'failure.context_overflow':
+    'This is too long for the model. Send a shorter message, or begin afresh with /new.',
+  'failure.unavailable': 'The model is not available right now. Please try again later.',
+  'failure.unavailable_plain': 'The model is not available right now.',
+  'failure.out_of_memory':
+    'The model needs more memory than its machine has free. Please try again later, or choose another one.',
+  'failure.out_of_memory_plain': 'The model needs more memory than its machine has free.',
+  'failure.rate_limited': 'The model accepts no more requests right now.',
+  'failure.quota_exceeded':
+    'The quota for the model is used up. The person who runs this gateway has to renew it.',
+  'failure.unauthorized': 'The model refuses this gateway. The person who runs it has to check its key.',
+  'failure.unknown_model': 'There is no such model here. Choose another one.',
+  'failure.bad_request': 'The model cannot serve this request.',
+  'failure.bad_response': 'The answer of the model was broken. Please try again.',
+  'failure.bad_response_plain': 'The answer of the model was broken.',
+  'failure.aborted': 'The model call was stopped.',
+  'failure.store': 'The gateway cannot reach its database right now. Please try again later.',
+  'failure.config': 'The gateway is not configured for this.',
+
+  'time.seconds': '{seconds} s',
+  'time.minutes': { one: '{count} minute', other: '{count} minutes' },
+  'time.hours': { one: '{count} hour', other: '{count} hours' },
+} as const;

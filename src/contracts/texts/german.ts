@@ -1,0 +1,28 @@
+/** The texts in German. */
+import type { ENGLISH } from './english.ts';
+import { about } from './german/about.ts';
+import { access } from './german/access.ts';
+import { approvals } from './german/approvals.ts';
+import { channels } from './german/channels.ts';
+import { commands } from './german/commands.ts';
+import { delivery } from './german/delivery.ts';
+import { failures } from './german/failures.ts';
+import { plans } from './german/plans.ts';
+import { settings } from './german/settings.ts';
+import { surfaces } from './german/surfaces.ts';
+import { turns } from './german/turns.ts';
+import type { TranslationOf } from './template.ts';
+
+export const GERMAN: TranslationOf<typeof ENGLISH> = {
+  ...about,
+  ...access,
+  ...approvals,
+  ...channels,
+  ...commands,
+  ...delivery,
+  ...failures,
+  ...plans,
+  ...settings,
+  ...surfaces,
+  ...turns,
+};

@@ -1,0 +1,85 @@
+/** The languages that people can read the gateway's texts in, and which of them a person reads. */
+import type { Say, SayIn } from './say.ts';
+
+/** The setting `language`, and the choice of `/language`, that leaves it to the platform. */
+export const AUTO = 'auto';
+
+/** The form of a language's code, which is also the name of its file: `de`, `pt-BR`. */
+export const LANGUAGE_CODE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,2}$/;
+
+/** Longest list of languages that is read of what a platform tells, in UTF-16 units. */
+export const MAX_WANTED_CHARS = 500;
+
+/** The languages there are. */
+export interface Languages {
+  /** Their codes: English, German, then those of files. */
+  codes(): readonly string[];
+  say: SayIn;
+}
+
+/** The language as it is stored with what is said later; nothing for English, which is said where nothing is stored. */
+export function languageMark({ language }: Pick<Say, 'language'>): { language?: string } {
+  return language === 'en' ? {} : { language };
+}
+
+/** The name under which the language of a person is kept (`ChatSettingStore`), and the newest that their platform told. */
+export const LANGUAGE_SETTING = 'language';
+export const PLATFORM_LANGUAGE = 'platform_language';
+
+/** Which language a person reads. */
+export interface PersonLanguages extends Languages {
+  /**
+   * The language of a person by their user id: the one they have chosen, else that of the setting, else the one that their
+   * platform tells (`wanted`, or what it told before), else English. Throws only `StoreError`.
+   */
+  languageOf(userId: string, wanted?: string): Promise<string>;
+  /** Keeps what the platform of a person tells, for messages that are no reply. Throws only `StoreError`. */
+  notePlatform(userId: string, wanted: string | undefined): Promise<void>;
+  /** Keeps the choice of a person; undefined takes it back. Throws only `StoreError`. */
+  choose(userId: string, language: string | undefined): Promise<void>;
+  /** Whether that person has chosen. Throws only `StoreError`. */
+  hasChosen(userId: string): Promise<boolean>;
+}
+
+/** What channels need of them. */
+export type ChannelLanguages = Pick<PersonLanguages, 'codes' | 'say' | 'languageOf'>;
+
+/** What says texts to a person; while their choice cannot be read, in the language that their platform tells. Never throws. */
+export async function sayToPerson(
+  languages: ChannelLanguages,
+  userId: string,
+  wanted?: string,
+): Promise<Say> {
+  try {
+    return languages.say(await languages.languageOf(userId, wanted));
+  } catch {
+    // The database is away; what is to be said is mostly that.
+    return languages.say(wanted === undefined ? undefined : bestLanguage(wanted, languages.codes()));
+  }
+}
+
+/**
+ * The first of the wanted languages that there is: a tag such as `de-AT`, or a list in the form of the header
+ * `Accept-Language`. A tag is met by its own file, by its language, or by another variety of that. Undefined when there is none. Never throws.
+ */
+export function bestLanguage(wanted: string, codes: readonly string[]): string | undefined {
+  const tags = wanted
+    .slice(0, MAX_WANTED_CHARS)
+    .split(',')
+    .map((part, nth) => {
+      const [tag = '', ...parameters] = part.split(';').map((one) => one.trim());
+      const weight = parameters.find((one) => one.startsWith('q='))?.slice(2) ?? '1';
+      return { tag: tag.toLowerCase(), weight: Number(weight), nth };
+    })
+    .filter(({ tag, weight }) => tag !== '' && weight > 0)
+    .toSorted((a, b) => b.weight - a.weight || a.nth - b.nth);
+  for (const { tag } of tags) {
+    const [language] = tag.split('-');
+    const met =
+      codes.find((code) => code.toLowerCase() === tag) ??
+      codes.find((code) => code.toLowerCase() === language) ??
+      codes.find((code) => code.toLowerCase().split('-')[0] === language);
+    if (met !== undefined) return met;
+  }
+  return undefined;
+}

@@ -1,0 +1,32 @@
+/** The form of the texts in a table: plain ones, and those that depend on a number. Values stand in braces: `{count}`. */
+
+/** A text that depends on the value `count`: one form for each kind of number that its language has. */
+export type PluralForms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>;
+
+export type Template = string | PluralForms;
+
+/** A table in another language: every key of the first one, each of the same kind. */
+export type TranslationOf<Table extends Readonly<Record<string, Template>>> = {
+  readonly [Key in keyof Table]: Table[Key] extends string ? string : PluralForms;
+};
+
+type NamesIn<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : never;
+
+/** The names of the values that a text needs. */
+export type NamesOf<Entry> = Entry extends string
+  ? NamesIn<Entry>
+  : Entry extends PluralForms
+    ? NamesIn<Exclude<Entry[keyof Entry], undefined> & string> | 'count'
+    : never;
+
+/** A place for a value in a template. */
+export const PLACE = /\{([a-zA-Z]{1,30})\}/g;
+
+/** The names of the values in a template, each once, sorted. Plural forms always have `count`. */
+export function placesOf(template: Template): string[] {
+  const forms = typeof template === 'string' ? [template] : [...Object.values(template), '{count}'];
+  const names = forms.flatMap((form) => [...form.matchAll(PLACE)].map(([, name = '']) => name));
+  return [...new Set(names)].toSorted();
+}

@@ -1,0 +1,84 @@
+/** Takes the button that asks again away from an answer once a newer one of its chat has it. */
+import type { Channel } from '../contracts/channel.ts';
+import { toGatewayError } from '../contracts/errors.ts';
+import type { Log } from '../contracts/log.ts';
+import { addressOf } from '../contracts/message.ts';
+import type { Place, SentMessage } from '../contracts/message.ts';
+import type { LaneHead } from '../contracts/store/lanes.ts';
+import type { Ledger } from '../contracts/store/ledger.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** Answers whose button waits to be taken away; those beyond keep it: a press there says that there is a newer answer. */
+export const MAX_OLD_BUTTONS = 1_000;
+/** Attempts, and the pause between two in milliseconds: answers go first. */
+export const BUTTON_TRIES = 5;
+const RETRY_MS = 2_000;
+
+export interface OldButtonsDeps {
+  schedulerOf(channel: Channel): Pick<Scheduler, 'tryOptional'>;
+  ledger: Pick<Ledger, 'sentParts' | 'noteSent'>;
+  clock: Clock;
+  log: Log;
+}
+
+interface Old {
+  channel: Channel;
+  place: Place;
+  sent: SentMessage;
+  tries: number;
+}
+
+export class OldButtons {
+  readonly #deps: OldButtonsDeps;
+  readonly #waits = new Set<() => void>();
+
+  constructor(deps: OldButtonsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Notes the message that has the button now, which is stored, so that a restart and other nodes know it; the one before
+   * loses it soon. Throws only `StoreError`.
+   */
+  async moved(channel: Channel, head: LaneHead, place: Place, sent: SentMessage | undefined): Promise<void> {
+    if (channel.removeButtons === undefined || sent === undefined) return;
+    const ref = `buttons:${addressOf(place)}`;
+    const [before] = await this.#deps.ledger.sentParts(ref);
+    if (before !== undefined && isSame(before, sent)) return;
+    await this.#deps.ledger.noteSent(head, ref, [sent]);
+    if (before !== undefined) void this.#remove({ channel, place, sent: before, tries: 0 });
+  }
+
+  /** Ends all waits. */
+  close(): void {
+    for (const cancel of this.#waits) cancel();
+    this.#waits.clear();
+  }
+
+  async #remove(old: Old): Promise<void> {
+    const { channel, place, sent } = old;
+    old.tries += 1;
+    let isDone = false;
+    const goesOn = await this.#deps.schedulerOf(channel).tryOptional({ place, first: sent }, async () => {
+      try {
+        await channel.removeButtons?.(sent, place);
+        isDone = true;
+      } catch (error) {
+        this.#deps.log.debug({ err: toGatewayError(error), channel: channel.name }, 'old_button_kept');
+        throw error;
+      }
+    });
+    if (isDone || !goesOn || old.tries >= BUTTON_TRIES || this.#waits.size >= MAX_OLD_BUTTONS) return;
+    const cancel = this.#deps.clock.after(RETRY_MS, () => {
+      this.#waits.delete(cancel);
+      void this.#remove(old);
+    });
+    this.#waits.add(cancel);
+  }
+}
+
+/** The reply to a command has an id that only its token makes one of its own. */
+function isSame(one: SentMessage, other: SentMessage): boolean {
+  return one.id === other.id && JSON.stringify(one.metadata) === JSON.stringify(other.metadata);
+}

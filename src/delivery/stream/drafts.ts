@@ -1,0 +1,154 @@
+/** A reply that is shown as drafts: nothing of it stays on screen, and its final text is sent as a message of its own. */
+import type { Channel, Rendered } from '../../contracts/channel.ts';
+import { ChannelError, toGatewayError } from '../../contracts/errors.ts';
+import type { DraftRules } from '../../contracts/delivery.ts';
+import type { Log } from '../../contracts/log.ts';
+import type { Place } from '../../contracts/message.ts';
+import type { LiveCounts } from '../../contracts/store/traces.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Scheduler } from '../scheduler.ts';
+
+/** A draft is shown again after this share of the time that it stays. */
+const RENEW = 0.6;
+
+/** Longest time for which a turn that says nothing keeps its draft, in milliseconds. */
+export const DRAFT_TTL_MS = 600_000;
+
+const THINKING: Rendered = { text: '', plain: '', length: 0 };
+
+export interface DraftsDeps {
+  channel: Channel;
+  rules: DraftRules;
+  scheduler: Scheduler;
+  clock: Clock;
+  log: Log;
+  turnId: string;
+  place: Place;
+  /** The newest message of the text so far; undefined while there is none. */
+  latest: () => Promise<Rendered | undefined>;
+  counts: LiveCounts;
+  /** Called when nobody can read the reply. */
+  onBlocked: () => void;
+}
+
+/** Shows the newest text about every `everyMs`, and the same one again before it disappears. */
+export class Drafts {
+  readonly #deps: DraftsDeps;
+  readonly #until: number;
+  #shown: string | undefined;
+  #calledAt = Number.NEGATIVE_INFINITY;
+  #plain = false;
+  #ended = false;
+  #cancel: (() => void) | undefined;
+  #inFlight: Promise<void> | undefined;
+  #dueAt = Number.POSITIVE_INFINITY;
+
+  constructor(deps: DraftsDeps) {
+    this.#deps = deps;
+    this.#until = deps.clock.monotonicMs() + DRAFT_TTL_MS;
+    this.#callAt(deps.clock.monotonicMs());
+  }
+
+  /** There is something new to show. Cheap to repeat. */
+  request(): void {
+    this.#callAt(Math.max(this.#deps.clock.monotonicMs(), this.#calledAt + this.#deps.rules.everyMs));
+  }
+
+  /** A message has taken the place of the draft: it is shown again. */
+  replaced(): void {
+    this.#shown = undefined;
+    this.request();
+  }
+
+  /** No further draft; resolves when the call in flight is over. Never throws. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    this.#cancel?.();
+    await this.#inFlight;
+  }
+
+  #callAt(at: number): void {
+    if (this.#ended || at >= this.#dueAt || at > this.#until) return;
+    const { clock } = this.#deps;
+    this.#cancel?.();
+    this.#dueAt = at;
+    this.#cancel = clock.after(Math.max(0, at - clock.monotonicMs()), () => this.#begin());
+  }
+
+  /** A call in flight is followed by the next one when it is over. */
+  #begin(): void {
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    if (this.#ended) return;
+    if (this.#inFlight !== undefined) {
+      void this.#inFlight.then(() => this.request());
+      return;
+    }
+    this.#inFlight = this.#show()
+      .catch((error: unknown) => this.#stop(toGatewayError(error)))
+      .finally(() => {
+        this.#inFlight = undefined;
+      });
+  }
+
+  async #show(): Promise<void> {
+    const { clock, scheduler, place, rules, latest, counts } = this.#deps;
+    const body = (await latest()) ?? THINKING;
+    const isDue = clock.monotonicMs() - this.#calledAt >= rules.keepMs * RENEW;
+    if (this.#ended || (body.text === this.#shown && !isDue)) return this.#renewLater();
+    let failure: unknown;
+    let called = false;
+    await scheduler.tryOptional({ place }, async () => {
+      called = true;
+      failure = await this.#call(body);
+      if (failure instanceof ChannelError && failure.code === 'rate_limited') throw failure;
+    });
+    this.#calledAt = clock.monotonicMs();
+    if (failure !== undefined) {
+      this.#handleFailure(failure);
+      return undefined;
+    }
+    // Where the limits allowed no call, the next one comes an interval later.
+    if (!called) return this.request();
+    counts.edited += 1;
+    this.#shown = body.text;
+    return this.#renewLater();
+  }
+
+  /** Gives what went wrong. */
+  async #call(body: Rendered): Promise<unknown> {
+    try {
+      const { channel, place, turnId } = this.#deps;
+      await channel.draft?.(place, turnId, body, this.#plain);
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  #renewLater(): void {
+    const { rules } = this.#deps;
+    this.#callAt(this.#calledAt + rules.keepMs * RENEW);
+  }
+
+  #handleFailure(thrown: unknown): void {
+    const error = toGatewayError(thrown);
+    const code = error instanceof ChannelError ? error.code : undefined;
+    const { counts, clock, rules } = this.#deps;
+    counts[code === 'rate_limited' ? 'refused' : 'failed'] += 1;
+    if (code === 'bad_markup' && !this.#plain) {
+      this.#plain = true;
+      this.request();
+    } else if (code === 'rate_limited' || code === 'unavailable') {
+      this.#callAt(clock.monotonicMs() + Math.max(rules.everyMs, error.retryAfterMs ?? rules.everyMs * 5));
+    } else this.#stop(error);
+  }
+
+  /** The reply is seen once it is whole. */
+  #stop(error: Error): void {
+    this.#ended = true;
+    const { log, place, turnId, onBlocked } = this.#deps;
+    const { channel, chatId } = place;
+    if (error instanceof ChannelError && error.code === 'blocked') onBlocked();
+    log.warn({ err: error, channel, chatId, turnId }, 'draft_failed');
+  }
+}

@@ -1,0 +1,130 @@
+/** A turn in the chats of its session that did not ask: in each it grows at its own pace, and none waits for another. */
+import type { EventBus } from '../../contracts/bus.ts';
+import { toGatewayError } from '../../contracts/errors.ts';
+import type { LiveTurnStart } from '../../contracts/delivery.ts';
+import type { Log } from '../../contracts/log.ts';
+import type { Address, SentMessage } from '../../contracts/message.ts';
+import { surfaceRef } from '../../contracts/sessions/surfaces.ts';
+import type { DropSurface, SurfaceStore } from '../../contracts/sessions/surfaces.ts';
+import { LATE_CALL_MS } from '../late-calls.ts';
+import type { LiveMessage } from '../live-message.ts';
+
+/** One growing message, and what ends it. */
+export interface GrowingMessage {
+  message: LiveMessage;
+  /** Ends the wait for earlier deliveries to the chat. */
+  stopWaiting: (() => void) | undefined;
+}
+
+export interface LiveSurfacesDeps {
+  /** Opens a live message; undefined where the channel shows nothing growing. */
+  grow: (start: LiveTurnStart, calls: GrowingCalls) => GrowingMessage | undefined;
+  store: Pick<SurfaceStore, 'surfaces'>;
+  drop: DropSurface;
+  events: Pick<EventBus, 'subscribe' | 'replay'>;
+  /** Keeps what is certain to be on screen, and the end of the last call, for the final delivery. */
+  keep: (ref: string, message: LiveMessage, settled: Promise<void>) => void;
+  /** Delivers the final text of the turn to the chat once more, where it still shares the session. Never throws. */
+  repair: (turnId: string, address: Address) => void;
+  /** False while another node may hold the lane of the turn. */
+  isLeased: () => boolean;
+  log: Log;
+}
+
+/** What a growing message reports of its calls. */
+export interface GrowingCalls {
+  onBlocked: () => void;
+  onCallEnded: (tookMs: number) => void;
+}
+
+/** The growing messages of one turn. */
+export class LiveSurfaces {
+  readonly #deps: LiveSurfacesDeps;
+  readonly #start: LiveTurnStart;
+  readonly #growing = new Map<Address, GrowingMessage & { end: () => void }>();
+  readonly #blocked = new Set<Address>();
+  readonly #shownOn = new Set<Address>();
+  #over = false;
+
+  constructor(start: LiveTurnStart, deps: LiveSurfacesDeps) {
+    this.#start = start;
+    this.#deps = deps;
+    for (const { address, placeholders } of start.surfaces)
+      this.#open(address, placeholders, start.textSoFar);
+  }
+
+  get shownOn(): readonly Address[] {
+    return [...this.#shownOn].filter((address) => !this.#blocked.has(address));
+  }
+
+  /** A chat has joined or left. A group that joins meanwhile does not see this turn. Never throws. */
+  async refresh(): Promise<void> {
+    try {
+      const surfaces = await this.#deps.store.surfaces(this.#start.session);
+      for (const [address, one] of this.#growing)
+        if (surfaces.every((surface) => surface.address !== address)) this.#settle(address, one);
+      for (const { address, place } of surfaces)
+        if (!this.#shownOn.has(address) && address !== this.#start.address && place === 'private')
+          this.#open(address, [], '', this.#soFar());
+    } catch (error) {
+      const { turnId, session: sessionKey } = this.#start;
+      this.#deps.log.warn({ err: toGatewayError(error), turnId, sessionKey }, 'surfaces_unread');
+    }
+  }
+
+  /** Ends all of them; the final delivery to each waits for its last call. Never throws, and waits for nothing. */
+  settle(): void {
+    this.#over = true;
+    for (const [address, one] of this.#growing) this.#settle(address, one);
+  }
+
+  /** The events of the turn until now. */
+  #soFar(): ReturnType<EventBus['replay']>['events'] {
+    const { session, turnId } = this.#start;
+    return this.#deps.events.replay(session, undefined).events.filter((event) => event.turnId === turnId);
+  }
+
+  #open(
+    address: Address,
+    placeholders: SentMessage[],
+    textSoFar: string,
+    missed: ReturnType<EventBus['replay']>['events'] = [],
+  ): void {
+    if (this.#over) return;
+    const { turnId, session, takenOver, note } = this.#start;
+    const ref = surfaceRef(turnId, address);
+    const calls = {
+      onBlocked: () => this.#block(address),
+      // A call that ends after the turn may have come after its final text.
+      onCallEnded: (tookMs: number) => {
+        const late = tookMs > LATE_CALL_MS || !this.#growing.has(address) || !this.#deps.isLeased();
+        if (late && !this.#blocked.has(address)) this.#deps.repair(turnId, address);
+      },
+    };
+    const shown = { turnId: ref, session, address, surfaces: [], placeholders, textSoFar, note };
+    const growing = this.#deps.grow({ ...shown, ...(takenOver !== undefined && { takenOver }) }, calls);
+    this.#shownOn.add(address);
+    if (growing === undefined) return;
+    for (const event of missed) growing.message.apply(event);
+    const end = this.#deps.events.subscribe({ turnId }, (event) => growing.message.apply(event));
+    this.#growing.set(address, { ...growing, end });
+  }
+
+  #settle(address: Address, { message, stopWaiting, end }: GrowingMessage & { end: () => void }): void {
+    end();
+    stopWaiting?.();
+    this.#growing.delete(address);
+    this.#deps.keep(surfaceRef(this.#start.turnId, address), message, message.settle());
+  }
+
+  /** Nobody reads it there any more: the chat leaves the session, and the turn goes on for the others. */
+  #block(address: Address): void {
+    if (this.#blocked.has(address)) return;
+    this.#blocked.add(address);
+    const growing = this.#growing.get(address);
+    if (growing !== undefined) this.#settle(address, growing);
+    this.#deps.drop(address).catch((error: unknown) => {
+      this.#deps.log.warn({ err: toGatewayError(error), address }, 'surface_not_dropped');
+    });
+  }
+}

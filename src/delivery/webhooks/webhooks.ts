@@ -1,0 +1,202 @@
+/**
+ * Outbound webhooks: facts become notes in the `hook:` lane of each webhook that wants them, in order and once, and are posted from
+ * there until the receiver takes them. Events bring them in at once; what a crash kept from its event is found in the tables.
+ */
+import type { LaneHandler, MessageBus, EventBus } from '../../contracts/bus.ts';
+import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
+import type { AgentEvent } from '../../contracts/event.ts';
+import type { Log } from '../../contracts/log.ts';
+import { MAX_WAITING_NOTES, WEBHOOK_TRIED_MS, webhookNote } from '../../contracts/operator/webhooks.ts';
+import type { WebhookNote, WebhookState, WebhookStore } from '../../contracts/operator/webhooks.ts';
+import type { LaneKey, LaneStore } from '../../contracts/store/lanes.ts';
+import { backoffMs } from '../../lib/backoff.ts';
+import { postNote } from './post-note.ts';
+import type { PostNoteDeps } from './post-note.ts';
+import { wants } from './settings.ts';
+import type { Webhook } from './settings.ts';
+
+export { configureWebhooks, webhooksRule, type Webhook } from './settings.ts';
+
+/** Pause after a failed post: doubling from the first, at most the second, in milliseconds. */
+const RETRY_BASE_MS = 5_000;
+const RETRY_CAP_MS = 60 * 60_000;
+/** The tables are searched for facts without an event this often, in milliseconds. */
+const SEARCH_EVERY_MS = 60_000;
+/** Facts older than this are not searched for, in milliseconds. */
+const SEARCH_BACK_MS = 24 * 60 * 60_000;
+/** More tries than fit into `WEBHOOK_TRIED_MS`: the age of a note decides. */
+const MAX_TRIES = 1_000;
+
+export interface WebhooksDeps extends Omit<PostNoteDeps, 'store'> {
+  webhooks: () => ReadonlyMap<string, Webhook>;
+  store: WebhookStore;
+  lanes: Pick<LaneStore, 'append' | 'finish'>;
+  bus: Pick<MessageBus, 'claimingNode' | 'runHeads'>;
+  events: Pick<EventBus, 'subscribe'>;
+  log: Log;
+}
+
+export interface Webhooks {
+  /** Runs the heads of `hook:` lanes. */
+  handler: LaneHandler;
+  /** Begins to follow events, and looks for what a crash has kept from them. */
+  start(): void;
+  /** The webhooks for whom events wait. Throws only `StoreError`. */
+  waiting(): Promise<WebhookState[]>;
+  /** Resolves when what came in is queued. Never throws. */
+  close(): Promise<void>;
+}
+
+/** Makes the module; without webhooks it does nothing. */
+export function createWebhooks(deps: WebhooksDeps): Webhooks {
+  // One after the other, so that notes are queued in the order of their facts.
+  let queued: Promise<void> = Promise.resolve();
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let end: (() => void) | undefined;
+  const enqueue = (work: () => Promise<void>): void => {
+    queued = queued.then(work).catch((error: unknown) => {
+      deps.log.warn({ err: toGatewayError(error) }, 'webhook_not_queued');
+    });
+  };
+  const search = (): void => {
+    if (deps.webhooks().size > 0) enqueue(() => searchFacts(deps));
+  };
+  return {
+    handler: { maxAttempts: MAX_TRIES, ...createHandler(deps) },
+    start() {
+      search();
+      timer = setInterval(search, SEARCH_EVERY_MS);
+      timer.unref();
+      end = deps.events.subscribe({}, (event) => {
+        if (deps.webhooks().size > 0 && isFact(event)) enqueue(() => noteEvent(deps, event));
+      });
+    },
+    async waiting() {
+      const states: WebhookState[] = [];
+      for (const name of deps.webhooks().keys()) {
+        const { waiting } = await deps.store.laneState(laneOf(name));
+        if (waiting > 0) states.push({ name, waiting, error: await deps.store.headError(laneOf(name)) });
+      }
+      return states;
+    },
+    async close() {
+      clearInterval(timer);
+      end?.();
+      await queued;
+    },
+  };
+}
+
+function laneOf(name: string): LaneKey {
+  return `hook:${name}`;
+}
+
+const FACTS: ReadonlySet<string> = new Set<AgentEvent['type']>([
+  'message_received',
+  'turn_ended',
+  'approval_needed',
+  'approval_decided',
+]);
+
+function isFact({ type, isSubagent }: AgentEvent): boolean {
+  return FACTS.has(type) && isSubagent !== true;
+}
+
+/** Queues the note of an event, under the id that the tables give it, too. */
+async function noteEvent(deps: WebhooksDeps, event: AgentEvent): Promise<void> {
+  const { sessionKey, at } = event;
+  switch (event.type) {
+    case 'turn_ended':
+      await queue(deps, {
+        id: `turn_ended:${event.turnId}`,
+        type: 'turn_ended',
+        at,
+        sessionKey,
+        turnId: event.turnId,
+        reason: event.reason,
+      });
+      return;
+    case 'approval_needed':
+    case 'approval_decided': {
+      const { approvalId, type } = event;
+      const facts = await deps.store.approvalFacts(approvalId);
+      if (facts === undefined) return;
+      const { turnId, tool, decision } = facts;
+      await queue(deps, {
+        id: `${type}:${approvalId}`,
+        type,
+        at,
+        sessionKey,
+        turnId,
+        approvalId,
+        ...(tool !== undefined && { tool }),
+        ...(type === 'approval_decided' && decision !== undefined && { decision }),
+      });
+      return;
+    }
+    case 'message_received': {
+      const turnId = await deps.store.turnOfMessage(sessionKey, event.seq);
+      const id = `message_received:${turnId}`;
+      if (turnId !== undefined) await queue(deps, { id, type: 'message_received', at, sessionKey, turnId });
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+/** Queues what the tables hold; what is queued already stays as it is. */
+async function searchFacts(deps: WebhooksDeps): Promise<void> {
+  let facts: WebhookNote[] | undefined;
+  for (const [name, webhook] of deps.webhooks()) {
+    const { isNew, since = 0 } = await deps.store.laneState(laneOf(name));
+    if (isNew) {
+      const at = deps.now();
+      await append(deps, name, { id: `webhook_added:${name}`, type: 'webhook_added', at });
+      continue;
+    }
+    facts ??= await deps.store.recentFacts(deps.now() - SEARCH_BACK_MS);
+    for (const note of facts) if (note.at >= since && wants(webhook, note)) await append(deps, name, note);
+  }
+}
+
+async function queue(deps: WebhooksDeps, note: WebhookNote): Promise<void> {
+  for (const [name, webhook] of deps.webhooks()) if (wants(webhook, note)) await append(deps, name, note);
+}
+
+async function append(deps: WebhooksDeps, name: string, note: WebhookNote): Promise<void> {
+  const { lanes, bus, store, log } = deps;
+  const lane = laneOf(name);
+  const { waiting } = await store.laneState(lane);
+  if (waiting >= MAX_WAITING_NOTES) {
+    log.warn({ webhook: name, note: note.id, waiting }, 'webhook_full');
+    return;
+  }
+  bus.runHeads(await lanes.append(lane, note.id, note, bus.claimingNode('hook')));
+}
+
+function createHandler(deps: WebhooksDeps): Pick<LaneHandler, 'handle' | 'onDeadLetter'> {
+  const { lanes, log, now } = deps;
+  return {
+    async handle(head, signal) {
+      const name = head.lane.slice('hook:'.length);
+      const note = webhookNote.parse(head.payload);
+      const webhook = deps.webhooks().get(name);
+      if (webhook === undefined)
+        throw new GatewayError('no_webhook', `There is no webhook "${name}" any more.`);
+      try {
+        await postNote(deps, webhook, note, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        const failure = toGatewayError(error);
+        if (now() - note.at >= WEBHOOK_TRIED_MS)
+          throw new GatewayError('webhook_given_up', `Tried for a day: ${failure.message}`, { cause: error });
+        const delayMs = backoffMs(head.attempts, RETRY_BASE_MS, RETRY_CAP_MS);
+        return { kind: 'retry', error: failure, delayMs };
+      }
+      log.info({ webhook: name, note: note.id, attempts: head.attempts }, 'webhook_posted');
+      return { kind: 'finished', step: await lanes.finish(head) };
+    },
+    onDeadLetter: async (head, error) => await lanes.finish(head, error.message),
+  };
+}

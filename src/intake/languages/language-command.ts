@@ -1,0 +1,70 @@
+/** `/language`: a person sees and chooses the language in which the gateway speaks to them. */
+import type { Command } from '../../contracts/command.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import { AUTO, bestLanguage } from '../../contracts/texts/languages.ts';
+import type { PersonLanguages } from '../../contracts/texts/languages.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
+import { namesLike } from '../../lib/matching.ts';
+
+/** Makes the command. It throws `GatewayError('unknown_language')`. */
+export function languageCommand(languages: PersonLanguages): Command {
+  return {
+    name: 'language',
+    description: 'about.language',
+    argument: {
+      name: 'language',
+      label: 'word.language',
+      description: 'argument.language',
+      required: false,
+      suggests: true,
+    },
+    suggest: ({ args }) => Promise.resolve(namesLike(args, [AUTO, ...languages.codes()])),
+    async run({ args, userId, say }) {
+      if (args === '') {
+        const isOwn = await languages.hasChosen(userId);
+        const now = say(isOwn ? 'language.now' : 'language.now_auto', spoken(say));
+        return `${now}\n${say('language.others', { languages: listed(languages) })}`;
+      }
+      if (args.toLowerCase() === AUTO) {
+        await languages.choose(userId, undefined);
+        const next = languages.say(await languages.languageOf(userId));
+        return next('language.auto', { name: spoken(next).name });
+      }
+      const code = languageNamed(args, languages);
+      if (code === undefined)
+        throw new GatewayError(
+          'unknown_language',
+          said('language.unknown', { name: args.slice(0, 40), languages: listed(languages) }),
+        );
+      await languages.choose(userId, code);
+      const next = languages.say(code);
+      return next('language.changed', { name: spoken(next).name });
+    },
+  };
+}
+
+/** The code of a language that somebody names by its code, or by its name in any of the languages. */
+function languageNamed(text: string, languages: PersonLanguages): string | undefined {
+  const wanted = text.toLowerCase();
+  const codes = languages.codes();
+  const isName = (code: string): boolean =>
+    codes.some((reader) => nameOf(code, reader).toLowerCase() === wanted);
+  return codes.find(isName) ?? (/^[a-z-]{2,11}$/.test(wanted) ? bestLanguage(wanted, codes) : undefined);
+}
+
+function spoken({ language }: Say): { name: string; code: string } {
+  return { name: nameOf(language, language), code: language };
+}
+
+/** `en (English), de (Deutsch)`. */
+function listed(languages: PersonLanguages): string {
+  return languages
+    .codes()
+    .map((code) => `${code} (${nameOf(code, code)})`)
+    .join(', ');
+}
+
+function nameOf(code: string, reader: string): string {
+  return new Intl.DisplayNames([reader], { type: 'language', fallback: 'code' }).of(code) ?? code;
+}

@@ -1,0 +1,19 @@
+/** What is kept of the language of whoever writes. */
+import { addressOf, userIdOf } from '../../contracts/message.ts';
+import type { InboundMessage } from '../../contracts/message.ts';
+import type { PersonLanguages } from '../../contracts/texts/languages.ts';
+
+/**
+ * Keeps what the platform tells of the sender, and the language they read for their private chat: the clock and other agents
+ * write there, too. Throws only `StoreError`.
+ */
+export async function noteLanguage(
+  languages: Pick<PersonLanguages, 'notePlatform'>,
+  message: InboundMessage,
+  language: string,
+): Promise<void> {
+  const [userId, address] = [userIdOf(message), addressOf(message)];
+  await languages.notePlatform(userId, message.language);
+  if (message.place === 'private' && message.channel !== 'http' && address !== userId)
+    await languages.notePlatform(address, language);
+}

@@ -1,0 +1,77 @@
+/** Which language each person reads: by choice, by the setting, or as their platform tells. */
+import type { ChatSettingStore } from '../../contracts/store/chat-settings.ts';
+import {
+  AUTO,
+  bestLanguage,
+  LANGUAGE_SETTING,
+  MAX_WANTED_CHARS,
+  PLATFORM_LANGUAGE,
+} from '../../contracts/texts/languages.ts';
+import type { Languages, PersonLanguages } from '../../contracts/texts/languages.ts';
+import { Recent } from '../../lib/recent.ts';
+
+/** How long what is kept of a person is taken as it was read: a choice made at another node counts from then on. */
+export const KEPT_MS = 30_000;
+/** People of whom this process remembers it. */
+const MAX_PEOPLE = 10_000;
+/** For how long a platform's word counts after the person's last message, in milliseconds. */
+const PLATFORM_KEPT_MS = 365 * 86_400_000;
+
+export interface PersonLanguagesDeps {
+  languages: Languages;
+  /** The setting `language`. */
+  setting: () => string;
+  chatSettings: ChatSettingStore;
+  /** Milliseconds that never jump back. */
+  monotonicNow: () => number;
+}
+
+interface Known {
+  chosen: string | undefined;
+  platform: string | undefined;
+}
+
+/** Makes `PersonLanguages`. */
+export function createPersonLanguages(deps: PersonLanguagesDeps): PersonLanguages {
+  const { languages, chatSettings, setting } = deps;
+  const people = new Recent<Known>(KEPT_MS, MAX_PEOPLE, deps.monotonicNow);
+  const known = async (userId: string): Promise<Known> => {
+    const cached = people.get(userId);
+    if (cached !== undefined) return cached;
+    const [chosen, platform] = await Promise.all([
+      chatSettings.chatSetting(userId, LANGUAGE_SETTING),
+      chatSettings.chatSetting(userId, PLATFORM_LANGUAGE),
+    ]);
+    const found = { chosen, platform };
+    people.set(userId, found);
+    return found;
+  };
+  const isThere = (code: string | undefined): code is string =>
+    code !== undefined && languages.codes().includes(code);
+  return {
+    codes: () => languages.codes(),
+    say: (language) => languages.say(language),
+    async languageOf(userId, wanted) {
+      const { chosen, platform } = await known(userId);
+      if (isThere(chosen)) return chosen;
+      const everybody = setting();
+      if (everybody !== AUTO) return isThere(everybody) ? everybody : 'en';
+      const told = wanted ?? platform;
+      return (told === undefined ? undefined : bestLanguage(told, languages.codes())) ?? 'en';
+    },
+    async notePlatform(userId, wanted) {
+      const told = wanted?.slice(0, MAX_WANTED_CHARS);
+      const before = await known(userId);
+      if (told === undefined || told === before.platform) return;
+      people.set(userId, { ...before, platform: told });
+      await chatSettings.setChatSetting(userId, PLATFORM_LANGUAGE, told, PLATFORM_KEPT_MS);
+    },
+    async choose(userId, language) {
+      await chatSettings.setChatSetting(userId, LANGUAGE_SETTING, language);
+      people.delete(userId);
+    },
+    async hasChosen(userId) {
+      return isThere((await known(userId)).chosen);
+    },
+  };
+}

@@ -1,0 +1,62 @@
+/** Replies of the gateway itself: to commands, and to messages that it does not accept. */
+import type { LaneRunner } from '../contracts/bus.ts';
+import { addressOf, answeredMessage } from '../contracts/message.ts';
+import type { Button, InboundMessage, OutboundMessage } from '../contracts/message.ts';
+import type { Receipt } from '../contracts/receive.ts';
+import type { Ledger } from '../contracts/store/ledger.ts';
+import type { PersonLanguages } from '../contracts/texts/languages.ts';
+import type { Say } from '../contracts/texts/say.ts';
+import { noteRefused } from './refused.ts';
+
+export type ReplyDeps = Parameters<typeof noteRefused>[0] & {
+  bus: LaneRunner;
+  ledger: Pick<Ledger, 'enqueue'>;
+  languages: Pick<PersonLanguages, 'say'>;
+};
+
+/**
+ * Logs a refusal and gives the receipt for the channel. A text for the sender is queued as a delivery, so that it is
+ * not lost; where the channel answers in place (HTTP, a Discord interaction, a pressed button) it stays in the receipt.
+ */
+export async function reply(deps: ReplyDeps, message: InboundMessage, receipt: Receipt): Promise<Receipt> {
+  const { channel } = message;
+  if (receipt.kind === 'refused') noteRefused(deps, message, receipt);
+  if (!('reply' in receipt) || receipt.reply === undefined) return receipt;
+  const answersInPlace = channel === 'http' || message.placeholder !== undefined;
+  if (answersInPlace || message.button !== undefined) return receipt;
+  const { reply: content, ...rest } = receipt;
+  const isPersonal = receipt.kind === 'refused' || receipt.personal === true;
+  const outbound = replyTo(message, content, isPersonal, deps.languages.say(message.language));
+  const delivery = { ref: `reply:${channel}:${message.id}`, message: outbound };
+  deps.bus.runHeads(await deps.ledger.enqueue(addressOf(message), delivery, deps.bus.claimingNode('out')));
+  return rest;
+}
+
+/** In a group, what is of use only to its sender is shown to nobody else where the channel can. */
+function replyTo(message: InboundMessage, content: string, isPersonal: boolean, say: Say): OutboundMessage {
+  const { channel, chatId, threadId, senderId, place, hiddenId, fromBot } = message;
+  const isHidden = hiddenId !== undefined;
+  const isForSender = place === 'group' && fromBot !== true && (isPersonal || isHidden);
+  return {
+    channel,
+    chatId,
+    threadId,
+    content,
+    replyTo: hiddenId ?? answeredMessage(message),
+    media: [],
+    buttons: copyButtons(content, say),
+    language: message.language,
+    ...(isForSender && { onlyFor: senderId }),
+    ...(isHidden && { repliesHidden: true }),
+  };
+}
+
+/** Commands that their reader enters elsewhere: in a terminal of the gateway's machine, or in another chat. */
+const TO_COPY =
+  /npx parley pair approve [\dA-Z-]{1,40}|npx parley pair group [a-z]{1,32} [^\s`]{1,64}|\/link [\dA-Z]{5}-[\dA-Z]{5}/;
+
+/** The button that copies such a command; none for a text without one. */
+export function copyButtons(text: string, say: Say): Button[] {
+  const [command] = TO_COPY.exec(text) ?? [];
+  return command === undefined ? [] : [{ label: say('button.copy'), value: '', copy: command }];
+}

@@ -1,0 +1,51 @@
+/** `/new`: a fresh conversation, in a thread of its own where the chat has such. */
+import type { Channel } from '../../contracts/channel.ts';
+import type { Command } from '../../contracts/command.ts';
+import { toGatewayError } from '../../contracts/errors.ts';
+import type { Log } from '../../contracts/log.ts';
+import { addressOf, parseAddress } from '../../contracts/message.ts';
+import type { Address } from '../../contracts/message.ts';
+import { tell } from '../surfaces/tell.ts';
+import type { TellDeps } from '../surfaces/tell.ts';
+import { describeStop, stopSession } from './stop-session.ts';
+import type { StopDeps } from './stop-session.ts';
+
+/** Opens a thread for a new conversation of a chat; undefined where there is none. Never throws. */
+export type OpenThread = (chat: Address, name: string) => Promise<Address | undefined>;
+
+/** Asks the channel of the chat. Where that refuses, the conversation begins where it was asked for. */
+export function openThreadIn(channels: ReadonlyMap<string, Channel>, log: Log): OpenThread {
+  return async (chat, name) => {
+    const place = parseAddress(chat);
+    try {
+      const thread = await channels.get(place.channel)?.openThread?.(place, name);
+      return thread && addressOf(thread);
+    } catch (error) {
+      log.warn({ err: toGatewayError(error), chat }, 'thread_not_opened');
+      return undefined;
+    }
+  };
+}
+
+export interface NewDeps extends StopDeps, Omit<TellDeps, 'bus'> {
+  bus: StopDeps['bus'] & TellDeps['bus'];
+  openThread: OpenThread;
+}
+
+/** Makes the command. A thread leaves what runs and was said in the chat as it is. */
+export function newCommand(deps: NewDeps): Command {
+  return {
+    name: 'new',
+    description: 'about.new',
+    async run({ session, address, place, say }) {
+      const name = say('new.untitled');
+      const thread = place === 'private' ? await deps.openThread(address, name) : undefined;
+      if (thread === undefined) {
+        const stopped = describeStop(await stopSession(deps, session, true), say);
+        return `${stopped}${stopped === '' ? '' : ' '}${say('new.begun')}`;
+      }
+      await tell(deps, thread, { ref: 'new', content: say('new.in_thread') });
+      return say('new.thread_opened', { name });
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/** A question in the chats of its session that did not ask it: one short line before the answer. */
+import type { LaneRunner } from '../../contracts/bus.ts';
+import type { AskedElsewhere } from '../../contracts/delivery.ts';
+import { addressOf, parseAddress } from '../../contracts/message.ts';
+import type { InboundMessage } from '../../contracts/message.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
+import { clipEnd, oneLine } from '../../lib/text.ts';
+import { networkOf, plainName } from './words.ts';
+import type { LabelOf } from './words.ts';
+import type { Languages } from '../../contracts/texts/languages.ts';
+import type { Say } from '../../contracts/texts/say.ts';
+
+/** Longest part of a question that is repeated, in UTF-16 units. */
+const MAX_REPEATED = 300;
+
+export interface AskedElsewhereDeps {
+  ledger: Pick<Ledger, 'enqueue'>;
+  bus: LaneRunner;
+  labelOf: LabelOf;
+  languages: Pick<Languages, 'say'>;
+}
+
+/** Makes `AskedElsewhere`. The lane of each chat keeps it before the answer, and its key makes a repeat nothing. */
+export function createAskedElsewhere({
+  ledger,
+  bus,
+  labelOf,
+  languages,
+}: AskedElsewhereDeps): AskedElsewhere {
+  return async ({ turnId, surfaces, message }) => {
+    // Nobody asked what the clock or a subagent began.
+    if (message.channel === 'system') return;
+    const content = lineOf(message, labelOf, languages.say(message.language));
+    await Promise.all(
+      surfaces.map(async ({ address }) => {
+        const place = parseAddress(address);
+        if (place.channel === 'http') return;
+        const delivery = {
+          ref: `${turnId}:asked@${address}`,
+          message: { ...place, content, media: [], buttons: [] },
+        };
+        bus.runHeads(await ledger.enqueue(address, delivery, bus.claimingNode('out')));
+      }),
+    );
+  };
+}
+
+/** `**Ada on Telegram:** the question`, its markup as text. */
+function lineOf(message: InboundMessage, labelOf: LabelOf, say: Say): string {
+  const name = plainName(message.senderName ?? '');
+  const network = networkOf({ address: addressOf(message) }, labelOf);
+  const text = escapeMarkdown(clipEnd(oneLine(message.content), MAX_REPEATED));
+  const told = { name: name === '' ? say('surfaces.somebody') : name, network, text };
+  const count = message.media.length;
+  return count === 0 ? say('surfaces.asked', told) : say('surfaces.asked_files', { ...told, count });
+}
+
+/** The text without any effect of its characters as Markdown. */
+function escapeMarkdown(text: string): string {
+  return text.replaceAll(/[\\`*_{}[\]<>()#+\-.!|~&:@$]/g, (character) => `\\${character}`);
+}

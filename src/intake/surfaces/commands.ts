@@ -1,0 +1,96 @@
+/** `/link`, `/unlink` and `/surfaces`, and the buttons under the question whether two chats shall share a conversation. */
+import type { Command, CommandCall } from '../../contracts/command.ts';
+import type { PressHandler } from '../../contracts/receive.ts';
+import type { AgreedLink } from '../../contracts/sessions/surfaces.ts';
+import { agreeToLink, askRef, declineLink, enterCode, giveCode, linkingOf, separate } from './links.ts';
+import type { LinkDeps } from './links.ts';
+import { describeRefused, listSurfaces, whereOf } from './words.ts';
+import type { Say } from '../../contracts/texts/say.ts';
+
+/** Makes the commands. */
+export function createSurfaceCommands(deps: LinkDeps): Command[] {
+  return [
+    {
+      name: 'link',
+      personal: true,
+      description: 'about.link',
+      argument: {
+        name: 'code',
+        label: 'word.code',
+        description: 'argument.link',
+        required: false,
+      },
+      run: (call) => link(deps, call),
+    },
+    {
+      name: 'unlink',
+      description: 'about.unlink',
+      run: (call) => unlink(deps, call),
+    },
+    {
+      name: 'surfaces',
+      personal: true,
+      description: 'about.surfaces',
+      run: async ({ session, address, say }) =>
+        listSurfaces(await deps.surfaces.surfaces(session), address, deps.labelOf, say),
+    },
+  ];
+}
+
+/** Makes the handler of the buttons. */
+export function createLinkButtons(deps: LinkDeps): PressHandler {
+  return async ({ value, address, userId, owner, say }) => {
+    const [, answer, id] = /^link:(yes|no):([0-9a-f]{16})$/.exec(value) ?? [];
+    if (id === undefined) return undefined;
+    const shownBy = `${askRef({ id })}@${address}`;
+    if (answer === 'no') {
+      const open = await deps.surfaces.openLink(address);
+      const mayDecline = owner || open?.from.userId === userId || open?.to.userId === userId;
+      const declined = mayDecline ? await declineLink(deps, address, id) : undefined;
+      return { reply: say(declined === undefined ? 'link.nothing' : 'link.declined_here'), shownBy };
+    }
+    const agreed = await agreeToLink(deps, { address, userId, owner, id });
+    return { reply: describeAgreed(deps, agreed, say), shownBy };
+  };
+}
+
+async function link(deps: LinkDeps, call: CommandCall): Promise<string> {
+  const { args, address, session, userId, owner, say } = call;
+  const word = args.toLowerCase();
+  if (word === 'yes') return describeAgreed(deps, await agreeToLink(deps, { address, userId, owner }), say);
+  if (word === 'no')
+    return say((await declineLink(deps, address)) === undefined ? 'link.nothing' : 'link.declined_here');
+  const by = linkingOf(call);
+  if (args === '') {
+    const { code } = await giveCode(deps, session, by);
+    return say('link.code', { code });
+  }
+  const entered = await enterCode(deps, args, by);
+  if (entered.kind !== 'asked') return describeRefused(entered, say);
+  return say('link.asked', { where: whereOf(entered.link.from, deps.labelOf) });
+}
+
+function describeAgreed(deps: LinkDeps, agreed: AgreedLink, say: Say): string {
+  switch (agreed.kind) {
+    case 'joined':
+      return say('link.both_agreed');
+    case 'waiting': {
+      const { from, to, agreed: by } = agreed.link;
+      return say('link.waiting', { where: whereOf(by.from ? to : from, deps.labelOf) });
+    }
+    case 'none':
+      return say('link.nothing');
+    case 'forbidden':
+      return say('link.foreign');
+    case 'full':
+      return say('link.full', { most: agreed.limit });
+    default:
+      return agreed satisfies never;
+  }
+}
+
+async function unlink(deps: LinkDeps, call: CommandCall): Promise<string> {
+  const gone = await separate(deps, call.address);
+  if (gone === undefined) return call.say('unlink.alone');
+  return call.say(gone.left.address === call.address ? 'unlink.left' : 'unlink.separated');
+}

@@ -1,0 +1,31 @@
+/** A chat that the bot can no longer write to leaves the conversation that it shares; the others go on. */
+import type { Log } from '../../contracts/log.ts';
+import type { DropSurface, SurfaceStore } from '../../contracts/sessions/surfaces.ts';
+import { newId } from '../../lib/ids.ts';
+import { sayTo, tell } from './tell.ts';
+import type { TellDeps } from './tell.ts';
+import { whereOf } from './words.ts';
+import type { LabelOf } from './words.ts';
+
+export interface DropSurfaceDeps extends TellDeps {
+  store: Pick<SurfaceStore, 'leave'>;
+  labelOf: LabelOf;
+  log: Log;
+}
+
+/** Makes `DropSurface`. */
+export function createDropSurface(deps: DropSurfaceDeps): DropSurface {
+  return async (address) => {
+    const gone = await deps.store.leave(address);
+    if (gone === undefined) return false;
+    deps.log.info({ address, sessionKey: gone.session, why: 'blocked' }, 'surface_left');
+    deps.events.emit(gone.session, { type: 'surfaces_changed' });
+    const where = whereOf(gone.left, deps.labelOf);
+    const ref = `surface-left:${newId()}`;
+    for (const { address: other, userId } of gone.others) {
+      const say = await sayTo(deps, userId);
+      await tell(deps, other, { ref, content: say('unlink.unreachable', { where }) });
+    }
+    return true;
+  };
+}

@@ -1,0 +1,68 @@
+/** Where a person wants to be told: a chat that shares the conversation, or their own private chat on the same network. */
+import type { CreatorAccess } from '../../contracts/access.ts';
+import type { FindChat, FoundChat } from '../../contracts/delivery.ts';
+import { isAddress, parseAddress } from '../../contracts/message.ts';
+import type { Address } from '../../contracts/message.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { SurfaceStore } from '../../contracts/sessions/surfaces.ts';
+import { networkOf } from './words.ts';
+import type { LabelOf } from './words.ts';
+
+export interface FindChatDeps {
+  surfaces: Pick<SurfaceStore, 'surface' | 'surfaces'>;
+  ledger: Pick<Ledger, 'sessionOf' | 'session'>;
+  standing: Pick<CreatorAccess, 'isStillAllowed' | 'placeOf'>;
+  labelOf: LabelOf;
+}
+
+/** Makes `FindChat`. */
+export function createFindChat(deps: FindChatDeps): FindChat {
+  const { surfaces, ledger } = deps;
+  return async ({ to, session, address, userId }) => {
+    if (isAddress(to)) {
+      const there = await ledger.sessionOf(to);
+      if (there === session) return { kind: 'found', address: to, session };
+      const own = await ownChat(deps, userId);
+      return own?.address === to ? await checked(deps, userId, own) : { kind: 'foreign' };
+    }
+    const shared = (await surfaces.surfaces(session)).map((surface) => ({
+      address: surface.address,
+      session,
+    }));
+    const person = userId === 'system' ? (await surfaces.surface(address))?.userId : userId;
+    const own = person === undefined ? undefined : await ownChat(deps, person);
+    const all = [...shared, { address, session }, ...(own === undefined ? [] : [own])];
+    const known = [...new Map(all.map((chat) => [chat.address, chat])).values()];
+    const named = known.filter((chat) => isNamed(deps, chat.address, to));
+    // Beside another chat of the network, the one it is asked in needs no name.
+    const others = named.filter((chat) => chat.address !== address);
+    const [only, ...more] = others.length === 0 ? named : others;
+    if (only === undefined) return { kind: 'none', others: known.map((chat) => chat.address) };
+    if (more.length > 0) return { kind: 'several', addresses: others.map((chat) => chat.address) };
+    return only.session === session ? { kind: 'found', ...only } : await checked(deps, person ?? '', only);
+  };
+}
+
+interface Chat {
+  address: Address;
+  session: Awaited<ReturnType<Ledger['sessionOf']>>;
+}
+
+function isNamed({ labelOf }: FindChatDeps, address: Address, to: string): boolean {
+  const word = to.toLowerCase();
+  const { channel } = parseAddress(address);
+  return channel === word || networkOf({ address }, labelOf).toLowerCase() === word;
+}
+
+/** The person's private chat, on networks that name it as they name the person; undefined where they have never written there. */
+async function ownChat({ ledger, standing }: FindChatDeps, userId: string): Promise<Chat | undefined> {
+  if (!isAddress(userId) || userId.startsWith('token:') || (await standing.placeOf(userId)) === 'group')
+    return undefined;
+  const session = await ledger.sessionOf(userId);
+  return (await ledger.session(session)) === undefined ? undefined : { address: userId, session };
+}
+
+async function checked({ standing }: FindChatDeps, userId: string, chat: Chat): Promise<FoundChat> {
+  const mayWrite = await standing.isStillAllowed(userId, chat.address, 'private');
+  return mayWrite ? { kind: 'found', ...chat } : { kind: 'foreign' };
+}

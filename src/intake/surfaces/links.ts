@@ -1,0 +1,193 @@
+/** Linking chats: a code from one, entered in another, agreed to in both; and how a chat leaves again. */
+import type { CommandCall } from '../../contracts/command.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import type { Log } from '../../contracts/log.ts';
+import { parseAddress } from '../../contracts/message.ts';
+import type { Address, Button, SessionKey } from '../../contracts/message.ts';
+import type {
+  AgreedLink,
+  EnteredCode,
+  LeftSurface,
+  OpenLink,
+  SurfaceEnd,
+  SurfaceStore,
+} from '../../contracts/sessions/surfaces.ts';
+import { sidesOf } from '../../contracts/sessions/surfaces.ts';
+import { newId } from '../../lib/ids.ts';
+import { hashLinkCode, newLinkCode } from './code.ts';
+import { sayTo, tell } from './tell.ts';
+import type { TellDeps } from './tell.ts';
+import { explainToGuest, explainToHost, whereOf } from './words.ts';
+import type { LabelOf } from './words.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
+
+export interface LinkDeps extends TellDeps {
+  surfaces: SurfaceStore;
+  labelOf: LabelOf;
+  /** True when the platform gives this person the rights of an administrator in the group. Throws `GatewayError`. */
+  isGroupAdmin(address: Address, senderId: string): Promise<boolean>;
+  log: Log;
+}
+
+/** Who links a chat, and which. */
+export interface Linking extends SurfaceEnd {
+  owner: boolean;
+  /** As the transport names them. */
+  senderId: string;
+}
+
+/** The chat and the person of a command. */
+export function linkingOf({ address, place, senderName, userId, owner, senderId }: CommandCall): Linking {
+  const name = senderName === undefined ? {} : { name: senderName };
+  return { address, place: place ?? 'group', ...name, userId, owner, senderId };
+}
+
+/** Gives a code. Throws `GatewayError('forbidden' | 'too_many_surfaces')`. */
+export async function giveCode(
+  deps: LinkDeps,
+  session: SessionKey,
+  by: Linking,
+): Promise<{ code: string; expiresAt: Date }> {
+  await checkGroup(deps, by);
+  const code = newLinkCode();
+  const given = await deps.surfaces.giveCode(hashLinkCode(code) ?? '', { ...endOf(by), session });
+  if (given === undefined) throw new GatewayError('too_many_surfaces', said('link.too_many'));
+  deps.log.info({ address: by.address, sessionKey: session, userId: by.userId }, 'link_code_given');
+  return { code, expiresAt: given.expiresAt };
+}
+
+/** Enters a code: both chats are asked. Throws `GatewayError('forbidden')`. */
+export async function enterCode(deps: LinkDeps, typed: string, by: Linking): Promise<EnteredCode> {
+  await checkGroup(deps, by);
+  const { address, userId } = by;
+  // A text that cannot be a code counts as a wrong one.
+  const entered = await deps.surfaces.enterCode(hashLinkCode(typed) ?? 'none', endOf(by));
+  if (entered.kind === 'limited')
+    deps.log.warn({ address, userId, reached: entered.reached }, 'link_guessing');
+  if (entered.kind !== 'asked' || entered.again) return entered;
+  const { link } = entered;
+  deps.log.info({ address, userId, sessionKey: link.session, from: link.from.address }, 'link_code_entered');
+  const ref = askRef(link);
+  const { host, guest } = sidesOf(link);
+  for (const [end, explain] of [
+    [host, explainToHost],
+    [guest, explainToGuest],
+  ] as const) {
+    const say = await sayTo(deps, end.userId);
+    const content = `${explain(link, deps.labelOf, say)}\n\n${say('link.how')}`;
+    await tell(deps, end.address, { ref, content, buttons: buttonsOf(link, say) });
+  }
+  return entered;
+}
+
+/** Agrees for the side of this chat. Once both have agreed, all chats of the conversation are told. */
+export async function agreeToLink(
+  deps: LinkDeps,
+  by: { address: Address; userId: string; owner: boolean; id?: string | undefined },
+): Promise<AgreedLink> {
+  const agreed = await deps.surfaces.agree(by);
+  if (agreed.kind !== 'joined') return agreed;
+  const { link, session, surfaces } = agreed;
+  deps.log.info({ sessionKey: session, from: link.from.address, to: link.to.address }, 'surfaces_linked');
+  deps.events.emit(session, { type: 'surfaces_changed' });
+  await settleAsked(deps, link, 'link.joined');
+  const where = whereOf(sidesOf(link).guest, deps.labelOf);
+  for (const { address, userId } of surfaces) {
+    const content = (await sayTo(deps, userId))('link.has_joined', { where });
+    await tell(deps, address, { ref: `link:${link.id}:joined`, content });
+  }
+  return agreed;
+}
+
+/** Ends what is asked in this chat; both sides read that. Undefined when nothing is asked. */
+export async function declineLink(
+  deps: LinkDeps,
+  address: Address,
+  id?: string,
+): Promise<OpenLink | undefined> {
+  const link = await deps.surfaces.decline(address, id);
+  if (link === undefined) return undefined;
+  deps.log.info({ sessionKey: link.session, from: link.from.address, to: link.to.address }, 'link_declined');
+  await settleAsked(deps, link, 'link.declined');
+  return link;
+}
+
+/**
+ * Separates a chat. Of two, the conversation stays with the one whose it was, whichever of them leaves; of more, that one
+ * begins a new conversation. One on the web keeps its own in any case: the others leave it. All are told but the `asker`,
+ * which is answered. Undefined when the chat shares no conversation.
+ */
+export async function separate(
+  deps: LinkDeps,
+  address: Address,
+  asker: Address = address,
+): Promise<LeftSurface | undefined> {
+  const own = await deps.surfaces.surface(address);
+  if (own === undefined) return undefined;
+  const session = await deps.ledger.sessionOf(address);
+  const all = await deps.surfaces.surfaces(session);
+  const others = all.filter((surface) => surface.address !== address).map((surface) => surface.address);
+  const keeps = session === address && (others.length === 1 || parseAddress(address).channel === 'http');
+  let gone: LeftSurface | undefined;
+  for (const leaving of keeps ? others : [address]) gone = (await leaveAsked(deps, leaving, asker)) ?? gone;
+  return gone;
+}
+
+/** One chat leaves; all are told but the one that asked for it. */
+async function leaveAsked(
+  deps: LinkDeps,
+  leaving: Address,
+  asker: Address,
+): Promise<LeftSurface | undefined> {
+  const gone = await deps.surfaces.leave(leaving);
+  if (gone === undefined) return undefined;
+  deps.log.info({ address: leaving, sessionKey: gone.session, why: 'asked' }, 'surface_left');
+  deps.events.emit(gone.session, { type: 'surfaces_changed' });
+  const where = whereOf(gone.left, deps.labelOf);
+  const ref = `surface-left:${newId()}`;
+  for (const one of gone.others.filter((left) => left.address !== asker)) {
+    const content = (await sayTo(deps, one.userId))('unlink.has_left', { where });
+    await tell(deps, one.address, { ref, content });
+  }
+  if (leaving !== asker)
+    await tell(deps, leaving, { ref, content: (await sayTo(deps, gone.left.userId))('unlink.went_on') });
+  return gone;
+}
+
+/** In a group its owner decides: an owner of the gateway, or an administrator of the group. */
+async function checkGroup(deps: LinkDeps, { place, owner, address, senderId }: Linking): Promise<void> {
+  if (place !== 'group' || owner || (await deps.isGroupAdmin(address, senderId))) return;
+  throw new GatewayError('forbidden', said('link.admins_only'));
+}
+
+function endOf({ address, place, name, userId }: Linking): SurfaceEnd {
+  return { address, place, ...(name !== undefined && { name }), userId };
+}
+
+/** The question in both chats, without its buttons once it is settled. */
+async function settleAsked(
+  deps: LinkDeps,
+  link: OpenLink,
+  outcome: 'link.joined' | 'link.declined',
+): Promise<void> {
+  for (const [end, other] of [
+    [link.from, link.to],
+    [link.to, link.from],
+  ] as const) {
+    const content = (await sayTo(deps, end.userId))(outcome, { where: whereOf(other, deps.labelOf) });
+    await tell(deps, end.address, { ref: askRef(link), key: 'settled', content });
+  }
+}
+
+/** The delivery that asks, without its chat. */
+export function askRef({ id }: Pick<OpenLink, 'id'>): string {
+  return `link:${id}:asked`;
+}
+
+function buttonsOf({ id }: OpenLink, say: Say): Button[] {
+  return [
+    { label: say('link.join'), value: `link:yes:${id}`, style: 'confirm' },
+    { label: say('link.decline'), value: `link:no:${id}`, style: 'danger' },
+  ];
+}

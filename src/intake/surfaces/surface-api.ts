@@ -1,0 +1,104 @@
+/** Linking over HTTP, behind the same owner check as the sessions. */
+import type { Caller } from '../../contracts/access.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import { isHttpSessionId } from '../../contracts/message.ts';
+import type { SessionKey } from '../../contracts/message.ts';
+import type { EnteredCode, OpenLink, SurfaceApi, SurfaceEnd } from '../../contracts/sessions/surfaces.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
+import { isAdmin, ownSession } from '../ownership.ts';
+import type { OwnedSessions } from '../ownership.ts';
+import { hashLinkCode } from './code.ts';
+import { agreeToLink, declineLink, enterCode, giveCode, separate } from './links.ts';
+import type { LinkDeps, Linking } from './links.ts';
+import { describeRefused } from './words.ts';
+
+/** Digits of a code's digest by which a link is named. */
+const ID_LENGTH = 16;
+
+/** Makes the API. */
+export function createSurfaceApi(deps: LinkDeps, sessions: OwnedSessions): SurfaceApi {
+  const { visible } = sessions;
+  return {
+    async list(caller, key) {
+      if ((await visible(caller, key)) === undefined) return undefined;
+      const open = await deps.surfaces.openLink(key);
+      return { surfaces: await deps.surfaces.surfaces(key), asks: open && askedOf(open, key) };
+    },
+    async giveCode(caller, key) {
+      const by = linkingBy(caller, key);
+      return (await ownSession(sessions, caller, key)) && (await giveCode(deps, key, by));
+    },
+    async enterCode(caller, key, code) {
+      const by = linkingBy(caller, key);
+      if ((await ownSession(sessions, caller, key)) === undefined) return undefined;
+      const entered = await enterCode(deps, code, by);
+      if (entered.kind !== 'asked') throw refusedCode(entered);
+      const { id, from } = entered.link;
+      return { asks: { ...from, id }, again: entered.again };
+    },
+    async answer(caller, key, link, agrees) {
+      if ((await visible(caller, key)) === undefined) return undefined;
+      const id = isLinkId(link) ? link : (hashLinkCode(link)?.slice(0, ID_LENGTH) ?? 'none');
+      const notAsked = new GatewayError('not_asked', 'Nobody has entered this code, or it is over.');
+      if (!agrees) {
+        if ((await declineLink(deps, key, id)) === undefined) throw notAsked;
+        return 'declined';
+      }
+      const { userId, owner } = linkingBy(caller, key);
+      const agreed = await agreeToLink(deps, { address: key, userId, owner, id });
+      if (agreed.kind === 'joined' || agreed.kind === 'waiting') return agreed.kind;
+      throw notAsked;
+    },
+    async separate(caller, key, address) {
+      if ((await visible(caller, key)) === undefined) return undefined;
+      const own = await deps.surfaces.surfaces(key);
+      const named = own.find((surface) => surface.address === address);
+      const gone = named && (await separate(deps, named.address, key));
+      if (gone === undefined) throw new GatewayError('not_linked', `${address} does not share this session.`);
+      return gone;
+    },
+  };
+}
+
+/** The caller in one of its sessions. Throws `GatewayError('not_an_http_session')`. */
+function linkingBy(caller: Caller, key: SessionKey): Linking {
+  if (!key.startsWith('http:') || !isHttpSessionId(key.slice('http:'.length)))
+    throw new GatewayError(
+      'not_an_http_session',
+      'A chat on another network gives, enters and answers codes there: send /link in it.',
+    );
+  const userId = `token:${caller.tokenId}`;
+  return { address: key, place: 'private', userId, senderId: userId, owner: isAdmin(caller) };
+}
+
+/** The other side, where this one has not agreed yet. */
+function askedOf(
+  { id, from, to, agreed }: OpenLink,
+  key: SessionKey,
+): (SurfaceEnd & { id: string }) | undefined {
+  if (from.address === key) return agreed.from ? undefined : { ...to, id };
+  return agreed.to ? undefined : { ...from, id };
+}
+
+/** What became of a code, as an error; its words are those of the chats. */
+function refusedCode(entered: Exclude<EnteredCode, { kind: 'asked' }>): GatewayError {
+  const text = describeRefused(entered, inEnglish);
+  if (entered.kind === 'limited')
+    return new GatewayError('rate_limited', text, { retryable: true, retryAfterMs: entered.retryAfterMs });
+  return new GatewayError(CODES[entered.kind], text);
+}
+
+const CODES = {
+  unknown: 'unknown_code',
+  expired: 'code_expired',
+  used: 'code_used',
+  same: 'not_linkable',
+  linked: 'not_linkable',
+  web: 'not_linkable',
+  full: 'too_many_surfaces',
+} as const;
+
+/** An id has more characters than a code. */
+function isLinkId(text: string): boolean {
+  return new RegExp(`^[0-9a-f]{${ID_LENGTH}}$`).test(text);
+}

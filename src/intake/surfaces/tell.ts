@@ -1,0 +1,45 @@
+/** Messages of the gateway to the chats of a session: each once, through the lane of its chat. */
+import type { EventBus, LaneRunner } from '../../contracts/bus.ts';
+import { parseAddress } from '../../contracts/message.ts';
+import type { Address, Button } from '../../contracts/message.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { PersonLanguages } from '../../contracts/texts/languages.ts';
+import type { Say } from '../../contracts/texts/say.ts';
+
+export interface TellDeps {
+  ledger: Pick<Ledger, 'enqueue' | 'sessionOf'>;
+  bus: LaneRunner;
+  events: Pick<EventBus, 'emit'>;
+  languages: Pick<PersonLanguages, 'say' | 'languageOf'>;
+}
+
+/** Says texts in the language of the person of a chat. Throws only `StoreError`. */
+export async function sayTo({ languages }: Pick<TellDeps, 'languages'>, userId: string): Promise<Say> {
+  return languages.say(await languages.languageOf(userId));
+}
+
+/** What a chat is told; `ref` makes a repeat the same message. */
+export interface Told {
+  ref: string;
+  /** Set when it rewrites what was told under `ref` before. */
+  key?: string;
+  content: string;
+  buttons?: Button[];
+}
+
+/** Tells one chat: as a message, over HTTP as a notice among the events of its session. Throws only `StoreError`. */
+export async function tell(
+  { ledger, bus, events }: TellDeps,
+  address: Address,
+  { ref, key, content, buttons = [] }: Told,
+): Promise<void> {
+  const place = parseAddress(address);
+  if (place.channel === 'http') {
+    events.emit(await ledger.sessionOf(address), { type: 'notice', code: 'surfaces', text: content });
+    return;
+  }
+  const own = `${ref}@${address}`;
+  const again = key === undefined ? {} : { key: `${own}:${key}` };
+  const delivery = { ref: own, ...again, message: { ...place, content, media: [], buttons } };
+  bus.runHeads(await ledger.enqueue(address, delivery, bus.claimingNode('out')));
+}

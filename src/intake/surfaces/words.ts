@@ -1,0 +1,96 @@
+/** What people read about the chats that share a conversation. */
+import { parseAddress } from '../../contracts/message.ts';
+import { sidesOf } from '../../contracts/sessions/surfaces.ts';
+import type { EnteredCode, OpenLink, Surface, SurfaceEnd } from '../../contracts/sessions/surfaces.ts';
+import { clipEnd, oneLine } from '../../lib/text.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { Said, Say } from '../../contracts/texts/say.ts';
+
+/** Gives the name of a channel for people. */
+export type LabelOf = (channel: string) => string | undefined;
+
+/** Longest name of a person that is shown, in UTF-16 units. */
+const MAX_NAME = 60;
+
+/** A name as text: strangers choose theirs, so it brings no markup and no line of its own. */
+export function plainName(name: string): string {
+  return clipEnd(oneLine(name.replaceAll(/[\p{C}`*_~|<>[\]()\\#]/gu, '')), MAX_NAME);
+}
+
+/** The network's name for people. */
+export function networkOf({ address }: Pick<SurfaceEnd, 'address'>, labelOf: LabelOf): string {
+  const { channel } = parseAddress(address);
+  return labelOf(channel) ?? channel;
+}
+
+/** `Telegram (private chat with Ada)`. */
+export function whereOf(end: Pick<SurfaceEnd, 'address' | 'place' | 'name'>, labelOf: LabelOf): Said {
+  const network = networkOf(end, labelOf);
+  if (end.place === 'group') return said('surfaces.group', { network });
+  const name = plainName(end.name ?? '');
+  return name === ''
+    ? said('surfaces.private', { network })
+    : said('surfaces.private_with', { network, name });
+}
+
+/** What will happen, for the chat that joins the conversation of another. */
+export function explainToGuest(link: OpenLink, labelOf: LabelOf, say: Say): string {
+  const { host, guest } = sidesOf(link);
+  const where = whereOf(host, labelOf);
+  return [
+    say(guest === link.to ? 'link.explain_join' : 'link.explain_entered', { where }),
+    guest.place === 'group'
+      ? say('link.group_reads_there')
+      : host.place === 'group'
+        ? say('link.group_reads_here')
+        : '',
+    say('link.stays'),
+    guest === link.to ? '' : say('link.decline_strangers'),
+  ]
+    .filter((line) => line !== '')
+    .join(' ');
+}
+
+/** What will happen, for the chat whose conversation goes on. */
+export function explainToHost(link: OpenLink, labelOf: LabelOf, say: Say): string {
+  const { host, guest } = sidesOf(link);
+  const group = guest.place === 'group' ? [say('link.group_reads_here')] : [];
+  const where = whereOf(guest, labelOf);
+  const asked = say(host === link.from ? 'link.explain_asked' : 'link.explain_given', { where });
+  return [asked, ...group, say('link.decline_strangers')].join(' ');
+}
+
+/** What became of a code, where nobody is asked. */
+export function describeRefused(entered: Exclude<EnteredCode, { kind: 'asked' }>, say: Say): string {
+  switch (entered.kind) {
+    case 'unknown':
+      return say('link.unknown', { count: entered.triesLeft });
+    case 'expired':
+      return say('link.expired');
+    case 'used':
+      return say('link.used');
+    case 'limited':
+      return say('link.limited', { count: Math.max(1, Math.ceil(entered.retryAfterMs / 60_000)) });
+    case 'same':
+      return say('link.same');
+    case 'linked':
+      return say(entered.giver ? 'link.giver_linked' : 'link.linked');
+    case 'web':
+      return say('link.web');
+    case 'full':
+      return say('link.full', { most: entered.limit });
+    default:
+      return entered satisfies never;
+  }
+}
+
+/** The list, one line each; `here` is marked. */
+export function listSurfaces(surfaces: readonly Surface[], here: string, labelOf: LabelOf, say: Say): string {
+  if (surfaces.length === 0) return say('surfaces.none');
+  const lines = surfaces.map((surface) => {
+    const since = surface.linkedAt.toISOString().slice(0, 16).replace('T', ' ');
+    const key = surface.address === here ? 'surfaces.here' : 'surfaces.line';
+    return say(key, { where: whereOf(surface, labelOf), since });
+  });
+  return [say('surfaces.list'), ...lines].join('\n');
+}

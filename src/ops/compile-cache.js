@@ -1,0 +1,60 @@
+/**
+ * Where Node.js may keep the compiled code of this program: only where nobody else could put code of theirs. In plain
+ * JavaScript: it runs before there is a cache, and one file of types would have Node load all that removes them, 25 MB.
+ */
+import { existsSync, lstatSync, mkdirSync } from 'node:fs';
+import path from 'node:path';
+
+const WRITABLE_BY_OTHERS = 0o022;
+const OPEN_TO_OTHERS = 0o077;
+
+/**
+ * A folder (0700) below `packages`, else below `home` if that exists; undefined when other users of the machine could
+ * write to either, or nothing can be made there: then the program starts without a cache. Node runs what it finds in the
+ * cache, and by default would look in the temporary folder, where anybody can be first. Never throws.
+ * @param {string} packages
+ * @param {string} home
+ * @returns {string | undefined}
+ */
+export function compileCacheFolder(packages, home) {
+  return [
+    { above: packages, below: '.cache/parley' },
+    { above: path.resolve(home), below: 'cache' },
+  ]
+    .map(({ above, below }) => privateFolder(above, below.split('/')))
+    .find((folder) => folder !== undefined);
+}
+
+/**
+ * Makes the folder and checks everything from `above` to it.
+ * @param {string} above
+ * @param {readonly string[]} names
+ * @returns {string | undefined}
+ */
+function privateFolder(above, names) {
+  const folder = path.join(above, ...names);
+  try {
+    if (!isOurs(above, WRITABLE_BY_OTHERS)) return undefined;
+    let place = above;
+    for (const name of names) {
+      place = path.join(place, name);
+      if (!existsSync(place)) mkdirSync(place, { mode: 0o700 });
+      if (!isOurs(place, place === folder ? OPEN_TO_OTHERS : WRITABLE_BY_OTHERS)) return undefined;
+    }
+    return folder;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * True for a folder, no link, of this user with none of the rights `refused`. Windows has neither owners nor modes of this kind.
+ * @param {string} place
+ * @param {number} refused
+ */
+function isOurs(place, refused) {
+  const stats = lstatSync(place);
+  const user = process.getuid?.();
+  if (user === undefined) return stats.isDirectory();
+  return stats.isDirectory() && stats.uid === user && (stats.mode & refused) === 0;
+}

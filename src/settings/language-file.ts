@@ -1,0 +1,67 @@
+/** A file with the gateway's texts in a language: the keys of the English table, each with its text. Pure. */
+import { z } from 'zod';
+import { ENGLISH } from '../contracts/texts/english.ts';
+import type { TextKey, TextTable } from '../contracts/texts/say.ts';
+import { placesOf } from '../contracts/texts/template.ts';
+import type { Template } from '../contracts/texts/template.ts';
+import { readJson } from './read-json.ts';
+
+/** Longest text, in UTF-16 units. */
+export const MAX_TEXT_CHARS = 2_000;
+/** Errors of one file that are told. */
+const MAX_TOLD = 10;
+
+/** The table and the keys that it lacks, or what is wrong with it, by line. */
+export type ReadTable = { table: TextTable; missing: readonly TextKey[] } | { errors: readonly string[] };
+
+const text = z.string().min(1).max(MAX_TEXT_CHARS);
+const forms = z.strictObject({
+  zero: text.optional(),
+  one: text.optional(),
+  two: text.optional(),
+  few: text.optional(),
+  many: text.optional(),
+  other: text,
+});
+
+const KEYS = new Map(Object.entries(ENGLISH).map(([key, template]) => [key, template]));
+
+/** Reads a file; `shown` is its name in errors. Never throws. */
+export function readTable(content: string, shown: string): ReadTable {
+  const { value, errors: form, placeOf } = readJson(content);
+  const errors = form.map(({ place, message }) => `${shown}${place}: ${message}`);
+  const entries = z.record(z.string(), z.unknown()).safeParse(value);
+  if (!entries.success) return { errors: [...errors, `${shown}: holds no object of texts`] };
+  const table: Record<string, Template> = {};
+  for (const [key, given] of Object.entries(entries.data)) {
+    const read = readText(key, given);
+    if ('problem' in read) errors.push(`${shown}${placeOf([key])}: ${key.slice(0, 80)}: ${read.problem}`);
+    else table[key] = read.template;
+  }
+  if (errors.length > MAX_TOLD) errors.splice(MAX_TOLD, errors.length, `${shown}: and more errors`);
+  if (errors.length > 0) return { errors };
+  const missing = [...KEYS.keys()].filter((key): key is TextKey => !Object.hasOwn(table, key));
+  return { table, missing };
+}
+
+function readText(key: string, given: unknown): { template: Template } | { problem: string } {
+  const english = KEYS.get(key);
+  if (english === undefined) return { problem: 'there is no such text' };
+  const plural = typeof english !== 'string';
+  const parsed = plural ? z.union([text, forms]).safeParse(given) : text.safeParse(given);
+  if (!parsed.success)
+    return {
+      problem: plural
+        ? 'must be a text, or an object with "other" and the other forms of plurals of the language'
+        : `must be a text of at most ${MAX_TEXT_CHARS} characters`,
+    };
+  const known = placesOf(english);
+  const unknown = placesOf(parsed.data).filter((name) => !known.includes(name) && name !== 'count');
+  if (unknown.length > 0)
+    return {
+      problem: `there is no value {${unknown[0]}}; its values are ${known.map((name) => `{${name}}`).join(', ')}`,
+    };
+  const lost = known.filter((name) => name !== 'count' && !placesOf(parsed.data).includes(name));
+  if (lost.length > 0) return { problem: `lacks the value {${lost[0]}}` };
+  return { template: parsed.data };
+}

@@ -1,0 +1,141 @@
+/** The languages of the gateway's texts: English and German, and those of the files in `languages/` of GATEWAY_HOME. */
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { toGatewayError } from '../contracts/errors.ts';
+import type { Log } from '../contracts/log.ts';
+import type { FolderWatch, WatchFolders } from '../contracts/settings.ts';
+import { LANGUAGE_CODE } from '../contracts/texts/languages.ts';
+import type { Languages } from '../contracts/texts/languages.ts';
+import { ENGLISH } from '../contracts/texts/english.ts';
+import { GERMAN } from '../contracts/texts/german.ts';
+import { inEnglish, sayFrom } from '../contracts/texts/say.ts';
+import type { Say, TextTable } from '../contracts/texts/say.ts';
+import { readTable } from './language-file.ts';
+import type { ReadTable } from './language-file.ts';
+
+/** Most files that are read. */
+export const MAX_LANGUAGE_FILES = 50;
+/** Longest file, in bytes: all texts of the gateway in one language are a tenth of this. */
+export const MAX_LANGUAGE_BYTES = 512 * 1024;
+
+export interface LanguageFilesOptions {
+  /** `$GATEWAY_HOME/languages`; it is made when it is missing. */
+  folder: string;
+  watch: WatchFolders;
+  log: Log;
+}
+
+/** The languages with their life. */
+export interface LanguageFiles extends Languages {
+  /** Reads the folder now, and from now on whenever it changes. Never throws: without the folder there are the built-in languages. */
+  open(): Promise<void>;
+  /** Current errors in the files, by file and line; the last valid content stays in use. */
+  errors(): readonly string[];
+  /** Ends reading; resolves when none is under way. */
+  close(): Promise<void>;
+}
+
+const BUILT_IN: ReadonlyMap<string, TextTable> = new Map<string, TextTable>([
+  ['en', ENGLISH],
+  ['de', GERMAN],
+]);
+
+/** Creates them; no file is read before `open`. */
+export function createLanguages({ folder, watch, log }: LanguageFilesOptions): LanguageFiles {
+  const kept = new Map<string, Extract<ReadTable, { table: TextTable }>>();
+  let says = saysOf(kept);
+  let errors: readonly string[] = [];
+  /** What the log has told of missing texts. */
+  const told = new Map<string, string>();
+  let watcher: FolderWatch | undefined;
+
+  const look = async (): Promise<void> => {
+    try {
+      watcher?.folders([folder]);
+      const files = await readFolder(folder);
+      for (const code of kept.keys()) if (!files.some((file) => file.code === code)) kept.delete(code);
+      for (const { code, read } of files) if ('table' in read) kept.set(code, read);
+      says = saysOf(kept);
+      tellMissing(kept, told, log);
+      setErrors(files.flatMap(({ read }) => ('errors' in read ? read.errors : [])));
+    } catch (error) {
+      setErrors([`languages: cannot be read: ${toGatewayError(error).message}`]);
+    }
+  };
+  const setErrors = (found: readonly string[]): void => {
+    const added = found.filter((error) => !errors.includes(error));
+    if (added.length > 0) log.error({ errors: added }, 'languages_invalid');
+    errors = found;
+  };
+  let last = Promise.resolve();
+  const lookSoon = (): Promise<void> => (last = last.then(look));
+  return {
+    codes: () => [...says.keys()],
+    say: (language) =>
+      (language === undefined ? undefined : says.get(language)) ?? says.get('en') ?? inEnglish,
+    errors: () => errors,
+    async open() {
+      await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+        log.warn({ err: toGatewayError(error), folder }, 'languages_folder_missing');
+      });
+      watcher ??= watch(() => void lookSoon());
+      await lookSoon();
+    },
+    async close() {
+      watcher?.close();
+      await last;
+    },
+  };
+}
+
+/** A file of a built-in language changes single texts of it. */
+function saysOf(files: ReadonlyMap<string, { table: TextTable }>): ReadonlyMap<string, Say> {
+  const codes = [...new Set([...BUILT_IN.keys(), ...[...files.keys()].toSorted()])];
+  return new Map(
+    codes.map((code) => [code, sayFrom(code, { ...BUILT_IN.get(code), ...files.get(code)?.table })]),
+  );
+}
+
+/** Once for each state of a file: how many texts it lacks, which are said in English. */
+function tellMissing(
+  kept: ReadonlyMap<string, { missing: readonly string[] }>,
+  told: Map<string, string>,
+  log: Log,
+): void {
+  for (const [language, { missing }] of kept) {
+    const first = missing[0];
+    const state = `${missing.length} ${first}`;
+    if (BUILT_IN.has(language) || told.get(language) === state) continue;
+    told.set(language, state);
+    if (first === undefined) log.info({ language }, 'language_loaded');
+    else log.warn({ language, missing: missing.length, first }, 'language_incomplete');
+  }
+}
+
+/** Every file of the folder, in the order of their names. Throws errors of the file system. */
+async function readFolder(folder: string): Promise<{ code: string; read: ReadTable }[]> {
+  const names = (await readdir(folder)).filter((name) => /^[^.].*\.json$/.test(name)).toSorted();
+  const found = await Promise.all(
+    names.slice(0, MAX_LANGUAGE_FILES).map(async (name) => {
+      const code = name.slice(0, -'.json'.length);
+      return { code, read: await readOne(path.join(folder, name), `languages/${name}`, code) };
+    }),
+  );
+  const [more] = names.slice(MAX_LANGUAGE_FILES);
+  if (more === undefined) return found;
+  const error = `languages: there may be ${MAX_LANGUAGE_FILES} files; "${more}" and those after it are not read`;
+  return [...found, { code: '', read: { errors: [error] } }];
+}
+
+async function readOne(file: string, shown: string, code: string): Promise<ReadTable> {
+  if (!LANGUAGE_CODE.test(code))
+    return { errors: [`${shown}: a file is named by its language, such as fr.json or pt-BR.json`] };
+  try {
+    const { size } = await stat(file);
+    if (size > MAX_LANGUAGE_BYTES)
+      return { errors: [`${shown}: is too long: ${size} bytes, and ${MAX_LANGUAGE_BYTES} are allowed`] };
+    return readTable(await readFile(file, 'utf8'), shown);
+  } catch (error) {
+    return { errors: [`${shown}: cannot be read: ${toGatewayError(error).message}`] };
+  }
+}

@@ -1,0 +1,56 @@
+/** Which migrations leave gateways of the version before at work: those that only add what these do not need. */
+import { StoreError } from '../../contracts/errors.ts';
+import { sleep } from '../../lib/sleep.ts';
+import { type Orm, sql } from './drizzle.ts';
+
+/** Gateways that died keep their lease for ten seconds; so long the start waits, and looks so often, in milliseconds. */
+const LEASE_ENDS_MS = 12_000;
+const LOOK_MS = 500;
+
+const ADDITIVE = [
+  /^create table /i,
+  /^create index /i,
+  // A column that statements of before do not name: it may be empty, or has a default.
+  /^alter table \S+ add column (?!.*\bnot null\b)/is,
+  /^alter table \S+ add column .*\bdefault\b/is,
+  // What these name must be allowed still, not more than that.
+  /^alter table \S+ alter column \S+ (drop not null|set default )/i,
+];
+
+/** True for a statement that gateways of the version before do not notice. */
+export function isAdditive(statement: string): boolean {
+  const text = statement.trim();
+  return text === '' || ADDITIVE.some((form) => form.test(text));
+}
+
+/**
+ * Waits while other gateways run with the database, and throws `StoreError('gateways_run')` when they do not end within `withinMs`: the given
+ * statements change what they use. Statements that only add are fine beside them.
+ */
+export async function refuseBesideOthers(
+  orm: Orm,
+  schema: string,
+  statements: readonly string[],
+  withinMs = LEASE_ENDS_MS,
+): Promise<void> {
+  if (statements.every(isAdditive)) return;
+  const nodes = sql`${sql.identifier(schema)}.${sql.identifier('node')}`;
+  const [table] = await orm.execute<{ found: boolean }>(
+    sql`select to_regclass(${`"${schema}"."node"`}) is not null as found`,
+  );
+  if (table?.found !== true) return;
+  const until = performance.now() + withinMs;
+  for (;;) {
+    const [row] = await orm.execute<{ live: number }>(
+      sql`select count(*)::int as live from ${nodes} where lease_until > now()`,
+    );
+    const live = row?.live ?? 0;
+    if (live === 0) return;
+    if (performance.now() > until)
+      throw new StoreError(
+        'gateways_run',
+        `This version changes tables that the ${live} running gateways of the version before use, so they cannot run side by side: stop them all, then start this one. Nothing was changed.`,
+      );
+    await sleep(LOOK_MS);
+  }
+}

@@ -1,0 +1,208 @@
+/** What a turn needs to start: read with its acceptance where it starts at once, and by itself where it waited or resumes. */
+import type postgres from 'postgres';
+import { FencedError } from '../../../contracts/errors.ts';
+import type { Fence } from '../../../contracts/store/lanes.ts';
+import { cleanText } from '../../../lib/text.ts';
+import type { Address, SentMessage } from '../../../contracts/message.ts';
+import type { Plan } from '../../../contracts/plan.ts';
+import type { ObservedMessage } from '../../../contracts/store/group-chats.ts';
+import { MAX_TURN_APPROVALS, STEP_ITERATIONS } from '../../../contracts/store/records.ts';
+import type { OpenedTurn, OtherSurface, TurnApproval } from '../../../contracts/store/records.ts';
+import { packed, type PackedRecords, recap, unpacked } from '../contexts.ts';
+import type { Sql } from '../../database/database.ts';
+import { sessionOfLane } from '../journal.ts';
+import { heldLane } from '../lane-sql.ts';
+import { otherSurfaces } from '../../surfaces/turn-surfaces.ts';
+import { type SessionRow, toSession } from '../../tables/session-rows.ts';
+
+type Fragment = postgres.PendingQuery<postgres.Row[]>;
+
+/** Where a turn stands: SQL expressions, because its acceptance does not know them before its statement has run. */
+interface TurnPlace {
+  session: Fragment;
+  laneSeq: Fragment;
+  /** The lane seq at the last `/new`. */
+  freshSeq: Fragment;
+  address: Fragment;
+  turnId: string;
+  /** User id of the person who is answered. */
+  userId: string;
+  /** Most rows of earlier turns. */
+  limit: number;
+}
+
+/** What surrounds a turn, the same whether it is new or resumes. */
+interface SurroundingsRow {
+  session: SessionRow;
+  history: PackedRecords;
+  surfaces: OtherSurface[];
+  remembers: boolean;
+  meanwhile: ObservedMessage[];
+}
+
+interface OpenedRow extends SurroundingsRow {
+  journal: PackedRecords;
+  placeholders: SentMessage[] | null;
+  address: Address;
+  afterMs: number;
+  planned: boolean;
+  unanswered: boolean;
+  askedAgain: string | null;
+  approvals: TurnApproval[];
+  plan: Plan | null;
+}
+
+/**
+ * `Ledger.openTurn`, one round trip. History is read by index from the newest turn backwards, never past the last
+ * summary or `/new`: its cost does not grow with the session's age. An undecided approval that the turn waited for is denied.
+ * Its writes may be lost when the server loses power, because the next start of the turn repeats them: so its commit does
+ * not wait for the disk, and neither does the first token.
+ */
+export async function openTurn(
+  sql: Sql,
+  fence: Fence,
+  turnId: string,
+  limit: number,
+  userId = '',
+): Promise<OpenedTurn> {
+  const key = sessionOfLane(fence);
+  const place: TurnPlace = {
+    session: sql`${key}`,
+    laneSeq: sql`${fence.seq}`,
+    freshSeq: sql`(select fresh_seq from session where key = ${key})`,
+    address: sql`begun.address`,
+    turnId,
+    userId,
+    limit,
+  };
+  const [row] = await sql<OpenedRow[]>`
+    with ${heldLane(sql, fence)},
+    relaxed as (select set_config('synchronous_commit', 'off', true)),
+    begun as (update turn set state = 'running' from held where id = ${turnId} returning address, created_at, retry_of),
+    expired as (
+      update approval set state = 'denied', decided_by = 'expiry', decided_at = now() from held
+      where turn_id = ${turnId} and state = 'pending'),
+    talk as (select * from session where key = ${key}),
+    ${past(sql, place)}
+    select ${surroundings(sql, place)}, begun.address, begun.retry_of as "askedAgain",
+      (extract(epoch from now() - begun.created_at) * 1000)::float8 as "afterMs",
+      ${packed(sql, sql`select ${contextColumns(sql)} from context c where c.turn_id = ${turnId} order by c.seq`)} as journal,
+      exists (select 1 from usage where turn_id = ${turnId} and purpose = 'plan') as planned,
+      (select caller_seq = ${fence.seq} from held) as unanswered,
+      (select parts from delivery where ref = ${turnId}) as placeholders,
+      (select coalesce(jsonb_agg(jsonb_build_object(
+          'id', id, 'callKey', coalesce(detail ->> 'callKey', ''), 'digest', coalesce(detail ->> 'digest', ''),
+          'decision', case when state = 'approved' then state else 'denied' end,
+          'decidedBy', coalesce(decided_by, 'expiry'), 'reason', reason) order by created_at desc), '[]')
+        from (select * from approval where turn_id = ${turnId} order by created_at desc
+          limit ${MAX_TURN_APPROVALS}) asked) as approvals,
+      (select doc from plan where turn_id = ${turnId} order by created_at desc limit 1) as plan
+    from begun, talk, relaxed`;
+  if (row === undefined) throw new FencedError(fence.lane);
+  const { address, afterMs, approvals, planned, unanswered, askedAgain } = row;
+  const opened: OpenedTurn = {
+    ...surroundingsOf(row),
+    journal: unpacked(row.journal),
+    placeholders: row.placeholders ?? [],
+    address,
+    afterMs,
+    approvals,
+    planned,
+    unanswered,
+    askedAgain: askedAgain ?? undefined,
+  };
+  if (row.plan !== null) opened.plan = row.plan;
+  return opened;
+}
+
+/** A turn that is new, as its acceptance reads it in the same statement. */
+export interface NewTurn {
+  turnId: string;
+  address: string;
+  userId: string;
+  limit: number;
+}
+
+/** The CTEs behind `openedNow`, in a statement that has `target`, `bumped` and `talk`. */
+export function newTurnPast(sql: Sql, turn: NewTurn): Fragment {
+  return past(sql, placeOfNew(sql, turn));
+}
+
+/** Expression: what a turn that starts at once needs, as JSON. */
+export function openedNow(sql: Sql, turn: NewTurn): Fragment {
+  return sql`(select row_to_json(opened) from (select ${surroundings(sql, placeOfNew(sql, turn))} from talk) opened)`;
+}
+
+function placeOfNew(sql: Sql, { address, ...turn }: NewTurn): TurnPlace {
+  return {
+    ...turn,
+    session: sql`(select session from target)`,
+    laneSeq: sql`(select tail from bumped)`,
+    freshSeq: sql`(select fresh_seq from talk)`,
+    address: sql`${address}`,
+  };
+}
+
+/** The value of `openedNow` as what `openTurn` would give. */
+export function openedAtOnce(
+  row: SurroundingsRow,
+  { address, placeholder }: { address: Address; placeholder: SentMessage | undefined },
+): OpenedTurn {
+  const placeholders = placeholder === undefined ? [] : [placeholder];
+  const nothingYet = { journal: [], approvals: [], planned: false, unanswered: false };
+  return { ...surroundingsOf(row), ...nothingYet, address, placeholders, afterMs: 0 };
+}
+
+/** The columns of `session` under the names of `SessionRow`. */
+export function sessionColumns(sql: Sql) {
+  return sql`key, profile_id as "profileId", profile_chosen as "profileChosen", model, mode, queue_mode as "queueMode", owner_token_id as "ownerTokenId", title, folder, sources,
+    fresh_at as "freshAt", created_at as "createdAt", updated_at as "updatedAt", message_seq as "messageSeq",
+    pinned, archived, read_seq as "readSeq", voice, voice_failing as "voiceFailing"`;
+}
+
+function contextColumns(sql: Sql) {
+  return sql`c.seq, c.turn_id as "turnId", c.iteration, c.payload as entry, c.tokens`;
+}
+
+/** The CTEs `recap`, `history` and `written`: what was said before the turn. */
+function past(sql: Sql, { session, laneSeq, freshSeq, limit }: TurnPlace): Fragment {
+  const columns = contextColumns(sql);
+  return sql`
+    ${recap(sql, { session, freshSeq }, laneSeq, columns)},
+    history as (
+      select ${columns}, c.lane_seq from context c
+      where c.session = ${session} and c.lane_seq < ${laneSeq}
+        and c.lane_seq > ${freshSeq}
+        and c.lane_seq > coalesce((select lane_seq from recap), 0)
+        and c.summarized_by is null and c.kind <> 'tool_intent' and c.kind <> 'plan_fact'
+        and c.iteration < ${STEP_ITERATIONS}
+      order by c.lane_seq desc, c.seq desc limit ${limit}),
+    -- The newest earlier turn that wrote context. Its index, unlike a join, does not make the plan dear for every turn.
+    written as (
+      select coalesce(
+        (select c.lane_seq from context c
+          where c.session = ${session} and c.lane_seq < ${laneSeq}
+            and c.summarized_by is null and c.kind <> 'tool_intent'
+          order by c.lane_seq desc, c.seq desc limit 1),
+        (select lane_seq from recap), 0) as lane_seq)`;
+}
+
+/** The columns of `SurroundingsRow`, in a statement that has `talk` and the CTEs of `past`. */
+function surroundings(
+  sql: Sql,
+  { session, laneSeq, freshSeq, address, turnId, userId }: TurnPlace,
+): Fragment {
+  return sql`
+    (select row_to_json(t) from (select ${sessionColumns(sql)} from talk) t) as session,
+    ${packed(sql, sql`select * from recap union all select * from history order by lane_seq, seq`)} as history,
+    exists (select 1 from memory where user_id = ${cleanText(userId)}) as remembers,
+    ${otherSurfaces(sql, { session, address, turnId })} as surfaces,
+    (select coalesce(jsonb_agg(jsonb_build_object('senderName', o.sender_name, 'content', o.content) order by o.id), '[]')
+      from observed o where o.session = ${session} and o.after_seq < ${laneSeq}
+        and o.after_seq >= ${freshSeq}
+        and o.after_seq >= (select lane_seq from written)) as meanwhile`;
+}
+
+function surroundingsOf({ session, history, surfaces, remembers, meanwhile }: SurroundingsRow) {
+  return { session: toSession(session), history: unpacked(history), surfaces, remembers, meanwhile };
+}

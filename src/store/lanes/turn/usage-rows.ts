@@ -1,0 +1,30 @@
+/** Rows of `usage` as part of the statement that ends the work they were spent on. */
+import { cleanJson } from '../../../lib/json.ts';
+import { cleanText } from '../../../lib/text.ts';
+import type { ModelUsage, UsagePurpose } from '../../../contracts/usage.ts';
+import type { Sql } from '../../database/database.ts';
+import { usageColumns } from '../../tables/usage.ts';
+
+export interface Spent {
+  turnId: string;
+  session: string;
+  userId: string;
+  purpose: UsagePurpose;
+  usage: readonly ModelUsage[];
+}
+
+/** A further CTE with its leading comma: one row per model while the CTE `guard` has its one row. Empty when no model was reached. */
+export function usageRows(
+  sql: Sql,
+  { turnId, session, userId, purpose, usage }: Spent,
+  guard: ReturnType<Sql>,
+) {
+  if (usage.length === 0) return sql``;
+  const rows = usage.map((spent) => ({ ...usageColumns(spent), estimated: spent.estimated ?? false }));
+  return sql`, used as (
+    insert into usage (turn_id, session, user_id, purpose, model, prompt_tokens, completion_tokens, model_ms, estimated)
+    select ${turnId}, ${session}, ${cleanText(userId)}, ${purpose}, u.model, u."promptTokens", u."completionTokens",
+      u."modelMs", u.estimated
+    from ${guard}, jsonb_to_recordset(${cleanJson(rows)}::jsonb)
+      as u(model text, "promptTokens" int, "completionTokens" int, "modelMs" int, estimated boolean))`;
+}

@@ -1,0 +1,33 @@
+/** Rows of `surface`, and the lock behind which they change. */
+import type { Surface } from '../../contracts/sessions/surfaces.ts';
+import type { Sql } from '../database/database.ts';
+import { asSessionKey } from '../tables/session-rows.ts';
+
+export interface SurfaceRow {
+  address: string;
+  place: Surface['place'];
+  name: string | null;
+  userId: string;
+  linkedAt: string | Date;
+}
+
+export function surfaceColumns(sql: Sql) {
+  return sql`select address, place, name, user_id as "userId", linked_at as "linkedAt" from surface`;
+}
+
+/** The surfaces of a session, oldest first. */
+export async function surfacesOf(sql: Sql, session: string): Promise<Surface[]> {
+  const rows = await sql<SurfaceRow[]>`
+    ${surfaceColumns(sql)} where session = ${session} order by linked_at, is_home desc, address`;
+  return rows.map(toSurface);
+}
+
+export function toSurface({ address, place, name, userId, linkedAt }: SurfaceRow): Surface {
+  const named = name === null ? {} : { name };
+  return { address: asSessionKey(address), place, ...named, userId, linkedAt: new Date(linkedAt) };
+}
+
+/** Locks what changes the surfaces of a session, so that two changes see one another. */
+export async function lockSurfaces(sql: Sql, session: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`surfaces:${session}`}, 0))`;
+}

@@ -1,0 +1,18 @@
+/** Chats that are linked and separated at random, written in on every side, under kill -9. */
+import { runLinks } from '../crash/links/run.ts';
+import type { Campaign } from './campaign.ts';
+import { runOptions, scaled } from './campaign.ts';
+
+export const links: Campaign = {
+  name: 'links',
+  about:
+    '60 times kill -9 while a Telegram chat, a Discord chat and a page session are linked, separated and written in',
+  databases: ['postgres', 'embedded'],
+  run: (setup) =>
+    runLinks({
+      ...runOptions(setup),
+      rings: scaled(4, setup.share, 1),
+      kills: scaled(60, setup.share, 1),
+      stepsPerKill: scaled(10, setup.share, 5),
+    }),
+};

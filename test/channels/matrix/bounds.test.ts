@@ -1,0 +1,98 @@
+/** What grows with use stays within its bounds: rooms at once, names, known events, buttons, nesting. */
+import type { BlockContent, Root } from 'mdast';
+import { afterEach, expect, it, vi } from 'vitest';
+import { MAX_BUTTONS } from '../../../channels/matrix/buttons.ts';
+import { MAX_NAMES, MAX_ROOMS, Rooms } from '../../../channels/matrix/receiving/rooms.ts';
+import { ROOMS_AT_ONCE } from '../../../channels/matrix/receiving/receiving.ts';
+import { MAX_DEPTH, render } from '../../../channels/matrix/rendering/render.ts';
+import { MAX_KNOWN, Sending } from '../../../channels/matrix/sending.ts';
+import { readHtml } from '../../fakes/matrix/html.ts';
+import { ACCEPTED, MatrixSetup } from '../../fakes/matrix/setup.ts';
+
+let setup: MatrixSetup | undefined;
+afterEach(async () => {
+  await setup?.close();
+  setup = undefined;
+});
+
+/** A homeserver that answers every call alike, and counts them. */
+function counting(answer: (path: string) => unknown) {
+  const calls: string[] = [];
+  const call = (_method: string, path: string): Promise<unknown> => {
+    calls.push(path);
+    return Promise.resolve(answer(path));
+  };
+  return { calls, client: { call } };
+}
+
+it('asks again for the members and the name that were asked for longest ago, and for no others', async () => {
+  const { calls, client } = counting(() => ({ joined: { a: {}, b: {} }, displayname: 'Ada' }));
+  const rooms = new Rooms({ client, now: () => 0 });
+  for (let n = 0; n <= MAX_ROOMS; n += 1) await rooms.placeOf(`!${n}`);
+  for (let n = 0; n <= MAX_NAMES; n += 1) await rooms.nameOf('!room', `@${n}:fake.test`);
+  calls.length = 0;
+  await rooms.placeOf(`!${MAX_ROOMS}`);
+  await rooms.nameOf('!room', `@${MAX_NAMES}:fake.test`);
+  expect(calls).toHaveLength(0);
+  await rooms.placeOf('!0');
+  await rooms.nameOf('!room', '@0:fake.test');
+  expect(calls).toHaveLength(2);
+});
+
+it('forgets the events it has sent, the oldest first', async () => {
+  const { calls, client } = counting((path) => (path.includes('/send/') ? { event_id: '$one' } : {}));
+  const sending = new Sending({ client, now: () => 0 });
+  const place = { channel: 'matrix', chatId: '!garden' };
+  const content = { msgtype: 'm.text', body: 'x', 'm.mentions': {} };
+  for (let n = 0; n <= MAX_KNOWN; n += 1) await sending.send(place, content, `nonce ${n}`);
+  const sends = async (nonce: string): Promise<number> => {
+    calls.length = 0;
+    await sending.send(place, content, nonce);
+    return calls.filter((path) => path.includes('/send/')).length;
+  };
+  expect(await sends(`nonce ${MAX_KNOWN}`)).toBe(0);
+  expect(await sends('nonce 0')).toBe(1);
+});
+
+it('commits messages of so many rooms at a time, and one after the other in each', async () => {
+  setup = await MatrixSetup.open();
+  const { server, received } = setup;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  setup.verdict = async () => {
+    await promise;
+    return ACCEPTED;
+  };
+  const ada = server.rooms.person('Ada');
+  const all = Array.from({ length: ROOMS_AT_ONCE + 1 }, () => server.rooms.room(ada));
+  await setup.start();
+  await setup.channel.stop();
+  for (const room of all) for (const text of ['one', 'two']) server.says(room, text, ada);
+  setup.replace();
+  await setup.start();
+  await vi.waitFor(() => expect(received).toHaveLength(ROOMS_AT_ONCE), { timeout: 5_000, interval: 5 });
+  for (let n = 0; n < 25; n += 1) await new Promise((next) => setImmediate(next));
+  expect(received.map(({ content }) => content)).toEqual(Array.from({ length: ROOMS_AT_ONCE }, () => 'one'));
+  resolve();
+  await vi.waitFor(() => expect(received).toHaveLength(2 * all.length), { timeout: 5_000, interval: 5 });
+});
+
+it('shows as many buttons as an event keeps, and says that there are more', async () => {
+  setup = await MatrixSetup.open();
+  const room = setup.server.rooms.room(setup.server.rooms.person('Ada'));
+  const buttons = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({ label: `B${n + 1}`, value: `v${n + 1}` }));
+  await setup.channel.send(setup.part(room.id, 'all', { buttons: buttons(MAX_BUTTONS) }));
+  await setup.channel.send(setup.part(room.id, 'more', { buttons: buttons(MAX_BUTTONS + 2) }));
+  const [all = '', more = ''] = setup.server.screen(room);
+  expect(all).toContain('🔟 B10\u200311. B11');
+  expect(all.endsWith(`${MAX_BUTTONS}. B${MAX_BUTTONS}`)).toBe(true);
+  expect(more.endsWith(`${MAX_BUTTONS}. B${MAX_BUTTONS}\u2003… (2 more)`)).toBe(true);
+});
+
+it('shows what is nested deeper than clients show as text', () => {
+  let inside: BlockContent = { type: 'paragraph', children: [{ type: 'text', value: 'deep down' }] };
+  for (let n = 0; n <= MAX_DEPTH * 2; n += 1)
+    inside = { type: 'list', children: [{ type: 'listItem', children: [inside] }] };
+  const doc: Root = { type: 'root', children: [inside] };
+  expect(readHtml(render(doc).text)).toBe('deep down');
+});

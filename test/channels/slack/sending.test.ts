@@ -1,0 +1,214 @@
+/** Details of sending to Slack: one message for one nonce, limits, buttons, refusals, and what people see. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { codeOf } from '../../../channels/slack/errors.ts';
+import { render } from '../../../channels/slack/rendering/render.ts';
+import type { Button } from '../../../src/contracts/message.ts';
+import { parseMarkdown } from '../../../src/lib/markdown.ts';
+import { buttonsOf } from '../../fakes/slack/blocks.ts';
+import { failureOf, SlackSetup } from '../../fakes/slack/setup.ts';
+import type { FakeChat, FakePerson } from '../../fakes/slack/workspace.ts';
+
+const WAIT = { timeout: 8_000, interval: 5 };
+const BUTTONS: Button[] = [
+  { label: 'Approve', value: 'approve:abc', style: 'confirm' },
+  { label: 'Deny', value: 'deny:abc', style: 'danger' },
+];
+
+let setup: SlackSetup;
+let chat: FakeChat;
+let ada: FakePerson;
+beforeEach(async () => {
+  setup = await SlackSetup.open();
+  ({ chat, person: ada } = setup.slack.workspace.dm('Ada'));
+});
+afterEach(() => setup.close());
+
+const calls = (method: string): number => setup.slack.calls.filter((one) => one === method).length;
+
+describe('a message to Slack', () => {
+  it('is found by its nonce after the process that sent it died', async () => {
+    await setup.channel.send(setup.part(chat.id, 'half an ans', 'nonce'));
+    setup.replace();
+    const sent = await setup.channel.send(setup.part(chat.id, 'a whole answer', 'nonce'));
+    expect(setup.slack.screen(chat)).toEqual(['a whole answer']);
+    expect(sent.id).toBe(setup.slack.visible(chat)[0]?.ts);
+  });
+
+  it('is found in a thread with hundreds of answers', async () => {
+    const channel = setup.slack.workspace.channel();
+    const root = setup.slack.says(channel, 'the thread', ada);
+    for (let n = 0; n < 230; n += 1) setup.slack.says(channel, `${n}`, ada, { threadTs: root.ts });
+    const part = { ...setup.part(channel.id, 'once', 'nonce'), threadId: root.ts };
+    await setup.channel.send(part);
+    setup.replace();
+    await setup.channel.send(part);
+    expect(setup.slack.screen(channel)).toEqual(['once']);
+  });
+
+  it('is not looked for in a chat where this process has just sent', async () => {
+    await setup.channel.send(setup.part(chat.id, 'one'));
+    await setup.channel.send(setup.part(chat.id, 'two'));
+    expect(calls('conversations.history')).toBe(1);
+  });
+
+  it('goes out where the history may not be read', async () => {
+    setup.slack.scopes = ['chat:write'];
+    await setup.channel.send(setup.part(chat.id, 'all the same'));
+    expect(setup.slack.screen(chat)).toEqual(['all the same']);
+  });
+
+  it('waits, after its answer was lost, until it is known whether it is there', async () => {
+    setup.slack.failures.push({ kind: 'drop', match: /^chat\.postMessage/ });
+    await setup.channel.send(setup.part(chat.id, 'familiar'));
+    setup.slack.failures.push({ kind: 'drop', match: /^chat\.postMessage/ });
+    setup.slack.failures.push({ kind: 'status', status: 503, match: /^conversations/ });
+    setup.slack.failures.push({ kind: 'status', status: 503, match: /^conversations/ });
+    const part = setup.part(chat.id, 'once', 'nonce');
+    for (let n = 0; n < 2; n += 1)
+      expect(await failureOf(setup.channel.send(part))).toMatchObject({
+        code: 'unavailable',
+        retryable: true,
+      });
+    await setup.channel.send(part);
+    expect(setup.slack.screen(chat)).toEqual(['familiar', 'once']);
+  });
+
+  it('keeps its buttons through edits with buttons, and loses them with the first edit without', async () => {
+    const part = (text: string, buttons: Button[]) => ({ ...setup.part(chat.id, text, 'n'), buttons });
+    const seen = () => buttonsOf(setup.slack.visible(chat)[0]?.blocks).map(({ label }) => label);
+    const sent = await setup.channel.send(part('May I?', BUTTONS));
+    expect(seen()).toEqual(['Approve', 'Deny']);
+    await setup.channel.edit?.(sent, part('May I, please?', BUTTONS));
+    expect(seen()).toEqual(['Approve', 'Deny']);
+    await setup.channel.edit?.(sent, part('May I, please?', []));
+    expect(seen()).toEqual([]);
+  });
+
+  it('takes more buttons than one row holds', async () => {
+    const buttons = Array.from({ length: 26 }, (_, n) => ({
+      label: `${n} ${'x'.repeat(100)}`,
+      value: `v${n}`,
+    }));
+    await setup.channel.send({ ...setup.part(chat.id, 'choose'), buttons });
+    expect(buttonsOf(setup.slack.visible(chat)[0]?.blocks)).toHaveLength(26);
+  });
+
+  it('pings nobody, whatever the model wrote', async () => {
+    await setup.channel.send(setup.part(chat.id, '<!here> <@U0123ABC> @channel <b>'));
+    const [message] = setup.slack.visible(chat);
+    expect(message?.text).toBe('&lt;!here&gt; &lt;@U0123ABC&gt; @channel &lt;b&gt;');
+    expect(JSON.stringify(message?.blocks)).not.toMatch(/"type":"(broadcast|user|usergroup|channel)"/);
+  });
+
+  it('has a text for notifications within the bytes that an edit may have', async () => {
+    const sent = await setup.channel.send(setup.part(chat.id, 'short', 'n'));
+    await setup.channel.edit?.(sent, setup.part(chat.id, '<…>'.repeat(1_300), 'n'));
+    expect(Buffer.byteLength(setup.slack.visible(chat)[0]?.text ?? '')).toBeLessThanOrEqual(4_000);
+    expect(setup.slack.screen(chat)[0]).toHaveLength(3_900);
+  });
+
+  it.each([
+    ['is_archived', 'blocked', false],
+    ['thread_not_found', 'place_gone', false],
+    ['msg_blocks_too_long', 'rejected', false],
+    ['internal_error', 'unavailable', true],
+    ['ratelimited', 'rate_limited', true],
+    ['never_heard_of', 'rejected', false],
+  ])('that Slack refuses with %s ends as %s', async (code, expected, retryable) => {
+    setup.slack.failures.push({ kind: 'refuse', code, match: /^chat\.postMessage/ });
+    const failure = await failureOf(setup.channel.send(setup.part(chat.id, 'x')));
+    expect(failure).toMatchObject({ code: expected, retryable });
+    expect(codeOf(failure)).toBe(code);
+  });
+
+  it('names the scope that is missing', async () => {
+    setup.slack.scopes = ['im:history'];
+    const failure = await failureOf(setup.channel.send(setup.part(chat.id, 'x')));
+    expect(failure).toMatchObject({ code: 'rejected', retryable: false });
+    expect(failure.message).toContain('chat:write');
+  });
+
+  it('is not asked for again before the wait that Slack named is over', async () => {
+    setup.slack.limits.force(/^chat\.postMessage/, 30_000);
+    for (let n = 0; n < 3; n += 1)
+      expect((await failureOf(setup.channel.send(setup.part(chat.id, `${n}`)))).code).toBe('rate_limited');
+    expect(setup.slack.limits).toMatchObject({ refused: 1, early: 0 });
+  });
+
+  it('goes to no address that is none of Slack’s', async () => {
+    for (const place of [{ chatId: '../users' }, { chatId: chat.id, threadId: 'yesterday' }])
+      expect((await failureOf(setup.channel.send({ ...setup.part('D0', 'x'), ...place }))).code).toBe(
+        'rejected',
+      );
+    expect(setup.slack.calls).toEqual([]);
+  });
+});
+
+describe('a refused token', () => {
+  it('is asked about once, and then left alone for a while', async () => {
+    await setup.close();
+    setup = await SlackSetup.open({ token: 'xoxb-wrong' });
+    for (let n = 0; n < 20; n += 1) {
+      const failure = await failureOf(setup.channel.send(setup.part('D0123ABC', `${n}`)));
+      expect(failure).toMatchObject({ code: 'unauthorized', retryable: true });
+      expect(failure.message).toContain('SLACK_BOT_TOKEN');
+    }
+    expect(setup.slack.calls.length).toBeLessThanOrEqual(2);
+  });
+
+  it('of the app is told in the health', async () => {
+    await setup.close();
+    setup = await SlackSetup.open({ appToken: 'xapp-wrong' });
+    void setup.start();
+    await vi.waitFor(() => expect(setup.channel.health().detail).toContain('SLACK_APP_TOKEN'), WAIT);
+  });
+});
+
+describe('Markdown on Slack', () => {
+  const shown = (markdown: string): unknown => JSON.parse(render(parseMarkdown(markdown)).text);
+  const text = (words: string, style?: object) => ({ type: 'text', text: words, ...(style && { style }) });
+
+  it('becomes rich text: marks, links, code', () => {
+    expect(shown('a **b *c*** `d` [e](https://example.test/) *_~`')).toEqual([
+      {
+        type: 'rich_text_section',
+        elements: [
+          text('a '),
+          text('b ', { bold: true }),
+          text('c', { bold: true, italic: true }),
+          text(' '),
+          text('d', { code: true }),
+          text(' '),
+          { type: 'link', url: 'https://example.test/', text: 'e' },
+          text(' *_~`'),
+        ],
+      },
+    ]);
+  });
+
+  it('keeps the numbers of a list that code interrupts, and the depth of nested ones', () => {
+    expect(shown('1. one\n   - deeper\n2. two\n\n   ```\n   code\n   ```\n3. three')).toMatchObject([
+      { type: 'rich_text_list', style: 'ordered', indent: 0 },
+      { type: 'rich_text_list', style: 'bullet', indent: 1 },
+      { type: 'rich_text_list', style: 'ordered', offset: 1 },
+      { type: 'rich_text_preformatted', elements: [text('code')] },
+      { type: 'rich_text_list', style: 'ordered', offset: 2 },
+    ]);
+  });
+
+  it('shows the true address where a text looks like another one, and links only to the web', () => {
+    const [part] = shown('[https://bank.test](https://evil.test/) [x](javascript:alert(1))') as [
+      { elements: object[] },
+    ];
+    expect(part.elements).toEqual([
+      text('https://bank.test ('),
+      { type: 'link', url: 'https://evil.test/' },
+      text(') x'),
+    ]);
+  });
+
+  it('counts the JSON of many marks, which Slack limits, too', () => {
+    const rendered = render(parseMarkdown('**a** b\n\n'.repeat(60)));
+    expect(rendered.length).toBeGreaterThan(rendered.plain.length);
+  });
+});

@@ -1,0 +1,154 @@
+/** What people see while the app works, group messages, and the bounds of what is kept of names, messages and threads. */
+import pino from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MAX_ASKED, MAX_NAMES, People } from '../../../channels/slack/receiving/people.ts';
+import type { Fields } from '../../../channels/slack/message-fields.ts';
+import { MAX_NONCES, Sending } from '../../../channels/slack/sending.ts';
+import { MAX_SHOWN, Status } from '../../../channels/slack/status.ts';
+import { SlackSetup } from '../../fakes/slack/setup.ts';
+
+const WAIT = { timeout: 5_000, interval: 5 };
+const log = pino({ level: 'silent' });
+
+describe('in a thread', () => {
+  let setup: SlackSetup;
+  beforeEach(async () => {
+    setup = await SlackSetup.open();
+  });
+  afterEach(() => setup.close());
+
+  const thread = () => {
+    const chat = setup.slack.workspace.channel();
+    const { ts } = setup.slack.says(chat, 'a question', setup.slack.workspace.person('Ada'));
+    return { chat, ts, place: { channel: 'slack', chatId: chat.id, threadId: ts } };
+  };
+
+  it('the app is typing until its message comes', async () => {
+    const { chat, ts, place } = thread();
+    await setup.channel.typing?.(place);
+    expect(chat.statuses.get(ts)).toBe('is typing…');
+    await setup.channel.send({ ...setup.part(chat.id, 'an answer'), threadId: ts });
+    expect(chat.statuses.size).toBe(0);
+  });
+
+  it('the app is typing no more once its message was edited, which Slack itself does not see', async () => {
+    const { chat, ts, place } = thread();
+    const part = { ...setup.part(chat.id, 'an answer'), threadId: ts };
+    const sent = await setup.channel.send(part);
+    await setup.channel.typing?.(place);
+    await setup.channel.edit?.(sent, part);
+    expect(chat.statuses.size).toBe(0);
+    const { length } = setup.slack.calls;
+    await setup.channel.edit?.(sent, part);
+    expect(setup.slack.calls.slice(length)).toEqual(['chat.update']);
+  });
+
+  it('its edit is shown although Slack does not take the typing away', async () => {
+    const { chat, ts, place } = thread();
+    const part = { ...setup.part(chat.id, 'an answer'), threadId: ts };
+    const sent = await setup.channel.send(part);
+    await setup.channel.typing?.(place);
+    setup.slack.failures.push({ kind: 'refuse', code: 'internal_error', match: /setStatus/ });
+    await setup.channel.edit?.(sent, { ...setup.part(chat.id, 'a better one'), threadId: ts });
+    expect(setup.slack.screen(chat)).toEqual(['a better one']);
+    expect(setup.log.join()).toContain('slack_status_stays');
+  });
+
+  it('nothing is asked of Slack outside of threads', async () => {
+    const { chat } = setup.slack.workspace.dm('Ada');
+    await setup.channel.typing?.({ channel: 'slack', chatId: chat.id });
+    expect(setup.slack.calls).toEqual([]);
+  });
+});
+
+it('reads group messages as those of a group, and answers there in threads', async () => {
+  const setup = await SlackSetup.open();
+  try {
+    const { workspace } = setup.slack;
+    const chat = workspace.group();
+    await setup.start();
+    const { ts } = setup.slack.says(chat, `<@${workspace.bot.userId}> all of us`, workspace.person('Ada'));
+    await vi.waitFor(() => expect(setup.received).toHaveLength(1), WAIT);
+    const message = { content: 'all of us', place: 'group', mentioned: true, threadId: ts };
+    expect(setup.received[0]).toMatchObject(message);
+  } finally {
+    await setup.close();
+  }
+});
+
+it('answers what was missed before what comes in one packet with the beginning of a connection', async () => {
+  const setup = await SlackSetup.open();
+  try {
+    const { slack } = setup;
+    const { chat, person } = slack.workspace.dm('Ada');
+    await setup.start();
+    slack.says(chat, 'first', person);
+    await vi.waitFor(() => expect(setup.contents).toEqual(['first']), WAIT);
+    await setup.channel.stop();
+    setup.connections.chats = [{ address: `slack:${chat.id}`, changedAt: Date.now() }];
+    slack.says(chat, 'missed', person);
+    slack.socketMode.welcomed = () => void slack.says(chat, 'newest', person);
+    setup.replace();
+    await setup.start();
+    await vi.waitFor(
+      () => expect(new Set(setup.contents)).toEqual(new Set(['first', 'missed', 'newest'])),
+      WAIT,
+    );
+    expect([...new Set(setup.contents)]).toEqual(['first', 'missed', 'newest']);
+  } finally {
+    await setup.close();
+  }
+});
+
+describe('what is kept is bounded', () => {
+  /** An API that answers every call alike, and counts them. */
+  const counting = () => {
+    const calls: string[] = [];
+    const call = (method: string): Promise<unknown> => {
+      calls.push(method);
+      return Promise.resolve({ ts: '1721609600.123456', messages: [], user: { name: 'ada' } });
+    };
+    return { calls, parts: { api: { call }, log, now: () => 0 } };
+  };
+
+  it('for names: so many in all, and so many for one message', async () => {
+    const { calls, parts } = counting();
+    const people = new People(parts);
+    const ids = Array.from({ length: MAX_NAMES + 1 }, (_, n) => `U${n}00`);
+    for (let at = 0; at < ids.length; at += MAX_ASKED) await people.names(ids.slice(at, at + MAX_ASKED));
+    calls.length = 0;
+    await people.names([ids.at(-1) ?? '']);
+    expect(calls).toHaveLength(0);
+    await people.names([ids[0] ?? '']);
+    expect(calls).toHaveLength(1);
+    const many = Array.from({ length: MAX_ASKED + 1 }, (_, n) => `W${n}00`);
+    expect((await people.names(many)).size).toBe(MAX_ASKED);
+  });
+
+  it('for messages by their nonce', async () => {
+    const { calls, parts } = counting();
+    const sending = new Sending(parts);
+    const place = { channel: 'slack', chatId: 'D0123ABC456' };
+    const fields: Fields = { text: 'x', blocks: [], unfurl_links: false, unfurl_media: false };
+    for (let n = 0; n <= MAX_NONCES; n += 1) await sending.post(place, fields, `nonce ${n}`);
+    const calledFor = async (nonce: string): Promise<string[]> => {
+      calls.length = 0;
+      await sending.post(place, fields, nonce);
+      return [...calls];
+    };
+    expect(await calledFor(`nonce ${MAX_NONCES}`)).toEqual(['chat.update']);
+    expect(await calledFor('nonce 0')).toEqual(['chat.postMessage']);
+  });
+
+  it('for threads in which the app is typing', async () => {
+    const { calls, parts } = counting();
+    const status = new Status(parts);
+    const place = (n: number) => ({ channel: 'slack', chatId: 'C0123ABC456', threadId: `${n}.000000` });
+    for (let n = 0; n <= MAX_SHOWN; n += 1) await status.show(place(n));
+    calls.length = 0;
+    await status.edited(place(0));
+    expect(calls).toEqual([]);
+    await status.edited(place(1));
+    expect(calls).toHaveLength(1);
+  });
+});

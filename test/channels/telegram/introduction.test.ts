@@ -1,0 +1,148 @@
+/** The bot's menus and what it says of itself, in every language, written only where they have changed. */
+import { describe, expect, it } from 'vitest';
+import { BotApi, CALL_TIMEOUT_MS } from '../../../channels/telegram/bot-api.ts';
+import { Introduction, MAX_OWNER_MENUS } from '../../../channels/telegram/introduction.ts';
+import { MAX_LANGUAGES, menuLanguages } from '../../../channels/telegram/menu.ts';
+import type { CommandListing } from '../../../src/contracts/command.ts';
+import { inEnglish, sayFrom } from '../../../src/contracts/texts/say.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { memoryStores, NOBODY } from '../../fakes/channel-stores.ts';
+import { builtInLanguages } from '../../fakes/gateway/languages.ts';
+import type { FakeTelegram } from '../../fakes/telegram/telegram.ts';
+import { FAKE_BOT, FAKE_TOKEN } from '../../fakes/telegram/telegram.ts';
+import { silentLog } from '../../database.ts';
+import { startFake } from './started.ts';
+
+const COMMANDS: readonly CommandListing[] = [
+  { name: 'stop', description: 'Stop', about: 'about.stop' },
+  { name: 'observe', description: 'Read along', place: 'group', owners: true },
+  { name: 'trust', description: 'Trust', about: 'about.trust', owners: true },
+];
+const ENGLISH = inEnglish('about.stop');
+const GERMAN = builtInLanguages.say('de')('about.stop');
+
+/** What changes the bot's introduction. */
+const WRITES = [
+  'setMyCommands',
+  'deleteMyCommands',
+  'setMyDescription',
+  'setMyShortDescription',
+  'setChatMenuButton',
+];
+const writes = (fake: FakeTelegram): number => WRITES.reduce((sum, method) => sum + fake.count(method), 0);
+
+/** The introduction of a bot with these owners, as at a start of the gateway. */
+function introduce(
+  fake: FakeTelegram,
+  owners: () => string[] = () => [],
+  chatSettings = memoryStores().chatSettings,
+) {
+  const bot = new BotApi({
+    token: FAKE_TOKEN,
+    apiRoot: fake.root,
+    callTimeoutMs: CALL_TIMEOUT_MS,
+    clock: systemClock,
+  });
+  const deps = {
+    ...NOBODY,
+    bot,
+    commands: COMMANDS,
+    owners: async () => owners(),
+    chatSettings,
+    log: silentLog,
+  };
+  const introduction = new Introduction(deps);
+  return async () => await introduction.update(String(FAKE_BOT.id));
+}
+
+const names = (fake: FakeTelegram, scope: string): unknown[] =>
+  fake.introduction.commandsOf(scope).map((entry) => (entry as { command: string }).command);
+
+describe('the introduction of the bot', () => {
+  it('has a menu for everybody and one for private chats, in English and German', async () => {
+    const fake = await startFake();
+    await introduce(fake)();
+    for (const scope of ['default', 'all_private_chats']) {
+      expect(fake.introduction.commandsOf(scope)).toEqual([{ command: 'stop', description: ENGLISH }]);
+      expect(fake.introduction.commandsOf(`${scope} de`)).toEqual([{ command: 'stop', description: GERMAN }]);
+    }
+    expect(GERMAN).not.toBe(ENGLISH);
+    expect(fake.introduction.menuButton).toEqual({ type: 'commands' });
+    expect([...fake.introduction.texts.keys()].toSorted()).toEqual([
+      'description',
+      'description de',
+      'short',
+      'short de',
+    ]);
+  });
+
+  it('writes nothing anew at a later start', async () => {
+    const fake = await startFake();
+    const { chatSettings } = memoryStores();
+    fake.chats.open('7');
+    await introduce(fake, () => ['7'], chatSettings)();
+    const before = writes(fake);
+    await introduce(fake, () => ['7'], chatSettings)();
+    expect(writes(fake)).toBe(before);
+  });
+
+  it('leaves alone what an operator has set', async () => {
+    const fake = await startFake();
+    fake.introduction.texts.set('description', 'Ours.');
+    fake.introduction.menuButton = { type: 'web_app' };
+    await introduce(fake)();
+    expect(fake.introduction.texts.get('description')).toBe('Ours.');
+    expect(fake.introduction.texts.has('description de')).toBe(false);
+    expect(fake.introduction.menuButton).toEqual({ type: 'web_app' });
+  });
+
+  it('brings a text of its own up to date', async () => {
+    const fake = await startFake();
+    const { chatSettings } = memoryStores();
+    const bot = `telegram:${FAKE_BOT.id}`;
+    fake.introduction.texts.set('short', 'As an earlier version said.');
+    await chatSettings.setChatSetting(bot, 'bot.short_description ', 'As an earlier version said.');
+    await introduce(fake, () => [], chatSettings)();
+    expect(fake.introduction.texts.get('short')).toBe(inEnglish('bot.short_description'));
+  });
+
+  it('shows commands for owners only in the chats of owners, also of those who become one later', async () => {
+    const fake = await startFake();
+    for (const chat of ['7', '8']) fake.chats.open(chat);
+    let owners = ['7'];
+    const update = introduce(fake, () => owners);
+    await update();
+    expect(names(fake, 'chat 7')).toEqual(['stop', 'trust']);
+    expect(names(fake, 'chat 7 de')).toEqual(['stop', 'trust']);
+    owners = ['8'];
+    await update();
+    expect(names(fake, 'chat 8')).toEqual(['stop', 'trust']);
+    expect([names(fake, 'chat 7'), names(fake, 'chat 7 de')]).toEqual([[], []]);
+    const before = fake.count('getMyCommands');
+    await update();
+    expect(fake.count('getMyCommands')).toBe(before);
+  });
+
+  it('goes on with the other owners where one has never written to the bot', async () => {
+    const fake = await startFake();
+    fake.chats.open('8');
+    await introduce(fake, () => ['7', '8'])();
+    expect(names(fake, 'chat 8')).toEqual(['stop', 'trust']);
+  });
+
+  it(`gives the first ${MAX_OWNER_MENUS} owners a menu of their own`, async () => {
+    const fake = await startFake();
+    const owners = Array.from({ length: MAX_OWNER_MENUS + 1 }, (_, at) => String(100 + at));
+    for (const owner of owners) fake.chats.open(owner);
+    await introduce(fake, () => owners)();
+    expect(names(fake, `chat ${99 + MAX_OWNER_MENUS}`)).not.toEqual([]);
+    expect(names(fake, `chat ${100 + MAX_OWNER_MENUS}`)).toEqual([]);
+  });
+});
+
+it('tells apart the languages that Telegram does, so many at most', () => {
+  const codes = ['en', 'de', 'pt-BR', 'pt', 'yue', ...Array.from('abcdefghijklm', (one) => `${one}${one}`)];
+  const languages = menuLanguages({ codes: () => codes, say: (code) => sayFrom(code ?? 'en', {}) });
+  expect(languages.slice(0, 3).map(({ code }) => code)).toEqual(['', 'de', 'pt']);
+  expect(languages).toHaveLength(MAX_LANGUAGES);
+});

@@ -1,0 +1,115 @@
+/** The tables of texts: complete, with the same values in every language, all of them in use, and no text beside them. */
+import { describe, expect, it } from 'vitest';
+import { ENGLISH } from '../../../src/contracts/texts/english.ts';
+import { GERMAN } from '../../../src/contracts/texts/german.ts';
+import { PLACE, placesOf } from '../../../src/contracts/texts/template.ts';
+import type { Template } from '../../../src/contracts/texts/template.ts';
+import { readSources, withoutComments } from '../../imports.ts';
+
+const english: [string, Template][] = Object.entries(ENGLISH);
+const german = new Map<string, Template>(Object.entries(GERMAN));
+const formsOf = (template: Template): string[] =>
+  typeof template === 'string' ? [template] : Object.values(template);
+const sources = readSources(['src', 'channels']).filter(
+  ({ path }) => !path.startsWith('src/contracts/texts/'),
+);
+const code = sources.map(({ text }) => withoutComments(text)).join('\n');
+
+describe('the texts', () => {
+  it('have the same values in German as in English', () => {
+    const differ = english.filter(
+      ([key, template]) => placesOf(template).join() !== placesOf(german.get(key) ?? '').join(),
+    );
+    expect(differ.map(([key]) => key)).toEqual([]);
+  });
+
+  it('have both forms of plurals in German, as in English', () => {
+    const lack = [...german].filter(
+      ([, template]) => typeof template !== 'string' && template.one === undefined,
+    );
+    expect(lack.map(([key]) => key)).toEqual([]);
+  });
+
+  it('are in use, each of them', () => {
+    const unused = english.filter(([key]) => !code.includes(`'${key}'`) && !isBuilt(key));
+    expect(unused.map(([key]) => key)).toEqual([]);
+  });
+
+  it('say something, without a brace that stands for nothing', () => {
+    const all = [...english, ...german];
+    const odd = all.filter(([, template]) =>
+      formsOf(template).some((form) => form.trim() === '' || /[{}]/.test(form.replaceAll(PLACE, ''))),
+    );
+    expect(odd.map(([key]) => key)).toEqual([]);
+  });
+
+  it('describe commands and arguments in at most 100 characters, which some networks take', () => {
+    const long = [...english, ...german].filter(
+      ([key, text]) => /^(about|argument)\./.test(key) && (typeof text !== 'string' || text.length > 100),
+    );
+    expect(long.map(([key]) => key)).toEqual([]);
+  });
+
+  it('address people in German with du', () => {
+    const formal = [...german].filter(([, template]) =>
+      /\b(Ihnen|Ihre?[mnrs]?)\b/.test(formsOf(template).join(' ')),
+    );
+    expect(formal.map(([key]) => key)).toEqual([]);
+  });
+
+  it('stand in no code of the folders that say them by their keys', () => {
+    const found = sources
+      .filter(({ path }) => MOVED.some((place) => path.startsWith(place)))
+      .flatMap(({ path, text }) =>
+        [...withoutComments(text).matchAll(SENTENCE)].map(([literal]) => `${path}: ${literal}`),
+      )
+      .filter((found) => !ALLOWED.some((allowed) => found.startsWith(allowed)));
+    expect(found).toEqual([]);
+  });
+});
+
+/** Folders and files whose texts for people stand in the tables. */
+const MOVED = [
+  'channels/discord/interactions/',
+  'channels/discord/earlier/signs.ts',
+  'channels/slack/receiving/interactions.ts',
+  'channels/telegram/receiving/publishing.ts',
+  'src/intake/',
+  'src/delivery/',
+  'src/schedule/',
+  'src/agent/turn/',
+  'src/agent/profiles/commands.ts',
+  'src/ops/usage-command.ts',
+  'src/mcp/prompt-command.ts',
+  'src/media/speech/voice-command.ts',
+];
+
+/** A literal that begins like a sentence: a capital, then at least two more words. */
+const SENTENCE = /(['`])[A-Z][a-z]*,?(?: [^\s'`]+){2,}[^'`\n]*\1/g;
+
+/** What these files say is for logs, programs that call the API, the model, or whoever writes settings. */
+const ALLOWED = [
+  'channels/discord/interactions/endpoint.ts',
+  'src/delivery/webhooks/',
+  'src/agent/turn/iteration.ts: `Not run',
+  'src/agent/turn/turn-payload.ts',
+  'src/delivery/out.ts: `The channel',
+  'src/delivery/payload.ts',
+  'src/delivery/scheduler.ts',
+  "src/schedule/fire.ts: 'The schedule was switched off: who",
+  'src/schedule/runs.ts',
+  'src/intake/caller-tools.ts',
+  'src/intake/chat-migration.ts',
+  'src/intake/file-api.ts',
+  'src/intake/hooks/',
+  'src/intake/sessions/change-waiting.ts',
+  'src/intake/sessions/fork-session.ts',
+  'src/intake/sessions/turn-work.ts',
+  'src/intake/surfaces/surface-api.ts',
+];
+
+/** Keys that code puts together: `sources.${kind}`. */
+function isBuilt(key: string): boolean {
+  const [area = ''] = key.split('.');
+  return code.includes(`\`${area}.\${`);
+}

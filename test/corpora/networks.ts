@@ -1,0 +1,122 @@
+/** The renderers of all networks, each with a reader as strict as its platform. */
+import type { Root } from 'mdast';
+import type { Rendered } from '../../src/contracts/channel.ts';
+import { render as renderDiscord } from '../../channels/discord/render.ts';
+import { plainParts, render as renderSlack } from '../../channels/slack/rendering/render.ts';
+import { renderTelegram } from '../../channels/telegram/render.ts';
+import { toRichMessage } from '../../channels/telegram/rich/rich-message.ts';
+import { chunksOf, documentOf, MessageChunker } from '../../src/delivery/text/chunker.ts';
+import type { RenderTarget } from '../../src/delivery/text/cut.ts';
+import { takeOutFormulas } from '../../src/lib/math-text.ts';
+import { contentOf } from '../fakes/discord/form.ts';
+import { fencesBalanced, visibleText } from '../fakes/discord/markdown.ts';
+import { checkBlocks, visibleOf } from '../fakes/slack/blocks.ts';
+import { cleanVisible, readHtml } from '../fakes/telegram/html.ts';
+import { readRich } from '../fakes/telegram/rich.ts';
+import { pageTree } from '../channels/http/markdown-trees.ts';
+import type { Tree } from '../channels/http/markdown-trees.ts';
+
+/** A network's messages. */
+export interface Network {
+  name: string;
+  target: RenderTarget;
+  /** What people see of a message, with its markup and without. Throws the platform's refusal. */
+  read: (message: Rendered) => readonly [marked: string, plain: string];
+}
+
+const yieldToNobody = (): Promise<void> => Promise.resolve();
+
+function network(
+  name: string,
+  render: (doc: Root) => Rendered,
+  maxLength: number,
+  read: { marked: (text: string) => string; plain: (text: string) => string },
+): Network {
+  return {
+    name,
+    target: { render, maxLength },
+    read: ({ text, plain, length }) => {
+      if (length > maxLength) throw new Error(`a message of ${length}`);
+      return [read.marked(text), read.plain(plain)];
+    },
+  };
+}
+
+/** Telegram's text of a message, which has 1 to 4,096 characters. */
+function telegramText(text: string): string {
+  if (text === '' || text.length > 4_096) throw new Error(`a text of ${text.length}`);
+  return text;
+}
+
+function discordText(text: string): string {
+  const kept = contentOf({ content: text });
+  if (!kept.isWellFormed()) throw new Error('a text with half a character');
+  return kept;
+}
+
+function slackText(elements: unknown): string {
+  return visibleOf(checkBlocks([{ type: 'rich_text', elements }]));
+}
+
+export const NETWORKS: readonly Network[] = [
+  network('Telegram', renderTelegram, 4_096, {
+    marked: (text) => telegramText(cleanVisible(readHtml(text)).text),
+    plain: (text) => telegramText(cleanVisible({ text, entities: [] }).text),
+  }),
+  network('Discord', renderDiscord, 2_000, {
+    marked: (text) => {
+      if (!fencesBalanced(text)) throw new Error('a fence that does not close');
+      return visibleText(discordText(text));
+    },
+    plain: discordText,
+  }),
+  network('Slack', renderSlack, 4_000, {
+    marked: (text) => slackText(JSON.parse(text)),
+    plain: (text) => slackText(plainParts(text)),
+  }),
+];
+
+/** What people read of a whole answer, in its messages with markup and without it. Throws the platform's refusal. */
+export async function shownOf({ target, read }: Network, markdown: string): Promise<[string, string]> {
+  return joinedViews((await chunksOf(markdown, target, yieldToNobody)).map(read));
+}
+
+/** What people read while an answer grows, after every bite, and once it is whole. Throws the platform's refusal. */
+export function* shownWhileGrowing(
+  { target, read }: Network,
+  bites: readonly string[],
+): Generator<{ text: string; shown: [string, string] }> {
+  const chunker = new MessageChunker(target);
+  const settled: (readonly [string, string])[] = [];
+  let text = '';
+  for (const bite of bites) {
+    text += bite;
+    chunker.push(bite);
+    while (settled.length < chunker.settled) settled.push(read(chunker.at(settled.length)!));
+    yield { text, shown: joinedViews([...settled, ...chunker.open().map(read)]) };
+  }
+  yield { text, shown: joinedViews(chunker.finish().map(read)) };
+}
+
+function joinedViews(views: readonly (readonly [string, string])[]): [string, string] {
+  return [views.map(([marked]) => marked).join('\n'), views.map(([, plain]) => plain).join('\n')];
+}
+
+/** What people read of an answer as one rich message of Telegram; undefined where it is none. Throws Telegram's refusal. */
+export async function shownAsRich(
+  markdown: string,
+  yieldToEventLoop: () => Promise<void> = yieldToNobody,
+): Promise<string | undefined> {
+  const { markdown: bare, formulas } = takeOutFormulas(markdown);
+  const rich = toRichMessage(await documentOf(bare, yieldToEventLoop), formulas);
+  return rich && readRich(rich.message).text;
+}
+
+/** What people read of an answer on the page. */
+export function shownOnPage(markdown: string): string {
+  const words = ([kind, ...children]: Tree): string => {
+    const inside = children.map((child) => (typeof child === 'string' ? child : words(child)));
+    return inside.join(/^(?:text|code|strong|em|del|link .*|paragraph|h\d|cell)$/.test(kind) ? '' : '\n');
+  };
+  return pageTree(markdown).map(words).join('\n');
+}

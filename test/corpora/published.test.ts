@@ -1,0 +1,91 @@
+/** Every example of CommonMark and every naughty string reaches its readers on every network: nothing is refused, no word is lost. */
+import { describe, expect, it } from 'vitest';
+import { runsAll } from '../campaign.ts';
+import { NETWORKS, shownAsRich, shownOf, shownOnPage } from './networks.ts';
+import { commonMarkExamples, CONTEXTS, naughtyStrings, textOfHtml } from './published.ts';
+import { lostWords, wordsAsWritten, wordsOf, wordsOfMarkdown, wordsOfRich } from './words.ts';
+
+/** Examples that are read differently on purpose: raw HTML and definitions of references stay text. */
+const OTHERWISE: ReadonlySet<number> = new Set([
+  // The name of a language, behind HTML that ends with the block.
+  161,
+  // A link by a reference, whose marks part two words.
+  570,
+]);
+const EXAMPLES = commonMarkExamples();
+const READ = EXAMPLES.filter(({ number }) => !OTHERWISE.has(number));
+const NAUGHTY = naughtyStrings();
+/** Of the naughty strings every third is tried in a place; whole campaigns try all. */
+const SHARE = runsAll ? 1 : 3;
+const triedIn = (where: string): string[] =>
+  NAUGHTY.filter((_, at) => (at + CONTEXTS.findIndex(([one]) => one === where)) % SHARE === 0);
+
+it('are as many as they were', () => {
+  expect(EXAMPLES).toHaveLength(652);
+  expect(NAUGHTY.length).toBeGreaterThan(450);
+});
+
+describe.each(NETWORKS)('$name', (network) => {
+  it('shows the words of every example of CommonMark', async () => {
+    const lost: unknown[] = [];
+    for (const { markdown, html, number } of READ) {
+      const expected = wordsOf(textOfHtml(html));
+      for (const view of await shownOf(network, markdown)) {
+        const words = lostWords(expected, view);
+        if (words.length > 0) lost.push({ number, markdown, view, words });
+      }
+    }
+    expect(lost).toEqual([]);
+  });
+
+  it.each(CONTEXTS)('shows every naughty string %s', async (where, inContext) => {
+    const lost: unknown[] = [];
+    for (const text of triedIn(where)) {
+      const markdown = inContext(text);
+      const expected = await wordsOfMarkdown(markdown);
+      for (const view of await shownOf(network, markdown)) {
+        const words = lostWords(expected, view);
+        if (words.length > 0) lost.push({ markdown, view, words });
+      }
+    }
+    expect(lost).toEqual([]);
+  });
+});
+
+describe("Telegram's rich messages", () => {
+  it('show the words of every example of CommonMark', async () => {
+    const lost: unknown[] = [];
+    for (const { markdown, html, number } of READ) {
+      const view = await shownAsRich(markdown);
+      const words = view === undefined ? [] : lostWords(wordsOf(textOfHtml(html)), view);
+      if (words.length > 0) lost.push({ number, markdown, view, words });
+    }
+    expect(lost).toEqual([]);
+  });
+
+  it.each(CONTEXTS)('show every naughty string %s', async (where, inContext) => {
+    const lost: unknown[] = [];
+    for (const text of triedIn(where)) {
+      const markdown = inContext(text);
+      const view = await shownAsRich(markdown);
+      const words = view === undefined ? [] : lostWords(wordsOfRich(markdown), view);
+      if (words.length > 0) lost.push({ markdown, view, words });
+    }
+    expect(lost).toEqual([]);
+  });
+});
+
+// An address that nobody may follow is shown on no network, and the page takes more texts for one.
+const SHOWN = CONTEXTS.filter(([where]) => where !== 'as the address of a link');
+
+describe('the page', () => {
+  it.each(SHOWN)('shows every naughty string %s', (where, inContext) => {
+    const lost: unknown[] = [];
+    for (const text of triedIn(where)) {
+      const markdown = inContext(text);
+      const words = lostWords(wordsAsWritten(markdown), shownOnPage(markdown));
+      if (words.length > 0) lost.push({ markdown, words });
+    }
+    expect(lost).toEqual([]);
+  });
+});

@@ -1,0 +1,59 @@
+/** Random documents, well-formed or not, on every network: nothing is refused, no word is lost, and no table is wider than a phone. */
+import * as fc from 'fast-check';
+import type { Nodes, Table } from 'mdast';
+import { describe, expect, it } from 'vitest';
+import { renderTelegram } from '../../channels/telegram/render.ts';
+import { MAX_TABLE_COLUMNS } from '../../channels/telegram/rendering/table.ts';
+import { parseMarkdown } from '../../src/lib/markdown.ts';
+import { columnsOf } from '../../src/lib/text-table.ts';
+import { campaignCases, campaignSize } from '../campaign.ts';
+import { markdownish } from '../contracts/hostile-texts.ts';
+import { markdownDocument, scribble } from '../delivery/documents.ts';
+import { readHtml } from '../fakes/telegram/html.ts';
+import { NETWORKS, shownAsRich, shownOf } from './networks.ts';
+import { lostWords, wordsOfMarkdown, wordsOfRich } from './words.ts';
+
+/** Documents of a part, and parts: a whole campaign runs 20,000. The time of one property is bounded. */
+const DOCUMENTS = 200;
+const PARTS = campaignCases(
+  Array.from({ length: 100 }, (_, part) => ({ part })),
+  10,
+);
+
+const anyDocument = fc.oneof(
+  { weight: 2, arbitrary: markdownDocument },
+  { weight: 2, arbitrary: markdownish },
+  { weight: 1, arbitrary: scribble },
+  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 200 }) },
+  { weight: 1, arbitrary: fc.string({ unit: 'grapheme', maxLength: 200 }) },
+);
+
+describe.each(PARTS)('random documents, part $part', ({ part }) => {
+  it('are taken by every network, with every word', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyDocument, async (markdown) => {
+        const expected = await wordsOfMarkdown(markdown);
+        for (const network of NETWORKS)
+          for (const view of await shownOf(network, markdown)) expect(lostWords(expected, view)).toEqual([]);
+        const rich = await shownAsRich(markdown);
+        const lost = rich === undefined ? [] : lostWords(wordsOfRich(markdown), rich);
+        expect(lost).toEqual([]);
+        for (const table of tablesIn(parseMarkdown(markdown)))
+          expect(widestLine(table)).toBeLessThanOrEqual(MAX_TABLE_COLUMNS);
+      }),
+      { numRuns: campaignSize(DOCUMENTS), seed: 1 + part },
+    );
+  });
+});
+
+function tablesIn(node: Nodes): Table[] {
+  if (node.type === 'table') return [node];
+  return 'children' in node ? node.children.flatMap(tablesIn) : [];
+}
+
+/** Columns of the widest line that Telegram draws in a font of one width, where nothing may wrap. */
+function widestLine(table: Table): number {
+  const { text, entities } = readHtml(renderTelegram({ type: 'root', children: [table] }).text);
+  const drawn = entities.filter(({ type }) => type === 'pre');
+  return Math.max(0, ...drawn.map(({ offset, length }) => columnsOf(text.slice(offset, offset + length))));
+}

@@ -1,0 +1,213 @@
+/** People whose chats share one conversation: a page session, a private chat on Telegram and one on Discord, which they link and separate. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { visibleText } from '../../fakes/discord/markdown.ts';
+import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
+import type { ShownMessage } from '../checker.ts';
+import { TOKEN } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
+import { messageAt } from '../script.ts';
+import type { Said } from '../script.ts';
+import type { Membership } from './judge.ts';
+import { chatsOf } from './rows.ts';
+
+const AGAIN_MS = 50;
+const REQUEST_TIMEOUT_MS = 10_000;
+/** A step of linking that has no effect within this time is begun anew, in milliseconds. */
+const STEP_MS = 6_000;
+/** Linking that does not come about within this time is given up: a violation. */
+const GIVE_UP_MS = 90_000;
+
+type Chat = { address: `${string}:${string}`; write: (text: string) => void };
+
+/** One person and their three chats. */
+export class Ring {
+  readonly session: `http:${string}`;
+  /** On the platforms; the page is beside them. */
+  readonly chats: readonly Chat[];
+  readonly said: (Said & { address: string })[] = [];
+  readonly refused: string[] = [];
+  readonly members: Membership[] = [];
+  readonly #scenario: Scenario;
+  readonly #seed: number;
+  readonly #number: number;
+  readonly #channel: FakeChannel;
+  readonly #person: FakePerson;
+  readonly #chatId: string;
+  #count = 0;
+  #posting: Promise<void> = Promise.resolve();
+  #toggling: Promise<void> = Promise.resolve();
+  #working = 0;
+  #closed = false;
+
+  constructor(scenario: Scenario, seed: number, number: number) {
+    this.#scenario = scenario;
+    this.#seed = seed;
+    this.#number = number;
+    this.session = `http:r${number}`;
+    this.#chatId = String(5_000 + number);
+    const { channel, person } = scenario.discord.dm(`Person ${number}`);
+    this.#channel = channel;
+    this.#person = person;
+    this.chats = [
+      {
+        address: `telegram:${this.#chatId}`,
+        write: (text) => scenario.telegram.says(this.#chatId, text, this.#chatId),
+      },
+      {
+        address: `discord:${channel.id}`,
+        write: (text) => scenario.discord.says(channel, text, this.#person),
+      },
+    ];
+  }
+
+  /** True when all is acknowledged and no chat is being linked or separated. */
+  get quiet(): boolean {
+    return this.#working === 0;
+  }
+
+  /** Says the next thing in one of the chats; `at` 0 is the page. */
+  say(at: number): void {
+    const said = messageAt(this.#seed, this.#number, this.#count, [[]]);
+    this.#count += 1;
+    const chat = this.chats[at - 1];
+    this.said.push({ ...said, address: chat?.address ?? this.session });
+    if (chat !== undefined) chat.write(said.text);
+    else this.#posting = this.#track(this.#posting.then(() => this.#post(said)));
+  }
+
+  /** Links a chat that is on its own, or separates it; one after the other. */
+  toggle(at: number): void {
+    const chat = this.chats[at];
+    if (chat !== undefined) this.#toggling = this.#track(this.#toggling.then(() => this.#toggle(chat)));
+  }
+
+  /** Nothing more is tried. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  screens(): [string, ShownMessage[]][] {
+    const { telegram, discord } = this.#scenario;
+    const bot = discord.platform.bot.id;
+    const shown = [
+      telegram.messages(this.#chatId).map(({ id, text }) => ({ id: String(id), text })),
+      (discord.platform.messages.get(this.#channel.id) ?? [])
+        .filter(({ author }) => author.id === bot)
+        .map(({ id, content }) => ({ id, text: visibleText(content) })),
+    ];
+    return this.chats.map(({ address }, at) => [address, shown[at] ?? []]);
+  }
+
+  #track(work: Promise<void>): Promise<void> {
+    this.#working += 1;
+    return work.finally(() => (this.#working -= 1));
+  }
+
+  async #post(said: Said): Promise<void> {
+    const key = said.id.replace('#', '-');
+    while (!this.#closed) {
+      const answer = await this.#call(
+        'POST',
+        `/v1/sessions/${this.session}/messages`,
+        { content: said.text },
+        key,
+      );
+      if (answer !== undefined && answer.status < 500) {
+        if (answer.status >= 400) this.refused.push(`${said.id}: ${answer.status}`);
+        return;
+      }
+      await pause(AGAIN_MS);
+    }
+  }
+
+  async #toggle(chat: Chat): Promise<void> {
+    const end = Date.now() + GIVE_UP_MS;
+    const wasIn = await this.#isIn(chat);
+    if (wasIn) for (const member of this.#current(chat)) member.until = Date.now();
+    while (!this.#closed && (await this.#isIn(chat)) === wasIn) {
+      if (Date.now() > end) {
+        this.refused.push(`${chat.address} could not be ${wasIn ? 'separated' : 'linked'}`);
+        return;
+      }
+      if (wasIn) await this.#separate(chat);
+      else await this.#link(chat);
+    }
+    if (wasIn || this.#closed) return;
+    const from = Date.now();
+    for (const address of [this.session, chat.address])
+      if (this.#current({ address }).length === 0)
+        this.members.push({ address, session: this.session, from, until: Infinity });
+  }
+
+  #current({ address }: Pick<Chat, 'address'>): Membership[] {
+    return this.members.filter((member) => member.address === address && member.until === Infinity);
+  }
+
+  async #separate(chat: Chat): Promise<void> {
+    chat.write('/unlink');
+    await this.#until(async () => !(await this.#isIn(chat)));
+  }
+
+  /** The page gives the code, the chat enters it, both agree; a kill may take any of these. */
+  async #link(chat: Chat): Promise<void> {
+    const given = await this.#call('POST', `/v1/sessions/${this.session}/links`);
+    const { code } = (given?.body ?? {}) as { code?: string };
+    if (code === undefined) {
+      await pause(AGAIN_MS);
+      return;
+    }
+    chat.write(`/link ${code}`);
+    let id: string | undefined;
+    await this.#until(async () => {
+      const found = await this.#call('GET', `/v1/sessions/${this.session}/surfaces`);
+      id = ((found?.body ?? {}) as { asks?: { id: string } | null }).asks?.id;
+      return id !== undefined;
+    });
+    if (id === undefined) return;
+    await this.#call('POST', `/v1/links/${id}`, { session: this.session, agree: true });
+    chat.write('/link yes');
+    await this.#until(() => this.#isIn(chat));
+  }
+
+  async #until(holds: () => Promise<boolean>): Promise<void> {
+    const end = Date.now() + STEP_MS;
+    while (!this.#closed && Date.now() < end && !(await holds())) await pause(AGAIN_MS);
+  }
+
+  async #isIn({ address }: Pick<Chat, 'address'>): Promise<boolean> {
+    for (;;) {
+      try {
+        return (await this.#scenario.read((sql) => chatsOf(sql, this.session))).includes(address);
+      } catch (error) {
+        // The embedded database dies with its gateway.
+        if (this.#closed) throw error;
+        await pause(AGAIN_MS);
+      }
+    }
+  }
+
+  async #call(
+    method: string,
+    path: string,
+    json?: object,
+    key?: string,
+  ): Promise<{ status: number; body: unknown } | undefined> {
+    try {
+      const url = await this.#scenario.gateways[0]?.url();
+      const response = await fetch(`${url}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${TOKEN}`,
+          'content-type': 'application/json',
+          ...(key !== undefined && { 'idempotency-key': key }),
+        },
+        ...(json !== undefined && { body: JSON.stringify(json) }),
+        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+      });
+      return { status: response.status, body: await response.json() };
+    } catch {
+      // The gateway died over it, or is not there yet: the caller tries again.
+      return undefined;
+    }
+  }
+}

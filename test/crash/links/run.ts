@@ -1,0 +1,171 @@
+/** A run with linked chats: they are linked, separated and written in at random while the gateway is killed, and judged in the end. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Outcome } from '../campaign.ts';
+import type { Verdict } from '../checker.ts';
+import { orphansOf } from '../orphans.ts';
+import { pendingCount } from '../rows.ts';
+import { readQuestion, seeded } from '../script.ts';
+import { startScenario } from '../scenario.ts';
+import type { Scenario, ScenarioOptions } from '../scenario.ts';
+import { judgeLinks } from './judge.ts';
+import { Ring } from './people.ts';
+import { partsByRef, sharedTurns } from './rows.ts';
+
+export interface LinkRun extends Pick<ScenarioOptions, 'postgresUrl'> {
+  seed: number;
+  /** People with three chats each. */
+  rings: number;
+  kills: number;
+  /** Things said, links and separations by each person between two kills. */
+  stepsPerKill: number;
+  progress?: ((line: string) => void) | undefined;
+}
+
+/** Part of the steps that link a chat or separate it. */
+const TOGGLES = 0.25;
+/** Longest pause after a step, in milliseconds. */
+const LATEST_MS = 250;
+/** What appeared on a screen within this time before a kill may be a send whose reply it took, in milliseconds. */
+const STRUCK_MS = 250;
+/** When nothing more gets done for so long, what still waits is lost. */
+const STUCK_MS = 60_000;
+
+/** Runs everything from the first start to the verdict. Throws when a gateway does not start. */
+export async function runLinks(options: LinkRun): Promise<Outcome> {
+  const scenario = await startScenario({
+    ...(options.postgresUrl !== undefined && { postgresUrl: options.postgresUrl }),
+    sessions: { telegram: 1, discord: 1 },
+    config: {
+      access: { telegram: { dm: 'open' }, discord: { dm: 'open' } },
+      limits: { messagesPerMinute: 6_000, messagesAtOnce: 1_000 },
+    },
+  });
+  const random = seeded(options.seed);
+  const rings = Array.from({ length: options.rings }, (_, at) => new Ring(scenario, options.seed, at));
+  const struck = new Map<string, Set<string>>();
+  const readyMs: number[] = [];
+  try {
+    await start(scenario);
+    await begin(scenario, rings);
+    for (let kill = 0; kill < options.kills; kill += 1) {
+      for (let step = 0; step < options.stepsPerKill; step += 1) {
+        for (const ring of rings) act(ring, random);
+        await pause(random() * LATEST_MS);
+      }
+      await progressed(scenario, rings);
+      readyMs.push(await killNow(scenario, rings, struck));
+      options.progress?.(`kill ${kill + 1} of ${options.kills}`);
+    }
+    await drained(scenario, rings);
+    const [turns, parts] = [await scenario.read(sharedTurns), await scenario.read(partsByRef)];
+    const said = rings.flatMap((ring) => ring.said);
+    const judged = judgeLinks({
+      said,
+      refused: rings.flatMap((ring) => ring.refused),
+      turns,
+      parts,
+      screens: screensOf(rings),
+      members: rings.flatMap((ring) => ring.members),
+      struck,
+    });
+    const orphans = await orphansOf(scenario);
+    const exits = scenario.gateways.flatMap((gateway) => gateway.exits);
+    const verdict: Verdict = { ...judged, effectsTwice: [], orphans, exits };
+    const links = rings.reduce((sum, ring) => sum + ring.members.length, 0);
+    const none = { resume: [], takeover: [] };
+    return {
+      verdict,
+      strikes: [],
+      times: new Map([
+        ['kill', { ...none, count: options.kills }],
+        ['link', { ...none, count: links }],
+      ]),
+      readyMs,
+      messages: said.length,
+    };
+  } finally {
+    for (const ring of rings) ring.close();
+    await scenario.close();
+  }
+}
+
+function act(ring: Ring, random: () => number): void {
+  if (random() < TOGGLES) ring.toggle(random() < 0.5 ? 0 : 1);
+  else ring.say(Math.floor(random() * 3));
+}
+
+async function start({ gateways }: Scenario): Promise<void> {
+  for (const gateway of gateways) {
+    gateway.start();
+    await gateway.url();
+  }
+}
+
+/** Everybody writes once in each chat undisturbed, as a bot writes to nobody who has not, and links them all. */
+async function begin(scenario: Scenario, rings: readonly Ring[]): Promise<void> {
+  while (scenario.discord.gateway.counts.identifies === 0) await pause(20);
+  for (const ring of rings) for (const at of [0, 1, 2]) ring.say(at);
+  await drained(scenario, rings);
+  for (const ring of rings) for (const at of [0, 1]) ring.toggle(at);
+  await drained(scenario, rings);
+}
+
+function screensOf(rings: readonly Ring[]): Map<string, { id: string; text: string }[]> {
+  return new Map(rings.flatMap((ring) => ring.screens()));
+}
+
+/** Kills the gateway and starts it again; gives how long it took to be ready, in milliseconds. */
+async function killNow(
+  { gateways: [gateway] }: Scenario,
+  rings: readonly Ring[],
+  struck: Map<string, Set<string>>,
+): Promise<number> {
+  if (gateway === undefined) throw new Error('There is no gateway.');
+  const before = new Map(
+    [...screensOf(rings)].map(([address, shown]) => [address, new Set(shown.map(({ id }) => id))]),
+  );
+  await pause(STRUCK_MS);
+  await gateway.kill();
+  for (const [address, shown] of screensOf(rings)) {
+    const known = struck.get(address) ?? new Set<string>();
+    for (const { id } of shown) if (before.get(address)?.has(id) !== true) known.add(id);
+    struck.set(address, known);
+  }
+  const startedAt = gateway.start();
+  await gateway.url();
+  return performance.now() - startedAt;
+}
+
+/** Waits until each person has had two more answers, or all: a message that every kill strikes is given up in the end. */
+async function progressed(scenario: Scenario, rings: readonly Ring[]): Promise<void> {
+  const doneIn = async (): Promise<number[]> => {
+    const turns = await scenario.read(sharedTurns);
+    const done = new Set(
+      turns.flatMap(({ state, question }) => (state === 'done' ? [readQuestion(question)?.id] : [])),
+    );
+    return rings.map((ring) => ring.said.filter(({ id }) => done.has(id)).length);
+  };
+  const wanted = (await doneIn()).map((done, at) => Math.min(done + 2, rings[at]?.said.length ?? 0));
+  const end = performance.now() + STUCK_MS;
+  while (performance.now() < end && (await doneIn()).some((done, at) => done < (wanted[at] ?? 0)))
+    await pause(50);
+}
+
+/** Waits until all that was said is done, or nothing more gets done. */
+async function drained(scenario: Scenario, rings: readonly Ring[]): Promise<void> {
+  let least = Infinity;
+  let end = performance.now() + STUCK_MS;
+  for (;;) {
+    const turns = await scenario.read(sharedTurns);
+    const said = rings.reduce((sum, ring) => sum + ring.said.length, 0);
+    const pending = (await scenario.read(pendingCount)) + Math.max(0, said - turns.length);
+    const quiet = rings.every((ring) => ring.quiet);
+    if (quiet && pending === 0) return;
+    if (pending < least || !quiet) {
+      least = Math.min(least, pending);
+      end = performance.now() + STUCK_MS;
+    }
+    if (performance.now() > end) return;
+    await pause(50);
+  }
+}

@@ -1,0 +1,82 @@
+/** The button under answers moves with the newest: noted in the store, and tried a few times at most. */
+import { describe, expect, it } from 'vitest';
+import type { Channel } from '../../src/contracts/channel.ts';
+import { ChannelError } from '../../src/contracts/errors.ts';
+import type { SentMessage } from '../../src/contracts/message.ts';
+import type { LaneHead } from '../../src/contracts/store/lanes.ts';
+import { BUTTON_TRIES, MAX_OLD_BUTTONS, OldButtons } from '../../src/delivery/old-buttons.ts';
+import { silentLog } from '../database.ts';
+import { FakeClock } from '../fakes/clock.ts';
+
+const HEAD = {} as LaneHead;
+const place = (chatId: string) => ({ channel: 'chat', chatId });
+
+function build(remove: (sent: SentMessage) => Promise<void>, isFree = true) {
+  const kept = new Map<string, SentMessage[]>();
+  const clock = new FakeClock();
+  const tried: string[] = [];
+  const buttons = new OldButtons({
+    schedulerOf: () => ({
+      async tryOptional(_target, call) {
+        if (!isFree) return true;
+        try {
+          await call();
+          return true;
+        } catch (error) {
+          return error instanceof ChannelError && error.retryable;
+        }
+      },
+    }),
+    ledger: {
+      sentParts: (ref) => Promise.resolve(kept.get(ref) ?? []),
+      noteSent: (_head, ref, sent) => Promise.resolve(void kept.set(ref, sent) as never),
+    },
+    clock,
+    log: silentLog,
+  });
+  const channel = {
+    name: 'chat',
+    removeButtons: (sent: SentMessage) => {
+      tried.push(sent.id);
+      return remove(sent);
+    },
+  } as unknown as Channel;
+  return { buttons, channel, clock, tried };
+}
+
+describe('the buttons of older answers', () => {
+  it('are taken away once, and none of the answer that still has it', async () => {
+    const { buttons, channel, tried } = build(() => Promise.resolve());
+    for (const id of ['1', '1', '2', '3']) await buttons.moved(channel, HEAD, place('7'), { id });
+    await buttons.moved(channel, HEAD, place('8'), { id: '9' });
+    expect(tried).toEqual(['1', '2']);
+  });
+
+  it('of replies to commands are told apart by their tokens', async () => {
+    const { buttons, channel, tried } = build(() => Promise.resolve());
+    for (const token of ['a', 'b'])
+      await buttons.moved(channel, HEAD, place('7'), { id: '@', metadata: { token } });
+    expect(tried).toEqual(['@']);
+  });
+
+  it('are tried again a few times while the platform is busy, and left where it refuses', async () => {
+    const busy = build(() => Promise.reject(new ChannelError('unavailable', 'busy', { retryable: true })));
+    for (const id of ['1', '2']) await busy.buttons.moved(busy.channel, HEAD, place('7'), { id });
+    for (let n = 0; n < BUTTON_TRIES + 3; n += 1) await busy.clock.advance(2_000);
+    expect(busy.tried).toHaveLength(BUTTON_TRIES);
+    const closed = build(() => Promise.reject(new ChannelError('blocked', 'no')));
+    for (const id of ['1', '2']) await closed.buttons.moved(closed.channel, HEAD, place('7'), { id });
+    await closed.clock.advance(10_000);
+    expect(closed.tried).toHaveLength(1);
+  });
+
+  it(`wait for at most ${MAX_OLD_BUTTONS} at a time`, async () => {
+    const { buttons, channel, clock } = build(() => Promise.resolve(), false);
+    for (let chat = 0; chat <= MAX_OLD_BUTTONS; chat += 1)
+      for (const id of ['1', '2']) await buttons.moved(channel, HEAD, place(String(chat)), { id });
+    await clock.advance(0);
+    expect(clock.waiting).toBe(MAX_OLD_BUTTONS);
+    buttons.close();
+    expect(clock.waiting).toBe(0);
+  });
+});

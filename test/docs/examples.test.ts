@@ -1,0 +1,83 @@
+/** The example programs against a whole gateway, and the catalogue of events against what a turn really sends. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { agentEvent } from '../../channels/http/routes/openapi/events.ts';
+import { Client } from '../../docs/examples/client.ts';
+import { describeGateway, OWNER } from '../flows/setup.ts';
+import { clientTypes, TYPES_FILE } from './client-types.ts';
+import { ROOT } from './pages.ts';
+
+it('the types of the example client are those of the API', async () => {
+  const written = readFileSync(path.join(ROOT, TYPES_FILE), 'utf8');
+  expect(written, 'run: npm run docs').toBe(await clientTypes());
+});
+
+describeGateway('an example', {}, (fixture) => {
+  const run = async (command: string, file: string, question: string): Promise<string> => {
+    const child = spawn(command, [path.join('docs/examples', file), question], {
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'], TOKEN: OWNER, GATEWAY: fixture().gateway.url },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    await once(child, 'close');
+    return output;
+  };
+
+  const programs = [
+    { language: 'TypeScript', command: process.execPath, file: 'chat.ts' },
+    { language: 'Python', command: 'python3', file: 'chat.py' },
+  ];
+  const isHere = (command: string): boolean => spawnSync(command, ['--version']).status === 0;
+  it.for(programs)('in $language prints the answer as it was stored', async ({ command, file }, { skip }) => {
+    if (!isHere(command)) skip(`there is no ${command} here`);
+    fixture().ollama.answer('The lines\nof "an" answer: äöü 😀.', { when: `new in ${file}?` });
+    expect(await run(command, file, `What is new in ${file}?`)).toBe('The lines\nof "an" answer: äöü 😀.\n');
+    // A command is answered at once.
+    expect(await run(command, file, '/help')).toContain('/stop');
+  });
+
+  it('of the shell prints the completion', async () => {
+    fixture().ollama.answer('From the shell.', { when: 'say "it"' });
+    const { choices } = JSON.parse(await run('sh', 'chat.sh', 'say "it"'));
+    expect(choices[0].message.content).toBe('From the shell.');
+  });
+
+  it('tells the gateway’s own error when the token is wrong', async () => {
+    const client = new Client(fixture().gateway.url, 'wrong');
+    await expect(client.call('GET /v1/sessions', {})).rejects.toMatchObject({
+      status: 401,
+      code: 'invalid_api_key',
+    });
+  });
+
+  it('hears only events of the catalogue, also of tools, todos and subagents', async () => {
+    const { ollama, gateway } = fixture();
+    const client = new Client(gateway.url, OWNER);
+    const key = 'http:catalogue';
+    ollama.answer(
+      { toolCalls: [{ name: 'todo', args: { items: [{ text: 'one', status: 'pending' }] } }] },
+      { when: 'list' },
+    );
+    ollama.answer({ toolCalls: [{ name: 'list_files', args: {} }] }, { when: 'list' });
+    ollama.answer('Done.', { when: 'list' });
+    const sent = await client.call('POST /v1/sessions/{key}/messages', {
+      path: { key },
+      body: { content: 'list' },
+    });
+    const types = new Set<string>();
+    for await (const { event } of client.events(key, '0-0')) {
+      expect(agentEvent.safeParse(event)).toMatchObject({ success: true });
+      types.add(event.type);
+      if (event.type === 'turn_ended' && event.turnId === sent.turnId) break;
+    }
+    expect([...types]).toEqual(
+      expect.arrayContaining(['turn_started', 'tool_call', 'tool_result', 'stream_chunk']),
+    );
+  });
+});

@@ -1,0 +1,6 @@
+/** A person who has no chat but those of the conversation. */
+import type { FindChat } from '../../../src/contracts/delivery.ts';
+import { isAddress } from '../../../src/contracts/message.ts';
+
+export const noOtherChats: FindChat = async ({ to, address }) =>
+  isAddress(to) ? { kind: 'foreign' } : { kind: 'none', others: [address] };

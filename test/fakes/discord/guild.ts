@@ -1,0 +1,31 @@
+/** The server of the fake Discord: its roles, and who its members are. */
+import { Refusal } from './platform.ts';
+import type { Call, Route } from './route.ts';
+
+export const GUILD_ROUTES: Route[] = [
+  { method: 'GET', path: '/guilds/:id', effect: guild },
+  { method: 'GET', path: '/guilds/:id/roles', effect: (call) => guild(call).roles },
+  { method: 'GET', path: '/guilds/:id/members/:id', effect: member },
+];
+
+function guild({ platform, ids: [guildId = ''] }: Call) {
+  if (guildId !== platform.guildId) throw new Refusal(404, 10_004, 'Unknown Guild');
+  const { botRoleId, bot } = platform;
+  return {
+    id: guildId,
+    name: 'A server',
+    owner_id: platform.ownerId,
+    roles: [
+      { id: guildId, name: '@everyone', managed: false, permissions: '1024' },
+      { id: botRoleId, name: 'Parley', managed: true, tags: { bot_id: bot.id }, permissions: '1024' },
+      ...platform.roles.map((role) => ({ ...role, managed: false })),
+    ],
+  };
+}
+
+function member({ platform, ids: [guildId = '', userId = ''] }: Call): object {
+  if (guildId !== platform.guildId) throw new Refusal(404, 10_004, 'Unknown Guild');
+  const found = platform.members.get(userId);
+  if (found === undefined) throw new Refusal(404, 10_007, 'Unknown Member');
+  return { user: { id: found.id, username: found.name.toLowerCase() }, roles: found.roles ?? [] };
+}

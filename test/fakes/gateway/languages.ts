@@ -1,0 +1,22 @@
+/** The built-in languages, with people who have chosen nothing: for tests of parts that only say texts. */
+import { ENGLISH } from '../../../src/contracts/texts/english.ts';
+import { GERMAN } from '../../../src/contracts/texts/german.ts';
+import { bestLanguage } from '../../../src/contracts/texts/languages.ts';
+import type { PersonLanguages } from '../../../src/contracts/texts/languages.ts';
+import { sayFrom } from '../../../src/contracts/texts/say.ts';
+
+const SAYS = new Map([
+  ['en', sayFrom('en', ENGLISH)],
+  ['de', sayFrom('de', GERMAN)],
+]);
+const inEnglish = sayFrom('en', ENGLISH);
+
+/** Everybody reads what their platform tells, else English. */
+export const builtInLanguages: PersonLanguages = {
+  codes: () => [...SAYS.keys()],
+  say: (language = 'en') => SAYS.get(language) ?? inEnglish,
+  languageOf: (_userId, wanted = 'en') => Promise.resolve(bestLanguage(wanted, [...SAYS.keys()]) ?? 'en'),
+  notePlatform: () => Promise.resolve(),
+  choose: () => Promise.resolve(),
+  hasChosen: () => Promise.resolve(false),
+};

@@ -1,0 +1,189 @@
+/** What the fake homeserver holds: people, rooms, their events in one order, and who is in them. */
+
+export interface FakePerson {
+  id: string;
+  name: string;
+}
+
+export interface FakeEvent {
+  /** Its place among all events of the homeserver: what tokens count. */
+  at: number;
+  room_id: string;
+  event_id: string;
+  type: string;
+  sender: string;
+  origin_server_ts: number;
+  state_key?: string;
+  content: Record<string, unknown>;
+  prev_content?: Record<string, unknown>;
+  redactedBy?: string;
+}
+
+export interface FakeRoom {
+  id: string;
+  events: FakeEvent[];
+  /** Newest state event by type and key. */
+  state: Map<string, FakeEvent>;
+}
+
+/** A refusal as a homeserver writes it. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+
+  constructor(status: number, errcode: string, more: Record<string, unknown> = {}) {
+    super(errcode);
+    this.status = status;
+    this.body = { errcode, error: errcode, ...more };
+  }
+}
+
+/** Events have at most so many bytes ("Size limits"), of which the homeserver itself needs some. */
+const MAX_EVENT_BYTES = 65_536;
+const OVERHEAD_BYTES = 3_000;
+const SERVER = 'fake.test:8448';
+
+export class Rooms {
+  readonly bot: FakePerson = { id: `@parley:${SERVER}`, name: 'Parley' };
+  readonly rooms = new Map<string, FakeRoom>();
+  readonly people = new Map<string, FakePerson>();
+  /** Bytes by media id. */
+  readonly media = new Map<string, { bytes: Buffer; mimeType: string; name: string }>();
+  /** The newest place. */
+  position = 0;
+  readonly #now: () => number;
+  readonly #changed: () => void;
+  #ids = 0;
+
+  constructor(now: () => number, changed: () => void) {
+    this.#now = now;
+    this.#changed = changed;
+  }
+
+  person(name: string): FakePerson {
+    const localpart = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-');
+    const id = `@${localpart}:${SERVER}`;
+    const known = this.people.get(id) ?? { id, name };
+    this.people.set(id, known);
+    return known;
+  }
+
+  /** A room of these people, in which the bot is. */
+  room(...people: readonly FakePerson[]): FakeRoom {
+    const room = this.empty();
+    for (const person of [this.bot, ...people]) this.member(room, person, 'join');
+    return room;
+  }
+
+  /** The room of this id. Throws when there is none. */
+  find(roomId: string): FakeRoom {
+    const room = this.rooms.get(roomId);
+    if (room === undefined) throw new Error(`no room ${roomId}`);
+    return room;
+  }
+
+  empty(): FakeRoom {
+    // Half of the rooms are of version 12, whose ids name no server.
+    const opaque = `room${this.rooms.size}-aZ_0`;
+    const room: FakeRoom = {
+      id: this.rooms.size % 2 === 1 ? `!${opaque}` : `!${opaque}:${SERVER}`,
+      events: [],
+      state: new Map(),
+    };
+    this.rooms.set(room.id, room);
+    return room;
+  }
+
+  /** Changes somebody's membership. */
+  member(room: FakeRoom, person: FakePerson, membership: string, by = person, more: object = {}): FakeEvent {
+    const content = { membership, displayname: person.name, ...more };
+    return this.add(room, { type: 'm.room.member', sender: by.id, state_key: person.id, content });
+  }
+
+  membership(room: FakeRoom, userId: string): string {
+    const membership = room.state.get(`m.room.member ${userId}`)?.content['membership'];
+    return typeof membership === 'string' ? membership : 'leave';
+  }
+
+  joined(room: FakeRoom): FakeEvent[] {
+    return [...room.state.values()].filter(
+      ({ type, content }) => type === 'm.room.member' && content['membership'] === 'join',
+    );
+  }
+
+  /** Adds an event as the homeserver does: checked, with an id, at the end. */
+  add(
+    room: FakeRoom,
+    given: Pick<FakeEvent, 'type' | 'sender' | 'content'> & { state_key?: string; ts?: number },
+  ): FakeEvent {
+    const { ts, ...event } = given;
+    if (Buffer.byteLength(JSON.stringify(given)) > MAX_EVENT_BYTES - OVERHEAD_BYTES)
+      throw new Refusal(413, 'M_TOO_LARGE');
+    checkRelation(room, given.content);
+    const key = `${given.type} ${given.state_key ?? ''}`;
+    const before = given.state_key === undefined ? undefined : room.state.get(key);
+    this.position += 1;
+    const added: FakeEvent = {
+      ...event,
+      at: this.position,
+      room_id: room.id,
+      event_id: `$${(this.#ids += 1)}-event_${'x'.repeat(30)}`,
+      origin_server_ts: ts ?? this.#now(),
+      ...(before !== undefined && { prev_content: before.content }),
+    };
+    room.events.push(added);
+    if (given.state_key !== undefined) room.state.set(key, added);
+    this.#changed();
+    return added;
+  }
+
+  redact(room: FakeRoom, eventId: string, by: string): FakeEvent {
+    const target = room.events.find(({ event_id }) => event_id === eventId);
+    if (target === undefined) throw new Refusal(404, 'M_NOT_FOUND');
+    if (target.sender !== by) throw new Refusal(403, 'M_FORBIDDEN');
+    const redaction = this.add(room, { type: 'm.room.redaction', sender: by, content: { redacts: eventId } });
+    target.content = {};
+    target.redactedBy = redaction.event_id;
+    return redaction;
+  }
+
+  /** The newest edit of an event by its sender. */
+  editOf(room: FakeRoom, { event_id, sender }: FakeEvent): FakeEvent | undefined {
+    return room.events.findLast((event) => {
+      const relation = relationOf(event.content);
+      return (
+        event.sender === sender && relation['rel_type'] === 'm.replace' && relation['event_id'] === event_id
+      );
+    });
+  }
+
+  /** An event as clients get it: with its last edit bundled, and `unsigned`. */
+  shown(room: FakeRoom, event: FakeEvent): object {
+    const { at: _at, prev_content: before, redactedBy, ...rest } = event;
+    const edit = this.editOf(room, event);
+    const bundled = edit === undefined ? {} : { 'm.relations': { 'm.replace': this.shown(room, edit) } };
+    return {
+      ...rest,
+      unsigned: {
+        age: this.#now() - event.origin_server_ts,
+        ...bundled,
+        ...(before && { prev_content: before }),
+        ...(redactedBy !== undefined && { redacted_because: { event_id: redactedBy } }),
+      },
+    };
+  }
+}
+
+export function relationOf(content: Record<string, unknown>): Record<string, unknown> {
+  return { ...Object(content['m.relates_to']) };
+}
+
+/** No thread begins at an event that relates to another, and an edit needs its new content ("Validation"). */
+function checkRelation(room: FakeRoom, content: Record<string, unknown>): void {
+  const { rel_type: kind, event_id: target } = relationOf(content);
+  if (kind === undefined) return;
+  const about = room.events.find(({ event_id }) => event_id === target);
+  if (kind === 'm.thread' && (about === undefined || relationOf(about.content)['rel_type'] !== undefined))
+    throw new Refusal(400, 'M_UNKNOWN');
+  if (kind === 'm.replace' && content['m.new_content'] === undefined) throw new Refusal(400, 'M_BAD_JSON');
+}

@@ -1,0 +1,73 @@
+/** Discord over two shards: with a whole gateway, and with a second node that takes over when the first is killed. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { startGatewayProcess } from '../../../child.ts';
+import type { FakeDiscord } from '../../../fakes/discord/discord.ts';
+import type { FakeChannel } from '../../../fakes/discord/platform.ts';
+import { describeGateway, openGatewayFixture, WAIT } from '../../setup.ts';
+
+const LONG = { ...WAIT, timeout: 40_000 };
+
+/** A channel in a server of each shard, in which the bot answers everybody. */
+function chats({ platform }: FakeDiscord): FakeChannel[] {
+  return [0, 1].map((shard) => platform.addChannel(0, { guildId: platform.newGuildId(shard, 2) }));
+}
+
+const answersIn = (discord: FakeDiscord, channel: FakeChannel): string[] =>
+  discord
+    .visible(channel)
+    .flatMap(({ author, content }) => (author.bot === true && content !== '' ? [content] : []));
+
+describeGateway('a bot that is divided among two connections', { discord: true }, (fixture) => {
+  it('is answered over both, also when the number has changed since the last start', async () => {
+    const { discord } = fixture();
+    await vi.waitFor(() => expect(discord.gateway.connected).toEqual([0]), WAIT);
+    discord.gateway.shards = 2;
+    await fixture().restart();
+    await vi.waitFor(() => expect(discord.gateway.connected).toEqual([0, 1]), LONG);
+    const both = chats(discord);
+    for (const [shard, room] of both.entries()) {
+      await fixture().store.access.addGrant('discord', 'group', room.id);
+      discord.says(room, `over ${shard}`, discord.person('Ada'), { mention: true });
+    }
+    for (const room of both) await vi.waitFor(() => expect(answersIn(discord, room)).toHaveLength(1), LONG);
+    expect((await fixture().gateway.health()).channels['discord']).toMatchObject({ state: 'up' });
+  });
+});
+
+describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes with two shards', () => {
+  it('a killed node is followed by the other one, which answers once what was written meanwhile', async () => {
+    const a = await openGatewayFixture('postgres', { discord: true });
+    onTestFinished(() => a.close());
+    const { discord } = a;
+    await vi.waitFor(() => expect(discord.gateway.connected).toEqual([0]), WAIT);
+    discord.gateway.shards = 2;
+    const home = await mkdtemp(path.join(tmpdir(), 'parley-test-'));
+    onTestFinished(() => rm(home, { recursive: true, force: true }));
+    await writeFile(path.join(home, 'config.json'), '{}', { mode: 0o600 });
+    const both = chats(discord);
+    for (const room of both) await a.store.access.addGrant('discord', 'group', room.id);
+    let killed: Awaited<ReturnType<typeof startGatewayProcess>> | undefined;
+    await a.restart(async () => {
+      killed = await startGatewayProcess({ ...a.env, GATEWAY_HOME: home });
+      await vi.waitFor(() => expect(discord.gateway.connected).toEqual([0, 1]), LONG);
+    });
+    const say = (text: string): void => {
+      for (const room of both) discord.says(room, text, discord.person('Ada'), { mention: true });
+    };
+    say('before');
+    for (const room of both) await vi.waitFor(() => expect(answersIn(discord, room)).toHaveLength(1), LONG);
+    const { identifies, resumes } = discord.gateway.counts;
+    killed?.signal('SIGKILL');
+    await killed?.ended;
+    say('meanwhile');
+    for (const room of both)
+      await vi.waitFor(() => expect(answersIn(discord, room).join()).toContain('meanwhile'), LONG);
+    expect(discord.gateway.connected).toEqual([0, 1]);
+    for (const room of both) expect(answersIn(discord, room)).toHaveLength(2);
+    // The other node has resumed the session of each shard.
+    expect(discord.gateway.counts).toMatchObject({ identifies, resumes: resumes + 2 });
+  });
+});

@@ -1,0 +1,116 @@
+/** Slack, from what a person writes or presses to what their screen shows, through a whole gateway. */
+import { afterAll, expect, it, vi } from 'vitest';
+import { riskyTools } from '../../../fakes/agent/risky-tools.ts';
+import { buttonsOf } from '../../../fakes/slack/blocks.ts';
+import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN, textOf } from '../../../fakes/slack/slack.ts';
+import type { FakeChat } from '../../../fakes/slack/workspace.ts';
+import { describeGateway, WAIT } from '../../setup.ts';
+
+const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
+
+const slack = await FakeSlack.open({ limits: true });
+const bot = `<@${slack.workspace.bot.userId}>`;
+const env = { SLACK_BOT_TOKEN: SLACK_TOKEN, SLACK_APP_TOKEN, SLACK_API_ROOT: slack.apiRoot };
+afterAll(() => slack.close());
+const ran: string[] = [];
+
+describeGateway('Slack', { env, tools: riskyTools(ran) }, (fixture) => {
+  /** A channel with a grant of its own. */
+  const room = async (): Promise<FakeChat> => {
+    const chat = slack.workspace.channel();
+    await fixture().store.access.addGrant('slack', 'group', chat.id);
+    return chat;
+  };
+  /** What the bot shows in a thread. */
+  const shown = (chat: FakeChat, threadTs: string) =>
+    slack.visible(chat).filter((message) => message.threadTs === threadTs);
+  const thread = (chat: FakeChat, threadTs: string): string[] => shown(chat, threadTs).map(textOf);
+
+  it('answers a mention in a thread of its own, which grows by edits and ends as exactly the stored text', async () => {
+    const chat = await room();
+    fixture().ollama.answer({ text: words(60), perSecond: 15 }, { when: 'tell me' });
+    slack.says(chat, 'unmentioned', slack.workspace.person('Ada'));
+    const { ts } = slack.says(chat, `${bot} tell me`, slack.workspace.person('Ada'));
+    await vi.waitFor(() => expect(thread(chat, ts)).toEqual([words(60)]), WAIT);
+    await fixture().idle(`slack:${chat.id}:${ts}`);
+    expect(shown(chat, ts)[0]?.edits).toBeGreaterThan(1);
+    expect(slack.visible(chat)).toHaveLength(1);
+    const stored = await fixture().messages(`slack:${chat.id}:${ts}`);
+    expect(stored.map(({ content }) => content)).toEqual(['tell me', words(60)]);
+  });
+
+  it('keeps two threads of one channel apart', async () => {
+    const chat = await room();
+    const [ada, bob] = [slack.workspace.person('Ada'), slack.workspace.person('Bob')];
+    const one = slack.says(chat, `${bot} about one`, ada);
+    const two = slack.says(chat, `${bot} about two`, bob);
+    await vi.waitFor(() => expect(thread(chat, two.ts).join('')).toContain('about two'), WAIT);
+    await vi.waitFor(() => expect(thread(chat, one.ts).join('')).toContain('about one'), WAIT);
+    expect(thread(chat, one.ts).join('')).not.toContain('two');
+    const call = await fixture().modelCall('about two');
+    expect(JSON.stringify(call.body)).not.toContain('about one');
+  });
+
+  it('gives a stranger one code, and answers once it is approved', async () => {
+    const { chat, person } = slack.workspace.dm('Eve');
+    slack.says(chat, 'hello?', person);
+    await vi.waitFor(() => expect(slack.screen(chat).join('')).toContain('pair approve'), WAIT);
+    await fixture().store.access.addGrant('slack', 'dm', person.id);
+    slack.says(chat, 'and now?', person);
+    await vi.waitFor(() => expect(slack.screen(chat).at(-1)).toBe('echo: and now?'), WAIT);
+  });
+
+  it('stops an answer at `/parley stop`, at once', async () => {
+    const { chat, person } = slack.workspace.dm('Sam');
+    await fixture().store.access.addGrant('slack', 'dm', person.id);
+    fixture().ollama.answer({ text: words(2_000), perSecond: 20 }, { when: 'for ever' });
+    slack.says(chat, 'for ever', person);
+    await vi.waitFor(() => expect(slack.screen(chat).join('')).toContain('word1'), WAIT);
+    const id = slack.commands(chat, 'stop', person);
+    await vi.waitFor(
+      () => expect(slack.answers.get(id)).toMatchObject({ response_type: 'in_channel' }),
+      WAIT,
+    );
+    await fixture().idle(`slack:${chat.id}`);
+    const call = await fixture().modelCall('for ever');
+    expect((await call.closed).by).toBe('client');
+  });
+
+  it('asks before a dangerous call with buttons, and goes on when one is pressed', async () => {
+    const { chat, person } = slack.workspace.dm('Olga');
+    await fixture().store.access.addGrant('slack', 'dm', person.id);
+    const toolCalls = [{ name: 'wipe', args: { word: 'clean up' } }];
+    fixture().ollama.answer({ toolCalls }, { when: 'clean up' });
+    slack.says(chat, 'clean up', person);
+    const asked = await vi.waitFor(() => {
+      const message = slack.visible(chat).find(({ blocks }) => buttonsOf(blocks).length > 0);
+      if (message === undefined) throw new Error('nothing was asked');
+      return message;
+    }, WAIT);
+    expect(ran).toEqual([]);
+    slack.presses(chat, asked, 'Approve', slack.workspace.person('Mallory'));
+    const id = slack.presses(chat, asked, 'Approve', person);
+    await vi.waitFor(() => expect(slack.answers.has(id)).toBe(true), WAIT);
+    await vi.waitFor(() => expect(slack.screen(chat).join()).toContain('Approved by Olga'), WAIT);
+    await vi.waitFor(() => expect(slack.screen(chat)).toContain('echo: clean up'), WAIT);
+    expect(slack.visible(chat).flatMap(({ blocks }) => buttonsOf(blocks))).toEqual([]);
+    expect(ran).toEqual(['wipe clean up']);
+    await vi.waitFor(
+      () => expect(slack.workspace.ephemerals.map(({ text }) => text)).toContain('Approved.'),
+      WAIT,
+    );
+  });
+
+  it('keeps to the limits of Slack with several answers at once', async () => {
+    const chats = await Promise.all(Array.from({ length: 5 }, room));
+    const { refused } = slack.limits;
+    for (const [at, chat] of chats.entries()) {
+      fixture().ollama.answer({ text: words(40), perSecond: 20 }, { when: `at once ${at}.` });
+      slack.says(chat, `${bot} at once ${at}.`, slack.workspace.person(`Person ${at}`));
+    }
+    for (const chat of chats)
+      await vi.waitFor(() => expect(slack.screen(chat)).toEqual([words(40)]), { ...WAIT, timeout: 60_000 });
+    expect(slack.limits.early).toBe(0);
+    expect(slack.limits.refused - refused).toBeLessThanOrEqual(1);
+  });
+});

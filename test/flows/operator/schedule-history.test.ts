@@ -1,0 +1,104 @@
+/** The history of a schedule, as its owner reads it: over HTTP, by the command, and on the page with the trace of a run. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { scheduleCommand } from '../../../src/commands/schedule.ts';
+import { loadConfig } from '../../../src/config.ts';
+import { describePage } from '../../browser/describe-page.ts';
+import { describeGatewayOnEachDatabase, openGatewayFixture, OWNER, WAIT } from '../setup.ts';
+import type { GatewayFixture } from '../setup.ts';
+import { goToScreen } from './settings-setup.ts';
+
+interface Run {
+  dueAt: string;
+  at: string;
+  outcome: string;
+  result: string;
+  turnId: string | null;
+  endedAt: string | null;
+}
+
+const TASK = 'Tell me the tides';
+
+async function addSchedule(fixture: GatewayFixture): Promise<string> {
+  await fixture.post('tides', 'hello');
+  await fixture.idle('http:tides');
+  const json = { session: 'http:tides', task: TASK, everyMinutes: 60 };
+  return (await (await fixture.call('/v1/schedules', { json })).json()).id;
+}
+
+async function runsOf(fixture: GatewayFixture, id: string): Promise<Run[]> {
+  return (await (await fixture.call(`/v1/schedules/${id}/runs`)).json()).runs;
+}
+
+describeGatewayOnEachDatabase('the history of a schedule', {}, (fixture) => {
+  it('has the turn of each run and its end, what was missed, and goes with the schedule', async () => {
+    const id = await addSchedule(fixture());
+    expect(await runsOf(fixture(), id)).toEqual([]);
+    const command = async (...args: string[]): Promise<string> =>
+      await scheduleCommand(args)(fixture().store, loadConfig(fixture().env));
+    expect(await command('history', id)).toContain('It has not run yet.');
+
+    fixture().ollama.answer({ text: 'High at noon.' }, { when: TASK });
+    // As if no gateway had run for three and a half hours.
+    await fixture().sql`
+      update schedule set next_at = date_trunc('milliseconds', now() - interval '210 minutes') where id = ${id}`;
+    await fixture().modelCall(TASK);
+    await fixture().idle('http:tides');
+    const [missed, begun, ...more] = await runsOf(fixture(), id);
+    expect(more).toEqual([]);
+    expect(begun).toMatchObject({ outcome: 'begun', result: 'completed', endedAt: expect.any(String) });
+    expect(Date.parse(begun?.at ?? '') - Date.parse(begun?.dueAt ?? '')).toBeGreaterThan(3 * 3_600_000);
+    expect(missed).toMatchObject({ outcome: 'missed', turnId: null, endedAt: null });
+    expect(missed?.result).toMatch(/^3 runs were missed because no gateway ran/);
+    const trace = await (await fixture().call(`/v1/turns/${begun?.turnId}/trace`)).json();
+    expect(trace).toMatchObject({ session: 'http:tides', reason: 'completed' });
+    expect(await command('history', id)).toMatch(
+      new RegExp(`: completed  npx parley trace ${begun?.turnId}$`, 'm'),
+    );
+
+    expect((await fixture().call('/v1/schedules/none/runs')).status).toBe(404);
+    await fixture().call(`/v1/schedules/${id}`, { method: 'DELETE' });
+    expect((await fixture().call(`/v1/schedules/${id}/runs`)).status).toBe(404);
+    expect(await fixture().sql`select from schedule_run`).toHaveLength(0);
+  });
+
+  it('says why a run was skipped', async () => {
+    const id = await addSchedule(fixture());
+    fixture().ollama.answer({ text: 'slow', hold: true }, { when: 'take your time' });
+    await fixture().post('tides', 'take your time');
+    const call = await fixture().modelCall('take your time');
+    for (let nth = 0; nth < 21; nth += 1) await fixture().post('tides', `more ${nth}`);
+    await fixture().call(`/v1/schedules/${id}/run`, { method: 'POST' });
+    await expect
+      .poll(async () => (await runsOf(fixture(), id)).map(({ result }) => result), WAIT)
+      .toEqual(['skipped: too many messages were waiting in the chat, which /stop drops']);
+    await fixture().call('/v1/sessions/http:tides/stop', { method: 'POST' });
+    call.release();
+    await fixture().idle('http:tides');
+  });
+});
+
+describePage('the history of a schedule on the page', (tab) => {
+  let fixture: GatewayFixture;
+  beforeAll(async () => void (fixture = await openGatewayFixture('embedded')));
+  afterAll(() => fixture.close());
+
+  it('lists the runs, and opens the trace of one', async () => {
+    const id = await addSchedule(fixture);
+    await fixture.call(`/v1/schedules/${id}/run`, { method: 'POST' });
+    await fixture.modelCall(TASK);
+    await fixture.idle('http:tides');
+    const page = await tab.open(fixture.gateway.url, { token: OWNER });
+    await goToScreen(page, 'schedules');
+    await page.getByRole('button', { name: `History: ${TASK}` }).click();
+    const runs = page.getByRole('dialog', { name: 'Runs of a schedule' });
+    await runs.getByText('completed').waitFor();
+    expect(await runs.locator('tbody tr').count()).toBe(1);
+    await tab.screenshot('schedule-history');
+    await runs.getByRole('button', { name: 'Trace' }).click();
+    await page
+      .getByRole('dialog', { name: 'Trace of a turn' })
+      .getByText('the turn ended: completed')
+      .waitFor();
+    await tab.screenshot('schedule-history-trace');
+  });
+});

@@ -1,0 +1,133 @@
+/** Answers as drafts, as growing messages, or only whole: what each chat has chosen by `/stream`. */
+import { expect, it, vi } from 'vitest';
+import type { Answer } from '../../fakes/ollama/ollama.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
+
+const people = FRIENDS.values();
+const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
+const file = {
+  access: { telegram: { allow: FRIENDS, groups: { '-1005': { mention: false } } } },
+  channels: { telegram: { draftIntervalMs: 100, editIntervalMs: { private: 100, group: 100 } } },
+};
+
+describeGateway('the way in which answers appear', { telegram: true, file }, (fixture) => {
+  /** Somebody who has chosen a way; undefined = nothing. */
+  const someone = async (mode?: string): Promise<string> => {
+    const person = people.next().value ?? '';
+    if (mode === undefined) return person;
+    fixture().telegram.says(person, `/stream ${mode}`, person);
+    await vi.waitFor(
+      () => expect(fixture().telegram.screen(person).join()).toContain('From the next answer on'),
+      WAIT,
+    );
+    return person;
+  };
+  const asks = (person: string, text: string, answer: Answer): void => {
+    fixture().ollama.answer(answer, { when: `${text} ${person}` });
+    fixture().telegram.says(person, `${text} ${person}`, person);
+  };
+  const answersOf = (person: string) =>
+    fixture()
+      .telegram.messages(person)
+      .filter(({ text }) => !text.startsWith('From the next'));
+
+  it('is a draft that grows, and gives way to one message with the whole answer', async () => {
+    const { telegram } = fixture();
+    const person = await someone('draft');
+    asks(person, 'draft it', { text: words(60), perSecond: 30 });
+    await vi.waitFor(() => expect(telegram.drafts.now(person)?.text).toMatch(/^word0 /), WAIT);
+    expect(answersOf(person)).toEqual([]);
+    await vi.waitFor(() => expect(answersOf(person)).toHaveLength(1), WAIT);
+    await fixture().idle(`telegram:${person}`);
+    const [answer] = answersOf(person);
+    expect(answer?.shown).toEqual([words(60)]);
+    const drafts = telegram.drafts.shown(person);
+    expect(drafts.length).toBeGreaterThan(4);
+    expect(new Set(drafts.map(({ draftId }) => draftId)).size).toBe(1);
+    for (const { text } of drafts) expect(words(60).startsWith(text)).toBe(true);
+    expect(telegram.drafts.now(person)).toBeUndefined();
+  });
+
+  it('is a draft whose button stops the answer', async () => {
+    const { telegram } = fixture();
+    const person = await someone('draft');
+    asks(person, 'stop the draft', { text: words(400), perSecond: 30 });
+    await vi.waitFor(() => expect(telegram.drafts.now(person)?.text).toMatch(/word3/), WAIT);
+    const call = await fixture().modelCall(`stop the draft ${person}`);
+    telegram.stopsDraft(person);
+    expect((await call.closed).by).toBe('client');
+    await vi.waitFor(() => expect(telegram.screen(person).join()).toContain('Stopped'), WAIT);
+    await fixture().idle(`telegram:${person}`);
+    expect(telegram.drafts.now(person)).toBeUndefined();
+  });
+
+  it('shows the end of a long answer as a draft, and all of it as messages', async () => {
+    const { telegram } = fixture();
+    const person = await someone('draft');
+    asks(person, 'a long one', { text: words(1_200), perSecond: 300 });
+    await vi.waitFor(() => expect(answersOf(person).length).toBeGreaterThan(1), WAIT);
+    await fixture().idle(`telegram:${person}`);
+    expect(
+      answersOf(person)
+        .map(({ text }) => text)
+        .join(' '),
+    ).toBe(words(1_200));
+    // Beyond the first message.
+    expect(telegram.drafts.shown(person).some(({ text }) => /^word[1-9]/.test(text))).toBe(true);
+  });
+
+  it('is "Thinking…" before the first word, and nothing stays on screen but the answer when the gateway ends in the middle', async () => {
+    const { telegram } = fixture();
+    const person = await someone('draft');
+    fixture().ollama.answer({ text: 'first try', hold: true }, { when: `go on ${person}` });
+    telegram.says(person, `go on ${person}`, person);
+    await fixture().modelCall(`go on ${person}`);
+    await vi.waitFor(() => expect(telegram.drafts.now(person)?.text).toBe(''), WAIT);
+    fixture().ollama.answer({ text: 'whole answer' }, { when: `go on ${person}` });
+    await fixture().restart();
+    await vi.waitFor(() => expect(answersOf(person).map(({ text }) => text)).toEqual(['whole answer']), WAIT);
+  });
+
+  it('is nothing but the whole answer where it is off, with typing before', async () => {
+    const { telegram } = fixture();
+    const person = await someone('off');
+    // Longer than typing waits for its next turn, when the chat has just been written to.
+    asks(person, 'say it at once', { text: words(60), perSecond: 10 });
+    await vi.waitFor(() => expect(answersOf(person)).toHaveLength(1), WAIT);
+    expect(answersOf(person)[0]?.shown).toEqual([words(60)]);
+    expect(telegram.drafts.shown(person)).toEqual([]);
+    expect(telegram.chats.peek(person)?.actions.length).toBeGreaterThan(0);
+  });
+
+  it('is a growing message where nobody has chosen, and in groups, which have no drafts', async () => {
+    const { telegram } = fixture();
+    const person = await someone();
+    asks(person, 'grow', { text: words(60), perSecond: 60 });
+    await vi.waitFor(() => expect(answersOf(person)[0]?.text).toBe(words(60)), WAIT);
+    expect(answersOf(person)[0]?.shown.length).toBeGreaterThan(2);
+    telegram.says('-1005', '/stream draft', person);
+    await vi.waitFor(() => expect(telegram.screen('-1005')).toEqual(['Here /stream takes edit, off.']), WAIT);
+    telegram.says(person, '/stream', person);
+    await vi.waitFor(
+      () =>
+        expect(telegram.screen(person).at(-1)).toBe(
+          'Answers appear here in a message that grows (edit). Choose with /stream draft, /stream edit, /stream off.',
+        ),
+      WAIT,
+    );
+  });
+
+  it('comes whole where the server knows no drafts', async () => {
+    const { telegram } = fixture();
+    const person = await someone('draft');
+    telegram.failure({
+      kind: 'status',
+      method: 'sendMessageDraft',
+      status: 404,
+      description: 'Not Found: method not found',
+    });
+    asks(person, 'no drafts here', { text: words(40), perSecond: 60 });
+    await vi.waitFor(() => expect(answersOf(person)[0]?.shown).toEqual([words(40)]), WAIT);
+    expect(fixture().log.join('')).not.toContain('Telegram refuses the bot token');
+  });
+});

@@ -1,0 +1,89 @@
+/** Where private chats have topics, each conversation has its own, named by its title. */
+import { beforeAll, expect, it, vi } from 'vitest';
+import { namesTopic, opensTopic } from '../../fakes/telegram/topics.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
+
+const people = FRIENDS.values();
+
+describeGateway('topics of private chats', { telegram: true }, (fixture) => {
+  beforeAll(async () => {
+    fixture().telegram.topics.inPrivate = true;
+    // The bot asks at its start who it is.
+    await fixture().restart();
+  });
+  const someone = (): string => people.next().value ?? '';
+  const nameOf = (chat: string, topic: number | undefined) =>
+    fixture().telegram.topics.names.get(`${chat} ${topic}`);
+  /** The topic that the bot has opened last. */
+  const opened = async (chat: string): Promise<number> => {
+    await shown(chat, 'write to me here');
+    return (
+      fixture()
+        .telegram.messages(chat)
+        .findLast(({ threadId }) => threadId !== undefined)?.threadId ?? 0
+    );
+  };
+  const says = (chat: string, text: string, threadId?: number): void =>
+    void fixture().telegram.says(chat, text, chat, threadId === undefined ? {} : { threadId });
+  const shown = async (chat: string, text: string, threadId?: number): Promise<void> =>
+    await vi.waitFor(
+      () =>
+        expect(fixture().telegram.messages(chat)).toContainEqual(
+          expect.objectContaining({
+            text: expect.stringContaining(text),
+            ...(threadId !== undefined && { threadId }),
+          }),
+        ),
+      WAIT,
+    );
+
+  it('/new opens a topic whose conversation is its own, while the one before goes on', async () => {
+    const chat = someone();
+    says(chat, `one ${chat}`);
+    await shown(chat, `echo: one ${chat}`);
+    says(chat, '/new');
+    await shown(chat, 'a topic of its own');
+    const topic = await opened(chat);
+    expect(nameOf(chat, topic)).toBe('New conversation');
+    says(chat, `two ${chat}`, topic);
+    await shown(chat, `echo: two ${chat}`, topic);
+    const { body } = await fixture().modelCall(`two ${chat}`);
+    expect(body.messages.filter(({ role }) => role !== 'system').map(({ content }) => content)).toEqual([
+      `two ${chat}`,
+    ]);
+    says(chat, `three ${chat}`);
+    const later = await fixture().modelCall(`three ${chat}`);
+    expect(later.body.messages.map(({ content }) => content)).toContain(`one ${chat}`);
+  });
+
+  it('a topic that the bot has opened is named by the title of its conversation', async () => {
+    const chat = someone();
+    says(chat, '/new');
+    await shown(chat, 'a topic of its own');
+    const topic = await opened(chat);
+    says(chat, `/title A trip to the sea ${chat}`, topic);
+    await vi.waitFor(() => expect(nameOf(chat, topic)).toBe(`A trip to the sea ${chat}`), WAIT);
+  });
+
+  it('so is a topic that a person has opened without a name, but none that they have named', async () => {
+    const chat = someone();
+    const { telegram } = fixture();
+    const unnamed = opensTopic(telegram, chat);
+    const named = opensTopic(telegram, chat, 'Mine');
+    const renamed = opensTopic(telegram, chat);
+    namesTopic(telegram, chat, renamed, 'Mine, too');
+    for (const topic of [unnamed, named, renamed]) says(chat, `/title Called ${topic}`, topic);
+    for (const topic of [unnamed, named, renamed]) await shown(chat, `now called: Called ${topic}`, topic);
+    await vi.waitFor(() => expect(nameOf(chat, unnamed)).toBe(`Called ${unnamed}`), WAIT);
+    expect([nameOf(chat, named), nameOf(chat, renamed)]).toEqual(['Mine', 'Mine, too']);
+  });
+
+  it('begins the conversation in place where Telegram opens no topic', async () => {
+    const chat = someone();
+    const description = 'Bad Request: the chat is not a forum';
+    fixture().telegram.failure({ kind: 'status', method: 'createForumTopic', status: 400, description });
+    says(chat, '/new');
+    await shown(chat, 'This is a new conversation.');
+    expect(fixture().telegram.messages(chat)[0]?.threadId).toBeUndefined();
+  });
+});

@@ -1,0 +1,58 @@
+/** The history of a schedule in words, and how many slots have passed without a gateway. */
+import { describe, expect, it } from 'vitest';
+import type { ScheduleRun, ScheduleTiming } from '../../src/contracts/schedules.ts';
+import { MAX_COUNTED, missedRuns, resultOf } from '../../src/schedule/runs.ts';
+
+const MINUTE_MS = 60_000;
+const NOON = Date.UTC(2026, 5, 1, 12);
+const cron: ScheduleTiming = { kind: 'cron', expression: '*/10 * * * *', timeZone: 'UTC' };
+const run = (more: Partial<ScheduleRun>): ScheduleRun => ({
+  outcome: 'begun',
+  dueAt: new Date(NOON),
+  at: new Date(NOON),
+  ...more,
+});
+
+describe('the slots that were missed', () => {
+  const missed = (timing: ScheduleTiming, minutesLate: number) =>
+    missedRuns({ timing, nextAt: new Date(NOON), now: new Date(NOON + minutesLate * MINUTE_MS) });
+
+  it.each([
+    ['an interval', { kind: 'every', everyMs: 10 * MINUTE_MS }],
+    ['a cron line', cron],
+  ] as const)('of %s are those from the one after the due one until now', (_name, timing) => {
+    expect(missed(timing, 0)).toEqual([]);
+    expect(missed(timing, 9)).toEqual([]);
+    expect(missed(timing, 10)).toMatchObject([
+      {
+        outcome: 'missed',
+        dueAt: new Date(NOON + 10 * MINUTE_MS),
+        why: expect.stringMatching(/^One run was/),
+      },
+    ]);
+    expect(missed(timing, 35)[0]?.why).toMatch(/^3 runs were missed because no gateway ran/);
+  });
+
+  it('of a single moment are none', () => {
+    expect(missed({ kind: 'at', at: NOON }, 1_000)).toEqual([]);
+  });
+
+  it(`are counted up to ${MAX_COUNTED}`, () => {
+    expect(missed(cron, MAX_COUNTED * 10)[0]?.why).toMatch(`${MAX_COUNTED} runs were`);
+    expect(missed(cron, (MAX_COUNTED + 1) * 10)[0]?.why).toMatch(`More than ${MAX_COUNTED} runs were`);
+  });
+});
+
+describe('how a run ended', () => {
+  it.each([
+    ['completed', run({ turn: { state: 'done', reason: 'completed' } })],
+    ['still running', run({ turn: { state: 'running' } })],
+    ['waits for a decision', run({ turn: { state: 'parked' } })],
+    ['failed; its trace says why', run({ turn: { state: 'done', reason: 'failed' } })],
+    ['begun; its turn has been deleted', run({})],
+    ['skipped: too many', run({ outcome: 'skipped', why: 'too many' })],
+    ['It was switched off.', run({ outcome: 'switched_off', why: 'It was switched off.' })],
+  ])('is "%s"', (words, one) => {
+    expect(resultOf(one)).toBe(words);
+  });
+});

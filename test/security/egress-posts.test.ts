@@ -1,0 +1,44 @@
+/** What may be sent out, besides an address: only to origins that the operator has configured, and under which rules. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createEgress } from '../../src/security/egress.ts';
+import type { EgressOptions } from '../../src/security/egress.ts';
+
+const server = createServer((_request, response) =>
+  response.writeHead(307, { location: '/elsewhere' }).end(),
+);
+let origin = '';
+let port = 0;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  ({ port } = server.address() as AddressInfo);
+  origin = `http://127.0.0.1:${port}`;
+});
+
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => void server.close(resolve));
+});
+
+const post = (url: string, options: EgressOptions): Promise<string> => {
+  const request = { url, json: {}, signal: new AbortController().signal };
+  return createEgress(options)(request).then(({ status }) => String(status), String);
+};
+
+it('nothing is sent to an origin that nobody has configured', async () => {
+  expect(await post('http://example.com/', {})).toContain('Only configured services');
+  expect(await post(`${origin}/x`, { posts: ['http://127.0.0.1'] })).toContain('Only configured services');
+});
+
+it('what is only posted to must be public, on a usual port', async () => {
+  expect(await post(`${origin}/x`, { posts: [origin] })).toContain('is not asked');
+  expect(await post(`${origin}/x`, { posts: [origin], ports: () => [port] })).toContain(
+    'not a public address',
+  );
+});
+
+it('a service that is allowed wherever it is gets it, and leads nowhere else with it', async () => {
+  expect(await post(`${origin}/x`, { allow: [origin] })).toBe('307');
+});

@@ -1,0 +1,136 @@
+/** Languages by file: read at the start and when they change, checked against the English table, said in English where they lack a text. */
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLanguages, MAX_LANGUAGE_BYTES, MAX_LANGUAGE_FILES } from '../../src/settings/languages.ts';
+import type { LanguageFiles } from '../../src/settings/languages.ts';
+import { MAX_TEXT_CHARS } from '../../src/settings/language-file.ts';
+import { silentLog } from '../database.ts';
+
+let home = '';
+let languages: LanguageFiles;
+let changed: () => void = () => undefined;
+const logged: unknown[][] = [];
+
+beforeEach(async () => {
+  home = await mkdtemp(path.join(os.tmpdir(), 'languages-'));
+  await mkdir(path.join(home, 'languages'));
+  logged.length = 0;
+  const note = (...line: unknown[]): void => void logged.push(line);
+  languages = createLanguages({
+    folder: path.join(home, 'languages'),
+    watch: (tell) => {
+      changed = tell;
+      return { folders: () => undefined, close: () => undefined };
+    },
+    log: { ...silentLog, warn: note, error: note, info: note },
+  });
+});
+
+afterEach(async () => {
+  await languages.close();
+  await rm(home, { recursive: true });
+});
+
+const write = (name: string, content: unknown): Promise<void> =>
+  writeFile(
+    path.join(home, 'languages', name),
+    typeof content === 'string' ? content : JSON.stringify(content),
+  );
+
+describe('languages', () => {
+  it('are English and German without a file', async () => {
+    await languages.open();
+    expect(languages.codes()).toEqual(['en', 'de']);
+    expect(languages.say('de')('stop.stopped')).toBe('Angehalten.');
+    expect(languages.say('fr')('stop.stopped')).toBe('Stopped.');
+    expect(languages.say(undefined)('stop.stopped')).toBe('Stopped.');
+  });
+
+  it('come from files, which say in English what they lack, and the log counts that once', async () => {
+    await write('fr.json', {
+      'stop.stopped': 'Arrêté.',
+      'stop.dropped': { one: '{count} message en attente.', other: '{count} messages en attente.' },
+    });
+    await languages.open();
+    const say = languages.say('fr');
+    expect(languages.codes()).toEqual(['en', 'de', 'fr']);
+    expect(say('stop.stopped')).toBe('Arrêté.');
+    expect([0, 1, 2].map((count) => say('stop.dropped', { count }))).toEqual([
+      '0 message en attente.',
+      '1 message en attente.',
+      '2 messages en attente.',
+    ]);
+    expect(say('stop.nothing')).toBe('Nothing is running.');
+    changed();
+    await languages.close();
+    expect(logged).toEqual([
+      [expect.objectContaining({ language: 'fr', missing: expect.any(Number) }), 'language_incomplete'],
+    ]);
+  });
+
+  it('change single texts of the built-in ones', async () => {
+    await write('de.json', { 'stop.stopped': 'Schluss.' });
+    await languages.open();
+    expect(languages.say('de')('stop.stopped')).toBe('Schluss.');
+    expect(languages.say('de')('stop.nothing')).toBe('Es läuft nichts.');
+  });
+
+  it('are read again when a file changes; a broken one keeps its last valid content and is named', async () => {
+    await write('fr.json', { 'stop.stopped': 'Arrêté.' });
+    await languages.open();
+    await write('fr.json', '{\n  "stop.stopped": "Fini."\n  "x"');
+    changed();
+    await languages.close();
+    expect(languages.say('fr')('stop.stopped')).toBe('Arrêté.');
+    expect(languages.errors().join('\n')).toContain('languages/fr.json:3:3: a comma is missing');
+    await write('fr.json', { 'stop.stopped': 'Fini.' });
+    changed();
+    await languages.close();
+    expect([languages.say('fr')('stop.stopped'), languages.errors()]).toEqual(['Fini.', []]);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['a key that no text has', { 'stop.halted': 'x' }, 'fr.json:1:2: stop.halted: there is no such text'],
+    [
+      'a value that no text has',
+      { 'title.is': '{title} {name}' },
+      'there is no value {name}; its values are {title}',
+    ],
+    ['a value that is lost', { 'title.is': 'Titre' }, 'lacks the value {title}'],
+    ['plurals without the last form', { 'stop.dropped': { one: '1' } }, 'with "other"'],
+    ['a plural where there is none', { 'stop.stopped': { other: 'x' } }, 'must be a text'],
+    ['a text that is too long', { 'stop.stopped': 'x'.repeat(MAX_TEXT_CHARS + 1) }, 'must be a text'],
+    ['a list', [], 'holds no object'],
+  ])('refuse a file with %s', async (_, content, message) => {
+    await write('fr.json', content);
+    await languages.open();
+    expect(languages.errors().join('\n')).toContain(message);
+    expect(languages.codes()).toEqual(['en', 'de']);
+  });
+
+  it('take a text of the most characters, and a file of the most bytes', async () => {
+    await write('fr.json', { 'stop.stopped': 'x'.repeat(MAX_TEXT_CHARS) });
+    await write('es.json', '{}'.padEnd(MAX_LANGUAGE_BYTES));
+    await write('it.json', '{}'.padEnd(MAX_LANGUAGE_BYTES + 1));
+    await languages.open();
+    expect(languages.codes()).toEqual(['en', 'de', 'es', 'fr']);
+    expect(languages.errors()).toEqual([expect.stringContaining('languages/it.json: is too long')]);
+  });
+
+  it('are named by their file, and so many at most', async () => {
+    await write('french.json', {});
+    for (let nth = 0; nth < MAX_LANGUAGE_FILES; nth += 1)
+      await write(`a${String.fromCodePoint(97 + Math.floor(nth / 26), 97 + (nth % 26))}.json`, {});
+    await languages.open();
+    expect(languages.codes()).toHaveLength(2 + MAX_LANGUAGE_FILES);
+    expect(languages.errors()).toEqual([
+      expect.stringContaining('"french.json" and those after it are not read'),
+    ]);
+    await rm(path.join(home, 'languages', 'aaa.json'));
+    changed();
+    await languages.close();
+    expect(languages.errors()).toEqual([expect.stringContaining('named by its language')]);
+  });
+});

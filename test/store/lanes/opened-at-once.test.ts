@@ -1,0 +1,74 @@
+/** A turn that starts at once has what `openTurn` would read for it, from the statement that accepts its message. */
+import { expect, it } from 'vitest';
+import { HISTORY_ROWS } from '../../../src/contracts/store/accept.ts';
+import type { OpenedTurn } from '../../../src/contracts/store/records.ts';
+import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
+import { describeEachDatabase } from '../../database.ts';
+import type { TestStore } from '../../database.ts';
+import { request } from '../requests.ts';
+import { accepted, answer, finished, LEASE_MS, only, said } from './turns.ts';
+
+/** Accepts a message as the intake does. */
+async function begin(store: TestStore, node: string, id: string, change: Partial<InboundMessage> = {}) {
+  const asked = { ...request(id, change, node), historyRows: HISTORY_ROWS };
+  const result = accepted(await store.ledger.accept(asked));
+  return { turnId: result.turnId, heads: result.heads };
+}
+
+/** What `openTurn` reads of a turn that was read with its acceptance. */
+async function readAgain({ ledger }: TestStore, head: LaneHead, turnId: string): Promise<OpenedTurn> {
+  const { plan: _none, ...opened } = await ledger.openTurn(head, turnId, HISTORY_ROWS, 'telegram:42');
+  return { ...opened, afterMs: 0 };
+}
+
+describeEachDatabase('a turn read with its acceptance', (databases) => {
+  it('is the same as one read by itself, in a new session and in one with a past', async () => {
+    const store = await databases.open();
+    const node = await store.lanes.register('reads ahead', LEASE_MS);
+    const group = { channel: 'telegram', chatId: '42' };
+    await store.groupChats.keepObserved(group, 'telegram:42', { id: '1', senderName: 'Ada', content: 'hi' });
+    for (const n of [1, 2, 3]) {
+      const { turnId, heads } = await begin(store, node, `m${n}`);
+      const head = only(heads);
+      expect(head.opened).toBeDefined();
+      expect(await readAgain(store, head, turnId)).toEqual(head.opened);
+      expect(head.opened?.history).toHaveLength((n - 1) * 2);
+      await store.ledger.finishTurn(
+        head,
+        finished(turnId, `a${n}`, { entries: [said(`q${n}`), answer(1, `a${n}`)] }),
+      );
+    }
+    await store.lanes.stop('telegram:42', { fresh: true });
+    const { turnId, heads } = await begin(store, node, 'after /new');
+    expect(only(heads).opened?.history).toEqual([]);
+    expect(await readAgain(store, only(heads), turnId)).toEqual(only(heads).opened);
+  });
+
+  it('knows a placeholder, and is running in the table', async () => {
+    const store = await databases.open();
+    const node = await store.lanes.register('reads ahead', LEASE_MS);
+    const placeholder = { id: '7' };
+    const { turnId, heads } = await begin(store, node, 'm1', { placeholder });
+    expect(only(heads).opened?.placeholders).toEqual([placeholder]);
+    expect(await readAgain(store, only(heads), turnId)).toEqual(only(heads).opened);
+    const [row] = await store.sql<{ state: string }[]>`select state from turn where id = ${turnId}`;
+    expect(row?.state).toBe('running');
+  });
+
+  it('is not read where the message waits behind another, or no node may start it', async () => {
+    const store = await databases.open();
+    const node = await store.lanes.register('reads ahead', LEASE_MS);
+    const first = await begin(store, node, 'm1');
+    const behind = await begin(store, node, 'm2');
+    expect(behind.heads).toEqual([]);
+    const step = await store.ledger.finishTurn(only(first.heads), finished(first.turnId, 'done'));
+    expect(only(step).opened).toBeUndefined();
+    const unclaimed = accepted(
+      await store.ledger.accept({ ...request('m3', { chatId: '43' }), historyRows: HISTORY_ROWS }),
+    );
+    expect(unclaimed.heads).toEqual([]);
+    const [row] = await store.sql<{ state: string }[]>`select state from turn where id = ${unclaimed.turnId}`;
+    expect(row?.state).toBe('queued');
+  });
+});
