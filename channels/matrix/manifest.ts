@@ -9,6 +9,7 @@ export const manifest = defineChannel({
   name: 'matrix',
   label: 'Matrix',
   needs: 'MATRIX_TOKEN',
+  alsoNeeds: { MATRIX_URL: 'Address of the bot’s homeserver, such as https://matrix.example.org' },
   env: z.object({
     MATRIX_URL: z
       .url({ protocol: /^https?$/, error: "must be the homeserver's http or https URL" })

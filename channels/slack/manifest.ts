@@ -9,6 +9,7 @@ export const manifest = defineChannel({
   name: 'slack',
   label: 'Slack',
   needs: 'SLACK_BOT_TOKEN',
+  alsoNeeds: { SLACK_APP_TOKEN: 'App-level token of the Slack app (xapp-…)' },
   env: z.object({
     SLACK_BOT_TOKEN: z
       .string()

@@ -44,7 +44,13 @@ const asked = manifests.filter(({ needs }) => needs !== 'nothing');
 /** The flags: each stands for the answer to one question. Throws `GatewayError('usage')`. */
 export function readInitFlags(args: string[]): Record<string, string | boolean | undefined> {
   const names = ['model', 'pull', 'ollama-host', 'openai-base-url', 'time-zone'];
-  const flags = [...names, ...asked.flatMap(({ name, needs }) => [flagOf(needs), `${name}-owner`])];
+  const flags = [
+    ...names,
+    ...asked.flatMap(({ name, needs, alsoNeeds = {} }) => [
+      ...[needs, ...Object.keys(alsoNeeds)].map(flagOf),
+      `${name}-owner`,
+    ]),
+  ];
   const options = Object.fromEntries(flags.map((flag) => [flag, { type: 'string' as const }]));
   try {
     return parseArgs({ args, options: { ...options, yes: { type: 'boolean', short: 'y' } } }).values;
@@ -166,7 +172,8 @@ async function findServer(environment: Environment): Promise<FoundServer | undef
   return undefined;
 }
 
-async function chooseChannel(asking: Asking, { name, label, needs, ids }: ChannelManifest): Promise<void> {
+async function chooseChannel(asking: Asking, manifest: ChannelManifest): Promise<void> {
+  const { name, label, needs, alsoNeeds = {}, ids } = manifest;
   const { environment, dialog, decided, flags } = asking;
   const isSet = environment[needs] !== undefined;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -175,8 +182,13 @@ async function chooseChannel(asking: Asking, { name, label, needs, ids }: Channe
       : `Token of a bot on ${label} (none: off)`;
     const token = await answer(asking, flagOf(needs), question, '');
     if (token === '') break;
-    if (await isTaken({ ...environment, ...decided.variables, [needs]: token }, name, needs, dialog)) {
-      decided.variables[needs] = token;
+    const variables: Record<string, string> = { [needs]: token };
+    for (const [variable, asks] of Object.entries(alsoNeeds)) {
+      const given = await answer(asking, flagOf(variable), asks, environment[variable] ?? '');
+      if (given !== '') variables[variable] = given;
+    }
+    if (await isTaken({ ...environment, ...decided.variables, ...variables }, name, needs, dialog)) {
+      Object.assign(decided.variables, variables);
       break;
     }
     if (typeof flags[flagOf(needs)] === 'string')

@@ -15,6 +15,12 @@ const FIELDS: Record<keyof ChannelManifest, [isRight: (value: unknown) => boolea
   name: [isText, "a text such as 'irc', the first part of the channel's addresses"],
   label: [isText, "the network's name for people, such as 'IRC'"],
   needs: [isText, "the variable that switches the channel on, such as 'IRC_TOKEN', or 'nothing'"],
+  alsoNeeds: [
+    (value) =>
+      value === undefined ||
+      (typeof value === 'object' && value !== null && Object.values(value).every(isText)),
+    "{ IRC_SERVER: 'Address of the IRC server' } with a question for each variable that is needed, too, or no field",
+  ],
   env: [(value) => value instanceof z.ZodObject, 'z.object({ … }) of its environment variables'],
   settings: [isStrictObject, 'z.strictObject({ … }) of its settings: other fields must be refused'],
   ids: [

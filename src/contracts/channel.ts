@@ -4,15 +4,13 @@ import type { z } from 'zod';
 import { accessRules } from './access.ts';
 import type { ChannelAccess, ChannelIds } from './access.ts';
 import type { Shard } from './platform/shard.ts';
-import type { ConnectionStore, PlatformInteractions, PlatformWebhook } from './receive.ts';
-import type { GatewayApi } from './gateway-api.ts';
-import type { ChannelHealth } from './gateway-api.ts';
+import type { ConnectionStore, PlatformInteractions, PlatformWebhook, Receive } from './receive.ts';
+import type { ChannelHealth, GatewayApi } from './gateway-api.ts';
 import type { Log, SecretShape } from './log.ts';
 import type { Media, MediaKind } from './media.ts';
 import type { Button, InboundMessage, OutboundMessage, Place, SentMessage } from './message.ts';
 import type { AskedQuestion, DraftRules, RateLimits, StreamMode } from './delivery.ts';
 import type { CheckContext, Finding } from './operator/findings.ts';
-import type { Receive } from './receive.ts';
 import type { ChatSettingStore } from './store/chat-settings.ts';
 import type { UpdateStore } from './store/updates.ts';
 import type { ChannelLanguages } from './texts/languages.ts';
@@ -219,6 +217,8 @@ export interface ChannelManifest<
   readonly label: string;
   /** The variable that switches the channel on, or `nothing`. */
   readonly needs: string;
+  /** Variables without which `needs` is of no use, each with the question of `parley init`. */
+  readonly alsoNeeds?: Readonly<Record<string, string>>;
   /** Its environment variables, all optional or with a default: the channel may be off. */
   readonly env: Env;
   /** `channels.<name>` in `config.json`; every field has a default. */

@@ -113,7 +113,7 @@ async function forget(
   person: Person,
   { sessions, fileDays }: { sessions: readonly string[]; fileDays: number },
 ): Promise<void> {
-  const { channel, id } = person;
+  const { channel, id, privateChat } = person;
   const user = userOf(person);
   await forgetTexts(sql, person);
   await leaveSurfaces(sql, person);
@@ -129,6 +129,8 @@ async function forget(
   await sql`
     update kept_file set user_id = '', kept_at = now() - ${fileDays + OVERDUE_DAYS}::float8 * interval '1 day'
     where user_id = ${user}`;
+  const chats = privateChat === undefined ? [] : [addressOf({ channel, chatId: privateChat })];
+  for (const chat of [...sessions, ...chats]) await sql`delete from chat_setting where chat = ${chat}`;
   for (const key of sessions) {
     await sql`update usage set session = null, turn_id = null where session = ${key}`;
     await sql`

@@ -11,6 +11,7 @@ import { initCommand, readInitFlags } from '../../../src/commands/init.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { parley } from '../../child.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
+import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
 
 describe('parley init', () => {
@@ -48,7 +49,17 @@ describe('parley init', () => {
   }
 
   it('asks for model, tokens, owner and time zone, checks each, and writes what a gateway starts with', async () => {
-    const shown = await init(['plain', '1:wrong', FAKE_TOKEN, '42', '', '', 'Mars/Phobos', 'Europe/Berlin']);
+    const shown = await init([
+      'plain',
+      '1:wrong',
+      FAKE_TOKEN,
+      '42',
+      '',
+      '',
+      '',
+      'Mars/Phobos',
+      'Europe/Berlin',
+    ]);
     expect(shown).toContain('has these models: fake:latest, plain:latest.');
     expect(shown).toContain('Telegram refuses the bot token');
     expect(shown).toContain('The token belongs to @parley_test_bot.');
@@ -63,6 +74,23 @@ describe('parley init', () => {
     expect(config.schedules.timeZone).toBe('Europe/Berlin');
     expect(config.channels.find(({ name }) => name === 'telegram')?.access?.owners).toEqual(['42']);
     expect(shown).not.toContain(FAKE_TOKEN);
+  });
+
+  it('asks for whatever else a channel cannot do without', async () => {
+    const homeserver = await FakeHomeserver.open();
+    try {
+      const flags = ['--matrix-token', MATRIX_TOKEN, '--model', 'fake', '--time-zone', 'UTC'];
+      const shown = await init(['', '', '', homeserver.root, '@ada:fake.example'], ...flags);
+      expect(shown).toContain('Address of the bot’s homeserver');
+      expect(shown).toMatch(/ok +Matrix +The token belongs to/);
+      expect(await variables()).toContain(`MATRIX_URL=${homeserver.root}\n`);
+      expect(await settings()).toContain('@ada:fake.example');
+      await expect(init(undefined, '--yes', '--slack-bot-token', 'xoxb-1-2-fake')).rejects.toThrow(
+        'SLACK_BOT_TOKEN cannot be used',
+      );
+    } finally {
+      await homeserver.close();
+    }
   });
 
   it('fetches a model that the server does not have', async () => {

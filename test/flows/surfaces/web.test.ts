@@ -4,7 +4,11 @@ import { hashSecret } from '../../../src/security/index.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
-const SETTINGS = { telegram: true, file: { access: { telegram: { allow: FRIENDS } } } };
+// Nobody types that fast; the limit of a sender has tests of its own.
+const SETTINGS = {
+  telegram: true,
+  file: { access: { telegram: { allow: FRIENDS } }, limits: { messagesPerMinute: 600, messagesAtOnce: 60 } },
+};
 
 describeGatewayOnEachDatabase('codes that are entered on the web', SETTINGS, (fixture) => {
   const someone = (): string => people.next().value ?? '';
