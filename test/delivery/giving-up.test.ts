@@ -185,7 +185,7 @@ describe('a chat that has missed an answer', () => {
 
 describe('an answer that nobody can read', () => {
   it('is stopped as by /stop when its chat is closed to the bot, once', async () => {
-    const gateway = buildDelivery();
+    const gateway = buildDelivery({ typing: false });
     gateway.channel.outage = { code: 'blocked' };
     gateway.open('t');
     gateway.say('t', 'Hello');
