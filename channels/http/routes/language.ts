@@ -1,7 +1,8 @@
 /** The language that a person reads, on the page and in chats: what it is, and choosing another one. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { AUTO, LANGUAGE_CODE } from '../../../src/contracts/texts/languages.ts';
+import { AUTO, LANGUAGE_CODE, sayToPerson } from '../../../src/contracts/texts/languages.ts';
+import type { Say } from '../../../src/contracts/texts/say.ts';
 import { readJson } from '../body.ts';
 import { HttpError } from '../errors.ts';
 import { wantedLanguages } from '../inbound.ts';
@@ -48,6 +49,11 @@ async function languageOfCaller(
     languages.hasChosen(userId),
   ]);
   return { language, chosen, languages: [...languages.codes()] };
+}
+
+/** What says texts to the caller. Never throws. */
+export async function sayToCaller(c: HttpContext, { languages }: HandlerDeps): Promise<Say> {
+  return await sayToPerson(languages, userIdOf(c), wantedLanguages(c.env.incoming));
 }
 
 function userIdOf(c: HttpContext): string {
