@@ -125,5 +125,6 @@ describePageOnFakeGateway('the page of a German browser', (tab, fixture) => {
     await tab.page.getByLabel('Token').fill(TOKEN);
     await tab.page.getByRole('button', { name: 'Anmelden' }).click();
     await tab.page.getByRole('button', { name: 'New chat' }).waitFor();
+    expect(await tab.page.locator('html').getAttribute('lang')).toBe('en');
   });
 });

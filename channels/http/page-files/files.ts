@@ -21,7 +21,7 @@ export interface PageFile {
 /** The files that the page has in this version of the gateway. */
 export interface PageFiles {
   /** Those that say something, as they are in this language, by their URL's path. Made once for each state of its texts. */
-  said(say: Say): ReadonlyMap<string, PageFile>;
+  said: (say: Say) => ReadonlyMap<string, PageFile>;
   /** By their URL's path: `/page/assets/main-<hash>.js`. */
   byPath: ReadonlyMap<string, PageFile>;
   /**

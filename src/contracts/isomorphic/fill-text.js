@@ -1,6 +1,6 @@
 /** Texts of a table with their values filled in: the same in the gateway and on the page. Pure. */
 
-/** @typedef {import('../texts/template.ts').Template} Template */
+/** A text, or its forms of plurals. @typedef {string | (Readonly<Partial<Record<Intl.LDMLPluralRule, string>>> & { readonly other: string })} Template */
 /** @typedef {{ key: string, values?: Readonly<Record<string, FilledValue>> | undefined }} KeptText a text by its key */
 /** @typedef {string | number | KeptText} FilledValue */
 /** @typedef {(key: string, values?: Readonly<Record<string, FilledValue>>) => string} Fill */

@@ -13,7 +13,7 @@ export const pageFrame = {
   'page.chats': 'Chats',
   'page.sidebar.close': 'Liste der Chats schließen',
   'page.chat.new': 'Neuer Chat',
-  'page.search.field': 'Chats und Nachrichten durchsuchen',
+  'page.search.field': 'In allen Chats suchen',
   'page.search.results': 'Suchergebnisse',
   'page.chats.yours': 'Deine Chats',
   'page.chats.selected': 'Ausgewählte Chats',
