@@ -135,6 +135,20 @@ describe('a message to Slack', () => {
     expect(setup.slack.limits).toMatchObject({ refused: 1, early: 0 });
   });
 
+  it('is asked for again once that wait is over, also when the clock was set back meanwhile', async () => {
+    let [wall, steady] = [Date.now(), Date.now()];
+    await setup.close();
+    const timing = { now: () => wall, monotonicMs: () => steady };
+    setup = await SlackSetup.open({ now: timing.monotonicMs, timing });
+    const there = setup.slack.workspace.channel();
+    setup.slack.limits.force(/^chat\.postMessage/, 30_000);
+    const { retryAfterMs = 0 } = await failureOf(setup.channel.send(setup.part(there.id, 'too fast')));
+    wall -= 2 * 3_600_000;
+    steady += retryAfterMs;
+    await setup.channel.send(setup.part(there.id, 'in time'));
+    expect(setup.slack.screen(there)).toEqual(['in time']);
+  });
+
   it('goes to no address that is none of Slack’s', async () => {
     for (const place of [{ chatId: '../users' }, { chatId: chat.id, threadId: 'yesterday' }])
       expect((await failureOf(setup.channel.send({ ...setup.part('D0', 'x'), ...place }))).code).toBe(
