@@ -69,6 +69,8 @@ const WINDOW_MS = 5_000;
 /** The channel's clock and waits, in milliseconds. */
 export interface DiscordTiming {
   now: () => number;
+  /** What every wait is measured by: `now` may be set back. */
+  monotonicMs: () => number;
   /** Waits that many milliseconds, or until the signal aborts. Never rejects. */
   pause: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Between two identifies. Discord takes one per 5 seconds. */
@@ -89,6 +91,7 @@ export interface DiscordTiming {
 
 const TIMING: DiscordTiming = {
   now: Date.now,
+  monotonicMs: () => performance.now(),
   pause,
   identifySpacingMs: 5_100,
   retryBaseMs: 1_000,
@@ -127,10 +130,11 @@ class DiscordChannel implements Channel {
 
   constructor(config: DiscordConfig, deps: DiscordDeps, timing: DiscordTiming) {
     const { token } = config;
+    const { monotonicMs } = timing;
     const apiRoot = stripEnd(config.apiRoot ?? OFFICIAL_ROOT, '/');
-    const rest = new DiscordRest({ token, apiRoot, now: timing.now });
+    const rest = new DiscordRest({ token, apiRoot, monotonicMs });
     const signs = new Signs(rest, deps.log, deps.languages);
-    this.#sending = new Sending(rest, timing.now, (channelId) => void signs.show(channelId));
+    this.#sending = new Sending(rest, monotonicMs, (channelId) => void signs.show(channelId));
     this.#replies = new Replies({ rest, sending: this.#sending, now: timing.now });
     const interactions = new Interactions({
       ...timing,
@@ -145,7 +149,7 @@ class DiscordChannel implements Channel {
     const files = new FileDownload({ rest, apiRoot: config.apiRoot, silenceMs: timing.silenceMs });
     this.download = async (media, signal) => await files.open(media, signal);
     const roles = new BotRoles({ rest, log: deps.log, now: timing.now });
-    const questionSigns = new QuestionSigns(rest, timing.now);
+    const questionSigns = new QuestionSigns(rest, monotonicMs);
     this.react = (question, state) => questionSigns.show(question, state);
     const threads = new QuestionThreads({ rest, log: deps.log, settings: config.threads });
     this.#parts = {

@@ -51,11 +51,11 @@ export class DiscordRest {
   readonly #token: TokenCheck;
   readonly #health: RestHealth;
 
-  constructor(config: { token: string; apiRoot: string; now: () => number }) {
+  constructor(config: { token: string; apiRoot: string; monotonicMs: () => number }) {
     this.#headers = { Authorization: `Bot ${config.token}` };
-    this.#pauses = new BucketPauses(config.now);
-    this.#health = new RestHealth(config.now);
-    this.#token = new TokenCheck(config.now, async () => {
+    this.#pauses = new BucketPauses(config.monotonicMs);
+    this.#health = new RestHealth(config.monotonicMs);
+    this.#token = new TokenCheck(config.monotonicMs, async () => {
       await this.#send({ method: 'get', path: '/users/@me', bucket: 'me' }).catch((error: unknown) => {
         throw toChannelError(error);
       });

@@ -9,7 +9,7 @@ const FIRST_WAIT_MS = 5_000;
 const WAIT_CAP_MS = 60_000;
 
 export class TokenCheck {
-  readonly #now: () => number;
+  readonly #monotonicMs: () => number;
   readonly #ask: () => Promise<void>;
   /** Since when the token is refused; undefined while it is good. */
   #since: number | undefined;
@@ -18,22 +18,22 @@ export class TokenCheck {
   #asking: Promise<void> | undefined;
 
   /** `ask` makes one call with the token that needs no permission, and throws `ChannelError` when it fails. */
-  constructor(now: () => number, ask: () => Promise<void>) {
-    this.#now = now;
+  constructor(monotonicMs: () => number, ask: () => Promise<void>) {
+    this.#monotonicMs = monotonicMs;
     this.#ask = ask;
   }
 
   /** Lets a call pass while the token is good, and asks Discord again when that is due. Throws `ChannelError('unauthorized')`. */
   async admit(): Promise<void> {
     if (this.#since === undefined) return;
-    if (this.#now() >= this.#nextAt) await this.#verify();
+    if (this.#monotonicMs() >= this.#nextAt) await this.#verify();
     this.#throwIfRefused();
   }
 
   /** Says what a 401 means: `unavailable` when the token is good all the same, else `unauthorized`. */
   async explain(refusal: ChannelError): Promise<ChannelError> {
     await this.#verify();
-    if (this.#since !== undefined) return tokenRefused(this.#nextAt - this.#now(), refusal);
+    if (this.#since !== undefined) return tokenRefused(this.#nextAt - this.#monotonicMs(), refusal);
     const message = 'Discord refused one call, but not the bot token; the call is tried again.';
     return new ChannelError('unavailable', message, { retryable: true, cause: refusal });
   }
@@ -41,12 +41,12 @@ export class TokenCheck {
   /** Undefined while the token is good. */
   get health(): ChannelHealth | undefined {
     if (this.#since === undefined) return undefined;
-    const isDead = this.#now() - this.#since >= DEAD_AFTER_MS;
+    const isDead = this.#monotonicMs() - this.#since >= DEAD_AFTER_MS;
     return { state: isDead ? 'dead' : 'degraded', detail: BAD_TOKEN };
   }
 
   #throwIfRefused(): void {
-    if (this.#since !== undefined) throw tokenRefused(Math.max(1, this.#nextAt - this.#now()));
+    if (this.#since !== undefined) throw tokenRefused(Math.max(1, this.#nextAt - this.#monotonicMs()));
   }
 
   async #verify(): Promise<void> {
@@ -63,11 +63,15 @@ export class TokenCheck {
       this.#tries = 0;
     } catch (error) {
       if (!(error instanceof ChannelError)) throw error;
-      this.#since ??= this.#now();
-      const isDead = this.#now() - this.#since >= DEAD_AFTER_MS;
+      // What is away says nothing of the token: neither that it is bad nor that nobody need ask for an hour.
+      const isRefused = error.code === 'unauthorized';
+      if (!isRefused && this.#since === undefined) return;
+      const now = this.#monotonicMs();
+      this.#since ??= now;
+      const isDead = isRefused && now - this.#since >= DEAD_AFTER_MS;
       const soon = Math.min(WAIT_CAP_MS, FIRST_WAIT_MS * 2 ** this.#tries);
       this.#tries += 1;
-      this.#nextAt = this.#now() + (isDead ? DEAD_INTERVAL_MS : soon);
+      this.#nextAt = now + (isDead ? DEAD_INTERVAL_MS : soon);
     }
   }
 }

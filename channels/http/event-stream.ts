@@ -76,7 +76,7 @@ export class EventStream {
     const frames = this.#pending;
     if (frames === '' || !this.open) return;
     this.#pending = '';
-    this.#writtenAt = Date.now();
+    this.#writtenAt = performance.now();
     if (!this.#put(this.#chunked ? encode(frames) : Buffer.from(frames)))
       this.#blockedSince ??= this.#writtenAt;
   }

@@ -50,7 +50,7 @@ export class OpenStreams {
   /** Opens a stream on this response. Throws `HttpError` 429 when too many are open; the last ones are for admins. */
   add(owner: StreamOwner, outgoing: ServerResponse): EventStream {
     const make = (flushSoon: (stream: KeptStream) => void): EventStream =>
-      new EventStream(owner, outgoing, Date.now(), flushSoon);
+      new EventStream(owner, outgoing, performance.now(), flushSoon);
     return this.keep(owner, outgoing, make);
   }
 
@@ -106,7 +106,7 @@ export class OpenStreams {
   }
 
   #maintain(): void {
-    const now = Date.now();
+    const now = performance.now();
     for (const stream of this.#streams) stream.maintain(now);
   }
 

@@ -23,7 +23,10 @@ export interface ClientConfig {
   url: string;
   /** Secret. */
   token: string;
+  /** Epoch milliseconds, which the homeserver's dates are compared with. */
   now: () => number;
+  /** What waits are measured by. */
+  monotonicMs: () => number;
 }
 
 export interface Call {
@@ -50,7 +53,8 @@ export class MatrixClient {
   readonly #root: string;
   readonly #headers: { authorization: string };
   readonly #now: () => number;
-  /** Until when calls of a kind are refused, in milliseconds of `now`. */
+  readonly #monotonicMs: () => number;
+  /** Until when calls of a kind are refused, in monotonic milliseconds. */
   readonly #pauses = new Map<string, number>();
   #failures = 0;
   /** Since when the token is refused; undefined while it is good. */
@@ -58,18 +62,19 @@ export class MatrixClient {
   #refusals = 0;
   #nextAt = 0;
 
-  constructor({ url, token, now }: ClientConfig) {
+  constructor({ url, token, now, monotonicMs }: ClientConfig) {
     this.#root = url.replace(/\/$/, '');
     this.#headers = { authorization: `Bearer ${token}` };
     this.#now = now;
+    this.#monotonicMs = monotonicMs;
   }
 
   /** Makes one call; gives the JSON of the answer. Throws `ChannelError`, or the signal's reason. */
   async call(method: 'GET' | 'POST' | 'PUT', path: string, call: Call = {}): Promise<unknown> {
     const { limit = path } = call;
-    const left = (this.#pauses.get(limit) ?? 0) - this.#now();
+    const left = (this.#pauses.get(limit) ?? 0) - this.#monotonicMs();
     if (left > 0) throw rateLimited(left, undefined, true);
-    if (this.#refusedSince !== undefined && this.#now() < this.#nextAt) throw this.#refused();
+    if (this.#refusedSince !== undefined && this.#monotonicMs() < this.#nextAt) throw this.#refused();
     try {
       const answer = await this.#ask(method, path, call);
       this.#failures = 0;
@@ -107,7 +112,7 @@ export class MatrixClient {
   /** What the calls so far tell: undefined while all is well. */
   get health(): ChannelHealth | undefined {
     if (this.#refusedSince !== undefined) {
-      const isDead = this.#now() - this.#refusedSince >= DEAD_AFTER_MS;
+      const isDead = this.#monotonicMs() - this.#refusedSince >= DEAD_AFTER_MS;
       return { state: isDead ? 'dead' : 'degraded', detail: BAD_TOKEN };
     }
     if (this.#failures < MAX_FAILURES) return undefined;
@@ -147,22 +152,22 @@ export class MatrixClient {
         if (!(error instanceof ChannelError) || !isTokenError(error)) return refusal;
       }
     }
-    this.#refusedSince ??= this.#now();
-    const isDead = this.#now() - this.#refusedSince >= DEAD_AFTER_MS;
+    this.#refusedSince ??= this.#monotonicMs();
+    const isDead = this.#monotonicMs() - this.#refusedSince >= DEAD_AFTER_MS;
     const soonMs = Math.min(WAIT_CAP_MS, FIRST_WAIT_MS * 2 ** this.#refusals);
-    this.#nextAt = this.#now() + (isDead ? DEAD_INTERVAL_MS : soonMs);
+    this.#nextAt = this.#monotonicMs() + (isDead ? DEAD_INTERVAL_MS : soonMs);
     this.#refusals = Math.min(this.#refusals + 1, 10);
     return this.#refused(refusal);
   }
 
   #refused(cause?: unknown): ChannelError {
-    const retryAfterMs = Math.max(1, this.#nextAt - this.#now());
+    const retryAfterMs = Math.max(1, this.#nextAt - this.#monotonicMs());
     return new ChannelError('unauthorized', BAD_TOKEN, { retryable: true, retryAfterMs, cause });
   }
 
   #pause(limit: string, ms: number): void {
     this.#pauses.delete(limit);
-    this.#pauses.set(limit, this.#now() + ms);
+    this.#pauses.set(limit, this.#monotonicMs() + ms);
     for (const [oldest] of this.#pauses) {
       if (this.#pauses.size <= MAX_PAUSES) break;
       this.#pauses.delete(oldest);

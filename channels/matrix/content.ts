@@ -64,8 +64,11 @@ export function contentOfText(place: Place & { messageId?: string | undefined },
   return { ...content, ...relationOf(place, undefined, place.messageId) };
 }
 
-/** The same as the edit of a message ("Event replacements"): with a text for clients that know none. */
-export function editOf(eventId: string, content: Content): Content {
+/**
+ * The same as the edit of a message ("Event replacements"): with a text for clients that know none. What the message relates
+ * to stays as it is: the new content names no relation.
+ */
+export function editOf(eventId: string, { 'm.relates_to': _relation, ...content }: Content): Content {
   return {
     msgtype: content.msgtype,
     body: `* ${content.body}`,

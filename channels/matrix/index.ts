@@ -40,6 +40,8 @@ export interface MatrixConfig {
 /** The channel's clock and waits, in milliseconds. */
 export interface MatrixTiming {
   now: () => number;
+  /** What every wait is measured by: `now` may be set back. */
+  monotonicMs: () => number;
   /** How long the homeserver may hold a sync open. */
   longPollMs: number;
   /** Before the first new attempt after a failed sync. */
@@ -48,7 +50,13 @@ export interface MatrixTiming {
   silenceMs: number;
 }
 
-const TIMING: MatrixTiming = { now: Date.now, longPollMs: 30_000, retryBaseMs: 1_000, silenceMs: 30_000 };
+const TIMING: MatrixTiming = {
+  now: Date.now,
+  monotonicMs: () => performance.now(),
+  longPollMs: 30_000,
+  retryBaseMs: 1_000,
+  silenceMs: 30_000,
+};
 
 /** How long others see that the bot types, and after how long it is told again. */
 const TYPING_SHOWN_MS = 12_000;
@@ -80,12 +88,12 @@ class MatrixChannel implements Channel {
   #self: string | undefined;
 
   constructor(config: MatrixConfig & { url: string }, deps: MatrixDeps, timing: MatrixTiming) {
-    const { now, silenceMs } = timing;
+    const { now, monotonicMs, silenceMs } = timing;
     this.#deps = deps;
     this.#timing = timing;
-    const client = new MatrixClient({ ...config, now });
+    const client = new MatrixClient({ ...config, now, monotonicMs });
     this.#client = client;
-    this.#sending = new Sending({ client, now });
+    this.#sending = new Sending({ client, monotonicMs });
     this.download = async (media, signal) => await openFile({ client, silenceMs }, media, signal);
     this.capabilities = {
       edit: true,

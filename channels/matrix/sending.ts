@@ -9,6 +9,7 @@ import type { MatrixClient } from './client.ts';
 import { checkPlace, checkSize, editOf } from './content.ts';
 import type { Content } from './content.ts';
 import { errcodeOf, isAnswerLost, unavailable } from './errors.ts';
+import { ChannelError } from '../../src/contracts/errors.ts';
 import { readEvent } from './events.ts';
 import type { RawEvent } from './events.ts';
 
@@ -25,7 +26,7 @@ const Sent = z.object({ event_id: z.string() });
 
 export interface SendingParts {
   client: Pick<MatrixClient, 'call'>;
-  now: () => number;
+  monotonicMs: () => number;
 }
 
 export class Sending {
@@ -33,9 +34,9 @@ export class Sending {
   /** Event ids by transaction id. */
   readonly #known: Recent<string>;
 
-  constructor({ client, now }: SendingParts) {
+  constructor({ client, monotonicMs }: SendingParts) {
     this.#client = client;
-    this.#known = new Recent(KNOWN_MS, MAX_KNOWN, now);
+    this.#known = new Recent(KNOWN_MS, MAX_KNOWN, monotonicMs);
   }
 
   /**
@@ -51,10 +52,13 @@ export class Sending {
     throw unavailable('The Matrix homeserver gives only events that were taken away.');
   }
 
-  /** Replaces a message ("Event replacements"). Throws `ChannelError`. */
+  /** Replaces a message ("Event replacements"). Throws `ChannelError`; `message_gone` for one that was taken away. */
   async edit({ id }: SentMessage, place: Place, content: Content): Promise<void> {
     checkPlace(place);
     await this.#put(place, 'send', ['m.room.message', randomUUID()], checkSize(editOf(id, content)));
+    // A homeserver takes such an edit, and shows it to nobody.
+    if (isRedacted(await this.event(place.chatId, id)))
+      throw new ChannelError('message_gone', 'The message was taken out of the Matrix room.');
   }
 
   /** Takes a message away ("Redactions"); one that is gone already is no error. Throws `ChannelError`. */
@@ -86,7 +90,7 @@ export class Sending {
     // The homeserver does not tell whether it has made the event now, or long ago from another text.
     const event = await this.event(place.chatId, id);
     if (event === undefined) return id;
-    if (event.unsigned?.redacted_because !== undefined) return undefined;
+    if (isRedacted(event)) return undefined;
     const shown = shownContent(event);
     if (shown['body'] === content.body && shown['formatted_body'] === content.formatted_body) return id;
     await this.edit({ id }, place, content);
@@ -111,6 +115,10 @@ export class Sending {
     if (data === undefined) throw unavailable('The Matrix homeserver gave an answer that names no event.');
     return data.event_id;
   }
+}
+
+function isRedacted(event: RawEvent | undefined): boolean {
+  return event?.unsigned?.redacted_because !== undefined;
 }
 
 /** The content of an event after its last edit, which the homeserver bundles with it. */

@@ -45,6 +45,8 @@ export interface SlackConfig {
 /** The channel's clock and waits, in milliseconds. */
 export interface SlackTiming {
   now: () => number;
+  /** What every wait is measured by: `now` may be set back. */
+  monotonicMs: () => number;
   /** Before the first new attempt after a failed connection. */
   retryBaseMs: number;
   /** Between two writes of how far everything is stored. */
@@ -61,6 +63,7 @@ export interface SlackTiming {
 
 const TIMING: SlackTiming = {
   now: Date.now,
+  monotonicMs: () => performance.now(),
   retryBaseMs: 1_000,
   saveEveryMs: 5_000,
   historySpacingMs: 1_250,
@@ -102,9 +105,9 @@ class SlackChannel implements Channel {
 
   constructor(config: SlackConfig & { appToken: string }, deps: SlackDeps, timing: SlackTiming) {
     const { token, appToken, apiRoot } = config;
-    const { now } = timing;
+    const { now, monotonicMs } = timing;
     const { log } = deps;
-    this.#api = new SlackApi({ token, apiRoot, now });
+    this.#api = new SlackApi({ token, apiRoot, monotonicMs });
     const files = { api: this.#api, token, apiRoot, log, silenceMs: timing.silenceMs };
     const downloads = new FileDownload(files);
     this.download = async (media, signal) => await downloads.open(media, signal);
@@ -113,7 +116,7 @@ class SlackChannel implements Channel {
     this.#status = new Status({ api: this.#api, log, now });
     const people = new People({ api: this.#api, log, now });
     this.#parts = { ...deps, api: this.#api, sending: this.#sending, people };
-    const appApi = new SlackApi({ token: appToken, apiRoot, now });
+    const appApi = new SlackApi({ token: appToken, apiRoot, monotonicMs });
     this.#settings = { ...timing, api: appApi, apiRoot, log };
     this.capabilities = {
       edit: true,

@@ -23,13 +23,14 @@ export interface SlackApiConfig {
   token: string;
   /** Another server that speaks Slack's API; Slack's own by default. */
   apiRoot?: string | undefined;
-  now: () => number;
+  /** What waits are measured by. */
+  monotonicMs: () => number;
 }
 
 export class SlackApi {
   readonly #client: WebClient;
-  readonly #now: () => number;
-  /** Until when Slack refuses calls of a kind, in milliseconds of `now`. */
+  readonly #monotonicMs: () => number;
+  /** Until when Slack refuses calls of a kind, in monotonic milliseconds. */
   readonly #pauses = new Map<string, number>();
   #failures = 0;
   /** Since when the token is refused; undefined while it is good. */
@@ -37,8 +38,8 @@ export class SlackApi {
   #refusals = 0;
   #nextAt = 0;
 
-  constructor({ token, apiRoot, now }: SlackApiConfig) {
-    this.#now = now;
+  constructor({ token, apiRoot, monotonicMs }: SlackApiConfig) {
+    this.#monotonicMs = monotonicMs;
     this.#client = new WebClient(token, {
       slackApiUrl: apiRoot ?? OFFICIAL_ROOT,
       allowAbsoluteUrls: false,
@@ -52,9 +53,9 @@ export class SlackApi {
 
   /** Makes one call; gives the JSON of the answer. Calls of one `limit` share a pause that Slack asks for. Throws `ChannelError`. */
   async call(method: string, args: Record<string, unknown>, limit = method): Promise<unknown> {
-    const left = (this.#pauses.get(limit) ?? 0) - this.#now();
+    const left = (this.#pauses.get(limit) ?? 0) - this.#monotonicMs();
     if (left > 0) throw rateLimited(left, undefined, true);
-    if (this.#refusedSince !== undefined && this.#now() < this.#nextAt) throw this.#refused();
+    if (this.#refusedSince !== undefined && this.#monotonicMs() < this.#nextAt) throw this.#refused();
     try {
       const answer = await this.#client.apiCall(method, args);
       this.#failures = 0;
@@ -72,7 +73,7 @@ export class SlackApi {
   /** What the calls so far tell: undefined while all is well. */
   get health(): ChannelHealth | undefined {
     if (this.#refusedSince !== undefined) {
-      const isDead = this.#now() - this.#refusedSince >= DEAD_AFTER_MS;
+      const isDead = this.#monotonicMs() - this.#refusedSince >= DEAD_AFTER_MS;
       return { state: isDead ? 'dead' : 'degraded', detail: BAD_TOKEN };
     }
     if (this.#failures < MAX_FAILURES) return undefined;
@@ -92,22 +93,23 @@ export class SlackApi {
         if (!isTokenError(error)) return toChannelError(error);
       }
     }
-    this.#refusedSince ??= this.#now();
-    const isDead = this.#now() - this.#refusedSince >= DEAD_AFTER_MS;
+    this.#refusedSince ??= this.#monotonicMs();
+    const isDead = this.#monotonicMs() - this.#refusedSince >= DEAD_AFTER_MS;
     this.#nextAt =
-      this.#now() + (isDead ? DEAD_INTERVAL_MS : Math.min(WAIT_CAP_MS, FIRST_WAIT_MS * 2 ** this.#refusals));
+      this.#monotonicMs() +
+      (isDead ? DEAD_INTERVAL_MS : Math.min(WAIT_CAP_MS, FIRST_WAIT_MS * 2 ** this.#refusals));
     this.#refusals = Math.min(this.#refusals + 1, 10);
     return this.#refused(refusal);
   }
 
   #refused(cause?: unknown): ChannelError {
-    const retryAfterMs = Math.max(1, this.#nextAt - this.#now());
+    const retryAfterMs = Math.max(1, this.#nextAt - this.#monotonicMs());
     return new ChannelError('unauthorized', BAD_TOKEN, { retryable: true, retryAfterMs, cause });
   }
 
   #pause(limit: string, ms: number): void {
     this.#pauses.delete(limit);
-    this.#pauses.set(limit, this.#now() + ms);
+    this.#pauses.set(limit, this.#monotonicMs() + ms);
     for (const [oldest] of this.#pauses) {
       if (this.#pauses.size <= MAX_PAUSES) break;
       this.#pauses.delete(oldest);

@@ -142,12 +142,13 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
   if (copies !== undefined) {
     const unknown = copies.filter((copy) => known.every(({ id }) => id !== copy.id));
     await partsOf(ref, unknown).takeAway(0, instead);
-    return await deps.ledger.finishDelivery(head, ref, known);
+    // What shows `ref` may have been noted meanwhile by its turn.
+    return await deps.ledger.finishDelivery(head, ref, undefined);
   }
   const card = await lastCard(deps.card, { message, planId }, channel, partsOf);
   if (planId !== undefined) {
     await card?.deliver();
-    return await deps.ledger.finishDelivery(head, ref, await deps.ledger.sentParts(ref));
+    return await deps.ledger.finishDelivery(head, ref, undefined);
   }
   if (card?.first === true) await card.deliver();
   const about = withAnswerButtons(message, ref, channel, say);

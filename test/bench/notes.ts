@@ -81,12 +81,16 @@ async function begin(
   for (;;) {
     const notes = await sql<{ address: string; atMs: number }[]>`
       select turn.address, bench_note.at_ms as "atMs" from bench_note join turn on turn.id = bench_note.ref`;
-    const open = await sql`select from lane where tail > head and class in ('in', 'out')`;
+    const open = await sql<{ key: string }[]>`
+      select key from lane where tail > head and class in ('in', 'out') and split_part(key, ':', 2) = 'telegram'`;
     if (notes.length >= chats && open.length === 0)
       return notes.map(
         ({ address, atMs }) => atMs - (answeredAt.get(address.slice('telegram:'.length)) ?? 0),
       );
-    if (performance.now() > end) throw new Error(`${notes.length} of ${chats} first messages were noted.`);
+    if (performance.now() > end)
+      throw new Error(
+        `${notes.length} of ${chats} first messages were noted; open: ${open.map(({ key }) => key).join(', ')}.`,
+      );
     await pause(LOOK_MS);
   }
 }

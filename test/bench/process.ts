@@ -1,6 +1,7 @@
 /** Rows 6 and 7: how soon the gateway is ready, and how much memory it uses when idle. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { DISCORD_TOKEN, FakeDiscord } from '../fakes/discord/discord.ts';
+import { FakeHomeserver, MATRIX_TOKEN } from '../fakes/matrix/homeserver.ts';
 import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../fakes/slack/slack.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
 import { median } from './figures.ts';
@@ -33,6 +34,7 @@ export async function idleMemory(gateway: RunningGateway): Promise<Figure> {
   const telegram = await FakeTelegram.start();
   const discord = await FakeDiscord.open();
   const slack = await FakeSlack.open();
+  const matrix = await FakeHomeserver.open();
   const idle = await gateway.restart({
     TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
     TELEGRAM_API_ROOT: telegram.root,
@@ -41,6 +43,8 @@ export async function idleMemory(gateway: RunningGateway): Promise<Figure> {
     SLACK_BOT_TOKEN: SLACK_TOKEN,
     SLACK_APP_TOKEN,
     SLACK_API_ROOT: slack.apiRoot,
+    MATRIX_URL: matrix.root,
+    MATRIX_TOKEN,
   });
   await whenAllUp(idle.url);
   await pause(SETTLE_MS);
@@ -49,6 +53,7 @@ export async function idleMemory(gateway: RunningGateway): Promise<Figure> {
   await telegram.close();
   await discord.close();
   await slack.close();
+  await matrix.close();
   await gateway.restart();
   return {
     row: 7,
@@ -69,5 +74,5 @@ async function whenAllUp(url: string): Promise<void> {
     if (Object.values(report.channels).every(({ state }) => state === 'up')) return;
     await pause(100);
   }
-  throw new Error('the channels did not come up within 30 s');
+  throw new Error(`the channels did not come up within 30 s: ${await (await fetch(`${url}/readyz`)).text()}`);
 }

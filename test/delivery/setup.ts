@@ -103,7 +103,8 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
       noteSent: (_fence, ref, sent) => note(ref, sent),
       async finishDelivery(fence, ref, sent) {
         guard(fence);
-        finished.push({ ref, sent });
+        if (sent !== undefined) parts.set(ref, sent);
+        finished.push({ ref, sent: sent ?? parts.get(ref) ?? [] });
         return { heads: [] };
       },
       async enqueue(_address, payload) {

@@ -82,6 +82,20 @@ describe('a second copy of a message', () => {
     expect(gateway.finished.at(-1)).toEqual({ ref: 'ref-1', sent: [{ id: 'm2' }] });
   });
 
+  it('that goes leaves alone what its turn has put on screen meanwhile', async () => {
+    const gateway = buildDelivery();
+    await gateway.deliver('half an answer', { turnId: 'turn' });
+    gateway.parts.delete('turn');
+    const answerCalls = gateway.channel.hold();
+    const removed = gateway.deliver('', {}, { payload: { ...removal('m1'), ref: 'turn' } });
+    await gateway.clock.advance(1_000);
+    gateway.parts.set('turn', [{ id: 'm2' }]);
+    answerCalls();
+    await removed;
+    expect(gateway.channel.screen('1')).toEqual([]);
+    expect(gateway.parts.get('turn')).toEqual([{ id: 'm2' }]);
+  });
+
   it('is none when its id has been stored since', async () => {
     const gateway = await askedTwice();
     await gateway.deliver('', {}, { payload: removal('m2') });

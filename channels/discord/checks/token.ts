@@ -18,7 +18,11 @@ export async function check(
   { token, apiRoot }: { token: string; apiRoot?: string | undefined },
   { signal }: CheckContext,
 ): Promise<Finding[]> {
-  const rest = new DiscordRest({ token, apiRoot: stripEnd(apiRoot ?? OFFICIAL_ROOT, '/'), now: Date.now });
+  const rest = new DiscordRest({
+    token,
+    apiRoot: stripEnd(apiRoot ?? OFFICIAL_ROOT, '/'),
+    monotonicMs: () => performance.now(),
+  });
   try {
     const self = await rest.call({ method: 'get', path: '/users/@me', bucket: 'me', signal });
     const { username } = Self.parse(self);

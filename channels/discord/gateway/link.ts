@@ -58,6 +58,7 @@ export interface GatewaySettings {
   botId: (signal: AbortSignal) => Promise<string>;
   budget: IdentifyBudget;
   now: () => number;
+  monotonicMs: () => number;
   /** Waits that many milliseconds, or until the signal aborts. Never rejects. */
   pause: (ms: number, signal: AbortSignal) => Promise<void>;
   retryBaseMs: number;
@@ -147,9 +148,9 @@ export class GatewayLink {
 
   /** Waits until Discord may be asked about the token again: often at first, hourly once the channel is dead. */
   async #onTokenRefused(refusal: ChannelError, signal: AbortSignal): Promise<void> {
-    const { now, pause, log, retryBaseMs } = this.#parts;
-    this.#refusedSince ??= now();
-    const isDead = now() - this.#refusedSince >= DEAD_AFTER_MS;
+    const { monotonicMs, pause, log, retryBaseMs } = this.#parts;
+    this.#refusedSince ??= monotonicMs();
+    const isDead = monotonicMs() - this.#refusedSince >= DEAD_AFTER_MS;
     this.#health = { state: isDead ? 'dead' : 'degraded', detail: refusal.message };
     log.error({ err: refusal }, 'discord_token_refused');
     const soon = backoffMs(this.#failures, retryBaseMs, RETRY_CAP_MS);
@@ -270,7 +271,7 @@ export class GatewayLink {
   }
 
   #up(self: Self): void {
-    this.#upSince = this.#parts.now();
+    this.#upSince = this.#parts.monotonicMs();
     this.#resumeFailures = 0;
     this.#refusedSince = undefined;
     this.#health = this.#limited ? { state: 'degraded', detail: NO_MESSAGE_CONTENT } : { state: 'up' };
@@ -280,8 +281,8 @@ export class GatewayLink {
 
   /** Counts a connection that ended early; gives the reason why no further one may follow. */
   #afterEnd({ code }: SocketEnd): ChannelError | undefined {
-    const { now, log } = this.#parts;
-    const lived = this.#upSince === undefined ? undefined : now() - this.#upSince;
+    const { monotonicMs, log } = this.#parts;
+    const lived = this.#upSince === undefined ? undefined : monotonicMs() - this.#upSince;
     log.debug({ code, lived }, 'discord_connection_ended');
     this.#failures = lived !== undefined && lived >= SOUND_CONNECTION_MS ? 0 : this.#failures + 1;
     if (code !== DISALLOWED_INTENTS || this.#limited) return fatalClose(code);

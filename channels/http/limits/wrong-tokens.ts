@@ -11,10 +11,10 @@ interface Bucket {
 /** A token bucket per address. */
 export class WrongTokens {
   readonly #buckets = new Map<string, Bucket>();
-  readonly #epochNow: () => number;
+  readonly #monotonicMs: () => number;
 
-  constructor(epochNow: () => number = Date.now) {
-    this.#epochNow = epochNow;
+  constructor(monotonicMs: () => number = () => performance.now()) {
+    this.#monotonicMs = monotonicMs;
   }
 
   /** Counts one; gives undefined while the address is within its limit, else the milliseconds until it is again. */
@@ -31,7 +31,7 @@ export class WrongTokens {
   }
 
   #refilled(address: string): Bucket {
-    const now = this.#epochNow();
+    const now = this.#monotonicMs();
     const known = this.#buckets.get(address) ?? { left: WRONG_TOKENS_PER_MINUTE, at: now };
     const gained = ((now - known.at) * WRONG_TOKENS_PER_MINUTE) / MINUTE_MS;
     const bucket = { left: Math.min(WRONG_TOKENS_PER_MINUTE, known.left + gained), at: now };

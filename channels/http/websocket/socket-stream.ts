@@ -17,8 +17,8 @@ export class SocketStream implements KeptStream {
   readonly #cursors = new Map<SessionKey, string>();
   #corked = false;
   #blockedSince: number | undefined;
-  #heardAt = Date.now();
-  #pingedAt = Date.now();
+  #heardAt = performance.now();
+  #pingedAt = performance.now();
 
   /** `flushSoon` must call `flush` in the same turn of the event loop. */
   constructor(
@@ -32,7 +32,7 @@ export class SocketStream implements KeptStream {
     this.#flushSoon = flushSoon;
     socket.on('drain', () => (this.#blockedSince = undefined));
     const heard = (): void => {
-      this.#heardAt = Date.now();
+      this.#heardAt = performance.now();
     };
     webSocket.on('pong', heard).on('ping', heard).on('message', heard);
   }
@@ -63,7 +63,7 @@ export class SocketStream implements KeptStream {
     if (!this.#corked) return;
     this.#corked = false;
     this.#socket.uncork();
-    if (this.#socket.writableNeedDrain) this.#blockedSince ??= Date.now();
+    if (this.#socket.writableNeedDrain) this.#blockedSince ??= performance.now();
   }
 
   maintain(now: number): void {
@@ -95,6 +95,6 @@ export class SocketStream implements KeptStream {
     this.#put(JSON.stringify({ type: 'fallen_behind', resume }));
     this.#webSocket.close(CLOSE.tryAgain, 'fallen_behind');
     this.#webSocket.resume();
-    this.#blockedSince ??= Date.now();
+    this.#blockedSince ??= performance.now();
   }
 }

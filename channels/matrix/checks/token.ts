@@ -21,7 +21,7 @@ export async function check(
         'set it to the address of the homeserver, such as https://matrix.example.org',
       ),
     ];
-  const client = new MatrixClient({ url, token, now: Date.now });
+  const client = new MatrixClient({ url, token, now: Date.now, monotonicMs: () => performance.now() });
   try {
     const { user_id: id, device_id: device } = Told.parse(
       await client.call('GET', pathOf(CLIENT, 'account', 'whoami')),

@@ -38,7 +38,10 @@ export async function check(
 ): Promise<Finding[]> {
   const bot = await findingsOf(
     async () => {
-      const answer = await new SlackApi({ token, apiRoot, now: Date.now }).call('auth.test', {});
+      const answer = await new SlackApi({ token, apiRoot, monotonicMs: () => performance.now() }).call(
+        'auth.test',
+        {},
+      );
       const { user, team, response_metadata: told } = Tested.parse(answer);
       const name = `The token belongs to ${user ?? 'the bot'} in the workspace ${team ?? ''}.`;
       return [{ subject: SUBJECT, level: 'ok', text: name }, ...scopesFinding(told?.scopes)];
@@ -49,7 +52,10 @@ export async function check(
   if (appToken === undefined) return [...bot, noAppToken()];
   const app = await findingsOf(
     async () => {
-      await new SlackApi({ token: appToken, apiRoot, now: Date.now }).call('apps.connections.open', {});
+      await new SlackApi({ token: appToken, apiRoot, monotonicMs: () => performance.now() }).call(
+        'apps.connections.open',
+        {},
+      );
       return [{ subject: SUBJECT, level: 'ok', text: 'Socket Mode is on, and the app token opens it.' }];
     },
     'set SLACK_APP_TOKEN to an App-Level Token with connections:write (Basic Information), and switch Socket Mode on',

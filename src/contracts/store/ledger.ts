@@ -163,8 +163,11 @@ export interface Ledger extends SessionStore {
   planOf(turnId: string): Promise<Plan | undefined>;
   /** True while a delivery for the address is queued: a live message that starts meanwhile must not appear above it. */
   undelivered(address: Address): Promise<boolean>;
-  /** T7: ends the `out:` head with the ids of all parts; its chat has been told of earlier dead letters. */
-  finishDelivery(fence: Fence, ref: string, sent: SentMessage[]): Promise<LaneStep>;
+  /**
+   * T7: ends the `out:` head with the ids of all parts, or leaves those that are stored as they are; its chat has been told of
+   * earlier dead letters.
+   */
+  finishDelivery(fence: Fence, ref: string, sent: SentMessage[] | undefined): Promise<LaneStep>;
   /** Queues a message outside any turn (a notice, a command's reply); a repeated `key` (without one, `ref`) is queued once. */
   enqueue(address: Address, payload: DeliveryPayload, node?: string): Promise<LaneStep>;
   /** Records the usage of a call that no `finishTurn` accounts for. */

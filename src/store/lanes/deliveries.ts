@@ -32,11 +32,16 @@ export function createDeliveries(
   };
 }
 
-async function finishDelivery(sql: Sql, fence: Fence, ref: string, sent: SentMessage[]): Promise<LaneStep> {
+async function finishDelivery(
+  sql: Sql,
+  fence: Fence,
+  ref: string,
+  sent: SentMessage[] | undefined,
+): Promise<LaneStep> {
   const [row] = await sql<{ held: boolean; heads: HeadRow[] }[]>`
     with advanced as (${advanceLane(sql, fence, { unreported: sql`0` })}),
     ended as (${endMessage(sql, fence)}),
-    noted as (${noteParts(sql, ref, sent, sql`advanced`)}),
+    ${sent === undefined ? sql`` : sql`noted as (${noteParts(sql, ref, sent, sql`advanced`)}),`}
     heads as (${headsOf(sql, sql`advanced`, claimOf(fence))})
     select exists (select 1 from advanced) as held,
       (select coalesce(jsonb_agg(to_jsonb(heads)), '[]') from heads) as heads`;

@@ -178,7 +178,11 @@ describe('a file on Discord', () => {
     'http://cdn.discordapp.com/a',
     'https://discord.com/a',
   ])('is asked of no server that is not of Discord, such as %s', async (url) => {
-    const rest = new DiscordRest({ token: 'x', apiRoot: 'https://discord.com/api', now: Date.now });
+    const rest = new DiscordRest({
+      token: 'x',
+      apiRoot: 'https://discord.com/api',
+      monotonicMs: () => performance.now(),
+    });
     const files = new FileDownload({ rest, silenceMs: 100 });
     const call = files.open({ kind: 'file', url: `${url}#1/2` }, AbortSignal.timeout(5_000));
     expect(await failureOf(call)).toMatchObject({ code: 'rejected' });

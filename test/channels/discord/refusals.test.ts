@@ -36,6 +36,27 @@ describe('refusals by Discord', () => {
       expect(setup.channel.health().state).toBe('off');
     });
 
+    it('is none while Discord is away when it is asked about: calls go on the moment it is back', async () => {
+      setup.discord.failure({ kind: 'refuse', refusal: new Refusal(401, 0, '401: Unauthorized') });
+      setup.discord.failure({ kind: 'status', status: 503 });
+      expect(await failureOf(send('first'))).toMatchObject({ code: 'unavailable', retryable: true });
+      await send('second');
+      expect(setup.discord.screen(room)).toEqual(['second']);
+    });
+
+    it('is asked about soon again after an outage, however long it was refused before', async () => {
+      setup.discord.rest.revoked = true;
+      await failureOf(send('first'));
+      now += DEAD_AFTER_MS;
+      setup.discord.failure({ kind: 'status', status: 503 });
+      const failure = await failureOf(send('while it is away'));
+      expect(failure.retryAfterMs).toBeLessThanOrEqual(60_000);
+      setup.discord.rest.revoked = false;
+      now += failure.retryAfterMs ?? 0;
+      await send('back');
+      expect(setup.discord.screen(room)).toEqual(['back']);
+    });
+
     it('that lasts is asked about ever more rarely, and no call is made between', async () => {
       setup.discord.rest.revoked = true;
       const waits: (number | undefined)[] = [];
@@ -114,6 +135,19 @@ describe('refusals by Discord', () => {
       }
       setup.discord.failure({ kind: 'status', status: 429 });
       expect(await failureOf(send('again'))).toMatchObject({ code: 'unavailable', retryable: true });
+    });
+
+    it('are waited out as long as asked, also when the clock is set back meanwhile', async () => {
+      let wall = now;
+      await setup.close();
+      setup = await DiscordSetup.open({ timing: { now: () => wall, monotonicMs: () => now } });
+      room = setup.discord.platform.addChannel(0);
+      setup.discord.failure({ kind: 'status', status: 429 });
+      const { retryAfterMs = 0 } = await failureOf(send('too fast'));
+      wall -= 2 * 3_600_000;
+      now += retryAfterMs;
+      await send('in time');
+      expect(setup.discord.screen(room)).toEqual(['in time']);
     });
 
     it('hold back further calls, which says that Discord has not refused those', async () => {

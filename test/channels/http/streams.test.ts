@@ -32,7 +32,7 @@ async function connected(
   });
   const outgoing = await response;
   return {
-    stream: new EventStream(OWNER, outgoing, Date.now(), (ready) => setImmediate(() => ready.flush())),
+    stream: new EventStream(OWNER, outgoing, performance.now(), (ready) => setImmediate(() => ready.flush())),
     socket,
     outgoing,
   };
@@ -44,9 +44,9 @@ describe('an event stream', () => {
     stream.write('data: 1\n\n');
     let read = '';
     socket.on('data', (chunk) => (read += chunk.toString()));
-    stream.maintain(Date.now() + PING_MS - 1_000);
+    stream.maintain(performance.now() + PING_MS - 1_000);
     stream.write('data: 2\n\n');
-    stream.maintain(Date.now() + PING_MS);
+    stream.maintain(performance.now() + PING_MS);
     stream.end();
     await vi.waitFor(() => expect(read).toMatch(/\r\n0\r\n\r\n$/));
     expect(read.match(/: ping/g)).toHaveLength(1);
@@ -97,7 +97,7 @@ describe('an event stream', () => {
       for (; stream.open && written < 5_000; written += 1) {
         stream.write(`data: ${'x'.repeat(8 * 1024)}\n\n`);
         await new Promise((resolve) => setImmediate(resolve));
-        stream.maintain(Date.now() + aheadMs);
+        stream.maintain(performance.now() + aheadMs);
       }
       return written;
     };

@@ -41,7 +41,7 @@ it('asks again for the members and the name that were asked for longest ago, and
 
 it('forgets the events it has sent, the oldest first', async () => {
   const { calls, client } = counting((path) => (path.includes('/send/') ? { event_id: '$one' } : {}));
-  const sending = new Sending({ client, now: () => 0 });
+  const sending = new Sending({ client, monotonicMs: () => 0 });
   const place = { channel: 'matrix', chatId: '!garden' };
   const content = { msgtype: 'm.text', body: 'x', 'm.mentions': {} };
   for (let n = 0; n <= MAX_KNOWN; n += 1) await sending.send(place, content, `nonce ${n}`);

@@ -38,6 +38,21 @@ describe('a message', () => {
     expect(setup.server.visible(room)).toMatchObject([{ text: 'half, and whole', edits: 1 }]);
   });
 
+  it('that another process sent before it died stays the reply that it is, and gets the text of now', async () => {
+    const { rooms } = setup.server;
+    const root = setup.server.says(room, 'root', rooms.person('Ada'));
+    for (const place of [{ replyTo: root.event_id }, { threadId: root.event_id, replyTo: root.event_id }]) {
+      const more = { ...place, nonce: 'same' };
+      const first = await setup.channel.send(setup.part(room.id, 'half', more));
+      const before = setup.server.visible(room).find(({ id }) => id === first.id);
+      setup.replace();
+      const second = await setup.channel.send(setup.part(room.id, 'half, and whole', more));
+      const after = setup.server.visible(room).find(({ id }) => id === second.id);
+      expect([second.id, after?.text]).toEqual([first.id, 'half, and whole']);
+      expect(after?.thread).toBe(before?.thread);
+    }
+  });
+
   it('that was taken away can be sent again', async () => {
     const part = setup.part(room.id, 'on and off', { nonce: 'same' });
     const first = await setup.channel.send(part);
@@ -46,6 +61,14 @@ describe('a message', () => {
     const second = await setup.channel.send(part);
     expect(second.id).not.toBe(first.id);
     expect(setup.server.screen(room)).toEqual(['on and off']);
+  });
+
+  it('that somebody took away takes no edit: what it was to show is sent anew', async () => {
+    const part = setup.part(room.id, 'half');
+    const sent = await setup.channel.send(part);
+    setup.server.rooms.redact(room, sent.id, setup.server.rooms.bot.id);
+    const edit = setup.channel.edit?.(sent, setup.part(room.id, 'half, and whole'));
+    expect(await failureOf(edit)).toMatchObject({ code: 'message_gone' });
   });
 
   it('stands in its thread, as a reply where it is one, and else after the message before it', async () => {
@@ -101,6 +124,19 @@ describe('the homeserver', () => {
     const error = await failureOf(setup.channel.send(setup.part(room.id, 'two')));
     expect(error).toMatchObject({ code: 'rate_limited', local: true, global: true });
     expect(setup.server.limits).toMatchObject({ refused: 1, early: 0 });
+  });
+
+  it('is asked again once the wait is over, also when the clock was set back meanwhile', async () => {
+    let [wall, steady] = [Date.now(), 0];
+    await setup.close();
+    setup = await MatrixSetup.open({ timing: { now: () => wall, monotonicMs: () => steady } });
+    room = setup.server.rooms.room(setup.server.rooms.person('Ada'));
+    setup.server.failures.push({ kind: 'refuse', status: 429, errcode: 'M_LIMIT_EXCEEDED', match: /send/ });
+    const { retryAfterMs = 0 } = await failureOf(setup.channel.send(setup.part(room.id, 'too fast')));
+    wall -= 2 * 3_600_000;
+    steady += retryAfterMs;
+    await setup.channel.send(setup.part(room.id, 'in time'));
+    expect(setup.server.screen(room)).toEqual(['in time']);
   });
 
   it('is asked whether the token is good, and then not at once again', async () => {

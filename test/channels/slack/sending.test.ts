@@ -135,6 +135,20 @@ describe('a message to Slack', () => {
     expect(setup.slack.limits).toMatchObject({ refused: 1, early: 0 });
   });
 
+  it('is asked for again once that wait is over, also when the clock was set back meanwhile', async () => {
+    let [wall, steady] = [Date.now(), Date.now()];
+    await setup.close();
+    const timing = { now: () => wall, monotonicMs: () => steady };
+    setup = await SlackSetup.open({ now: timing.monotonicMs, timing });
+    const there = setup.slack.workspace.channel();
+    setup.slack.limits.force(/^chat\.postMessage/, 30_000);
+    const { retryAfterMs = 0 } = await failureOf(setup.channel.send(setup.part(there.id, 'too fast')));
+    wall -= 2 * 3_600_000;
+    steady += retryAfterMs;
+    await setup.channel.send(setup.part(there.id, 'in time'));
+    expect(setup.slack.screen(there)).toEqual(['in time']);
+  });
+
   it('goes to no address that is none of Slack’s', async () => {
     for (const place of [{ chatId: '../users' }, { chatId: chat.id, threadId: 'yesterday' }])
       expect((await failureOf(setup.channel.send({ ...setup.part('D0', 'x'), ...place }))).code).toBe(
@@ -204,6 +218,23 @@ describe('Markdown on Slack', () => {
       text('https://bank.test ('),
       { type: 'link', url: 'https://evil.test/' },
       text(') x'),
+    ]);
+  });
+
+  it('shows an address as it is written, but the true name of a host that may look like another one', () => {
+    const [part] = shown('https://de.wikipedia.test/wiki/Köln https://köln.test/ https://example.test/a') as [
+      { elements: object[] },
+    ];
+    expect(part.elements).toEqual([
+      {
+        type: 'link',
+        url: 'https://de.wikipedia.test/wiki/K%C3%B6ln',
+        text: 'https://de.wikipedia.test/wiki/Köln',
+      },
+      text(' '),
+      { type: 'link', url: 'https://xn--kln-sna.test/' },
+      text(' '),
+      { type: 'link', url: 'https://example.test/a' },
     ]);
   });
 

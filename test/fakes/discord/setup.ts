@@ -108,7 +108,7 @@ export class DiscordSetup {
         deferAfterMs: 200,
         saveEveryMs: 5,
         historySpacingMs: 0,
-        ...(now === undefined ? {} : { now }),
+        ...(now === undefined ? {} : { now, monotonicMs: now }),
         ...timing,
       },
     );
