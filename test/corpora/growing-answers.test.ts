@@ -42,7 +42,7 @@ describe.each(NETWORKS)('$name', (network) => {
 describe("Telegram's rich messages", () => {
   it.each(ANSWERS)('hold every word of answer $number', async ({ text }) => {
     const view = await shownAsRich(text);
-    const lost = view === undefined ? [] : lostWords(wordsOfRich(text), view);
+    const lost = view === undefined ? [] : lostWords(await wordsOfRich(text), view);
     expect(lost).toEqual([]);
   });
 });

@@ -2,7 +2,14 @@
 import type { Root } from 'mdast';
 import type { Rendered } from '../../src/contracts/channel.ts';
 import { render as renderDiscord } from '../../channels/discord/render.ts';
-import { plainParts, render as renderSlack } from '../../channels/slack/rendering/render.ts';
+import {
+  contentOf as matrixContent,
+  editOf,
+  MAX_LENGTH as MATRIX_MOST,
+} from '../../channels/matrix/content.ts';
+import { render as renderMatrix } from '../../channels/matrix/rendering/render.ts';
+import { fieldsOf as slackFields, MAX_LENGTH as SLACK_MOST } from '../../channels/slack/message-fields.ts';
+import { render as renderSlack } from '../../channels/slack/rendering/render.ts';
 import { renderTelegram } from '../../channels/telegram/render.ts';
 import { toRichMessage } from '../../channels/telegram/rich/rich-message.ts';
 import { chunksOf, documentOf, MessageChunker } from '../../src/delivery/text/chunker.ts';
@@ -10,7 +17,10 @@ import type { RenderTarget } from '../../src/delivery/text/cut.ts';
 import { takeOutFormulas } from '../../src/lib/math-text.ts';
 import { contentOf } from '../fakes/discord/form.ts';
 import { fencesBalanced, visibleText } from '../fakes/discord/markdown.ts';
-import { checkBlocks, visibleOf } from '../fakes/slack/blocks.ts';
+import { checkEvent } from '../fakes/matrix/routes.ts';
+import { readHtml as readMatrixHtml } from '../fakes/matrix/html.ts';
+import { visibleOf } from '../fakes/slack/blocks.ts';
+import { checkUpdate } from '../fakes/slack/methods.ts';
 import { cleanVisible, readHtml } from '../fakes/telegram/html.ts';
 import { readRich } from '../fakes/telegram/rich.ts';
 import { pageTree } from '../channels/http/markdown-trees.ts';
@@ -30,14 +40,14 @@ function network(
   name: string,
   render: (doc: Root) => Rendered,
   maxLength: number,
-  read: { marked: (text: string) => string; plain: (text: string) => string },
+  read: { marked: (message: Rendered) => string; plain: (message: Rendered) => string },
 ): Network {
   return {
     name,
     target: { render, maxLength },
-    read: ({ text, plain, length }) => {
-      if (length > maxLength) throw new Error(`a message of ${length}`);
-      return [read.marked(text), read.plain(plain)];
+    read: (message) => {
+      if (message.length > maxLength) throw new Error(`a message of ${message.length}`);
+      return [read.marked(message), read.plain(message)];
     },
   };
 }
@@ -54,25 +64,37 @@ function discordText(text: string): string {
   return kept;
 }
 
-function slackText(elements: unknown): string {
-  return visibleOf(checkBlocks([{ type: 'rich_text', elements }]));
+/** What Slack shows of a message that has become this one: an edit may hold less than a new message. */
+function slackText(body: Rendered, plain: boolean): string {
+  return visibleOf(checkUpdate({ ...slackFields({ body, plain, buttons: [] }) }).blocks);
+}
+
+/** What Matrix shows of a message that has become this one: an edit holds its texts more often than a new message. */
+function matrixText(body: Rendered, plain: boolean): string {
+  const content = matrixContent({ body, plain, buttons: [] });
+  checkEvent(editOf('$event', content));
+  return content.formatted_body === undefined ? content.body : readMatrixHtml(content.formatted_body);
 }
 
 export const NETWORKS: readonly Network[] = [
   network('Telegram', renderTelegram, 4_096, {
-    marked: (text) => telegramText(cleanVisible(readHtml(text)).text),
-    plain: (text) => telegramText(cleanVisible({ text, entities: [] }).text),
+    marked: ({ text }) => telegramText(cleanVisible(readHtml(text)).text),
+    plain: ({ plain }) => telegramText(cleanVisible({ text: plain, entities: [] }).text),
   }),
   network('Discord', renderDiscord, 2_000, {
-    marked: (text) => {
+    marked: ({ text }) => {
       if (!fencesBalanced(text)) throw new Error('a fence that does not close');
       return visibleText(discordText(text));
     },
-    plain: discordText,
+    plain: ({ plain }) => discordText(plain),
   }),
-  network('Slack', renderSlack, 4_000, {
-    marked: (text) => slackText(JSON.parse(text)),
-    plain: (text) => slackText(plainParts(text)),
+  network('Slack', renderSlack, SLACK_MOST, {
+    marked: (message) => slackText(message, false),
+    plain: (message) => slackText(message, true),
+  }),
+  network('Matrix', renderMatrix, MATRIX_MOST, {
+    marked: (message) => matrixText(message, false),
+    plain: (message) => matrixText(message, true),
   }),
 ];
 
@@ -115,6 +137,7 @@ export async function shownAsRich(
 /** What people read of an answer on the page. */
 export function shownOnPage(markdown: string): string {
   const words = ([kind, ...children]: Tree): string => {
+    if (kind === 'break') return '\n';
     const inside = children.map((child) => (typeof child === 'string' ? child : words(child)));
     return inside.join(/^(?:text|code|strong|em|del|link .*|paragraph|h\d|cell)$/.test(kind) ? '' : '\n');
   };

@@ -12,6 +12,15 @@ const OTHERWISE: ReadonlySet<number> = new Set([
   // A link by a reference, whose marks part two words.
   570,
 ]);
+/** Examples that the page reads otherwise: what models write is what its small parser knows. */
+const OTHERWISE_ON_PAGE: ReadonlySet<number> = new Set([
+  // Names of characters that are rare in chats stay as they are written.
+  25, 31, 33, 630,
+  // Raw HTML over several lines: a break in the middle of it is shown as one.
+  642, 643,
+  // Brackets in addresses, code that begins in the words of a link, marks within a word.
+  342, 412, 492, 493, 494, 525, 526,
+]);
 const EXAMPLES = commonMarkExamples();
 const READ = EXAMPLES.filter(({ number }) => !OTHERWISE.has(number));
 const NAUGHTY = naughtyStrings();
@@ -68,7 +77,7 @@ describe("Telegram's rich messages", () => {
     for (const text of triedIn(where)) {
       const markdown = inContext(text);
       const view = await shownAsRich(markdown);
-      const words = view === undefined ? [] : lostWords(wordsOfRich(markdown), view);
+      const words = view === undefined ? [] : lostWords(await wordsOfRich(markdown), view);
       if (words.length > 0) lost.push({ markdown, view, words });
     }
     expect(lost).toEqual([]);
@@ -79,6 +88,16 @@ describe("Telegram's rich messages", () => {
 const SHOWN = CONTEXTS.filter(([where]) => where !== 'as the address of a link');
 
 describe('the page', () => {
+  it('shows the words of every example of CommonMark', () => {
+    const lost: unknown[] = [];
+    for (const { markdown, html, number } of READ) {
+      if (OTHERWISE_ON_PAGE.has(number)) continue;
+      const words = lostWords(wordsOf(textOfHtml(html)), shownOnPage(markdown));
+      if (words.length > 0) lost.push({ number, markdown, words });
+    }
+    expect(lost).toEqual([]);
+  });
+
   it.each(SHOWN)('shows every naughty string %s', (where, inContext) => {
     const lost: unknown[] = [];
     for (const text of triedIn(where)) {

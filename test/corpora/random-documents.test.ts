@@ -36,7 +36,7 @@ describe.each(PARTS)('random documents, part $part', ({ part }) => {
         for (const network of NETWORKS)
           for (const view of await shownOf(network, markdown)) expect(lostWords(expected, view)).toEqual([]);
         const rich = await shownAsRich(markdown);
-        const lost = rich === undefined ? [] : lostWords(wordsOfRich(markdown), rich);
+        const lost = rich === undefined ? [] : lostWords(await wordsOfRich(markdown), rich);
         expect(lost).toEqual([]);
         for (const table of tablesIn(parseMarkdown(markdown)))
           expect(widestLine(table)).toBeLessThanOrEqual(MAX_TABLE_COLUMNS);

@@ -26,9 +26,16 @@ export function lostWords(expected: Words, shown: string): string[] {
   const counts = wordsOf(shown);
   // An address that is its own text is shown with some signs as numbers.
   const decoded = shown.includes('%') ? wordsOf(shown.replaceAll(/%[\da-f]{2}/gi, ' ')) : counts;
+  // The address of a link that is none of the web stands after its words, which go on where nothing is shown of it.
+  let joined: Words | undefined;
+  const inJoined = (word: string): number => {
+    joined ??= wordsOf(shown.replaceAll(/ \([^()\s]{1,300}\)/g, ''));
+    return joined.get(word) ?? 0;
+  };
   let bare: string | undefined;
   return [...expected].flatMap(([word, count]) => {
-    if (Math.max(counts.get(word) ?? 0, decoded.get(word) ?? 0) >= count) return [];
+    if (Math.max(counts.get(word) ?? 0, decoded.get(word) ?? 0) >= count || inJoined(word) >= count)
+      return [];
     if (word.length <= MAX_WHOLE) return [word];
     bare ??= shown.replaceAll(UNCOUNTED, '').replaceAll(/\s/g, '');
     return bare.includes(word) ? [] : [`${word.slice(0, MAX_WHOLE)}…`];
@@ -38,26 +45,28 @@ export function lostWords(expected: Words, shown: string): string[] {
 /** Signs of markup that a document may hold before it is taken as plain text when it is parsed in one piece. */
 const TAME_SIGNS = 1_000;
 
-/**
- * The words of an answer in Markdown, parsed in one piece and not as the delivery does it. A text with very much markup would
- * be taken as plain then, addresses and all: of such a one the delivery's own parts are read.
- */
+/** The words of an answer in Markdown, parsed in one piece and not as the delivery does it. */
 export async function wordsOfMarkdown(markdown: string): Promise<Words> {
-  const signs = markdown.match(/[*_~`[\]<>|&!\\:@\-+\t\n#]/g)?.length ?? 0;
-  const doc =
-    signs <= TAME_SIGNS
-      ? parseMarkdown(readableMath(markdown))
-      : await documentOf(markdown, () => Promise.resolve());
-  return wordsOf(textOf(doc));
+  return wordsOf(textOf(await parsed(readableMath(markdown), markdown)));
 }
 
 /** The words of an answer that a rich message of Telegram shows, formulas as their sources. */
-export function wordsOfRich(markdown: string): Words {
+export async function wordsOfRich(markdown: string): Promise<Words> {
   const { markdown: bare, formulas } = takeOutFormulas(markdown);
-  const text = textOf(parseMarkdown(bare));
+  const text = textOf(await parsed(bare, bare));
   return wordsOf(
     text.replaceAll(/\uE010(\d+)\uE011/g, (_, at: string) => formulas[Number(at)]?.source ?? ''),
   );
+}
+
+/**
+ * A text with very much markup would be taken as plain in one piece, addresses and all: of such a one, as it was written, the
+ * delivery's own parts are read.
+ */
+async function parsed(markdown: string, written: string): Promise<Root> {
+  const signs = written.match(/[*_~`[\]<>|&!\\:@\-+\t\n#]/g)?.length ?? 0;
+  if (signs <= TAME_SIGNS) return parseMarkdown(markdown);
+  return await documentOf(written, () => Promise.resolve());
 }
 
 /** The words of an answer whose formulas stay as they are written. */

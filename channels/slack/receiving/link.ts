@@ -22,7 +22,7 @@ const DISABLED_MS = 60_000;
 /** How long a connection that Slack gives up may bring what is under way, in milliseconds. */
 const DRAIN_MS = 10_000;
 /** Envelopes of a connection that wait for its beginning. */
-const MAX_EARLY = 1_000;
+export const MAX_EARLY = 1_000;
 
 const SWITCHED_OFF =
   'Socket Mode is switched off for the Slack app: switch it on (your app at api.slack.com/apps, Socket Mode).';

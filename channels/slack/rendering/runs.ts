@@ -63,9 +63,18 @@ function link(url: string, inside: Run[], style: Style): Run[] {
   if (target === undefined) return inside;
   const text = inside.map((run) => run.text ?? '').join('');
   const address: Run = { type: 'link', url: target, ...(Object.keys(style).length > 0 && { style }) };
-  if (text.trim() === '' || text === url) return [address];
+  if (text.trim() === '') return [address];
+  if (text === url) return [isSamePlace(text, target) ? { ...address, text } : address];
   if (text.includes('://')) return [...inside, ...words(' (', style), address, ...words(')', style)];
   return [{ ...address, text: text.replaceAll('\n', ' ') }];
+}
+
+/**
+ * True where an address as it is written leads to that host, and only its path has letters that Slack would show as numbers. Of a
+ * host with such letters the true name is shown: two that look the same may be different ones.
+ */
+function isSamePlace(written: string, target: string): boolean {
+  return written !== target && written.startsWith(`${new URL(target).origin}/`);
 }
 
 /** Undefined for what leads elsewhere than to the web. */

@@ -221,6 +221,23 @@ describe('Markdown on Slack', () => {
     ]);
   });
 
+  it('shows an address as it is written, but the true name of a host that may look like another one', () => {
+    const [part] = shown('https://de.wikipedia.test/wiki/Köln https://köln.test/ https://example.test/a') as [
+      { elements: object[] },
+    ];
+    expect(part.elements).toEqual([
+      {
+        type: 'link',
+        url: 'https://de.wikipedia.test/wiki/K%C3%B6ln',
+        text: 'https://de.wikipedia.test/wiki/Köln',
+      },
+      text(' '),
+      { type: 'link', url: 'https://xn--kln-sna.test/' },
+      text(' '),
+      { type: 'link', url: 'https://example.test/a' },
+    ]);
+  });
+
   it('counts the JSON of many marks, which Slack limits, too', () => {
     const rendered = render(parseMarkdown('**a** b\n\n'.repeat(60)));
     expect(rendered.length).toBeGreaterThan(rendered.plain.length);

@@ -117,8 +117,7 @@ export class Rooms {
     given: Pick<FakeEvent, 'type' | 'sender' | 'content'> & { state_key?: string; ts?: number },
   ): FakeEvent {
     const { ts, ...event } = given;
-    if (Buffer.byteLength(JSON.stringify(given)) > MAX_EVENT_BYTES - OVERHEAD_BYTES)
-      throw new Refusal(413, 'M_TOO_LARGE');
+    checkSize(given);
     checkRelation(room, given.content);
     const key = `${given.type} ${given.state_key ?? ''}`;
     const before = given.state_key === undefined ? undefined : room.state.get(key);
@@ -172,6 +171,12 @@ export class Rooms {
       },
     };
   }
+}
+
+/** Throws the refusal of an event that is too large. */
+export function checkSize(event: object): void {
+  if (Buffer.byteLength(JSON.stringify(event)) > MAX_EVENT_BYTES - OVERHEAD_BYTES)
+    throw new Refusal(413, 'M_TOO_LARGE');
 }
 
 export function relationOf(content: Record<string, unknown>): Record<string, unknown> {

@@ -1,7 +1,7 @@
 /** The client-server API of the fake homeserver, as far as bots use it: each route with what it refuses. */
 import { z } from 'zod';
 import { readHtml } from './html.ts';
-import { Refusal } from './rooms.ts';
+import { checkSize, Refusal } from './rooms.ts';
 import type { FakeEvent, FakeRoom, Rooms } from './rooms.ts';
 
 export interface ApiCall {
@@ -199,6 +199,11 @@ export function tokenOf(token: string | null): number {
   const [, at] = /^s(\d+)$/.exec(token ?? '') ?? [];
   if (at === undefined) throw new Refusal(400, 'M_INVALID_PARAM');
   return Number(at);
+}
+
+/** What the homeserver takes as the content of an event of the bot. Throws `Refusal`, or what else is wrong. */
+export function checkEvent(content: object): void {
+  checkSize(checkContent(content));
 }
 
 /** Messages are well formed, and their HTML is what clients show. */

@@ -88,7 +88,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
   'chat.update': bot('chat:write', 3, ({ workspace, args }) => {
     const chat = workspace.open(args['channel']);
     const message = ownMessage(workspace, chat, args['ts']);
-    const content = contentOf(args, MAX_UPDATE_BYTES, (text) => Buffer.byteLength(text));
+    const content = checkUpdate(args);
     Object.assign(message, content, { edits: message.edits + 1, editedAt: workspace.newTs() });
     return { channel: chat.id, ts: message.ts, text: message.text };
   }),
@@ -210,6 +210,11 @@ export function describeFile(file: FakeFile, root: string): object {
     ims: where.filter((id) => id.startsWith('D')),
     ...(file.subtype !== undefined && { subtype: file.subtype }),
   };
+}
+
+/** What `chat.update` takes: text and blocks. Throws `Refusal`. */
+export function checkUpdate(args: Record<string, unknown>): { text: string; blocks: unknown[] } {
+  return contentOf(args, MAX_UPDATE_BYTES, (text) => Buffer.byteLength(text));
 }
 
 function contentOf(
