@@ -49,6 +49,7 @@ import {
 } from './routes/schedules.ts';
 import { allEvents } from './routes/all-events.ts';
 import { sessionEvents } from './routes/session-events.ts';
+import { chooseLanguage, readLanguage } from './routes/language.ts';
 import { readTrace } from './routes/traces.ts';
 import { exportSession } from './routes/transcripts.ts';
 import { takeInteraction } from './routes/interactions.ts';
@@ -84,6 +85,8 @@ export const API: readonly Route[] = [
   { method: 'POST', path: '/v1/updates/:channel', handle: takeUpdate },
   { method: 'POST', path: '/v1/interactions/:channel', handle: takeInteraction },
   { method: 'GET', path: '/v1/commands', scope: 'chat', handle: listCommands },
+  { method: 'GET', path: '/v1/language', scope: 'chat', handle: readLanguage },
+  { method: 'PATCH', path: '/v1/language', scope: 'chat', handle: chooseLanguage },
   { method: 'GET', path: '/v1/settings', scope: 'admin', handle: readSettings },
   { method: 'GET', path: '/v1/usage', scope: 'chat', handle: readUsage },
   { method: 'GET', path: '/v1/sessions', scope: 'chat', handle: listSessions },

@@ -37,7 +37,7 @@ const CLOSE_GRACE_MS = 250;
 /** Makes the channel. `start` opens the port and throws `ChannelError` when that fails. */
 export function create(
   config: HttpConfig,
-  { log, gateway }: Pick<ChannelDeps, 'log' | 'gateway'>,
+  { log, gateway, languages }: Pick<ChannelDeps, 'log' | 'gateway' | 'languages'>,
 ): HttpChannel {
   const addresses = clientAddresses(config.trustedProxies);
   const wrongTokens = new WrongTokens();
@@ -60,6 +60,7 @@ export function create(
     const deps = {
       log,
       gateway,
+      languages,
       receive: limits.limited(receive),
       streams,
       limits,

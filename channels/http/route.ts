@@ -4,6 +4,7 @@ import type { Context } from 'hono';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller, Scope } from '../../src/contracts/access.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
+import type { PageLanguages } from '../../src/contracts/texts/languages.ts';
 import type { Log } from '../../src/contracts/log.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 import type { AnsweredTurns } from './client-retries.ts';
@@ -17,6 +18,7 @@ import type { TokenLimits } from './limits/token-limits.ts';
 export interface HandlerDeps {
   log: Log;
   gateway: GatewayApi;
+  languages: PageLanguages;
   receive: Receive;
   streams: OpenStreams;
   /** Completions without a session, kept under their `Idempotency-Key`. */

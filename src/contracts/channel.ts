@@ -13,7 +13,7 @@ import type { AskedQuestion, DraftRules, RateLimits, StreamMode } from './delive
 import type { CheckContext, Finding } from './operator/findings.ts';
 import type { ChatSettingStore } from './store/chat-settings.ts';
 import type { UpdateStore } from './store/updates.ts';
-import type { ChannelLanguages } from './texts/languages.ts';
+import type { PageLanguages } from './texts/languages.ts';
 
 /** What a channel can do. Declared, never guessed; the contract suite checks that it is implemented. */
 export interface Capabilities {
@@ -195,7 +195,7 @@ export interface ChannelDeps {
   /** The channel's access rules as they are now; undefined for one without user ids of its own. */
   access: () => ChannelAccess | undefined;
   /** The languages of the gateway's texts, and which of them people read. */
-  languages: ChannelLanguages;
+  languages: PageLanguages;
   /** Ids of the channel's owners as they are now. Throws `StoreError`. */
   owners: () => Promise<readonly string[]>;
 }

@@ -38,6 +38,7 @@ import type { ListedSession, SessionListQuery, SessionListStore } from './sessio
 import type { ConversationApi } from './sessions/conversation-api.ts';
 import type { SurfaceApi } from './sessions/surfaces.ts';
 import type { MessagesWithWork } from './sessions/turn-work.ts';
+import type { Say } from './texts/say.ts';
 import type { ScheduleApi } from './schedules.ts';
 import type { UsageGroup, UsageQuery, UsageReport } from './usage.ts';
 
@@ -106,8 +107,8 @@ export interface GatewayApi {
   signIns: SignInApi;
   /** The commands that channels list for users. */
   commands: readonly CommandListing[];
-  /** The commands that this caller may use. */
-  commandsFor(caller: Caller): readonly CommandListing[];
+  /** The commands that this caller may use, described in English, or as `say` says it. */
+  commandsFor(caller: Caller, say?: Say): readonly CommandListing[];
   /** Ids of a channel's groups in which the bot answers. */
   groups(channel: string): Promise<string[]>;
   /** Whether the sender of a message may write where it was written; without any effect. Throws only `StoreError`. */

@@ -144,8 +144,11 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     membershipChanged: deps.membershipChanged,
     signIns,
     commands: listingInAll(deps.commands),
-    commandsFor: (caller) =>
-      listingOf(deps.commands.filter((command) => missingScope(caller, command) === undefined)),
+    commandsFor: (caller, say) =>
+      listingOf(
+        deps.commands.filter((command) => missingScope(caller, command) === undefined),
+        say,
+      ),
     groups: (channel) => deps.accessPolicy.groups(channel),
     mayWrite: async (message) => (await deps.accessPolicy.mayWrite(message)) !== undefined,
     turnConcurrency: deps.turnConcurrency,

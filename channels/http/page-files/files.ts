@@ -6,7 +6,9 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Say } from '../../../src/contracts/texts/say.ts';
 import { bundleScript } from './bundle.ts';
+import { fillTemplate, textsScript } from './template.ts';
 
 /** A file as it is served. */
 export interface PageFile {
@@ -18,6 +20,8 @@ export interface PageFile {
 
 /** The files that the page has in this version of the gateway. */
 export interface PageFiles {
+  /** Those that say something, as they are in this language, by their URL's path. Made once for each state of its texts. */
+  said: (say: Say) => ReadonlyMap<string, PageFile>;
   /** By their URL's path: `/page/assets/main-<hash>.js`. */
   byPath: ReadonlyMap<string, PageFile>;
   /**
@@ -53,11 +57,15 @@ const CONTENT_SECURITY_POLICY = [
 /** The address of a hashed file names its bytes. */
 const FOR_GOOD = 'public, max-age=31536000, immutable';
 const ASK_EACH_TIME = 'no-cache';
+/** What the answer with the page depends on besides its address: the reader's language. */
+const VARIES = 'Accept-Encoding, Accept-Language, Cookie';
 const NOT_AT_ALL = 'no-store';
 
 const PAGE = new URL('../page/', import.meta.url);
 /** What a page of another version gets in place of its script. */
 const RECOVERY = 'recover.js';
+/** The script that the page links, which brings the texts of one language. */
+const MAIN = 'main.js';
 const PICTURES = new Set(['.svg', '.png']);
 const STYLES_LINK = /^ *<link rel="stylesheet" href="\/page\/(.+?)" \/>\n/gm;
 
@@ -115,43 +123,50 @@ class Assembly {
     this.#addresses.push(
       [first, `    <link rel="stylesheet" href="${this.#publish('styles.css', styles)}" />\n`],
       ...others.map((link): [string, string] => [link, '']),
-      ['/page/main.js', await this.#publishScript(fileURLToPath(new URL('main.js', PAGE)))],
     );
-    for (const [address, name] of NAMED) {
-      const text = this.#withAddresses(this.#textOf(name));
-      this.#byPath.set(address, toPageFile(path.extname(name), text, ASK_EACH_TIME));
-    }
-    return { byPath: this.#byPath, standIns: this.#standIns };
+    const script = await this.#bundle(fileURLToPath(new URL(MAIN, PAGE)));
+    const templates = NAMED.map(([address, name]): [string, string, string] => [
+      address,
+      path.extname(name),
+      this.#withAddresses(this.#textOf(name)),
+    ]);
+    const made = new WeakMap<Say, ReadonlyMap<string, PageFile>>();
+    const said = (say: Say): ReadonlyMap<string, PageFile> => {
+      const files = made.get(say) ?? sayFiles(templates, script, say);
+      made.set(say, files);
+      return files;
+    };
+    return { byPath: this.#byPath, standIns: this.#standIns, said };
   }
 
   #textOf(name: string): string {
     return String(this.#files.get(name) ?? '');
   }
 
-  /** Gives the address of the script that begins with a module; those that it loads later are kept on the way. */
-  async #publishScript(entry: string): Promise<string> {
+  /** Gives the script that begins with a module; those that it loads later are kept on the way. */
+  async #bundle(entry: string): Promise<string> {
     const code = await bundleScript(entry, (specifier, importer) => this.#publishLater(specifier, importer));
-    const name = path.basename(entry);
-    const address = this.#publish(name, code);
     // Only scripts of one version fit together.
-    this.#standIns.set(name, toPageFile('.js', this.#textOf(RECOVERY), NOT_AT_ALL));
-    return address;
+    this.#standIns.set(path.basename(entry), toPageFile('.js', this.#textOf(RECOVERY), NOT_AT_ALL));
+    return code;
   }
 
   /** A module of the page as a script of its own, or a file of a package as it is. */
   async #publishLater(specifier: string, importer: string): Promise<string> {
-    if (specifier.startsWith('.'))
-      return await this.#publishScript(path.resolve(path.dirname(importer), specifier));
+    if (specifier.startsWith('.')) {
+      const script = await this.#bundle(path.resolve(path.dirname(importer), specifier));
+      return this.#publish(path.basename(specifier), script, false);
+    }
     const file = new URL(import.meta.resolve(specifier));
     return this.#publish(path.posix.basename(specifier), await readFile(file));
   }
 
   /** Keeps a file under an address that names its bytes; gives the address. */
-  #publish(name: string, content: string | Buffer<ArrayBuffer>): string {
-    const { name: stem, ext } = path.posix.parse(name);
-    const address = `/page/assets/${stem}-${hashOf(content).slice(0, HASH_DIGITS)}${ext}`;
+  #publish(name: string, content: string | Buffer<ArrayBuffer>, standsIn = true): string {
+    const { ext } = path.posix.parse(name);
+    const address = addressOf(name, content);
     this.#byPath.set(address, toPageFile(ext, content, FOR_GOOD));
-    this.#standIns.set(name, toPageFile(ext, content, NOT_AT_ALL));
+    if (standsIn) this.#standIns.set(name, toPageFile(ext, content, NOT_AT_ALL));
     return address;
   }
 
@@ -160,25 +175,68 @@ class Assembly {
   }
 }
 
+/** The page, its manifest and its script in one language. */
+function sayFiles(
+  templates: readonly (readonly [address: string, ext: string, text: string])[],
+  script: string,
+  say: Say,
+): ReadonlyMap<string, PageFile> {
+  const saying = textsScript(say) + script;
+  const scriptAt = addressOf(MAIN, saying);
+  const values = { language: say.language, script: scriptAt };
+  const files = templates.map(([address, ext, text]): [string, PageFile] => {
+    const filled = fillTemplate(text, ext === '.html' ? 'html' : 'json', say, values);
+    return [address, toPageFile(ext, filled, ASK_EACH_TIME, VARIES)];
+  });
+  return new Map([...files, [scriptAt, toPageFile('.js', saying, FOR_GOOD)]]);
+}
+
 /** Digits of a file's hash that stand in its address. */
 const HASH_DIGITS = 16;
 const HASHED = new RegExp(`^/page/assets/([\\w.-]+)-[0-9a-f]{${HASH_DIGITS}}(\\.\\w+)$`);
 
+/** The address of a file, which names its bytes. */
+function addressOf(name: string, content: string | Buffer<ArrayBuffer>): string {
+  const { name: stem, ext } = path.posix.parse(name);
+  return `/page/assets/${stem}-${hashOf(content).slice(0, HASH_DIGITS)}${ext}`;
+}
+
+/** The languages of the gateway, and the one of whoever asks. */
+export interface ReaderLanguage {
+  codes: readonly string[];
+  say: (code: string) => Say;
+  /** The code of the reader's. */
+  language: string;
+}
+
 /** The file at a path; for one of another version, what stands in for it. */
-export function findPageFile({ byPath, standIns }: PageFiles, urlPath: string): PageFile | undefined {
+export function findPageFile(
+  { byPath, standIns, said }: PageFiles,
+  urlPath: string,
+  { codes, say, language }: ReaderLanguage,
+): PageFile | undefined {
   const [, stem, ext] = HASHED.exec(urlPath) ?? [];
-  return byPath.get(urlPath) ?? standIns.get(`${stem}${ext}`);
+  const name = `${stem}${ext}`;
+  // Whoever has the address of a script reads the language that its bytes are of.
+  const readers = name === MAIN ? codes : [language];
+  const inLanguage = readers.map((code) => said(say(code)).get(urlPath)).find(Boolean);
+  return byPath.get(urlPath) ?? inLanguage ?? standIns.get(name);
 }
 
 function hashOf(content: string | Buffer<ArrayBuffer>): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-function toPageFile(ext: string, content: string | Buffer<ArrayBuffer>, cacheControl: string): PageFile {
+function toPageFile(
+  ext: string,
+  content: string | Buffer<ArrayBuffer>,
+  cacheControl: string,
+  vary = 'Accept-Encoding',
+): PageFile {
   const headers = {
     'content-type': TYPES[ext] ?? '',
     'cache-control': cacheControl,
-    vary: 'Accept-Encoding',
+    vary,
     'content-security-policy': CONTENT_SECURITY_POLICY,
     ...(cacheControl === NOT_AT_ALL ? {} : { etag: `"${hashOf(content).slice(0, 32)}"` }),
   };

@@ -1,5 +1,6 @@
 /** The dialogs of the page: the confirmation before something is deleted, and the question for a short text. */
 import { byId } from './dom.js';
+import { say } from './texts.js';
 
 /**
  * Asks whether to delete; false when the dialog is declined or closed.
@@ -7,7 +8,7 @@ import { byId } from './dom.js';
  * @param {string} [word] on the button that agrees
  * @returns {Promise<boolean>}
  */
-export async function confirmDelete(question, word = 'Delete') {
+export async function confirmDelete(question, word = say('page.delete')) {
   byId('confirm-yes', HTMLElement).textContent = word;
   byId('confirm-text', HTMLElement).textContent = question;
   return await answerOf('confirm');

@@ -1,4 +1,5 @@
 /** Functions that build elements: every text becomes a text node, never markup. */
+import { say } from './texts.js';
 
 /**
  * Builds an element. `props` are attributes; a function named `on…` becomes a listener; `undefined` and `false` leave
@@ -53,11 +54,11 @@ export function icon(path) {
  * @param {string} label
  */
 export function copyButton(text, label) {
-  const button = h('button', { type: 'button', class: 'copy', 'aria-label': label }, 'Copy');
+  const button = h('button', { type: 'button', class: 'copy', 'aria-label': label }, say('page.copy'));
   button.addEventListener('click', () => {
     navigator.clipboard.writeText(text()).then(
-      () => flash(button, 'Copied'),
-      () => flash(button, 'Not allowed'),
+      () => flash(button, say('page.copied')),
+      () => flash(button, say('page.copy.refused')),
     );
   });
   return button;
@@ -69,21 +70,5 @@ export function copyButton(text, label) {
  */
 function flash(button, word) {
   button.textContent = word;
-  setTimeout(() => (button.textContent = 'Copy'), 1_600);
-}
-
-/**
- * A time in its shortest form: "now", "5 min", "14:02" or "3 Mar".
- * @param {string} iso
- * @param {number} [now]
- */
-export function shortTime(iso, now = Date.now()) {
-  const at = new Date(iso);
-  const minutes = Math.floor((now - at.getTime()) / 60_000);
-  if (minutes < 1) return 'now';
-  if (minutes < 60) return `${minutes} min`;
-  if (new Date(now).toDateString() === at.toDateString()) {
-    return at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
-  }
-  return at.toLocaleDateString([], { day: 'numeric', month: 'short' });
+  setTimeout(() => (button.textContent = say('page.copy')), 1_600);
 }

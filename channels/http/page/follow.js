@@ -1,5 +1,6 @@
 /** Follows streams of events across reconnects, those of the open session without losing or repeating any. */
 import { ApiError } from './api.js';
+import { say } from './texts.js';
 
 /** @typedef {import('../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 
@@ -80,7 +81,7 @@ export async function keepOpen(openStream, handlers, ended = new AbortController
       clearTimeout(watchdog);
     }
     if (ended.aborted) return;
-    handlers.lost?.(new ApiError(0, 'unreachable', 'The connection was lost.'));
+    handlers.lost?.(new ApiError(0, 'unreachable', say('page.connection.ended')));
     await waitOrOnline(waitMs * (0.5 + Math.random() / 2), ended);
     waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 2);
   }

@@ -1,13 +1,14 @@
 /** The list of keys, which `?` shows. */
 import { byId, h } from './dom.js';
+import { say } from './texts.js';
 
 /** @type {[string, string][]} */
 const KEYS = [
-  ['Enter', 'send the message'],
-  ['Shift + Enter', 'begin a new line'],
-  ['/', 'list the commands, in an empty message'],
-  ['Escape', 'stop the answer; close what is open'],
-  ['?', 'show these keys'],
+  ['Enter', say('page.keys.send')],
+  ['Shift + Enter', say('page.keys.line')],
+  ['/', say('page.keys.commands')],
+  ['Escape', say('page.keys.escape')],
+  ['?', say('page.keys.show')],
 ];
 
 /** Fills the dialog and listens for `?`, wherever no text is written. */

@@ -9,7 +9,9 @@ import { Inbox } from './chats/inbox.js';
 import { followLists } from './chats/list-events.js';
 import { setChannelLabels, Sidebar } from './chats/sidebar.js';
 import { forgetDrafts } from './chat/drafts.js';
+import { offerLanguages } from './language.js';
 import { removeToken, signIn } from './sign-in.js';
+import { say } from './texts.js';
 
 const HEALTH_EVERY_MS = 30_000;
 /** The times in the list are relative. */
@@ -56,7 +58,7 @@ async function showHealth(api, onNewLabels) {
     // Only an admin is told the version.
     byId('open-settings', HTMLElement).hidden = health.version === undefined;
     banner.hidden = health.model.state === 'up';
-    banner.textContent = health.model.detail ?? 'The model server cannot be reached.';
+    banner.textContent = health.model.detail ?? say('page.model_away');
   } catch (error) {
     banner.hidden = false;
     banner.textContent = error instanceof Error ? error.message : String(error);
@@ -163,6 +165,8 @@ async function startPage() {
   setInterval(() => document.hidden || sidebar.redraw(), REDRAW_EVERY_MS);
   await sidebar.refresh(chats).catch(showError);
   openAddressed();
+  // Nobody waits for it before they write.
+  setTimeout(() => void offerLanguages(api, showError).catch(showError));
   void followLists(api, {
     open: () => {
       sidebar.refreshSoon();

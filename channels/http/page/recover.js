@@ -20,7 +20,8 @@ if (recent.length < MAX_RELOADS) {
   const note = document.createElement('p');
   note.className = 'plain-note';
   note.setAttribute('role', 'alert');
-  note.textContent = 'The gateway is being upgraded. Load this page again in a minute.';
+  // The texts of the page may be missing, too.
+  note.textContent = document.body.dataset['upgrading'] ?? '';
   document.body.prepend(note);
 }
 // Whoever imports this waits until the page is gone.

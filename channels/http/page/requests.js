@@ -1,4 +1,5 @@
 /** Requests to the gateway, and what their errors mean for people. */
+import { say } from './texts.js';
 
 /** The gateway answered with an error, or could not be reached (`status` 0). */
 export class ApiError extends Error {
@@ -34,7 +35,7 @@ function readError(status, text) {
     return new ApiError(status, error.code, error.message);
   } catch {
     // The answer of a proxy may not be JSON.
-    return new ApiError(status, 'unknown', `The gateway answered ${status}.`);
+    return new ApiError(status, 'unknown', say('page.answered', { status }));
   }
 }
 
@@ -47,7 +48,7 @@ async function reach(path, init) {
     return await fetch(path, init);
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new ApiError(0, 'unreachable', 'The gateway cannot be reached.');
+    throw new ApiError(0, 'unreachable', say('page.unreachable'));
   }
 }
 
@@ -80,7 +81,7 @@ function sendFile(path, headers, file, { signal, progress }) {
       else reject(readError(status, responseText));
     });
     request.addEventListener('error', () =>
-      reject(new ApiError(0, 'unreachable', 'The gateway cannot be reached, or refused the file.')),
+      reject(new ApiError(0, 'unreachable', say('page.unreachable.file'))),
     );
     request.addEventListener('abort', () => reject(new DOMException('No longer wanted.', 'AbortError')));
     signal.addEventListener('abort', () => request.abort(), { once: true });
@@ -142,7 +143,7 @@ export class Requests {
    */
   async stream(path, headers, signal) {
     const response = await this.send('GET', path, undefined, headers, signal);
-    if (response.body === null) throw new ApiError(0, 'unreachable', 'The stream has no body.');
+    if (response.body === null) throw new ApiError(0, 'unreachable', say('page.no_stream'));
     return response.body;
   }
 

@@ -1,6 +1,7 @@
 /** The list of schedules in the sidebar: when each runs, and a button to remove it. Hidden while it is empty. */
 import { confirmDelete } from './confirm.js';
 import { byId, h, icon } from './dom.js';
+import { clock, dayAndMonth, say } from './texts.js';
 
 /** @typedef {import('./api.js').Schedule} Schedule */
 
@@ -33,7 +34,10 @@ export class ScheduleList {
 
   /** @param {Schedule} schedule */
   #row({ id, session, task, timing, nextAt }) {
-    const next = nextAt === null ? 'ended' : `next ${formatTime(nextAt)}`;
+    const next =
+      nextAt === null
+        ? say('page.schedules.ended')
+        : say('page.schedules.next', { moment: formatTime(nextAt) });
     const open = h(
       'button',
       { type: 'button', class: 'session', title: task, onclick: () => this.#open(session) },
@@ -45,7 +49,7 @@ export class ScheduleList {
       {
         type: 'button',
         class: 'icon-button delete',
-        'aria-label': `Delete the schedule “${task}”`,
+        'aria-label': say('page.schedules.delete', { task }),
         onclick: () => void this.#remove(id, task),
       },
       icon('M5 7h14M10 7V5h4v2M7 7l1 12h8l1-12'),
@@ -58,7 +62,7 @@ export class ScheduleList {
    * @param {string} task
    */
   async #remove(id, task) {
-    if (!(await confirmDelete(`Delete the schedule “${task}”?`))) return;
+    if (!(await confirmDelete(say('page.schedules.delete_ask', { task })))) return;
     await this.#api.removeSchedule(id);
     await this.refresh();
   }
@@ -67,17 +71,16 @@ export class ScheduleList {
 /** @param {Schedule['timing']} timing */
 function describeTiming(timing) {
   if (timing.kind === 'cron') return timing.expression;
-  if (timing.kind === 'at') return 'once';
+  if (timing.kind === 'at') return say('page.schedules.once');
   const minutes = Math.round(timing.everyMs / MINUTE_MS);
-  if (minutes % 1_440 === 0) return minutes === 1_440 ? 'every day' : `every ${minutes / 1_440} days`;
-  if (minutes % 60 === 0) return minutes === 60 ? 'every hour' : `every ${minutes / 60} h`;
-  return `every ${minutes} min`;
+  if (minutes % 1_440 === 0) return say('page.every.days', { count: minutes / 1_440 });
+  if (minutes % 60 === 0) return say('page.every.hours', { count: minutes / 60 });
+  return say('page.every.minutes', { count: minutes });
 }
 
 /** @param {string} iso */
 function formatTime(iso) {
   const at = new Date(iso);
   const today = at.toDateString() === new Date().toDateString();
-  const time = at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
-  return today ? time : `${at.toLocaleDateString([], { day: 'numeric', month: 'short' })}, ${time}`;
+  return today ? clock(at) : `${dayAndMonth(at)}, ${clock(at)}`;
 }

@@ -6,6 +6,7 @@ import { Api, ApiError } from './api.js';
 import { CHATS_PER_PAGE } from './chats/sidebar.js';
 import { byId } from './dom.js';
 import { errorOf, FROM_PAGE } from './requests.js';
+import { say } from './texts.js';
 
 const TOKEN_KEY = 'parley-token';
 /** Says that this browser has a cookie, which cannot be read: `yes` by a link, `proxy` by the word of a proxy. */
@@ -59,7 +60,7 @@ async function useLink() {
     const response = await fetch('/v1/sign-in', init);
     if (!response.ok) return (await errorOf(response)).message;
   } catch {
-    return 'The gateway cannot be reached.';
+    return say('page.unreachable');
   }
   sessionStorage.removeItem(TOKEN_KEY);
   localStorage.removeItem(TOKEN_KEY);
@@ -81,7 +82,7 @@ async function askProxy() {
     if (signedIn) localStorage.setItem(COOKIE_KEY, 'proxy');
     return undefined;
   } catch {
-    return 'The gateway cannot be reached.';
+    return say('page.unreachable');
   }
 }
 

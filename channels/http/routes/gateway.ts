@@ -4,6 +4,7 @@ import type { HealthReport } from '../../../src/contracts/gateway-api.ts';
 import { MODELS_TIMEOUT_MS } from '../config.ts';
 import { HttpError } from '../errors.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
+import { sayToCaller } from './language.ts';
 
 /** 200 as long as the process answers at all. */
 export function healthz(c: HttpContext): Response {
@@ -84,7 +85,8 @@ function wireModel(id: string) {
   return { id, object: 'model', created: 0, owned_by: 'parley' };
 }
 
-/** The `/` commands that the token may use, for menus. */
-export function listCommands(c: HttpContext, deps: HandlerDeps): Response {
-  return c.json({ commands: deps.gateway.commandsFor(c.get('caller')) });
+/** The `/` commands that the token may use, for menus, in its language. */
+export async function listCommands(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const say = await sayToCaller(c, deps);
+  return c.json({ commands: deps.gateway.commandsFor(c.get('caller'), say) });
 }

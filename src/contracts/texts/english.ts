@@ -6,6 +6,12 @@ import { channels } from './english/channels.ts';
 import { commands } from './english/commands.ts';
 import { delivery } from './english/delivery.ts';
 import { failures } from './english/failures.ts';
+import { pageFrame } from './english/page-frame.ts';
+import { pageChats } from './english/page-chats.ts';
+import { pageTurns } from './english/page-turns.ts';
+import { pageChat } from './english/page-chat.ts';
+import { pagePlans } from './english/page-plans.ts';
+import { pageSettings } from './english/page-settings.ts';
 import { plans } from './english/plans.ts';
 import { settings } from './english/settings.ts';
 import { surfaces } from './english/surfaces.ts';
@@ -19,6 +25,12 @@ export const ENGLISH = {
   ...commands,
   ...delivery,
   ...failures,
+  ...pageFrame,
+  ...pageChats,
+  ...pageTurns,
+  ...pageChat,
+  ...pagePlans,
+  ...pageSettings,
   ...plans,
   ...settings,
   ...surfaces,

@@ -7,6 +7,12 @@ import { channels } from './german/channels.ts';
 import { commands } from './german/commands.ts';
 import { delivery } from './german/delivery.ts';
 import { failures } from './german/failures.ts';
+import { pageFrame } from './german/page-frame.ts';
+import { pageChats } from './german/page-chats.ts';
+import { pageTurns } from './german/page-turns.ts';
+import { pageChat } from './german/page-chat.ts';
+import { pagePlans } from './german/page-plans.ts';
+import { pageSettings } from './german/page-settings.ts';
 import { plans } from './german/plans.ts';
 import { settings } from './german/settings.ts';
 import { surfaces } from './german/surfaces.ts';
@@ -21,6 +27,12 @@ export const GERMAN: TranslationOf<typeof ENGLISH> = {
   ...commands,
   ...delivery,
   ...failures,
+  ...pageFrame,
+  ...pageChats,
+  ...pageTurns,
+  ...pageChat,
+  ...pagePlans,
+  ...pageSettings,
   ...plans,
   ...settings,
   ...surfaces,

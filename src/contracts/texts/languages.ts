@@ -33,6 +33,8 @@ export interface PersonLanguages extends Languages {
    * platform tells (`wanted`, or what it told before), else English. Throws only `StoreError`.
    */
   languageOf(userId: string, wanted?: string): Promise<string>;
+  /** The language of somebody who is not known yet: that of the setting, else the one they want, else English. */
+  ofStranger(wanted?: string): string;
   /** Keeps what the platform of a person tells, for messages that are no reply. Throws only `StoreError`. */
   notePlatform(userId: string, wanted: string | undefined): Promise<void>;
   /** Keeps the choice of a person; undefined takes it back. Throws only `StoreError`. */
@@ -43,6 +45,9 @@ export interface PersonLanguages extends Languages {
 
 /** What channels need of them. */
 export type ChannelLanguages = Pick<PersonLanguages, 'codes' | 'say' | 'languageOf'>;
+
+/** What the page needs, where people choose their language, too. */
+export type PageLanguages = ChannelLanguages & Pick<PersonLanguages, 'ofStranger' | 'choose' | 'hasChosen'>;
 
 /** What says texts to a person; while their choice cannot be read, in the language that their platform tells. Never throws. */
 export async function sayToPerson(

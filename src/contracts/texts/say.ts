@@ -1,6 +1,6 @@
 /** What the gateway says to people: texts by their key, with their values, in the language of whoever reads them. */
+import { fillFrom } from '../isomorphic/fill-text.js';
 import { ENGLISH } from './english.ts';
-import { PLACE } from './template.ts';
 import type { NamesOf, Template } from './template.ts';
 
 type English = typeof ENGLISH;
@@ -27,13 +27,19 @@ export type PlainKey = { [Key in TextKey]: NamesOf<English[Key]> extends never ?
 /** A table as far as it goes: what is missing is said in English. */
 export type TextTable = Readonly<Partial<Record<TextKey, Template>>>;
 
-/** Says texts in one language. Never throws. */
-export interface Say {
+/** Gives texts by their key, with their values. */
+export interface SayText {
   <Key extends TextKey>(key: Key, ...values: ValuesOf<Key>): string;
+}
+
+/** Says texts in one language. Never throws. */
+export interface Say extends SayText {
   /** A text that was kept. */
   told(text: Said): string;
   /** Code of the language: `de`, `pt-BR`. */
   readonly language: string;
+  /** Its own texts; those that it lacks are said in English. */
+  readonly table: TextTable;
 }
 
 /** Gives what says texts in the language of this code; undefined and an unknown one are English. */
@@ -46,30 +52,10 @@ export function said<Key extends TextKey>(key: Key, ...[values]: ValuesOf<Key>):
 
 /** Makes what says the texts of a table. */
 export function sayFrom(language: string, table: TextTable): Say {
-  const own = new Intl.PluralRules(language);
-  const fill = (key: TextKey, values: Readonly<Record<string, Value>> = {}): string => {
-    const translated = table[key];
-    const template = translated ?? ENGLISH[key];
-    const rules = translated === undefined ? ENGLISH_RULES : own;
-    return formOf(template, values['count'], rules).replaceAll(PLACE, (place, name: string) => {
-      const value = values[name];
-      return value === undefined
-        ? place
-        : typeof value === 'object'
-          ? fill(value.key, value.values)
-          : `${value}`;
-    });
-  };
+  const fill = fillFrom(language, table, ENGLISH);
   const say = <Key extends TextKey>(key: Key, ...[values]: ValuesOf<Key>): string => fill(key, values);
-  return Object.assign(say, { language, told: ({ key, values }: Said) => fill(key, values) });
+  return Object.assign(say, { language, table, told: ({ key, values }: Said) => fill(key, values) });
 }
-
-const ENGLISH_RULES = new Intl.PluralRules('en');
 
 /** Says texts in English: for logs, for programs, and where nothing is known of who reads. */
 export const inEnglish: Say = sayFrom('en', ENGLISH);
-
-function formOf(template: Template, count: Value | undefined, rules: Intl.PluralRules): string {
-  if (typeof template === 'string') return template;
-  return template[rules.select(Number(count))] ?? template.other;
-}

@@ -1,4 +1,7 @@
 /** The form of the texts in a table: plain ones, and those that depend on a number. Values stand in braces: `{count}`. */
+import { PLACE } from '../isomorphic/fill-text.js';
+
+export { PLACE };
 
 /** A text that depends on the value `count`: one form for each kind of number that its language has. */
 export type PluralForms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>;
@@ -20,9 +23,6 @@ export type NamesOf<Entry> = Entry extends string
   : Entry extends PluralForms
     ? NamesIn<Exclude<Entry[keyof Entry], undefined> & string> | 'count'
     : never;
-
-/** A place for a value in a template. */
-export const PLACE = /\{([a-zA-Z]{1,30})\}/g;
 
 /** The names of the values in a template, each once, sorted. Plural forms always have `count`. */
 export function placesOf(template: Template): string[] {

@@ -48,16 +48,18 @@ export function createPersonLanguages(deps: PersonLanguagesDeps): PersonLanguage
   };
   const isThere = (code: string | undefined): code is string =>
     code !== undefined && languages.codes().includes(code);
+  const ofStranger = (wanted?: string): string => {
+    const everybody = setting();
+    if (everybody !== AUTO) return isThere(everybody) ? everybody : 'en';
+    return (wanted === undefined ? undefined : bestLanguage(wanted, languages.codes())) ?? 'en';
+  };
   return {
     codes: () => languages.codes(),
     say: (language) => languages.say(language),
+    ofStranger,
     async languageOf(userId, wanted) {
       const { chosen, platform } = await known(userId);
-      if (isThere(chosen)) return chosen;
-      const everybody = setting();
-      if (everybody !== AUTO) return isThere(everybody) ? everybody : 'en';
-      const told = wanted ?? platform;
-      return (told === undefined ? undefined : bestLanguage(told, languages.codes())) ?? 'en';
+      return isThere(chosen) ? chosen : ofStranger(wanted ?? platform);
     },
     async notePlatform(userId, wanted) {
       const told = wanted?.slice(0, MAX_WANTED_CHARS);

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pino from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
+import { chosenLanguages } from '../../fakes/gateway/languages.ts';
 import { create } from '../../../channels/http/index.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { channelContract } from '../../contracts/channel.ts';
@@ -16,7 +17,11 @@ channelContract(
   'http',
   () => {
     const gateway = new FakeGateway();
-    const channel = create(HTTP_CONFIG, { log: pino({ level: 'silent' }), gateway: gateway });
+    const channel = create(HTTP_CONFIG, {
+      log: pino({ level: 'silent' }),
+      gateway,
+      languages: chosenLanguages(),
+    });
     const chats = ['first-chat', 'second-chat'].map((chatId) => ({ chatId, senderId: 'token:admin' }));
     let last: { chatId: string; text: string; key: string } | undefined;
     let queue: Promise<unknown> = Promise.resolve();

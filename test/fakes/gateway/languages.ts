@@ -11,12 +11,27 @@ const SAYS = new Map([
 ]);
 const inEnglish = sayFrom('en', ENGLISH);
 
+const ofStranger = (wanted = 'en'): string => bestLanguage(wanted, [...SAYS.keys()]) ?? 'en';
+
 /** Everybody reads what their platform tells, else English. */
 export const builtInLanguages: PersonLanguages = {
   codes: () => [...SAYS.keys()],
   say: (language = 'en') => SAYS.get(language) ?? inEnglish,
-  languageOf: (_userId, wanted = 'en') => Promise.resolve(bestLanguage(wanted, [...SAYS.keys()]) ?? 'en'),
+  languageOf: (_userId, wanted) => Promise.resolve(ofStranger(wanted)),
+  ofStranger,
   notePlatform: () => Promise.resolve(),
   choose: () => Promise.resolve(),
   hasChosen: () => Promise.resolve(false),
 };
+
+/** The same, with people who choose: what each has chosen is remembered. */
+export function chosenLanguages(): PersonLanguages {
+  const chosen = new Map<string, string>();
+  return {
+    ...builtInLanguages,
+    languageOf: (userId, wanted) => Promise.resolve(chosen.get(userId) ?? ofStranger(wanted)),
+    choose: async (userId, language) =>
+      void (language === undefined ? chosen.delete(userId) : chosen.set(userId, language)),
+    hasChosen: (userId) => Promise.resolve(chosen.has(userId)),
+  };
+}

@@ -1,5 +1,6 @@
 /** A subagent in an answer: its task and current tool in one line, its steps folded below. */
 import { h, icon } from '../dom.js';
+import { say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').EventBody} EventBody */
 
@@ -15,7 +16,7 @@ import { h, icon } from '../dom.js';
 export class AgentPart {
   #steps;
   #activity = h('span', { class: 'agent-doing' });
-  #state = h('span', { class: 'tool-state' }, 'working…');
+  #state = h('span', { class: 'tool-state' }, say('page.part.working'));
   #task;
   /** Names of the running tools, by call. @type {Map<string, string>} */
   #running = new Map();
@@ -44,7 +45,7 @@ export class AgentPart {
       h(
         'div',
         { class: 'agent-steps' },
-        h('p', { class: 'tool-label' }, 'Task'),
+        h('p', { class: 'tool-label' }, say('page.part.task')),
         h('p', { dir: 'auto' }, task),
         steps.element,
       ),
@@ -67,7 +68,7 @@ export class AgentPart {
 
   /** @param {boolean} isWaiting A person is asked about a call of its own. */
   #setWaiting(isWaiting) {
-    this.#state.textContent = isWaiting ? 'waits for you' : 'working…';
+    this.#state.textContent = isWaiting ? say('page.row.waiting') : say('page.part.working');
     this.element.classList.toggle('waiting', isWaiting);
   }
 
@@ -78,7 +79,7 @@ export class AgentPart {
     this.element.classList.remove('waiting');
     this.#activity.textContent = this.#task;
     this.#activity.classList.remove('at-tool');
-    this.#state.textContent = isDone ? 'done' : 'not finished';
+    this.#state.textContent = isDone ? say('page.part.done') : say('page.part.unfinished');
     this.element.classList.replace('running', isDone ? 'done' : 'failed');
   }
 }

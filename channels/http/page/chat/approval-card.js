@@ -1,14 +1,12 @@
 /** One question about a tool call: what would run, with which files, and the buttons that decide it. */
 import { ApiError } from '../api.js';
 import { h } from '../dom.js';
+import { clock, say, sayParts } from '../texts.js';
 
 /** @typedef {import('../api.js').Approval} Approval */
 
 /** The gateway refuses a longer one. */
 const MAX_REASON_CHARS = 500;
-const ALWAYS_HINT =
-  'Approve, and run the same call with the same arguments in this chat without a question from now on. /rules ends it.';
-const NOT_KEPT = 'Approved this once: this chat has as many rules as it may have. /rules lists them.';
 
 /**
  * The card of a question, with buttons for who may decide.
@@ -24,18 +22,28 @@ export function approvalCard(api, approval, mayDecide, decided) {
     type: 'text',
     class: 'approval-reason',
     maxlength: MAX_REASON_CHARS,
-    'aria-label': 'Reason for denying it',
-    placeholder: 'Why not? The model reads it.',
+    'aria-label': say('page.approval.reason'),
+    placeholder: say('page.approval.why_not'),
     autocomplete: 'off',
   });
   const deny = () => void decide('denied', reason.value.trim() === '' ? {} : { reason: reason.value.trim() });
   const always = () => void decide('approved', { always: true });
   const buttons = [
-    h('button', { type: 'button', class: 'primary', onclick: () => void decide('approved') }, 'Approve'),
+    h(
+      'button',
+      { type: 'button', class: 'primary', onclick: () => void decide('approved') },
+      say('page.approval.approve'),
+    ),
     ...(mayAlways
-      ? [h('button', { type: 'button', title: ALWAYS_HINT, onclick: always }, 'Always exactly this here')]
+      ? [
+          h(
+            'button',
+            { type: 'button', title: say('page.approval.always_hint'), onclick: always },
+            say('page.approval.always'),
+          ),
+        ]
       : []),
-    h('button', { type: 'button', class: 'danger', onclick: deny }, 'Deny'),
+    h('button', { type: 'button', class: 'danger', onclick: deny }, say('page.approval.deny')),
   ];
   /**
    * @param {import('../api.js').ApprovalDecision} decision
@@ -46,7 +54,7 @@ export function approvalCard(api, approval, mayDecide, decided) {
     for (const button of buttons) button.disabled = true;
     try {
       const { rule } = await api.decideApproval(id, decision, detail);
-      if (detail.always === true && rule !== 'stored') note = NOT_KEPT;
+      if (detail.always === true && rule !== 'stored') note = say('page.approval.not_kept');
     } catch (error) {
       // It was decided elsewhere or has expired: the list shows the outcome.
       if (!(error instanceof ApiError && error.status < 500 && error.status !== 0)) {
@@ -57,19 +65,18 @@ export function approvalCard(api, approval, mayDecide, decided) {
     }
     await decided(note);
   };
-  const until = new Date(expiresAt).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
   return h(
     'section',
-    { 'data-approval': id, class: 'approval', 'aria-label': `Approval of ${tool}` },
-    h('p', { class: 'approval-title' }, 'May I do this? ', h('code', {}, tool)),
+    { 'data-approval': id, class: 'approval', 'aria-label': say('page.approval.of', { tool }) },
+    h('p', { class: 'approval-title' }, ...sayParts('page.approval.may_i', { tool: h('code', {}, tool) })),
     h('pre', { tabindex: '0' }, withVisibleCharacters(JSON.stringify(args, null, 2))),
     ...files.flatMap(describeFile),
     h('p', {}, warning),
     h(
       'div',
       { class: 'approval-foot' },
-      ...(mayDecide ? [...buttons, reason] : [h('span', {}, 'Your token may not decide this.')]),
-      h('span', { class: 'quiet' }, `Denied automatically at ${until}.`),
+      ...(mayDecide ? [...buttons, reason] : [h('span', {}, say('page.approval.not_yours'))]),
+      h('span', { class: 'quiet' }, say('page.approval.until', { time: clock(expiresAt) })),
     ),
     errorText,
   );
@@ -81,30 +88,35 @@ export function approvalCard(api, approval, mayDecide, decided) {
  */
 function describeFile(file) {
   const name = h('code', {}, withVisibleCharacters(file.path));
-  const by =
-    file.namedIn === undefined ? ['above'] : ['in ', h('code', {}, withVisibleCharacters(file.namedIn))];
-  if ('problem' in file)
-    return [h('p', {}, 'Named ', ...by, ': ', name, ', which cannot be shown. ', file.problem)];
+  const place = file.namedIn === undefined ? undefined : h('code', {}, withVisibleCharacters(file.namedIn));
+  if ('problem' in file) {
+    const { problem } = file;
+    return [
+      h(
+        'p',
+        {},
+        ...(place === undefined
+          ? sayParts('page.approval.file_unshown', { name, problem })
+          : sayParts('page.approval.file_unshown_in', { place, name, problem })),
+      ),
+    ];
+  }
   const { bytes, sha256, text, mayNameMore } = file;
+  const told = { name, bytes: String(bytes), sha: h('code', {}, sha256) };
   const heading = h(
     'p',
     {},
-    'Named ',
-    ...by,
-    ': ',
-    name,
-    `, ${bytes} bytes, SHA-256 `,
-    h('code', {}, sha256),
+    ...(place === undefined
+      ? sayParts('page.approval.file', told)
+      : sayParts('page.approval.file_in', { place, ...told })),
   );
   const notes = [
-    ...(text === undefined ? ['It is too long to be shown, or no text.'] : []),
-    ...(mayNameMore === true ? [MAY_NAME_MORE] : []),
+    ...(text === undefined ? [say('page.approval.file_long')] : []),
+    ...(mayNameMore === true ? [say('page.approval.file_more')] : []),
   ].map((note) => h('p', {}, note));
   const content = text ? [h('pre', { tabindex: '0' }, withVisibleCharacters(text))] : [];
   return [heading, ...notes, ...content];
 }
-
-const MAY_NAME_MORE = 'It may name further files, which are not shown and not part of what you approve.';
 
 /**
  * The text with invisible and direction-changing characters as numbers: what is read is what runs.

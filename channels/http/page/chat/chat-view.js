@@ -12,6 +12,7 @@ import { showChatInTitle } from '../title.js';
 import { QueuePanel } from './queue-panel.js';
 import { TurnActs } from './turn-acts.js';
 import { Transcript } from './transcript.js';
+import { say } from '../texts.js';
 
 /**
  * @typedef {object} ChatHost
@@ -88,7 +89,9 @@ export class ChatView {
   /** Fills the model picker; `default` is the session's model. */
   async loadModels() {
     const ids = await this.#api.models();
-    const options = ids.map((id) => h('option', { value: id }, id === 'default' ? 'Default model' : id));
+    const options = ids.map((id) =>
+      h('option', { value: id }, id === 'default' ? say('page.chat.default_model') : id),
+    );
     this.#model.replaceChildren(...options);
   }
 
@@ -112,7 +115,7 @@ export class ChatView {
     byId('transcript', HTMLElement).classList.toggle('writable', key.startsWith('http:'));
     const here = key.startsWith('http:');
     this.#composer.open(key);
-    this.#setTitle(fresh ? 'New chat' : this.#sidebar.titleOf(key));
+    this.#setTitle(fresh ? say('page.chat.new') : this.#sidebar.titleOf(key));
     byId('model-picker', HTMLElement).hidden = !here;
     this.showChannel();
     this.#setRunning(false);
@@ -149,7 +152,7 @@ export class ChatView {
     const badge = byId('channel-badge', HTMLElement);
     badge.hidden = here;
     badge.textContent = label;
-    const note = here ? '' : `This chat is on ${label}. You can follow it here and stop a running answer.`;
+    const note = here ? '' : say('page.chat.elsewhere', { label });
     this.#composer.setWritable(here, note);
   }
 
@@ -261,7 +264,7 @@ export class ChatView {
   /** @param {string} title */
   #setTitle(title) {
     byId('chat-title', HTMLElement).textContent = title;
-    showChatInTitle(title === 'New chat' ? '' : title);
+    showChatInTitle(title === say('page.chat.new') ? '' : title);
   }
 
   /** @param {boolean} shown */

@@ -1,6 +1,7 @@
 /** The files that the next message brings: chosen, pasted or dropped, sent at once, shown with their progress. */
 import { byId, h, icon } from '../dom.js';
 import { fileSize } from './file-views.js';
+import { say } from '../texts.js';
 
 /** @typedef {import('../api.js').StoredFile} StoredFile */
 
@@ -92,7 +93,7 @@ export class FileTray {
     for (const file of files.slice(0, Math.max(0, room))) this.#send(file, limits?.maxFileBytes ?? Infinity);
     this.#draw();
     if (files.length > room)
-      this.#note.textContent = `A message brings at most ${limits?.maxFilesPerMessage} files; the rest was left out.`;
+      this.#note.textContent = say('page.files.too_many', { count: limits?.maxFilesPerMessage ?? 0 });
   }
 
   /**
@@ -104,14 +105,21 @@ export class FileTray {
     const chosen = { file, element: h('li'), ended: new AbortController(), state: 'sending' };
     this.#chosen.push(chosen);
     if (file.size > maxBytes)
-      this.#fail(chosen, `This file is too large: ${fileSize(file.size)}, at most ${fileSize(maxBytes)}.`);
-    else if (file.size === 0) this.#fail(chosen, 'This file is empty.');
+      this.#fail(
+        chosen,
+        say('page.files.too_large', { size: fileSize(file.size), most: fileSize(maxBytes) }),
+      );
+    else if (file.size === 0) this.#fail(chosen, say('page.files.empty'));
     else void this.#upload(chosen);
   }
 
   /** @param {Chosen} chosen */
   async #upload(chosen) {
-    const bar = h('progress', { max: 1, value: 0, 'aria-label': `Sending ${chosen.file.name}` });
+    const bar = h('progress', {
+      max: 1,
+      value: 0,
+      'aria-label': say('page.files.sending', { name: chosen.file.name }),
+    });
     chosen.state = 'sending';
     chosen.element.replaceChildren(...this.#chip(chosen), bar);
     this.#changed();
@@ -140,7 +148,8 @@ export class FileTray {
    */
   #fail(chosen, why, again) {
     chosen.state = 'failed';
-    const retry = again && h('button', { type: 'button', class: 'text-button', onclick: again }, 'Try again');
+    const retry =
+      again && h('button', { type: 'button', class: 'text-button', onclick: again }, say('page.again'));
     const told = h(
       'p',
       { class: 'error-text', role: 'alert' },
@@ -160,7 +169,7 @@ export class FileTray {
       {
         type: 'button',
         class: 'chip-remove',
-        'aria-label': `Remove ${file.name}`,
+        'aria-label': say('page.files.remove', { name: file.name }),
         onclick: () => this.#remove(chosen),
       },
       icon('M6 6l12 12M18 6L6 18'),

@@ -1,5 +1,6 @@
 /** Files of stored messages: pictures in place, sound with its controls, everything else as a download. */
 import { byId, h, icon } from '../dom.js';
+import { number, say } from '../texts.js';
 
 /** @typedef {Pick<import('../api.js').StoredFile, 'file' | 'kind' | 'name' | 'mimeType' | 'bytes' | 'inText'>} ShownFile */
 
@@ -43,7 +44,7 @@ export class FileViews {
   list(files, owner) {
     if (files === null || files === undefined || files.length === 0) return [];
     const items = files.map((file) => this.#view(file, owner));
-    return [h('ul', { class: 'files', 'aria-label': 'Files' }, ...items)];
+    return [h('ul', { class: 'files', 'aria-label': say('page.files') }, ...items)];
   }
 
   /**
@@ -104,7 +105,12 @@ export class FileViews {
       item.replaceChildren(
         h(
           'button',
-          { type: 'button', class: 'picture', 'aria-label': `Enlarge ${file.name}`, onclick: open },
+          {
+            type: 'button',
+            class: 'picture',
+            'aria-label': say('page.files.enlarge', { name: file.name }),
+            onclick: open,
+          },
           picture,
         ),
       );
@@ -118,7 +124,11 @@ export class FileViews {
    * @param {ShownFile} file
    */
   #player(file) {
-    const sound = h('audio', { controls: true, preload: 'none', 'aria-label': `Play ${file.name}` });
+    const sound = h('audio', {
+      controls: true,
+      preload: 'none',
+      'aria-label': say('page.files.play', { name: file.name }),
+    });
     const load = async () => {
       const blob = await this.#api.file(this.#key, file.file);
       if (this.#isClosed) return;
@@ -145,7 +155,7 @@ export class FileViews {
     const close = h('button', {
       type: 'button',
       class: 'icon-button',
-      'aria-label': 'Close',
+      'aria-label': say('page.close'),
       onclick: () => dialog.close(),
     });
     close.append(icon('M6 6l12 12M18 6L6 18'));
@@ -160,7 +170,7 @@ export class FileViews {
     const told = h('span', { class: 'error-text', role: 'alert' });
     const button = h(
       'button',
-      { type: 'button', class: 'file-chip', title: `Download ${file.name}` },
+      { type: 'button', class: 'file-chip', title: say('page.files.download', { name: file.name }) },
       h('span', { class: 'chip-sign' }, icon('M12 4v11M7 11l5 5 5-5M5 20h14')),
       h(
         'span',
@@ -197,5 +207,5 @@ export class FileViews {
 export function fileSize(bytes) {
   if (bytes < 1_000) return `${bytes} B`;
   if (bytes < 1_000_000) return `${Math.round(bytes / 1_000)} kB`;
-  return `${Math.round(bytes / 100_000) / 10} MB`;
+  return `${number(Math.round(bytes / 100_000) / 10)} MB`;
 }

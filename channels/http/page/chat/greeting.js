@@ -1,12 +1,13 @@
 /** What an empty chat shows: a question, and prompts to begin with. */
 import { byId, h } from '../dom.js';
+import { say, sayParts } from '../texts.js';
 
 /** Prompts that fill the message field. */
 const STARTERS = [
-  'Explain something to me: ',
-  'Make a plan for ',
-  'Help me write a message to ',
-  'Read this file and summarise it: ',
+  say('page.greeting.explain'),
+  say('page.greeting.plan'),
+  say('page.greeting.write'),
+  say('page.greeting.read'),
 ];
 
 /**
@@ -25,9 +26,9 @@ export function showGreeting(shown, begin) {
       'div',
       { id: 'greeting', class: 'greeting' },
       h('img', { src: byId('icon', HTMLLinkElement).href, alt: '', width: 48, height: 48 }),
-      h('p', { class: 'greeting-words' }, 'What would you like to talk about?'),
+      h('p', { class: 'greeting-words' }, say('page.greeting.what')),
       h('div', { class: 'starters' }, ...starters),
-      h('p', { class: 'quiet' }, 'Write a message below, or ', h('code', {}, '/'), ' for commands.'),
+      h('p', { class: 'quiet' }, ...sayParts('page.greeting.below', { slash: h('code', {}, '/') })),
     ),
   );
 }

@@ -4,6 +4,7 @@ import { channelOf } from '../chats/sidebar.js';
 import { confirmDelete } from '../confirm.js';
 import { byId, h } from '../dom.js';
 import { pathOf } from '../requests.js';
+import { dayAndClock, say, sayParts } from '../texts.js';
 
 /**
  * @typedef {object} LinkedChat
@@ -28,9 +29,11 @@ const ALONE = { surfaces: [], asks: null };
  * @param {LinkedChat} chat
  */
 function placeOf({ address, place, name }) {
-  const kind =
-    place === 'group' ? 'group chat' : name === null ? 'private chat' : `private chat with ${name}`;
-  return `${channelOf(address)} (${kind})`;
+  const network = channelOf(address);
+  if (place === 'group') return say('page.linked.group', { network });
+  return name === null
+    ? say('page.linked.private', { network })
+    : say('page.linked.private_with', { network, name });
 }
 
 /** The button in the head of a chat, and its dialog. */
@@ -105,10 +108,10 @@ export class LinkedChats {
     const others = linked.surfaces.filter(({ address }) => address !== this.#key);
     this.#open.textContent =
       linked.asks !== null
-        ? 'Linked chats: asks'
+        ? say('page.linked.asks')
         : others.length > 0
-          ? `Linked chats: ${others.length}`
-          : 'Link';
+          ? say('page.linked.count', { count: others.length })
+          : say('page.linked.link');
     this.#open.classList.toggle('asks', linked.asks !== null);
     this.#list.replaceChildren(...others.map((chat) => this.#row(chat)));
     const { asks } = linked;
@@ -121,9 +124,9 @@ export class LinkedChats {
   /** @param {LinkedChat & { linkedAt: string }} chat */
   #row(chat) {
     const where = placeOf(chat);
-    const since = new Date(chat.linkedAt).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
     const separate = async () => {
-      if (!(await confirmDelete(`Separate ${where} from this conversation?`, 'Separate'))) return;
+      if (!(await confirmDelete(say('page.linked.separate_ask', { where }), say('page.linked.separate'))))
+        return;
       await this.#act(() =>
         this.#api.ask('DELETE', `${pathOf(this.#key)}/surfaces/${encodeURIComponent(chat.address)}`),
       );
@@ -132,28 +135,28 @@ export class LinkedChats {
       'li',
       { class: 'linked-row' },
       h('span', { dir: 'auto' }, where),
-      h('span', { class: 'quiet' }, `since ${since}`),
+      h('span', { class: 'quiet' }, say('page.linked.since', { moment: dayAndClock(chat.linkedAt) })),
       h(
         'button',
         {
           type: 'button',
           class: 'text-button',
-          'aria-label': `Separate: ${where}`,
+          'aria-label': say('page.linked.separate_of', { where }),
           onclick: () => void separate(),
         },
-        'Separate',
+        say('page.linked.separate'),
       ),
     );
   }
 
   /** @param {AskedChat} asks */
   #question(asks) {
-    const group = asks.place === 'group' ? ' Everybody in that group will read what is said here.' : '';
+    const group = asks.place === 'group' ? ` ${say('link.group_reads_here')}` : '';
     return [
       h(
         'p',
         {},
-        `${placeOf(asks)} would share this conversation: both would show the same questions and answers, and each could reply, stop and approve.${group} If you do not know who that is, decline.`,
+        `${say('page.linked.would', { where: placeOf(asks) })}${group} ${say('link.decline_strangers')}`,
       ),
       h(
         'div',
@@ -161,9 +164,9 @@ export class LinkedChats {
         h(
           'button',
           { type: 'button', class: 'primary', onclick: () => void this.#answer(asks, true) },
-          'Join',
+          say('link.join'),
         ),
-        h('button', { type: 'button', onclick: () => void this.#answer(asks, false) }, 'Decline'),
+        h('button', { type: 'button', onclick: () => void this.#answer(asks, false) }, say('link.decline')),
       ),
     ];
   }
@@ -181,10 +184,10 @@ export class LinkedChats {
       });
       this.#note.textContent =
         state === 'joined'
-          ? 'Both have agreed: the chats are one conversation now.'
+          ? say('link.both_agreed')
           : state === 'waiting'
-            ? `Thank you. The other side, ${placeOf(asks)}, is asked, too.`
-            : 'Declined: nothing was joined.';
+            ? say('page.linked.waiting', { where: placeOf(asks) })
+            : say('link.declined_here');
     });
   }
 
@@ -192,9 +195,7 @@ export class LinkedChats {
     /** @type {{ code: string }} */
     const { code } = await this.#api.ask('POST', `${pathOf(this.#key)}/links`);
     this.#given.replaceChildren(
-      'Send this within ten minutes in the other chat: ',
-      h('code', {}, `/link ${code}`),
-      ' Give the code to nobody else.',
+      ...sayParts('page.linked.given', { command: h('code', {}, `/link ${code}`) }),
     );
   }
 

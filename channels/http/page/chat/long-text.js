@@ -1,5 +1,6 @@
 /** Long messages, folded to their beginning. */
 import { h } from '../dom.js';
+import { say } from '../texts.js';
 
 /** A message of more lines or characters is folded. */
 export const MAX_SHOWN_LINES = 16;
@@ -20,11 +21,11 @@ export function foldedText(text) {
   const button = h(
     'button',
     { type: 'button', class: 'text-button fold', 'aria-expanded': 'false' },
-    'Show all',
+    say('page.long.all'),
   );
   const show = (/** @type {boolean} */ all) => {
     shown.classList.toggle('folded', !all);
-    button.textContent = all ? 'Show less' : 'Show all';
+    button.textContent = all ? say('page.long.less') : say('page.long.all');
     button.setAttribute('aria-expanded', String(all));
   };
   button.addEventListener('click', () => show(button.getAttribute('aria-expanded') === 'false'));

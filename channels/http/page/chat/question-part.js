@@ -2,6 +2,7 @@
 import { h } from '../dom.js';
 import { foldedText } from './long-text.js';
 import { editField, pencil } from './turn-acts.js';
+import { say } from '../texts.js';
 
 /** @typedef {import('./file-views.js').ShownFile} ShownFile */
 
@@ -73,8 +74,8 @@ export class QuestionPart {
    */
   setUnsent(why, retry) {
     this.element.classList.replace('sending', 'unsent');
-    const button = h('button', { type: 'button', class: 'text-button', onclick: retry }, 'Try again');
-    this.element.append(h('p', { class: 'error-text' }, `Not sent: ${why} `, button));
+    const button = h('button', { type: 'button', class: 'text-button', onclick: retry }, say('page.again'));
+    this.element.append(h('p', { class: 'error-text' }, `${say('page.question.unsent', { why })} `, button));
   }
 
   #shownFiles() {

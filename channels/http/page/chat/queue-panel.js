@@ -1,16 +1,17 @@
 /** What waits behind the running answer: shown above the message field, edited, sent now, dropped; and how messages wait. */
 import { ApiError } from '../api.js';
 import { byId, h } from '../dom.js';
+import { say } from '../texts.js';
 
 /** @typedef {import('../../wire.ts').WireQueue} WireQueue */
 /** @typedef {WireQueue['messages'][number]} Waiting */
 
-/** The queue modes, each with what it does. @type {[WireQueue['mode'], string][]} */
+/** The queue modes, each with what it does with a message. @type {[WireQueue['mode'], string][]} */
 const MODES = [
-  ['queue', 'wait their turn'],
-  ['steer', 'join the running answer'],
-  ['interrupt', 'end the running answer'],
-  ['collect', 'are answered together'],
+  ['queue', say('page.queue.mode_queue')],
+  ['steer', say('page.queue.mode_steer')],
+  ['interrupt', say('page.queue.mode_interrupt')],
+  ['collect', say('page.queue.mode_collect')],
 ];
 
 /** Events after which something else may wait. */
@@ -105,9 +106,9 @@ export class QueuePanel {
     /** @param {string} label @param {() => void} act */
     const button = (label, act) => h('button', { type: 'button', class: 'text-button', onclick: act }, label);
     row.append(
-      ...(isEditable ? [button('Edit', () => this.#edit(row, message))] : []),
-      button('Send now', () => void this.#act(this.#api.conversations.sendNow(this.#key, turnId))),
-      button('Drop', () => void this.#act(this.#api.conversations.dropWaiting(this.#key, turnId))),
+      ...(isEditable ? [button(say('page.edit'), () => this.#edit(row, message))] : []),
+      button(say('page.queue.now'), () => void this.#act(this.#api.conversations.sendNow(this.#key, turnId))),
+      button(say('page.drop'), () => void this.#act(this.#api.conversations.dropWaiting(this.#key, turnId))),
     );
     return row;
   }
@@ -118,7 +119,12 @@ export class QueuePanel {
    */
   #edit(row, { turnId, content }) {
     this.#edited = turnId;
-    const text = h('textarea', { class: 'edit-text', dir: 'auto', 'aria-label': 'Waiting message', rows: 2 });
+    const text = h('textarea', {
+      class: 'edit-text',
+      dir: 'auto',
+      'aria-label': say('page.queue.message'),
+      rows: 2,
+    });
     text.value = content;
     const end = () => {
       this.#edited = '';
@@ -135,8 +141,8 @@ export class QueuePanel {
     });
     row.replaceChildren(
       text,
-      h('button', { type: 'button', class: 'text-button', onclick: end }, 'Cancel'),
-      h('button', { type: 'button', class: 'primary', onclick: save }, 'Save'),
+      h('button', { type: 'button', class: 'text-button', onclick: end }, say('page.cancel')),
+      h('button', { type: 'button', class: 'primary', onclick: save }, say('page.save')),
     );
     text.focus();
   }

@@ -1,12 +1,13 @@
 /** The head of a chat: its profile and its plan mode. */
 import { ApiError } from '../api.js';
 import { byId } from '../dom.js';
+import { say } from '../texts.js';
 
 /** The modes in the order of the list, each with its explanation. @type {[import('../../../../src/contracts/plan.ts').ExecutionMode, string][]} */
 const MODES = [
-  ['planner', 'Planner: the answer follows its plan automatically'],
-  ['teacher', 'Teacher: each step is explained and waits for you'],
-  ['agentic', 'Agentic: failed steps are repaired automatically'],
+  ['planner', say('page.mode.planner')],
+  ['teacher', say('page.mode.teacher')],
+  ['agentic', say('page.mode.agentic')],
 ];
 
 /** Shows and changes the settings of the open session. */

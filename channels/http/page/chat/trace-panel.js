@@ -1,5 +1,6 @@
 /** What became of a turn: one sentence and its timeline, in a dialog. */
 import { h } from '../dom.js';
+import { exactly, number, say } from '../texts.js';
 
 /** @typedef {import('../../wire.ts').WireTrace} Trace */
 
@@ -10,8 +11,8 @@ import { h } from '../dom.js';
 export function traceButton(turnId) {
   const button = h(
     'button',
-    { type: 'button', class: 'copy', 'aria-label': 'Trace: what happened in this turn' },
-    'Trace',
+    { type: 'button', class: 'copy', 'aria-label': say('page.trace.what') },
+    say('page.trace'),
   );
   button.addEventListener('click', () =>
     button.dispatchEvent(new CustomEvent('trace', { bubbles: true, detail: turnId })),
@@ -32,9 +33,13 @@ export function traceOf(event) {
  * @param {() => Promise<Trace>} read
  */
 export async function showTrace(read) {
-  const body = h('div', { class: 'trace-body', 'aria-live': 'polite' }, 'Reading the trace…');
-  const close = h('button', { type: 'button', class: 'text-button', onclick: () => dialog.close() }, 'Close');
-  const dialog = h('dialog', { class: 'trace', 'aria-label': 'Trace of a turn' }, body, close);
+  const body = h('div', { class: 'trace-body', 'aria-live': 'polite' }, say('page.trace.reading'));
+  const close = h(
+    'button',
+    { type: 'button', class: 'text-button', onclick: () => dialog.close() },
+    say('page.close'),
+  );
+  const dialog = h('dialog', { class: 'trace', 'aria-label': say('page.trace.of') }, body, close);
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
@@ -60,7 +65,7 @@ function parts({ why, turnId, acceptedAt, timeline }) {
   );
   return [
     h('p', { class: 'trace-why' }, why),
-    h('p', { class: 'trace-id' }, `${new Date(acceptedAt).toLocaleString()} · ${turnId}`),
+    h('p', { class: 'trace-id' }, `${exactly(acceptedAt)} · ${turnId}`),
     h('table', {}, h('tbody', {}, ...rows)),
   ];
 }
@@ -68,5 +73,7 @@ function parts({ why, turnId, acceptedAt, timeline }) {
 /** @param {number} ms */
 function duration(ms) {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 6_000) / 10} min`;
+  return ms < 60_000
+    ? `${number(ms / 1_000, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} s`
+    : `${number(Math.round(ms / 6_000) / 10)} min`;
 }

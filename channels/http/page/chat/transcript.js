@@ -8,6 +8,7 @@ import { standings } from './standing.js';
 import { showTrace, traceOf } from './trace-panel.js';
 import { TurnList } from './turn-list.js';
 import { TurnView } from './turn-view.js';
+import { say } from '../texts.js';
 
 /** @typedef {import('../api.js').Message} Message */
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
@@ -38,7 +39,7 @@ export class Transcript {
   #earlier = h(
     'button',
     { type: 'button', class: 'earlier', hidden: true, onclick: () => void this.loadEarlier() },
-    'Earlier messages',
+    say('page.chat.earlier'),
   );
   #ended = new AbortController();
 
@@ -177,7 +178,7 @@ export class Transcript {
         // A command is no message: it stands behind the last one, and before the next.
         const last = this.#shown.turns.findLast(({ seq }) => seq !== Infinity)?.seq ?? 0;
         turn.setQuestion({ seq: Math.floor(last) + 0.5, content });
-        turn.addNote(reply ?? 'Done.');
+        turn.addNote(reply ?? say('page.chat.done'));
         this.#shown.place(turn);
       },
       /**

@@ -1,5 +1,6 @@
 /** What people do with a turn besides reading it: fork, ask again, choose an answer, edit, put back. Buttons say it with an event. */
-import { byId, copyButton, h, icon, shortTime } from '../dom.js';
+import { byId, copyButton, h, icon } from '../dom.js';
+import { say, shortTime } from '../texts.js';
 import { traceButton } from './trace-panel.js';
 
 /**
@@ -46,9 +47,9 @@ export function footOf({ seq, turnId, content, createdAt }, tries) {
   return [
     h('time', { datetime: createdAt }, shortTime(createdAt)),
     tries,
-    ...(content === '' ? [] : [copyButton(() => content, 'Copy the answer')]),
-    actButton('Answer again', icon(AGAIN), { do: 'retry' }, 'turn-act only-last'),
-    actButton('Continue from here in another chat', icon(FORK), { do: 'fork', seq }),
+    ...(content === '' ? [] : [copyButton(() => content, say('page.act.copy'))]),
+    actButton(say('page.act.again'), icon(AGAIN), { do: 'retry' }, 'turn-act only-last'),
+    actButton(say('page.act.fork'), icon(FORK), { do: 'fork', seq }),
     traceButton(turn),
   ];
 }
@@ -65,10 +66,10 @@ export function trySwitch(place) {
   return [
     h(
       'span',
-      { class: 'try-switch', role: 'group', 'aria-label': 'Answers to this question' },
-      actButton('Earlier answer', '‹', choose(before)),
+      { class: 'try-switch', role: 'group', 'aria-label': say('page.act.tries') },
+      actButton(say('page.act.earlier'), '‹', choose(before)),
       h('span', {}, `${nth}/${count}`),
-      actButton('Later answer', '›', choose(after)),
+      actButton(say('page.act.later'), '›', choose(after)),
     ),
   ];
 }
@@ -78,10 +79,10 @@ export function trySwitch(place) {
  * @param {import('./standing.js').TurnMarks} turn
  */
 export function takenBackLine({ turnId, answerLeftOut }) {
-  if (answerLeftOut === undefined) return ['Dropped: this message was not answered.'];
+  if (answerLeftOut === undefined) return [say('page.act.dropped')];
   return [
-    'Taken back: later answers do not know of this. ',
-    actButton('Put back', 'Put back', { do: 'choose', turnId }, 'text-button'),
+    `${say('page.act.taken_back')} `,
+    actButton(say('page.act.put_back'), say('page.act.put_back'), { do: 'choose', turnId }, 'text-button'),
   ];
 }
 
@@ -90,7 +91,7 @@ export function takenBackLine({ turnId, answerLeftOut }) {
  * @param {() => void} edit
  */
 export function pencil(edit) {
-  const label = 'Edit and send in another chat';
+  const label = say('page.act.edit');
   return h(
     'button',
     { type: 'button', class: 'turn-act pencil', 'aria-label': label, title: label, onclick: edit },
@@ -104,18 +105,23 @@ export function pencil(edit) {
  * @param {() => void} close
  */
 export function editField({ seq, content, files }, close) {
-  const text = h('textarea', { class: 'edit-text', dir: 'auto', 'aria-label': 'Your message', rows: 3 });
+  const text = h('textarea', {
+    class: 'edit-text',
+    dir: 'auto',
+    'aria-label': say('page.act.message'),
+    rows: 3,
+  });
   text.value = content;
   const form = h(
     'form',
     { class: 'edit-question' },
     text,
-    h('p', { class: 'quiet' }, 'It is sent in a new chat that begins as this one was before it.'),
+    h('p', { class: 'quiet' }, say('page.act.edit_hint')),
     h(
       'div',
       { class: 'confirm-buttons' },
-      h('button', { type: 'button', onclick: close }, 'Cancel'),
-      h('button', { type: 'submit', class: 'primary' }, 'Send'),
+      h('button', { type: 'button', onclick: close }, say('page.cancel')),
+      h('button', { type: 'submit', class: 'primary' }, say('page.send')),
     ),
   );
   form.addEventListener('submit', (event) => {
@@ -189,10 +195,7 @@ export class TurnActs {
     } else {
       const before = act.do === 'edit' ? { before: true } : {};
       const { key, leftBehind } = await this.#api.conversations.fork(this.#key, { seq: act.seq, ...before });
-      if (leftBehind > 0)
-        this.#host.showError(
-          `The new chat has the newest part of this one; ${leftBehind} older turns stay here.`,
-        );
+      if (leftBehind > 0) this.#host.showError(say('page.act.left_behind', { count: leftBehind }));
       this.#host.forked(key, act.do === 'edit' ? { content: act.content, files: act.files } : undefined);
     }
   }

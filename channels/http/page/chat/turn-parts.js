@@ -1,5 +1,6 @@
 /** The parts of an answer besides its text: thinking, tool calls, notes. */
-import { h, icon, shortTime } from '../dom.js';
+import { h, icon } from '../dom.js';
+import { number, say, shortTime } from '../texts.js';
 
 /** Characters shown of arguments and results; the model may have read more. */
 const MAX_SHOWN = 20_000;
@@ -15,7 +16,7 @@ export class ThinkingPart {
   /** @param {string} [title] */
   constructor(title) {
     this.#subject = title;
-    this.#title = h('span', { dir: 'auto' }, title ?? 'Thinking…');
+    this.#title = h('span', { dir: 'auto' }, title ?? say('page.part.thinking'));
     this.element = h(
       'details',
       { class: 'thinking running' },
@@ -37,10 +38,10 @@ export class ThinkingPart {
     const seconds = Math.round((Date.now() - this.#startedAt) / 1_000);
     if (this.#subject === undefined)
       this.#title.textContent = !wasSeen
-        ? 'Thought'
+        ? say('page.part.thought')
         : seconds < 1
-          ? 'Thought for a moment'
-          : `Thought for ${seconds} s`;
+          ? say('page.part.thought_moment')
+          : say('page.part.thought_for', { count: seconds });
     else if (seconds >= 1) this.#title.textContent = `${this.#subject} · ${seconds} s`;
     this.element.classList.remove('running');
   }
@@ -48,7 +49,7 @@ export class ThinkingPart {
 
 /** A tool call, folded, with its arguments and, once it is done, its result. */
 export class ToolPart {
-  #state = h('span', { class: 'tool-state' }, 'running…');
+  #state = h('span', { class: 'tool-state' }, say('page.part.running'));
   #decided = h('p', { class: 'tool-decided', hidden: true });
   #body = h('div', { class: 'tool-body' });
   #name;
@@ -65,7 +66,7 @@ export class ToolPart {
     this.#name = name;
     this.#args = args;
     this.#body.append(
-      h('p', { class: 'tool-label' }, 'Arguments'),
+      h('p', { class: 'tool-label' }, say('page.part.arguments')),
       h('pre', { tabindex: '0' }, clip(JSON.stringify(args, null, 2))),
     );
     const summary = h(
@@ -110,9 +111,9 @@ export class ToolPart {
   finish(result, isError) {
     this.element.classList.remove('running', 'waiting');
     this.element.classList.add(isError ? 'failed' : 'done');
-    this.#state.textContent = isError ? 'failed' : 'done';
+    this.#state.textContent = isError ? say('page.part.failed') : say('page.part.done');
     this.#body.append(
-      h('p', { class: 'tool-label' }, isError ? 'Error' : 'Result'),
+      h('p', { class: 'tool-label' }, isError ? say('page.part.error') : say('page.part.result')),
       h('pre', { tabindex: '0' }, clip(result)),
     );
   }
@@ -128,7 +129,7 @@ export class ToolPart {
   /** Marks the call while a person is asked about it. */
   markWaiting() {
     if (!this.isRunning) return;
-    this.#state.textContent = 'waits for you';
+    this.#state.textContent = say('page.row.waiting');
     this.element.classList.add('waiting');
   }
 
@@ -138,10 +139,10 @@ export class ToolPart {
    */
   setDecision({ decision, how = 'person', by, decidedAt, reason }) {
     this.element.classList.remove('waiting');
-    if (this.isRunning) this.#state.textContent = 'running…';
+    if (this.isRunning) this.#state.textContent = say('page.part.running');
     this.#decided.hidden = false;
     const at = decidedAt === undefined ? '' : `, ${shortTime(decidedAt)}`;
-    const why = reason === undefined ? '' : `: “${reason}”`;
+    const why = reason === undefined ? '' : say('page.part.reason', { reason });
     this.#decided.textContent = `${decidedBy(decision, how, by)}${at}${why}`;
   }
 
@@ -149,7 +150,7 @@ export class ToolPart {
   markUnfinished() {
     if (!this.element.classList.contains('running')) return;
     this.element.classList.remove('running', 'waiting');
-    this.#state.textContent = 'not finished';
+    this.#state.textContent = say('page.part.unfinished');
   }
 }
 
@@ -159,10 +160,11 @@ export class ToolPart {
  * @param {string} [by]
  */
 function decidedBy(decision, how, by) {
-  if (how === 'expiry') return 'Nobody decided in time: not run';
-  if (how === 'stop') return 'Stopped: not run';
-  const word = decision === 'approved' ? 'Approved' : 'Denied';
-  return by === undefined ? word : `${word} by ${by}`;
+  if (how === 'expiry') return say('page.part.expired');
+  if (how === 'stop') return say('page.part.stopped');
+  if (decision === 'approved')
+    return by === undefined ? say('page.part.approved') : say('page.part.approved_by', { by });
+  return by === undefined ? say('page.part.denied') : say('page.part.denied_by', { by });
 }
 
 /**
@@ -171,7 +173,7 @@ function decidedBy(decision, how, by) {
  * @param {number} after
  */
 export function compressed(before, after) {
-  return `Earlier messages were summarised: from about ${before.toLocaleString()} to ${after.toLocaleString()} tokens.`;
+  return say('page.part.compressed', { before: number(before), after: number(after) });
 }
 
 /**
@@ -204,17 +206,17 @@ function preview(args) {
 function clip(text) {
   return text.length <= MAX_SHOWN
     ? text
-    : `${text.slice(0, MAX_SHOWN)}\n… ${text.length - MAX_SHOWN} more characters`;
+    : `${text.slice(0, MAX_SHOWN)}\n${say('page.part.clipped', { count: text.length - MAX_SHOWN })}`;
 }
 
 /** Shown where a turn ended without a text. @type {Partial<Record<import('../../../../src/contracts/event.ts').TurnEndReason, string>>} */
 export const ENDINGS = {
-  stopped: 'Stopped.',
-  interrupted: 'This answer was interrupted.',
+  stopped: say('page.part.ended_stopped'),
+  interrupted: say('page.part.ended_interrupted'),
 };
 
 /** Moving dots, while an answer is being made. */
 export function workingDots() {
-  const label = { class: 'dots', role: 'img', 'aria-label': 'Working on the answer' };
+  const label = { class: 'dots', role: 'img', 'aria-label': say('page.part.dots') };
   return h('span', label, h('i'), h('i'), h('i'));
 }

@@ -9,6 +9,7 @@ import { footOf, takenBackLine, trySwitch } from './turn-acts.js';
 import { compressed, ENDINGS, workingDots } from './turn-parts.js';
 import { QuestionPart } from './question-part.js';
 import { TodoView } from '../plan/todo-view.js';
+import { say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../api.js').Message} Message */
@@ -174,17 +175,13 @@ export class TurnView {
    * @param {number} before
    */
   showQueuePosition(before) {
-    this.#setStatus(
-      before === 1
-        ? 'Waiting: one message is ahead of this one.'
-        : `Waiting: ${before} messages are ahead of this one.`,
-    );
+    this.#setStatus(say('page.turn.waits', { count: before }));
   }
 
   /** Marks a message that became part of the turn before it. */
   markJoined() {
     this.state = 'ended';
-    this.#setStatus('Answered together with the previous message.');
+    this.#setStatus(say('page.turn.joined'));
   }
 
   /** True once it has ended without all its events: its thinking and tool calls are to be loaded. */
@@ -200,7 +197,7 @@ export class TurnView {
     if (!this.missesWork && !this.#answer.isEmpty) return;
     this.#missed = false;
     this.#answer.clear();
-    if (!complete) this.#answer.addNote('The first steps of this answer are too many to be shown.');
+    if (!complete) this.#answer.addNote(say('page.turn.too_many'));
     this.#answer.isRestoring = true;
     for (const event of events) {
       const { agentId } = event;
@@ -248,7 +245,7 @@ export class TurnView {
         this.#answer.addNote(compressed(event.before, event.after));
         break;
       case 'profile_switched':
-        this.#answer.addNote(`Switched to the profile “${event.profileId}”.`);
+        this.#answer.addNote(say('page.turn.profile', { profile: event.profileId }));
         break;
       case 'notice':
         this.#answer.addNote(event.text);

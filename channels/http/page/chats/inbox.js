@@ -2,6 +2,7 @@
 import { approvalCard } from '../chat/approval-card.js';
 import { byId, h } from '../dom.js';
 import { showWaitingInTitle } from '../title.js';
+import { say } from '../texts.js';
 
 /** @typedef {import('../api.js').Approval} Approval */
 
@@ -83,7 +84,7 @@ export class Inbox {
     this.#known = new Set(approvals.map(({ id }) => id));
     const count = approvals.length;
     this.#button.hidden = count === 0;
-    this.#button.textContent = `Waiting for you: ${count}`;
+    this.#button.textContent = say('page.inbox.count', { count });
     showWaitingInTitle(count);
     this.#waiting = approvals;
     this.#mayDecide = mayDecide;
@@ -109,13 +110,13 @@ export class Inbox {
     const head = h(
       'button',
       { type: 'button', class: 'text-button', dir: 'auto', onclick: go },
-      `In “${name}”`,
+      say('page.inbox.in', { name }),
     );
     const card =
       approval.plan === null
         ? [approvalCard(this.#api, approval, this.#mayDecide, (note) => this.#decided(note))]
         : [];
-    const plan = approval.plan === null ? [] : [h('p', {}, 'A plan waits for its next step.')];
+    const plan = approval.plan === null ? [] : [h('p', {}, say('page.inbox.plan'))];
     return h('div', { class: 'inbox-item', 'data-approval': approval.id }, head, ...card, ...plan);
   }
 
@@ -128,8 +129,8 @@ export class Inbox {
   /** @param {Approval} approval */
   #tell({ tool, session }) {
     if (!document.hidden || !('Notification' in window) || Notification.permission !== 'granted') return;
-    const shown = new Notification('Parley waits for you', {
-      body: `${tool}, in “${this.#host.titleOf(session)}”`,
+    const shown = new Notification(say('page.inbox.notice'), {
+      body: say('page.inbox.notice_of', { tool, name: this.#host.titleOf(session) }),
     });
     shown.addEventListener('click', () => {
       window.focus();

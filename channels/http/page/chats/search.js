@@ -1,5 +1,6 @@
 /** The search over chats: by words of titles and messages, while one types. */
-import { byId, h, shortTime } from '../dom.js';
+import { byId, h } from '../dom.js';
+import { say, shortTime } from '../texts.js';
 import { channelOf, nameOf } from './session-row.js';
 
 const WAIT_MS = 200;
@@ -44,13 +45,13 @@ export class ChatSearch {
 
   async #search() {
     const text = this.#field.value.trim();
-    const number = (this.#searches += 1);
+    const nth = (this.#searches += 1);
     this.#searching(text !== '');
     this.#results.hidden = text === '';
     if (text === '') return;
     try {
       const { found, more } = await this.#api.search(text, MAX_FOUND);
-      if (number !== this.#searches) return;
+      if (nth !== this.#searches) return;
       this.#results.replaceChildren(
         h('p', { class: 'quiet', role: 'status' }, summaryOf(found.length, more)),
         ...found.map((session) => this.#row(session)),
@@ -78,8 +79,6 @@ export class ChatSearch {
  * @param {boolean} more
  */
 function summaryOf(count, more) {
-  if (count === 0) return 'Nothing found.';
-  return more
-    ? `The newest ${count} chats; there are more.`
-    : `${count} ${count === 1 ? 'chat' : 'chats'} found.`;
+  if (count === 0) return say('page.search.nothing');
+  return more ? say('page.search.more', { count }) : say('page.search.found', { count });
 }

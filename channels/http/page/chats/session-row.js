@@ -1,5 +1,6 @@
 /** One chat in the list: its name, its marks, and the menu of what can be done with it. */
-import { h, icon, shortTime } from '../dom.js';
+import { h, icon } from '../dom.js';
+import { say, shortTime } from '../texts.js';
 
 /** @typedef {import('../api.js').Session} Session */
 
@@ -78,9 +79,9 @@ export function sessionRow(session, { isCurrent, selected, open, actions }) {
     h(
       'span',
       { class: 'session-meta' },
-      ...(pinned ? [h('span', { class: 'mark' }, 'pinned')] : []),
+      ...(pinned ? [h('span', { class: 'mark' }, say('page.row.pinned'))] : []),
       ...stateMark(state),
-      ...(isUnread ? [h('span', { class: 'mark new' }, `${unread} new`)] : []),
+      ...(isUnread ? [h('span', { class: 'mark new' }, say('page.row.new', { count: unread }))] : []),
       where.filter((part) => part !== '').join(' · '),
     ),
   );
@@ -91,8 +92,8 @@ export function sessionRow(session, { isCurrent, selected, open, actions }) {
 
 /** @param {Session['state']} state */
 function stateMark(state) {
-  if (state === 'running') return [h('span', { class: 'mark running' }, 'running')];
-  if (state === 'waiting') return [h('span', { class: 'mark waiting' }, 'waits for you')];
+  if (state === 'running') return [h('span', { class: 'mark running' }, say('page.row.running'))];
+  if (state === 'waiting') return [h('span', { class: 'mark waiting' }, say('page.row.waiting'))];
   return [];
 }
 
@@ -103,7 +104,7 @@ function stateMark(state) {
 function menuOf(name, actions) {
   const summary = h(
     'summary',
-    { class: 'icon-button', 'aria-label': `Actions for “${name}”` },
+    { class: 'icon-button', 'aria-label': say('page.row.actions', { name }) },
     icon('M6 12h.01M12 12h.01M18 12h.01'),
   );
   const menu = h('details', { class: 'row-menu' }, summary);
@@ -116,8 +117,8 @@ function menuOf(name, actions) {
           'button',
           {
             type: 'button',
-            class: label === 'Delete' ? 'danger-text' : undefined,
-            'aria-label': `${label} “${name}”`,
+            class: label === say('page.delete') ? 'danger-text' : undefined,
+            'aria-label': say('page.row.act', { label, name }),
             onclick: () => {
               menu.open = false;
               act();

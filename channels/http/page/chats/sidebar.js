@@ -3,6 +3,7 @@ import { askText, confirmDelete } from '../confirm.js';
 import { byId, h } from '../dom.js';
 import { ChatSearch } from './search.js';
 import { nameOf, sessionRow } from './session-row.js';
+import { say } from '../texts.js';
 
 export { channelOf, setChannelLabels } from './session-row.js';
 
@@ -129,13 +130,21 @@ export class Sidebar {
     this.#list.replaceChildren(...rows);
     if (this.#hasMore)
       this.#list.append(
-        h('button', { type: 'button', class: 'earlier', onclick: () => this.#more() }, 'More chats'),
+        h(
+          'button',
+          { type: 'button', class: 'earlier', onclick: () => this.#more() },
+          say('page.chats.more'),
+        ),
       );
     const again = focused ? this.#list.querySelector(`[data-key="${CSS.escape(focused)}"] .session`) : null;
     if (again instanceof HTMLElement) again.focus({ preventScroll: true });
     if (rows.length === 0)
       this.#list.append(
-        h('p', { class: 'quiet empty-list' }, this.#archived ? 'No archived chats.' : 'No chats yet.'),
+        h(
+          'p',
+          { class: 'quiet empty-list' },
+          this.#archived ? say('page.chats.none_archived') : say('page.chats.none'),
+        ),
       );
   }
 
@@ -147,13 +156,16 @@ export class Sidebar {
       selected: this.#selected?.has(key),
       open: () => (this.#selected === undefined ? this.#host.open(key) : this.#toggle(key)),
       actions: [
-        ['Rename', () => this.#run(this.#rename(session))],
-        [session.pinned ? 'Unpin' : 'Pin', () => this.#run(this.#change(key, { pinned: !session.pinned }))],
+        [say('page.row.rename'), () => this.#run(this.#rename(session))],
         [
-          session.archived ? 'Unarchive' : 'Archive',
+          session.pinned ? say('page.row.unpin') : say('page.row.pin'),
+          () => this.#run(this.#change(key, { pinned: !session.pinned })),
+        ],
+        [
+          session.archived ? say('page.row.unarchive') : say('page.row.archive'),
           () => this.#run(this.#change(key, { archived: !session.archived, pinned: false })),
         ],
-        ['Delete', () => this.#run(this.#delete([key], `“${nameOf(session)}”`))],
+        [say('page.delete'), () => this.#run(this.#delete([key], nameOf(session)))],
       ],
     });
   }
@@ -179,11 +191,10 @@ export class Sidebar {
 
   #drawSelection() {
     const keys = [...(this.#selected ?? [])];
-    const many = `${keys.length} ${keys.length === 1 ? 'chat' : 'chats'}`;
-    const archive = this.#archived ? 'Unarchive' : 'Archive';
+    const archive = this.#archived ? say('page.row.unarchive') : say('page.row.archive');
     this.#bar.hidden = this.#selected === undefined;
     this.#bar.replaceChildren(
-      h('span', {}, `${many} selected`),
+      h('span', {}, say('page.chats.selected_many', { count: keys.length })),
       h(
         'button',
         {
@@ -199,17 +210,21 @@ export class Sidebar {
           type: 'button',
           class: 'danger',
           disabled: keys.length === 0,
-          onclick: () => this.#run(this.#delete(keys, many)),
+          onclick: () => this.#run(this.#delete(keys)),
         },
-        'Delete',
+        say('page.delete'),
       ),
-      h('button', { type: 'button', class: 'text-button', onclick: () => this.#select(false) }, 'Done'),
+      h(
+        'button',
+        { type: 'button', class: 'text-button', onclick: () => this.#select(false) },
+        say('page.chats.done'),
+      ),
     );
   }
 
   /** @param {Session} session */
   async #rename(session) {
-    const title = await askText('Name of this chat; empty for one that is made by itself', nameOf(session));
+    const title = await askText(say('page.row.name'), nameOf(session));
     if (title === null) return;
     await this.#change(session.key, { title: title.trim() === '' ? null : title.trim() });
     this.#host.renamed(session.key);
@@ -236,11 +251,14 @@ export class Sidebar {
 
   /**
    * @param {string[]} keys
-   * @param {string} what
+   * @param {string} [name] of the only one
    */
-  async #delete(keys, what) {
-    const of = keys.length === 1 ? 'its' : 'their';
-    if (!(await confirmDelete(`Delete ${what} and ${of} messages? This cannot be undone.`))) return;
+  async #delete(keys, name) {
+    const question =
+      name === undefined
+        ? say('page.chats.delete', { count: keys.length })
+        : say('page.row.delete', { name });
+    if (!(await confirmDelete(question))) return;
     for (let from = 0; from < keys.length; from += 100) {
       const { deleted } = await this.#api.deleteSessions(keys.slice(from, from + 100));
       for (const key of deleted) this.#host.deleted(key);

@@ -1,5 +1,6 @@
 /** Colours of code: the library and each language are loaded when a block of it is first shown. */
 import { h } from '../dom.js';
+import { say } from '../texts.js';
 
 /** Longest code that is coloured, in UTF-16 units; longer code stays plain. */
 export const MAX_COLOURED = 20_000;
@@ -100,7 +101,9 @@ async function colour(code, language, text) {
     if (code.isConnected) code.replaceChildren(...[...parts].map(copyPart));
   } catch (error) {
     // The code can be read without colours.
-    code.title = `Not coloured: ${error instanceof Error ? error.message : String(error)}`;
+    code.title = say('page.markdown.uncoloured', {
+      why: error instanceof Error ? error.message : String(error),
+    });
   }
 }
 

@@ -4,6 +4,7 @@ import { colourSoon } from './code-colours.js';
 import { parseDocument } from './document.js';
 import { parseInline } from './inline.js';
 import { inlineText } from './plain-text.js';
+import { say } from '../texts.js';
 
 /** @typedef {import('./blocks.js').Block} Block */
 /** @typedef {import('./inline.js').Inline} Inline */
@@ -96,13 +97,13 @@ function drawCode(language, text) {
     'div',
     { class: 'code-head' },
     h('span', {}, language),
-    copyButton(() => text, 'Copy the code'),
+    copyButton(() => text, say('page.markdown.copy_code')),
   );
   return h(
     'div',
     { class: 'code', dir: 'ltr' },
     head,
-    h('pre', { tabindex: '0', role: 'region', 'aria-label': 'Code' }, code),
+    h('pre', { tabindex: '0', role: 'region', 'aria-label': say('page.markdown.code') }, code),
   );
 }
 
@@ -112,7 +113,12 @@ function drawList(list) {
     const item = h('li', { class: checked === undefined ? undefined : 'task', dir: 'auto' });
     if (checked !== undefined)
       item.append(
-        h('input', { type: 'checkbox', disabled: true, checked, 'aria-label': checked ? 'done' : 'open' }),
+        h('input', {
+          type: 'checkbox',
+          disabled: true,
+          checked,
+          'aria-label': checked ? say('page.part.done') : say('page.markdown.open'),
+        }),
       );
     for (const child of children) {
       if (tight && child.type === 'paragraph') item.append(...drawInline(child.text));
@@ -132,12 +138,17 @@ function drawTable({ align, head, rows }) {
   const body = rows.map((row) => h('tr', {}, ...row.map(cell('td'))));
   const drawn = h('table', {}, h('thead', {}, h('tr', {}, ...head.map(cell('th')))), h('tbody', {}, ...body));
   const cells = () => [head, ...rows].map((row) => row.map(inlineText).join('\t')).join('\n');
-  const region = { class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': 'Table' };
+  const region = {
+    class: 'table-scroll',
+    tabindex: '0',
+    role: 'region',
+    'aria-label': say('page.markdown.table'),
+  };
   return h(
     'div',
     { class: 'table', dir: 'auto' },
     h('div', region, drawn),
-    copyButton(cells, 'Copy the table'),
+    copyButton(cells, say('page.markdown.copy_table')),
   );
 }
 

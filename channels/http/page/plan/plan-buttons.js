@@ -1,6 +1,7 @@
 /** The buttons under a plan: the actions that are possible now, and the gateway's reply to a press. */
 import { h } from '../dom.js';
 import { isOpenPlan, openStep } from '../../../../src/contracts/isomorphic/plan-reducer.js';
+import { say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/plan.ts').Plan} Plan */
 /** @typedef {import('../api.js').Approval} Approval */
@@ -24,15 +25,15 @@ import { isOpenPlan, openStep } from '../../../../src/contracts/isomorphic/plan-
 
 /** The actions and their labels, in order. @type {[PanelAction, string][]} */
 const BUTTONS = [
-  ['start', 'Run'],
-  ['teach', 'Step by step'],
-  ['again', 'Run again'],
-  ['cancel', 'Cancel'],
-  ['run', 'Run'],
-  ['resume', 'Resume'],
-  ['pause', 'Pause'],
-  ['skip', 'Skip step'],
-  ['stop', 'Stop'],
+  ['start', say('page.plan.run')],
+  ['teach', say('page.plan.teach')],
+  ['again', say('page.plan.again')],
+  ['cancel', say('page.plan.cancel')],
+  ['run', say('page.plan.run')],
+  ['resume', say('page.resume')],
+  ['pause', say('page.pause')],
+  ['skip', say('page.plan.skip')],
+  ['stop', say('page.stop')],
 ];
 
 /**
@@ -83,7 +84,7 @@ export class PlanButtons {
     }
     const row = h(
       'div',
-      { class: 'plan-buttons', role: 'group', 'aria-label': 'Actions on the plan' },
+      { class: 'plan-buttons', role: 'group', 'aria-label': say('page.plan.actions') },
       ...this.#buttons.values(),
     );
     this.element = h('div', { class: 'plan-controls', hidden: true }, this.#reply, row);
@@ -173,10 +174,10 @@ export class PlanButtons {
       case 'start':
       case 'teach':
         await this.#start(id, { mode: action === 'start' ? 'agentic' : 'teacher', version });
-        return { text: 'The plan runs.' };
+        return { text: say('page.plan.runs') };
       case 'again':
         await this.#start(id, { mode: plan.mode });
-        return { text: 'The plan runs again.' };
+        return { text: say('page.plan.runs_again') };
       default:
         return await this.#act(id, action === 'cancel' ? 'stop' : action, openStep(plan)?.id);
     }

@@ -1,5 +1,6 @@
 /** The controls that change the steps of a plan before they begin: reword, move, drop, add. */
 import { h } from '../dom.js';
+import { say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/plan.ts').Plan} Plan */
 /** @typedef {import('../../../../src/contracts/plan.ts').PlanStep} PlanStep */
@@ -21,8 +22,8 @@ export class PlanEditor {
   #words = h('input', {
     type: 'text',
     maxlength: MAX_DESCRIPTION,
-    'aria-label': 'New step',
-    placeholder: 'New step',
+    'aria-label': say('page.plan.new_step'),
+    placeholder: say('page.plan.new_step'),
   });
   #said = h('p', { class: 'plan-said', role: 'status' });
   /** @type {Plan | undefined} */
@@ -39,9 +40,9 @@ export class PlanEditor {
       'form',
       { class: 'plan-edit-add', onsubmit: (event) => void this.#add(event) },
       this.#words,
-      h('button', { type: 'submit' }, 'Add step'),
+      h('button', { type: 'submit' }, say('page.plan.add_step')),
     );
-    this.element.append(h('summary', {}, 'Edit the steps'), this.#list, add, this.#said);
+    this.element.append(h('summary', {}, say('page.plan.edit')), this.#list, add, this.#said);
   }
 
   /**
@@ -72,16 +73,16 @@ export class PlanEditor {
    * @param {PlanStep | undefined} below
    */
   #row(step, above, below) {
-    const name = `step ${step.index + 1}`;
+    const number = step.index + 1;
     const id = `edit-${this.#plan?.id}-${step.id}`;
-    /** @param {string} what @param {string} sign @param {StepEdit | undefined} edit */
-    const button = (what, sign, edit) =>
+    /** @param {string} label @param {string} sign @param {StepEdit | undefined} edit */
+    const button = (label, sign, edit) =>
       h(
         'button',
         {
           type: 'button',
           id: `${id}-${sign}`,
-          'aria-label': `${what} ${name}`,
+          'aria-label': label,
           disabled: edit === undefined,
           onclick: () => void (edit && this.#send(edit)),
         },
@@ -92,7 +93,7 @@ export class PlanEditor {
       id: `${id}-words`,
       value: step.description,
       maxlength: MAX_DESCRIPTION,
-      'aria-label': `Words of ${name}`,
+      'aria-label': say('page.plan.words_of', { number }),
     });
     words.addEventListener('change', () => {
       if (words.value.trim() !== step.description)
@@ -102,9 +103,9 @@ export class PlanEditor {
       'li',
       {},
       words,
-      button('Move up', '↑', above && { op: 'move', step: step.id, before: above.id }),
-      button('Move down', '↓', below && { op: 'move', step: step.id, after: below.id }),
-      button('Drop', '✕', { op: 'drop', step: step.id }),
+      button(say('page.plan.up', { number }), '↑', above && { op: 'move', step: step.id, before: above.id }),
+      button(say('page.plan.down', { number }), '↓', below && { op: 'move', step: step.id, after: below.id }),
+      button(say('page.plan.drop', { number }), '✕', { op: 'drop', step: step.id }),
     );
   }
 
@@ -125,7 +126,7 @@ export class PlanEditor {
     this.#busy = true;
     try {
       await this.#change(this.#plan, edit);
-      this.#say('Changed.', false);
+      this.#say(say('page.plan.changed'), false);
       return true;
     } catch (error) {
       this.#say(error instanceof Error ? error.message : String(error), true);

@@ -1,15 +1,16 @@
 /** One step of a plan as a row: its status, description, executor, and why it was changed. */
 import { h, icon } from '../dom.js';
+import { say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/plan.ts').PlanStep} PlanStep */
 
 /** The status for screen readers, and the path of its icon. @type {Record<import('../../../../src/contracts/plan.ts').StepStatus, [string, string]>} */
 const MARKS = {
-  pending: ['to do', ''],
-  running: ['running', ''],
-  done: ['done', 'M6 12.5l4 4 8-9'],
-  failed: ['failed', 'M7 7l10 10M17 7L7 17'],
-  skipped: ['skipped', 'M6 8h8a4 4 0 0 1 0 8H8M11 13l-3 3 3 3'],
+  pending: [say('page.step.pending'), ''],
+  running: [say('page.step.running'), ''],
+  done: [say('page.step.done'), 'M6 12.5l4 4 8-9'],
+  failed: [say('page.step.failed'), 'M7 7l10 10M17 7L7 17'],
+  skipped: [say('page.step.skipped'), 'M6 8h8a4 4 0 0 1 0 8H8M11 13l-3 3 3 3'],
 };
 const ZAP = 'M13 3L5 14h6l-1 7 8-11h-6z';
 
@@ -53,7 +54,9 @@ function stepRow({ index, description, executor, status, attempts, revision }, s
   else if (path !== '') mark.append(icon(path));
   const by = executor.kind === 'tool' ? executor.tool : executor.kind === 'agent' ? executor.profileId : '';
   const meta = [
-    ...(attempts > 1 ? [h('span', { class: 'step-attempts' }, `attempt ${attempts}`)] : []),
+    ...(attempts > 1
+      ? [h('span', { class: 'step-attempts' }, say('page.step.attempt', { number: attempts }))]
+      : []),
     ...(by === '' ? [] : [h('span', { class: `step-by ${executor.kind}` }, by)]),
   ];
   return h(

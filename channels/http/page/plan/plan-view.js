@@ -12,6 +12,7 @@ import {
   openStep,
 } from '../../../../src/contracts/isomorphic/plan-reducer.js';
 import { StepRows } from './plan-step.js';
+import { clock, say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../../../../src/contracts/plan.ts').Plan} Plan */
@@ -32,7 +33,7 @@ export class PlanView {
   #state = h('span', { class: 'plan-state', role: 'status' });
   #count = h('span', { class: 'plan-count' });
   #goal = h('p', { class: 'plan-goal', dir: 'auto' });
-  #progress = h('progress', { class: 'plan-progress', 'aria-label': 'Steps done' });
+  #progress = h('progress', { class: 'plan-progress', 'aria-label': say('page.plan.progress') });
   #rows = new StepRows();
   #note = h('p', { class: 'plan-note', role: 'status', dir: 'auto' });
   #until = h('p', { class: 'quiet' });
@@ -41,7 +42,7 @@ export class PlanView {
   #editor;
   /** @type {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView | undefined} */
   #view;
-  element = h('section', { class: 'plan', 'aria-label': 'Plan', tabindex: '-1', hidden: true });
+  element = h('section', { class: 'plan', 'aria-label': say('page.plan'), tabindex: '-1', hidden: true });
   /** Number of events that have changed it. */
   eventCount = 0;
 
@@ -100,7 +101,7 @@ export class PlanView {
    */
   setText(text) {
     if (this.#view !== undefined) return;
-    this.element.replaceChildren(h('p', { class: 'plan-title' }, 'Plan'), text);
+    this.element.replaceChildren(h('p', { class: 'plan-title' }, say('page.plan')), text);
     this.element.hidden = false;
   }
 
@@ -112,7 +113,7 @@ export class PlanView {
   }
 
   #build() {
-    const title = h('span', { class: 'plan-title' }, 'Plan');
+    const title = h('span', { class: 'plan-title' }, say('page.plan'));
     this.element.replaceChildren(
       h('header', { class: 'plan-head' }, title, this.#mode, this.#state, this.#count),
       this.#goal,
@@ -144,11 +145,11 @@ export class PlanView {
     const approval = this.#approvalOf(plan);
     const isWaiting = approval?.plan?.wait === 'step';
     this.element.className = `plan ${plan.mode} ${plan.state}${recovering ? ' recovering' : ''}${isWaiting ? ' asks' : ''}`;
-    changeText(this.#mode, plan.mode === 'planner' ? '' : plan.mode);
+    changeText(this.#mode, plan.mode === 'planner' ? '' : say(`page.plan.mode_${plan.mode}`));
     this.#mode.className = `plan-mode ${plan.mode}`;
-    changeText(this.#state, isWaiting ? 'waiting for you' : stateOf(plan));
+    changeText(this.#state, isWaiting ? say('page.plan.waiting') : stateOf(plan));
     const finished = plan.steps.filter(isSettledStep).length;
-    changeText(this.#count, `${finished} of ${plan.steps.length}`);
+    changeText(this.#count, say('page.plan.count', { done: finished, all: plan.steps.length }));
     changeText(this.#goal, plan.goal);
     this.#progress.max = Math.max(1, plan.steps.length);
     this.#progress.value = finished;
@@ -159,14 +160,12 @@ export class PlanView {
     changeText(this.#note, plan.state === 'cancelled' ? (plan.reason ?? '') : (approval?.warning ?? note));
     changeText(
       this.#until,
-      approval === undefined
-        ? ''
-        : `The plan is cancelled at ${timeOf(approval.expiresAt)} without an answer.`,
+      approval === undefined ? '' : say('page.plan.until', { time: clock(approval.expiresAt) }),
     );
     const left = correctionsLeft(plan);
     changeText(
       this.#budget,
-      left === MAX_CORRECTIONS ? '' : `Corrections left: ${left} of ${MAX_CORRECTIONS}`,
+      left === MAX_CORRECTIONS ? '' : say('page.plan.corrections', { left, most: MAX_CORRECTIONS }),
     );
     this.#budget.classList.toggle('few', left <= FEW_CORRECTIONS);
     this.#buttons.show(plan, approval);
@@ -176,8 +175,11 @@ export class PlanView {
 
 /** @param {Plan} plan */
 function stateOf(plan) {
-  if (plan.state === 'stored') return plan.runs === undefined ? 'not begun' : `run ${plan.runs} ×`;
-  return endedEarly(plan) ? 'ended' : plan.state;
+  if (plan.state === 'stored')
+    return plan.runs === undefined
+      ? say('page.plan.stored')
+      : say('page.plan.run_times', { count: plan.runs });
+  return endedEarly(plan) ? say('page.plan.ended') : say(`page.plan.state_${plan.state}`);
 }
 
 /**
@@ -187,9 +189,4 @@ function stateOf(plan) {
  */
 function changeText(element, text) {
   if (element.textContent !== text) element.textContent = text;
-}
-
-/** @param {string} iso */
-function timeOf(iso) {
-  return new Date(iso).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
 }

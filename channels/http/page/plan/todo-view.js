@@ -1,20 +1,21 @@
 /** The agent's todo list. */
 import { h } from '../dom.js';
+import { say } from '../texts.js';
 
 /** @typedef {Pick<import('../../../../src/contracts/store/notes.ts').Todo, 'text' | 'status'>} Todo */
 
 /** @type {Record<Todo['status'], string>} */
 const LABELS = {
-  pending: 'to do',
-  in_progress: 'in progress',
-  done: 'done',
-  failed: 'failed',
-  skipped: 'skipped',
+  pending: say('page.step.pending'),
+  in_progress: say('page.step.in_progress'),
+  done: say('page.step.done'),
+  failed: say('page.step.failed'),
+  skipped: say('page.step.skipped'),
 };
 
 /** The list; `element` is hidden while it is empty or repeats the plan above it. */
 export class TodoView {
-  element = h('section', { class: 'todos', 'aria-label': 'To do', hidden: true });
+  element = h('section', { class: 'todos', 'aria-label': say('page.todos'), hidden: true });
 
   /**
    * @param {Todo[]} items
@@ -25,7 +26,7 @@ export class TodoView {
     this.element.hidden = items.length === 0 || same;
     const done = items.filter(({ status }) => status === 'done' || status === 'skipped').length;
     this.element.replaceChildren(
-      h('p', { class: 'todos-title' }, `To do · ${done} of ${items.length}`),
+      h('p', { class: 'todos-title' }, say('page.todos.done', { done, all: items.length })),
       h('ul', {}, ...items.map(row)),
     );
   }

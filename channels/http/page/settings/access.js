@@ -2,6 +2,7 @@
 import { confirmDelete } from '../confirm.js';
 import { h } from '../dom.js';
 import { button, choice, form, labelled, moment, row, rows, section } from './parts.js';
+import { say } from '../texts.js';
 
 /**
  * @typedef {object} Access
@@ -11,11 +12,11 @@ import { button, choice, form, labelled, moment, row, rows, section } from './pa
  */
 
 const KINDS = {
-  dm: 'may write privately',
-  group: 'group in which the bot answers',
-  owner: 'owner',
-  guild: 'server whose people are answered',
-  role: 'role whose people are answered',
+  dm: say('page.set.kind_dm'),
+  group: say('page.set.kind_group'),
+  owner: say('page.set.kind_owner'),
+  guild: say('page.set.kind_guild'),
+  role: say('page.set.kind_role'),
 };
 
 /** @type {import('./parts.js').Screen} */
@@ -23,33 +24,40 @@ export async function accessScreen(host) {
   /** @type {Access} */
   const { pairings, grants, channels } = await host.ask('GET', '/v1/access');
   const asking = pairings.map(({ channel, senderId, senderName, expiresAt }) =>
-    row(`${senderName ?? senderId} (${channel} ${senderId})`, `asks until ${moment(expiresAt)}`),
+    row(
+      `${senderName ?? senderId} (${channel} ${senderId})`,
+      say('page.set.asks_until', { moment: moment(expiresAt) }),
+    ),
   );
   const allowed = grants.map((grant) => {
     const name = `${grant.channel} ${grant.id}`;
     const path = `/v1/access/grants/${encodeURIComponent(grant.channel)}/${grant.kind}/${encodeURIComponent(grant.id)}`;
     const remove = async () => {
-      if (!(await confirmDelete(`Take this right from ${name}: ${KINDS[grant.kind]}?`, 'Remove'))) return;
+      if (
+        !(await confirmDelete(
+          say('page.set.take_right', { name, right: KINDS[grant.kind] }),
+          say('page.set.remove'),
+        ))
+      )
+        return;
       await host.act(() => host.ask('DELETE', path));
     };
-    const about = `${KINDS[grant.kind]}, since ${moment(grant.grantedAt)}`;
+    const about = say('page.set.right_since', { right: KINDS[grant.kind], moment: moment(grant.grantedAt) });
     return row(
       name,
       about,
-      button('Remove', `${name}, ${KINDS[grant.kind]}`, () => void remove(), 'danger'),
+      button(say('page.set.remove'), `${name}, ${KINDS[grant.kind]}`, () => void remove(), 'danger'),
     );
   });
   const named = channels.flatMap(({ label, owners, allowed: ids }) => [
-    ...owners.map((id) => row(`${label} ${id}`, 'owner, by config.json')),
-    ...ids
-      .filter((id) => !owners.includes(id))
-      .map((id) => row(`${label} ${id}`, 'may write privately, by config.json')),
+    ...owners.map((id) => row(`${label} ${id}`, say('page.set.owner_config'))),
+    ...ids.filter((id) => !owners.includes(id)).map((id) => row(`${label} ${id}`, say('page.set.dm_config'))),
   ]);
   return [
-    section('Requests', rows(asking, 'Nobody asks for access.'), approveForm(host)),
+    section(say('page.set.requests'), rows(asking, say('page.set.no_requests')), approveForm(host)),
     section(
-      'Rights',
-      rows([...allowed, ...named], 'Nobody has been given a right.'),
+      say('page.set.rights'),
+      rows([...allowed, ...named], say('page.set.no_rights')),
       grantForm(host, channels),
     ),
   ];
@@ -64,10 +72,10 @@ function approveForm(host) {
     void host.act(() => host.ask('POST', '/v1/access/pairings', body));
   };
   return form(
-    'Approve',
+    say('page.approval.approve'),
     approve,
-    labelled('The code that the person was given', code),
-    h('label', { class: 'check' }, first, ' The first person becomes an owner'),
+    labelled(say('page.set.code'), code),
+    h('label', { class: 'check' }, first, ` ${say('page.set.first_owns')}`),
   );
 }
 
@@ -79,11 +87,11 @@ function grantForm(host, channels) {
   const channel = choice(Object.fromEntries(channels.map(({ name, label }) => [name, label])), '');
   const kind = choice(
     {
-      dm: 'A person may write',
-      group: 'The bot answers in a group',
-      owner: 'A person is an owner',
-      guild: 'Everybody in a server is answered there',
-      role: 'Everybody with a role in a server is answered there',
+      dm: say('page.set.grant_dm'),
+      group: say('page.set.grant_group'),
+      owner: say('page.set.grant_owner'),
+      guild: say('page.set.grant_guild'),
+      role: say('page.set.grant_role'),
     },
     'dm',
   );
@@ -96,7 +104,13 @@ function grantForm(host, channels) {
   return h(
     'div',
     {},
-    form('Add', add, labelled('Channel', channel), labelled('Right', kind), labelled('Id', id)),
-    h('p', { class: 'quiet' }, `Ids are those of the network. ${hints}.`),
+    form(
+      say('page.set.add'),
+      add,
+      labelled(say('page.set.channel'), channel),
+      labelled(say('page.set.right'), kind),
+      labelled(say('page.set.id'), id),
+    ),
+    h('p', { class: 'quiet' }, say('page.set.ids', { hints })),
   );
 }

@@ -1,6 +1,7 @@
 /** Fields of the configuration's form: one for each value that the schema of the file has. */
 import { h } from '../dom.js';
 import { choice } from './parts.js';
+import { say } from '../texts.js';
 
 /**
  * The part of JSON Schema that the form reads.
@@ -74,7 +75,7 @@ function fieldOf(schema, path, written, value) {
             { class: 'check' },
             reset,
             h('span', { class: 'visually-hidden' }, `${name}: `),
-            ' back to the default',
+            ` ${say('page.set.default')}`,
           ),
         ]),
   );
@@ -100,7 +101,7 @@ function controlOf(schema, value) {
   if (schema.enum !== undefined) {
     const options = schema.enum.map(String);
     const made = choice(
-      Object.fromEntries(['', ...options].map((one) => [one, one || '(not set)'])),
+      Object.fromEntries(['', ...options].map((one) => [one, one || say('page.set.not_chosen')])),
       textOf(value),
     );
     return {
@@ -110,7 +111,10 @@ function controlOf(schema, value) {
     };
   }
   if (schema.type === 'boolean') {
-    const made = choice({ '': '(not set)', true: 'yes', false: 'no' }, textOf(value));
+    const made = choice(
+      { '': say('page.set.not_chosen'), true: say('page.set.yes'), false: say('page.set.no') },
+      textOf(value),
+    );
     return { element: made, read: () => made.value, parse: (text) => text === 'true' };
   }
   if (schema.type === 'integer' || schema.type === 'number') {
@@ -129,7 +133,7 @@ function controlOf(schema, value) {
   const isList =
     schema.type === 'array' && Array.isArray(value) && value.every((one) => typeof one === 'string');
   if (isList && takesText(schema.items)) {
-    const made = h('textarea', { rows: 3, placeholder: 'one in each line' }, value.join('\n'));
+    const made = h('textarea', { rows: 3, placeholder: say('page.set.one_a_line') }, value.join('\n'));
     const parse = (/** @type {string} */ text) =>
       text
         .split('\n')

@@ -2,6 +2,7 @@
 import { h } from '../dom.js';
 import { fieldsOf } from './config-fields.js';
 import { row, rows, section } from './parts.js';
+import { say } from '../texts.js';
 
 /**
  * @typedef {object} Config
@@ -37,7 +38,7 @@ export async function configScreen(host) {
     try {
       const changes = groups.flatMap(({ fields }) => fields.flatMap((field) => field.change()));
       if (changes.length === 0) {
-        status.textContent = 'Nothing was changed.';
+        status.textContent = say('page.set.unchanged');
         return;
       }
       /** @type {{ atOnce: string[], needsRestart: string[] }} */
@@ -45,7 +46,11 @@ export async function configScreen(host) {
         version: config.version,
         changes,
       });
-      said = ['Saved.', told('counts now', atOnce), told('counts after a restart', needsRestart)]
+      said = [
+        say('page.set.saved'),
+        told('page.set.counts_now', atOnce),
+        told('page.set.counts_later', needsRestart),
+      ]
         .join(' ')
         .trim();
       await host.act(async () => undefined);
@@ -65,13 +70,13 @@ export async function configScreen(host) {
         ...fields.map(({ element }) => element),
       ),
     ),
-    h('div', { class: 'config-save' }, h('button', { type: 'submit', class: 'primary' }, 'Save')),
+    h('div', { class: 'config-save' }, h('button', { type: 'submit', class: 'primary' }, say('page.save'))),
   );
   made.addEventListener('submit', (event) => {
     event.preventDefault();
     void save();
   });
-  const waiting = told('Waits for a restart', config.needsRestart);
+  const waiting = told('page.set.waits_restart', config.needsRestart);
   return [
     section(
       'config.json',
@@ -81,19 +86,21 @@ export async function configScreen(host) {
       errorText,
       made,
     ),
-    section('Variables of the environment', rows(variables(config), '')),
+    section(say('page.set.environment'), rows(variables(config), '')),
   ];
 }
 
 /** @param {Config} config */
 function variables({ environment }) {
-  return environment.map(({ name, isSet }) => row(name, isSet ? 'set' : 'not set'));
+  return environment.map(({ name, isSet }) =>
+    row(name, isSet ? say('page.set.is_set') : say('page.set.unset')),
+  );
 }
 
 /**
- * @param {string} what
+ * @param {'page.set.counts_now' | 'page.set.counts_later' | 'page.set.waits_restart'} key
  * @param {string[]} fields
  */
-function told(what, fields) {
-  return fields.length === 0 ? '' : `${what}: ${fields.join(', ')}.`;
+function told(key, fields) {
+  return fields.length === 0 ? '' : say(key, { fields: fields.join(', ') });
 }

@@ -2,6 +2,7 @@
 import { confirmDelete } from '../confirm.js';
 import { h } from '../dom.js';
 import { button, moment, row, rows, section } from './parts.js';
+import { say } from '../texts.js';
 
 /** @typedef {{ lane: string, seq: number, error: string, attempts: number, crashes: number, deadAt: string }} Letter */
 
@@ -13,17 +14,17 @@ export async function deadLettersScreen(host) {
     const name = `${lane}#${seq}`;
     const retry = () => void host.act(() => host.ask('POST', '/v1/dead-letters/retry', { lane, seq }));
     const drop = async () => {
-      if (!(await confirmDelete(`Delete ${name} for good?`))) return;
+      if (!(await confirmDelete(say('page.set.letter_delete', { name })))) return;
       await host.act(() => host.ask('POST', '/v1/dead-letters/drop', { lane, seq }));
     };
-    const about = `${moment(deadAt)} · ${attempts} failed attempts, ${crashes} crashes · ${error}`;
+    const about = say('page.set.letter_about', { moment: moment(deadAt), attempts, crashes, error });
     return row(
       name,
       about,
-      button('Retry', name, retry),
-      button('Delete', name, () => void drop(), 'danger'),
+      button(say('page.set.retry'), name, retry),
+      button(say('page.delete'), name, () => void drop(), 'danger'),
     );
   });
-  const rest = more ? [h('p', { class: 'quiet' }, 'There are more; the newest are listed.')] : [];
-  return [section('Dead letters', rows(shown, 'Nothing was given up.'), ...rest)];
+  const rest = more ? [h('p', { class: 'quiet' }, say('page.set.letters_more'))] : [];
+  return [section(say('page.set.dead_letters'), rows(shown, say('page.set.no_letters')), ...rest)];
 }

@@ -2,6 +2,7 @@
 import { confirmDelete } from '../confirm.js';
 import { h } from '../dom.js';
 import { button, form, labelled, moment, row, rows, section } from './parts.js';
+import { say } from '../texts.js';
 
 /** @typedef {{ id: number, userId: string, text: string, session: string, untrusted: boolean, createdAt: string }} Memory */
 
@@ -19,11 +20,11 @@ export async function memoriesScreen(host) {
     list.append(
       rows(
         memories.map((memory) => fact(host, memory)),
-        'Nothing is remembered.',
+        say('page.set.memory_none'),
       ),
     );
     if (next === null) return;
-    const more = h('button', { type: 'button' }, 'Older ones');
+    const more = h('button', { type: 'button' }, say('page.set.memory_older'));
     more.addEventListener('click', () => {
       more.remove();
       void load(next).catch((error) => host.act(() => Promise.reject(error)));
@@ -33,7 +34,7 @@ export async function memoriesScreen(host) {
   const whose = h('input', {
     type: 'text',
     value: person,
-    placeholder: 'everybody, or one as the facts name them',
+    placeholder: say('page.set.memory_whose'),
     autocomplete: 'off',
   });
   const show = () => {
@@ -41,7 +42,13 @@ export async function memoriesScreen(host) {
     void host.act(async () => undefined);
   };
   await load(null);
-  return [section('Facts', form('Show', show, labelled('Of whom', whose)), list)];
+  return [
+    section(
+      say('page.set.facts'),
+      form(say('page.set.show'), show, labelled(say('page.set.of_whom'), whose)),
+      list,
+    ),
+  ];
 }
 
 /**
@@ -50,13 +57,14 @@ export async function memoriesScreen(host) {
  */
 function fact(host, { id, userId, text, session, untrusted, createdAt }) {
   const remove = async () => {
-    if (await confirmDelete(`Delete “${text}”?`))
+    if (await confirmDelete(say('page.set.memory_delete', { text })))
       await host.act(() => host.ask('DELETE', `/v1/memories/${id}`));
   };
-  const about = `${userId} · from ${session} · ${moment(createdAt)}${untrusted ? ' · unverified' : ''}`;
+  const values = { userId, session, moment: moment(createdAt) };
+  const about = untrusted ? say('page.set.memory_unverified', values) : say('page.set.memory_about', values);
   return row(
     text,
     about,
-    button('Delete', text, () => void remove(), 'danger'),
+    button(say('page.delete'), text, () => void remove(), 'danger'),
   );
 }

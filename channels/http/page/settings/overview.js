@@ -1,15 +1,16 @@
 /** The screen about the gateway as a whole: its state, its channels, its model. */
 import { row, rows, section } from './parts.js';
+import { say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/gateway-api.ts').HealthReport} HealthReport */
 
 const WORDS = {
-  off: 'off',
-  starting: 'starting',
-  up: 'works',
-  degraded: 'works in part',
-  dead: 'does not work',
-  down: 'cannot be reached',
+  off: say('page.set.state_off'),
+  starting: say('page.set.state_starting'),
+  up: say('page.set.state_up'),
+  degraded: say('page.set.state_degraded'),
+  dead: say('page.set.state_dead'),
+  down: say('page.set.state_down'),
 };
 
 /** @type {import('./parts.js').Screen} */
@@ -18,12 +19,23 @@ export async function overviewScreen({ ask }) {
   const health = await ask('GET', '/v1/health');
   const { store, model, settings, profiles, mcp } = health;
   const state = [
-    row('Gateway', `${health.ready ? 'ready' : 'not ready'}, version ${health.version}`),
-    row('Turns', `${health.running} running, ${health.pending} messages wait`),
-    row('Database', WORDS[store]),
-    row(`Model ${model.name ?? ''}`, model.detail ?? WORDS[model.state]),
-    row('Configuration', [...settings.errors, ...waits(settings.needsRestart)].join('; ') || 'in order'),
-    row('Profiles', profiles.detail ?? 'in order'),
+    row(
+      say('page.set.gateway'),
+      health.ready
+        ? say('page.set.ready', { version: health.version })
+        : say('page.set.not_ready', { version: health.version }),
+    ),
+    row(
+      say('page.set.turns'),
+      say('page.set.turns_about', { running: health.running, pending: health.pending }),
+    ),
+    row(say('page.set.database'), WORDS[store]),
+    row(say('page.set.model', { name: model.name ?? '' }), model.detail ?? WORDS[model.state]),
+    row(
+      say('page.set.configuration'),
+      [...settings.errors, ...waits(settings.needsRestart)].join('; ') || say('page.set.in_order'),
+    ),
+    row(say('page.set.profiles'), profiles.detail ?? say('page.set.in_order')),
   ];
   const channels = Object.values(health.channels).map((channel) =>
     row(
@@ -32,16 +44,16 @@ export async function overviewScreen({ ask }) {
     ),
   );
   const servers = Object.entries(mcp).map(([name, server]) =>
-    row(name, `${server.state}, ${server.tools} tools`),
+    row(name, say('page.set.mcp_about', { state: server.state, count: server.tools })),
   );
   return [
-    section('State', rows(state, '')),
-    section('Channels', rows(channels, 'There are no channels.')),
-    ...(servers.length === 0 ? [] : [section('MCP servers', rows(servers, ''))]),
+    section(say('page.set.state'), rows(state, '')),
+    section(say('page.set.channels'), rows(channels, say('page.set.no_channels'))),
+    ...(servers.length === 0 ? [] : [section(say('page.set.mcp'), rows(servers, ''))]),
   ];
 }
 
 /** @param {readonly string[]} fields */
 function waits(fields) {
-  return fields.length === 0 ? [] : [`after a restart: ${fields.join(', ')}`];
+  return fields.length === 0 ? [] : [say('page.set.after_restart', { fields: fields.join(', ') })];
 }

@@ -1,5 +1,6 @@
 /** The parts that screens of the settings are made of: sections, rows with buttons, fields, forms and tables. */
 import { h } from '../dom.js';
+import { dayAndClock } from '../texts.js';
 
 /**
  * What a screen works with: `ask` calls the API; `act` does something, shows its error, and draws the screen anew when it is done.
@@ -124,7 +125,5 @@ export function table(caption, heads, cells) {
  * @param {string | number | null | undefined} at
  */
 export function moment(at) {
-  return at === null || at === undefined
-    ? '–'
-    : new Date(at).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+  return at === null || at === undefined ? '–' : dayAndClock(at);
 }

@@ -1,6 +1,7 @@
 /** The screen about approval rules: the calls that run without a question. */
 import { confirmDelete } from '../confirm.js';
 import { button, moment, row, rows, section } from './parts.js';
+import { say } from '../texts.js';
 
 /** @typedef {{ id: string, session: string, tool: string, args: unknown, createdBy: string, createdName: string | null, createdAt: string, uses: number, usedAt: string | null }} Rule */
 
@@ -11,16 +12,24 @@ export async function rulesScreen(host) {
   const shown = rules.map(({ id, session, tool, args, createdBy, createdName, createdAt, uses, usedAt }) => {
     const call = `${tool} ${JSON.stringify(args)}`;
     const remove = async () => {
-      if (!(await confirmDelete(`Ask again before ${call}?`, 'Ask again'))) return;
+      if (!(await confirmDelete(say('page.set.ask_again_of', { call }), say('page.set.ask_again')))) return;
       await host.act(() => host.ask('DELETE', `/v1/approval-rules/${encodeURIComponent(id)}`));
     };
-    const used = uses === 0 ? 'not used yet' : `used ${uses} times, last ${moment(usedAt)}`;
-    const about = `in ${session}, by ${createdName ?? createdBy} on ${moment(createdAt)}, ${used}`;
+    const used =
+      uses === 0
+        ? say('page.set.unused')
+        : say('page.set.used_times', { count: uses, moment: moment(usedAt) });
+    const about = say('page.set.rule_about', {
+      session,
+      who: createdName ?? createdBy,
+      moment: moment(createdAt),
+      used,
+    });
     return row(
       call,
       about,
-      button('Remove', call, () => void remove(), 'danger'),
+      button(say('page.set.remove'), call, () => void remove(), 'danger'),
     );
   });
-  return [section('Calls that run without a question', rows(shown, 'Every dangerous call is asked about.'))];
+  return [section(say('page.set.rules_title'), rows(shown, say('page.set.rules_none')))];
 }

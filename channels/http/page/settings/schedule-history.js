@@ -2,6 +2,7 @@
 import { showTrace } from '../chat/trace-panel.js';
 import { h } from '../dom.js';
 import { button, moment, table } from './parts.js';
+import { say } from '../texts.js';
 
 /** @typedef {import('../../wire.ts').WireRun} Run */
 
@@ -11,10 +12,20 @@ import { button, moment, table } from './parts.js';
  * @param {import('../api.js').Schedule} schedule
  */
 export async function showHistory(host, { id, task }) {
-  const body = h('div', { 'aria-live': 'polite' }, 'Reading the history…');
-  const close = h('button', { type: 'button', class: 'text-button', onclick: () => dialog.close() }, 'Close');
-  const title = h('h2', { dir: 'auto' }, `Runs of “${task}”`);
-  const dialog = h('dialog', { class: 'trace', 'aria-label': 'Runs of a schedule' }, title, body, close);
+  const body = h('div', { 'aria-live': 'polite' }, say('page.set.runs_reading'));
+  const close = h(
+    'button',
+    { type: 'button', class: 'text-button', onclick: () => dialog.close() },
+    say('page.close'),
+  );
+  const title = h('h2', { dir: 'auto' }, say('page.set.runs_of', { task }));
+  const dialog = h(
+    'dialog',
+    { class: 'trace', 'aria-label': say('page.set.runs_title') },
+    title,
+    body,
+    close,
+  );
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
@@ -23,10 +34,10 @@ export async function showHistory(host, { id, task }) {
     const { runs } = await host.ask('GET', `/v1/schedules/${encodeURIComponent(id)}/runs`);
     body.replaceChildren(
       runs.length === 0
-        ? h('p', { class: 'quiet' }, 'It has not run yet.')
+        ? h('p', { class: 'quiet' }, say('page.set.runs_none'))
         : table(
-            'Runs, the newest first',
-            ['Due', 'Begun', 'How it ended', ''],
+            say('page.set.runs_table'),
+            [say('page.set.due'), say('page.set.begun'), say('page.set.how_ended'), ''],
             runs.map((run) => cells(host, run)),
           ),
     );
@@ -48,6 +59,12 @@ function cells(host, { dueAt, at, outcome, result, turnId, endedAt }) {
     moment(dueAt),
     outcome === 'begun' ? moment(at) : '–',
     ended,
-    turnId === null ? '' : button('Trace', `the run due ${moment(dueAt)}`, () => void showTrace(read)),
+    turnId === null
+      ? ''
+      : button(
+          say('page.trace'),
+          say('page.set.run_due', { moment: moment(dueAt) }),
+          () => void showTrace(read),
+        ),
   ];
 }

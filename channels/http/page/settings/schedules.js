@@ -3,6 +3,7 @@ import { askText, confirmDelete } from '../confirm.js';
 import { h } from '../dom.js';
 import { button, moment, row, rows, section } from './parts.js';
 import { showHistory } from './schedule-history.js';
+import { say } from '../texts.js';
 
 /** @typedef {import('../api.js').Schedule} Schedule */
 
@@ -17,17 +18,17 @@ export async function schedulesScreen(host) {
     const { id, task, nextAt } = schedule;
     const path = `/v1/schedules/${encodeURIComponent(id)}`;
     const edit = async () => {
-      const words = await askText('What is to be done?', task, MAX_TASK_CHARS);
+      const words = await askText(say('page.set.task'), task, MAX_TASK_CHARS);
       if (words === null || words.trim() === '' || words === task) return;
       await host.act(() => host.ask('PATCH', path, { task: words }));
     };
     const retime = async () => {
-      const cron = await askText('When, as a cron line (such as 0 9 * * 1-5)?', cronOf(schedule));
+      const cron = await askText(say('page.set.when'), cronOf(schedule));
       if (cron === null || cron.trim() === '') return;
       await host.act(() => host.ask('PATCH', path, { cron }));
     };
     const remove = async () => {
-      if (await confirmDelete(`Delete the schedule “${task}”?`))
+      if (await confirmDelete(say('page.schedules.delete_ask', { task })))
         await host.act(() => host.ask('DELETE', path));
     };
     const isPaused = nextAt === null;
@@ -35,28 +36,31 @@ export async function schedulesScreen(host) {
     return row(
       task,
       about(schedule),
-      button('Run now', task, () => void host.act(() => host.ask('POST', `${path}/run`))),
-      button(isPaused ? 'Resume' : 'Pause', task, turn),
-      button('Edit', task, () => void edit()),
-      button('Change time', task, () => void retime()),
-      button('History', task, () => void showHistory(host, schedule)),
-      h('a', { class: 'text-button', href: `#${schedule.session}` }, 'Its chat'),
-      button('Delete', task, () => void remove(), 'danger'),
+      button(say('page.set.run_now'), task, () => void host.act(() => host.ask('POST', `${path}/run`))),
+      button(isPaused ? say('page.resume') : say('page.pause'), task, turn),
+      button(say('page.edit'), task, () => void edit()),
+      button(say('page.set.change_time'), task, () => void retime()),
+      button(say('page.set.history'), task, () => void showHistory(host, schedule)),
+      h('a', { class: 'text-button', href: `#${schedule.session}` }, say('page.set.its_chat')),
+      button(say('page.delete'), task, () => void remove(), 'danger'),
     );
   });
-  return [section('Schedules', rows(shown, 'There are no schedules. /schedule add in a chat makes one.'))];
+  return [section(say('page.schedules'), rows(shown, say('page.set.no_schedules')))];
 }
 
 /** @param {Schedule} schedule */
 function about({ session, timing, nextAt, lastAt }) {
-  const next = nextAt === null ? 'paused or over' : `next ${moment(nextAt)}`;
-  return `${session} · ${describe(timing)} · ${next} · last ${moment(lastAt)}`;
+  const next =
+    nextAt === null ? say('page.set.paused') : say('page.schedules.next', { moment: moment(nextAt) });
+  return say('page.set.schedule_about', { session, timing: describe(timing), next, moment: moment(lastAt) });
 }
 
 /** @param {Schedule['timing']} timing */
 function describe(timing) {
   if (timing.kind === 'cron') return `${timing.expression} (${timing.timeZone})`;
-  return timing.kind === 'at' ? 'once' : `every ${Math.round(timing.everyMs / 60_000)} min`;
+  return timing.kind === 'at'
+    ? say('page.schedules.once')
+    : say('page.every.minutes', { count: Math.round(timing.everyMs / 60_000) });
 }
 
 /** @param {Schedule} schedule */

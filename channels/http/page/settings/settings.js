@@ -12,25 +12,26 @@ import { schedulesScreen } from './schedules.js';
 import { signInsScreen } from './sign-ins.js';
 import { tokensScreen } from './tokens.js';
 import { usageScreen } from './usage.js';
+import { say } from '../texts.js';
 
 /** @typedef {import('./parts.js').Screen} Screen */
 
 /** @type {{ title: string, draw: Screen }} */
-const OVERVIEW = { title: 'Overview', draw: overviewScreen };
+const OVERVIEW = { title: say('page.set.overview'), draw: overviewScreen };
 /** @type {Record<string, { title: string, draw: Screen }>} */
 const SCREENS = {
   overview: OVERVIEW,
-  configuration: { title: 'Configuration', draw: configScreen },
-  usage: { title: 'Usage', draw: usageScreen },
-  access: { title: 'People', draw: accessScreen },
-  tokens: { title: 'Tokens', draw: tokensScreen },
-  'sign-ins': { title: 'Sign-ins', draw: signInsScreen },
-  rules: { title: 'Approval rules', draw: rulesScreen },
-  schedules: { title: 'Schedules', draw: schedulesScreen },
-  memory: { title: 'Memory', draw: memoriesScreen },
-  profiles: { title: 'Profiles', draw: profilesScreen },
-  'dead-letters': { title: 'Dead letters', draw: deadLettersScreen },
-  log: { title: 'Log', draw: logScreen },
+  configuration: { title: say('page.set.configuration'), draw: configScreen },
+  usage: { title: say('page.set.usage'), draw: usageScreen },
+  access: { title: say('page.set.people'), draw: accessScreen },
+  tokens: { title: say('page.set.tokens'), draw: tokensScreen },
+  'sign-ins': { title: say('page.set.sign_ins'), draw: signInsScreen },
+  rules: { title: say('page.set.rules'), draw: rulesScreen },
+  schedules: { title: say('page.schedules'), draw: schedulesScreen },
+  memory: { title: say('page.set.memory'), draw: memoriesScreen },
+  profiles: { title: say('page.set.profiles'), draw: profilesScreen },
+  'dead-letters': { title: say('page.set.dead_letters'), draw: deadLettersScreen },
+  log: { title: say('page.set.log'), draw: logScreen },
 };
 
 /** The settings beside the list of chats, in place of the open one. */
@@ -106,7 +107,7 @@ export class Settings {
   #frame(title, content) {
     const menu = h(
       'button',
-      { type: 'button', class: 'icon-button only-phone', 'aria-label': 'Show the list of chats' },
+      { type: 'button', class: 'icon-button only-phone', 'aria-label': say('page.sidebar.show') },
       icon('M4 7h16M4 12h16M4 17h10'),
     );
     menu.addEventListener('click', () => this.#host.showSidebar());
@@ -115,7 +116,7 @@ export class Settings {
     );
     return [
       h('header', { class: 'chat-head' }, menu, h('h1', { class: 'chat-title' }, title)),
-      h('nav', { class: 'settings-nav', 'aria-label': 'Settings' }, ...links),
+      h('nav', { class: 'settings-nav', 'aria-label': say('page.settings') }, ...links),
       // It scrolls, also with the keyboard where it holds no control.
       h(
         'div',

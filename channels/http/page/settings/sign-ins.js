@@ -2,6 +2,7 @@
 import { confirmDelete } from '../confirm.js';
 import { h } from '../dom.js';
 import { button, moment, row, rows, section } from './parts.js';
+import { say } from '../texts.js';
 
 /**
  * @typedef {object} SignIn
@@ -22,23 +23,18 @@ export async function signInsScreen(host) {
   const shown = signIns.map((signIn) => {
     const name = browserOf(signIn.client);
     const end = async () => {
-      if (!(await confirmDelete(`Sign out ${name}?`, 'Sign out'))) return;
+      if (!(await confirmDelete(say('page.set.sign_out_of', { name }), say('page.sign_out')))) return;
       await host.act(() => host.ask('DELETE', `${PATH}/${encodeURIComponent(signIn.id)}`));
     };
     const buttons = signIn.isOwn
       ? []
-      : [button('Sign out', `${name}, ${aboutTimes(signIn)}`, () => void end(), 'danger')];
-    const about = `${aboutTimes(signIn)} · ${signIn.client || 'no name'}`;
-    return row(`${name}${signIn.isOwn ? ' (this browser)' : ''}`, about, ...buttons);
+      : [button(say('page.sign_out'), `${name}, ${aboutTimes(signIn)}`, () => void end(), 'danger')];
+    const about = `${aboutTimes(signIn)} · ${signIn.client || say('page.set.no_name')}`;
+    return row(signIn.isOwn ? say('page.set.this_browser', { name }) : name, about, ...buttons);
   });
   const others = signIns.filter(({ isOwn }) => !isOwn).length;
   const endOthers = async () => {
-    if (
-      !(await confirmDelete(
-        `Sign out ${others === 1 ? 'the other browser' : `all ${others} other browsers`}?`,
-        'Sign out',
-      ))
-    )
+    if (!(await confirmDelete(say('page.set.sign_out_others', { count: others }), say('page.sign_out'))))
       return;
     await host.act(() => host.ask('DELETE', PATH));
   };
@@ -49,17 +45,18 @@ export async function signInsScreen(host) {
           h(
             'button',
             { type: 'button', class: 'danger', onclick: () => void endOthers() },
-            'Sign out all others',
+            say('page.set.sign_out_all'),
           ),
         ];
-  const note = h('p', { class: 'quiet' }, 'Browsers that signed in with a token are listed under Tokens.');
-  return [section('Signed-in browsers', rows(shown, 'No browser is signed in by a link.'), ...all, note)];
+  const note = h('p', { class: 'quiet' }, say('page.set.sign_ins_tokens'));
+  return [section(say('page.set.signed_in'), rows(shown, say('page.set.no_sign_ins')), ...all, note)];
 }
 
 /** @param {SignIn} signIn */
 function aboutTimes({ createdAt, expiresAt, lastUsedAt }) {
-  const used = lastUsedAt === null ? 'not used yet' : `last used ${moment(lastUsedAt)}`;
-  return `signed in ${moment(createdAt)} · ${used} · ends ${moment(expiresAt)}`;
+  const used =
+    lastUsedAt === null ? say('page.set.unused') : say('page.set.last_used', { moment: moment(lastUsedAt) });
+  return say('page.set.sign_in_about', { since: moment(createdAt), used, until: moment(expiresAt) });
 }
 
 /**
@@ -73,5 +70,9 @@ function browserOf(client) {
   );
   const names = /** @type {Record<string, string>} */ ({ Edg: 'Edge', OPR: 'Opera', 'Mac OS X': 'macOS' });
   const known = [browser, system].filter((name) => name !== undefined).map((name) => names[name] ?? name);
-  return known.length === 0 ? 'A browser' : known.join(' on ');
+  return known.length === 0
+    ? say('page.set.a_browser')
+    : browser === undefined || system === undefined
+      ? known.join('')
+      : say('page.set.browser_on', { browser: known[0] ?? '', system: known[1] ?? '' });
 }

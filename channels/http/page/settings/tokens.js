@@ -2,6 +2,7 @@
 import { confirmDelete } from '../confirm.js';
 import { copyButton, h } from '../dom.js';
 import { button, form, labelled, moment, row, rows, section } from './parts.js';
+import { say } from '../texts.js';
 
 /**
  * @typedef {object} Token
@@ -16,11 +17,14 @@ import { button, form, labelled, moment, row, rows, section } from './parts.js';
  */
 
 const SCOPES = {
-  approve: 'decide approvals of its own sessions',
-  commands: 'use commands',
-  admin: 'everything, in every session',
+  approve: say('page.set.scope_approve'),
+  commands: say('page.set.scope_commands'),
+  admin: say('page.set.scope_admin'),
 };
-const ORIGINS = /** @type {Record<string, string>} */ ({ env: 'GATEWAY_TOKEN', file: 'the file token' });
+const ORIGINS = /** @type {Record<string, string>} */ ({
+  env: 'GATEWAY_TOKEN',
+  file: say('page.set.file_token'),
+});
 
 /** @type {import('./parts.js').Screen} */
 export async function tokensScreen(host) {
@@ -28,31 +32,47 @@ export async function tokensScreen(host) {
   const { tokens } = await host.ask('GET', '/v1/tokens');
   const shown = tokens.map((token) => {
     const revoke = async () => {
-      if (
-        !(await confirmDelete(`Revoke the token “${token.name}”? Whoever uses it is signed out.`, 'Revoke'))
-      )
+      if (!(await confirmDelete(say('page.set.revoke_ask', { name: token.name }), say('page.set.revoke'))))
         return;
       await host.act(() => host.ask('DELETE', `/v1/tokens/${encodeURIComponent(token.id)}`));
     };
-    const buttons = token.own ? [] : [button('Revoke', token.name, () => void revoke(), 'danger')];
-    return row(`${token.name}${token.own ? ' (this one)' : ''}`, aboutToken(token), ...buttons);
+    const buttons = token.own
+      ? []
+      : [button(say('page.set.revoke'), token.name, () => void revoke(), 'danger')];
+    return row(
+      token.own ? say('page.set.this_token', { name: token.name }) : token.name,
+      aboutToken(token),
+      ...buttons,
+    );
   });
-  return [section('Tokens', rows(shown, 'There are no tokens.')), section('New token', newToken(host))];
+  return [
+    section(say('page.set.tokens'), rows(shown, say('page.set.no_tokens'))),
+    section(say('page.set.new_token'), newToken(host)),
+  ];
 }
 
 /** @param {Token} token */
 function aboutToken({ scopes, origin, expired, expiresAt, lastUsedAt }) {
-  const used = lastUsedAt === null ? 'never used' : `last used ${moment(lastUsedAt)}`;
-  const life =
-    expiresAt === null ? 'does not expire' : `${expired ? 'expired' : 'expires'} ${moment(expiresAt)}`;
+  const used =
+    lastUsedAt === null
+      ? say('page.set.never_used')
+      : say('page.set.last_used', { moment: moment(lastUsedAt) });
+  const until = { moment: moment(expiresAt) };
+  const ends = expired ? say('page.set.expired', until) : say('page.set.expires', until);
+  const life = expiresAt === null ? say('page.set.no_expiry') : ends;
   const from = ORIGINS[origin];
-  return [scopes.join(', '), used, life, ...(from === undefined ? [] : [`from ${from}`])].join(' · ');
+  return [
+    scopes.join(', '),
+    used,
+    life,
+    ...(from === undefined ? [] : [say('page.set.from', { from })]),
+  ].join(' · ');
 }
 
 /** @param {import('./parts.js').ScreenHost} host */
 function newToken(host) {
   const name = h('input', { type: 'text', required: true, maxlength: 100, autocomplete: 'off' });
-  const days = h('input', { type: 'number', min: 1, max: 3650, placeholder: 'never' });
+  const days = h('input', { type: 'number', min: 1, max: 3650, placeholder: say('page.set.never') });
   const scopes = Object.entries(SCOPES).map(([scope, what]) => {
     const box = h('input', { type: 'checkbox', value: scope });
     return { box, label: h('label', { class: 'check' }, box, ` ${scope}: ${what}`) };
@@ -69,24 +89,24 @@ function newToken(host) {
     const done = h(
       'button',
       { type: 'button', onclick: () => void host.act(async () => undefined) },
-      'I have kept it',
+      say('page.set.kept'),
     );
     place.replaceChildren(
-      h('p', {}, `The token “${name.value}”, shown only this once:`),
+      h('p', {}, say('page.set.token_once', { name: name.value })),
       h(
         'p',
         { class: 'settings-secret' },
         h('code', {}, secret),
-        copyButton(() => secret, 'Copy the token'),
+        copyButton(() => secret, say('page.set.copy_token')),
       ),
       done,
     );
   };
   const submit = () => void make().catch((error) => host.act(() => Promise.reject(error)));
   const fields = [
-    labelled('Name', name),
-    labelled('Days until it expires', days),
+    labelled(say('page.set.name'), name),
+    labelled(say('page.set.days_left'), days),
     ...scopes.map(({ label }) => label),
   ];
-  return h('div', {}, form('Create', submit, ...fields), place);
+  return h('div', {}, form(say('page.set.create'), submit, ...fields), place);
 }

@@ -1,18 +1,24 @@
 /** The screen about usage: tokens by day, model, person or channel, as bars with the table beside. */
 import { h } from '../dom.js';
 import { choice, form, labelled, section, table } from './parts.js';
+import { number, say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/usage.ts').UsageReport} Report */
 
 const BY = {
-  day: 'day',
-  model: 'model',
-  user: 'person',
-  channel: 'channel',
-  session: 'chat',
-  purpose: 'purpose',
+  day: say('page.set.by_day'),
+  model: say('page.set.by_model'),
+  user: say('page.set.by_user'),
+  channel: say('page.set.by_channel'),
+  session: say('page.set.by_session'),
+  purpose: say('page.set.by_purpose'),
 };
-const DAYS = { 7: '7 days', 30: '30 days', 90: '90 days', 365: 'a year' };
+const DAYS = {
+  7: say('page.set.days', { count: 7 }),
+  30: say('page.set.days', { count: 30 }),
+  90: say('page.set.days', { count: 90 }),
+  365: say('page.set.year'),
+};
 const DAY_MS = 86_400_000;
 /** Rows of the chart. */
 const MAX_BARS = 90;
@@ -35,24 +41,42 @@ export async function usageScreen(host) {
     void host.act(async () => undefined);
   };
   const cells = groups.map((group) => [
-    group.key || '(none)',
+    group.key || say('page.set.none'),
     number(group.promptTokens),
     number(group.completionTokens),
     number(group.answers),
     `${number(Math.round(group.modelMs / 1_000))} s`,
   ]);
-  const sum = `${number(total.promptTokens + total.completionTokens)} tokens in ${number(total.answers)} answers`;
+  const sum = say('page.set.usage_sum', {
+    tokens: number(total.promptTokens + total.completionTokens),
+    answers: number(total.answers),
+  });
   return [
     section(
-      'Usage',
-      form('Show', show, labelled('By', by), labelled('Of the last', days)),
+      say('page.set.usage'),
+      form(
+        say('page.set.show'),
+        show,
+        labelled(say('page.set.by'), by),
+        labelled(say('page.set.of_last'), days),
+      ),
       h('p', {}, sum),
       bars(groups),
     ),
     section(
-      'Table',
-      table('Usage in numbers', ['', 'Read', 'Written', 'Answers', 'Model time'], cells),
-      ...(more ? [h('p', { class: 'quiet' }, 'There are more; those with the most tokens are listed.')] : []),
+      say('page.markdown.table'),
+      table(
+        say('page.set.usage_numbers'),
+        [
+          '',
+          say('page.set.read'),
+          say('page.set.written'),
+          say('page.set.answers'),
+          say('page.set.model_time'),
+        ],
+        cells,
+      ),
+      ...(more ? [h('p', { class: 'quiet' }, say('page.set.usage_more'))] : []),
     ),
   ];
 }
@@ -66,7 +90,7 @@ function bars(groups) {
     return h(
       'div',
       { class: 'usage-bar' },
-      h('span', {}, group.key || '(none)'),
+      h('span', {}, group.key || say('page.set.none')),
       meter,
       h('span', {}, number(tokens(group))),
     );
@@ -77,9 +101,4 @@ function bars(groups) {
 /** @param {Report['groups'][number]} group */
 function tokens({ promptTokens, completionTokens }) {
   return promptTokens + completionTokens;
-}
-
-/** @param {number} value */
-function number(value) {
-  return value.toLocaleString();
 }

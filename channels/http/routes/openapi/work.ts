@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { codeSchema } from '../../sign-in/routes.ts';
 import { answerSchema } from '../approvals.ts';
 import { completionSchema } from '../openai/completion-request.ts';
+import { languageAnswer, languageSchema } from '../language.ts';
 import { embeddingSchema } from '../openai/embeddings.ts';
 import { responseSchema } from '../openai/response-request.ts';
 import { changeSchema as planChangeSchema, requestSchema, runSchema } from '../plans.ts';
@@ -57,6 +58,17 @@ export const WORK_OPERATIONS: Operations = {
     status: 202,
   },
   'GET /v1/commands': { tag: 'gateway', summary: 'The commands that the token may use' },
+  'GET /v1/language': {
+    tag: 'gateway',
+    summary: 'The language that the token reads',
+    answer: languageAnswer,
+  },
+  'PATCH /v1/language': {
+    tag: 'gateway',
+    summary: 'Choose another one; "auto" leaves it to Accept-Language',
+    body: languageSchema,
+    answer: languageAnswer,
+  },
   'GET /v1/settings': {
     tag: 'gateway',
     summary: 'The settings that count, and what is wrong with their file',

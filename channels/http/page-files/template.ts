@@ -1,0 +1,57 @@
+/** Files of the page that say something: places such as `{{page.close}}` hold texts of the reader's language. Pure. */
+import { inEnglish } from '../../../src/contracts/texts/say.ts';
+import type { PlainKey, Say } from '../../../src/contracts/texts/say.ts';
+import { ENGLISH } from '../../../src/contracts/texts/english.ts';
+
+/** A place for a text, or for a value that is given by its name. */
+const PLACE = /\{\{([a-z_.]+)\}\}/g;
+
+/** The form of a file, which says how a text is written in it. */
+type Form = 'html' | 'json';
+
+/**
+ * Fills the places of a file: with a text by its key, else with one of the `values`. Throws `TypeError` for a place that
+ * neither knows: the installation is broken then.
+ */
+export function fillTemplate(
+  template: string,
+  form: Form,
+  say: Say,
+  values: Readonly<Record<string, string>>,
+): string {
+  return template.replaceAll(PLACE, (_, name: string) => {
+    const text = values[name] ?? (isPlain(name) ? say(name) : undefined);
+    if (text === undefined) throw new TypeError(`the page has a place for "${name}", which is no text`);
+    return form === 'html' ? toHtml(text) : JSON.stringify(text).slice(1, -1);
+  });
+}
+
+function isPlain(key: string): key is PlainKey {
+  return key in ENGLISH;
+}
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** A text as HTML; what stands between backticks is code. */
+function toHtml(text: string): string {
+  return text
+    .replaceAll(/[&<>"]/g, (sign) => ENTITIES[sign] ?? sign)
+    .replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+}
+
+/** Keys of texts that the page's scripts say, by their area. */
+const AREAS = /^(page|link)\./;
+
+/** The statement that gives the page's texts in one language to the scripts after it. */
+export function textsScript(say: Say): string {
+  const keys = (table: object): [string, unknown][] =>
+    Object.entries(table).filter(([key]) => AREAS.test(key));
+  const own = keys(say.table);
+  const told = new Set(own.map(([key]) => key));
+  const texts = {
+    language: say.language,
+    table: Object.fromEntries(own),
+    english: Object.fromEntries(keys(inEnglish.table).filter(([key]) => !told.has(key))),
+  };
+  return `globalThis.parleyTexts=${JSON.stringify(texts)};\n`;
+}

@@ -1,0 +1,61 @@
+/**
+ * The choice of a language: kept by the gateway for the person, as `/language` does, and in a cookie of this browser, because
+ * the page is asked for before it is known who reads it.
+ */
+import { byId, h } from './dom.js';
+import { language as shown, say } from './texts.js';
+
+/** @typedef {import('./api.js').Api} Api */
+/** @typedef {{ language: string, chosen: boolean, languages: string[] }} Choice */
+
+const COOKIE = 'parley_language';
+const KEPT_SECONDS = 365 * 86_400;
+/** Says for which language the page was loaded again: a browser that keeps no cookies would do so for ever. */
+const TRIED_KEY = 'parley-language-tried';
+
+/**
+ * Offers the languages, and loads the page again in the one that the person reads, if it is in another one. What is written
+ * is kept as a draft.
+ * @param {Api} api
+ * @param {(error: unknown) => void} showError
+ */
+export async function offerLanguages(api, showError) {
+  const choice = byId('language', HTMLSelectElement);
+  choice.addEventListener('change', () => {
+    api
+      .ask('PATCH', '/v1/language', { language: choice.value })
+      .then((/** @type {Choice} */ chosen) => follow(chosen, true))
+      .catch(showError);
+  });
+  /** @type {Choice} */
+  const { language, chosen, languages } = await api.ask('GET', '/v1/language');
+  const codes = ['auto', ...languages];
+  choice.replaceChildren(
+    ...codes.map((code) =>
+      h('option', { value: code }, code === 'auto' ? say('page.language.auto') : nameOf(code)),
+    ),
+  );
+  choice.value = chosen ? language : 'auto';
+  follow({ language, chosen, languages }, false);
+}
+
+/**
+ * @param {Choice} choice
+ * @param {boolean} isNew
+ */
+function follow({ language, chosen }, isNew) {
+  const age = chosen ? KEPT_SECONDS : 0;
+  document.cookie = `${COOKIE}=${chosen ? language : ''}; path=/; max-age=${age}; samesite=lax`;
+  if (language === shown) sessionStorage.removeItem(TRIED_KEY);
+  if (language === shown || (!isNew && sessionStorage.getItem(TRIED_KEY) === language)) return;
+  sessionStorage.setItem(TRIED_KEY, language);
+  location.reload();
+}
+
+/**
+ * The name of a language in itself.
+ * @param {string} code
+ */
+function nameOf(code) {
+  return new Intl.DisplayNames([code], { type: 'language', fallback: 'code' }).of(code) ?? code;
+}

@@ -1,0 +1,120 @@
+/** What the page says: texts by their key, times and numbers, in the language of its reader. */
+import { fillFrom } from '../../../src/contracts/isomorphic/fill-text.js';
+
+/** @typedef {import('../../../src/contracts/isomorphic/fill-text.js').FilledValue} FilledValue */
+/** @typedef {import('../../../src/contracts/texts/template.ts').Template} Template */
+/** @typedef {import('../../../src/contracts/texts/say.ts').SayText} SayText */
+/** @typedef {import('../../../src/contracts/texts/say.ts').TextKey} TextKey */
+
+/**
+ * What the gateway puts before the first script: the texts of one language, and the English ones for those that it lacks.
+ * @typedef {object} GivenTexts
+ * @property {string} language
+ * @property {Record<string, Template>} table
+ * @property {Record<string, Template>} english
+ */
+
+/** @type {GivenTexts} */
+const given = Reflect.get(globalThis, 'parleyTexts') ?? { language: 'en', table: {}, english: {} };
+
+/** Code of the page's language. */
+export const language = given.language;
+
+/**
+ * The locale of times and numbers: the one of the browser that is of the page's language, such as `de-AT`, else that itself.
+ * @param {string} code of the page's language
+ * @param {readonly string[]} [wanted] the locales of the browser
+ */
+export function localeOf(code, wanted = []) {
+  const [spoken] = code.split('-');
+  return code.includes('-') ? code : (wanted.find((locale) => locale.split('-')[0] === spoken) ?? code);
+}
+
+const locale = localeOf(language, globalThis.navigator?.languages);
+
+/**
+ * Makes what says texts by their key, with their values.
+ * @param {GivenTexts} texts
+ * @returns {SayText}
+ */
+export function sayFrom({ language: code, table, english }) {
+  return fillFrom(code, table, english);
+}
+
+/** Says a text. */
+export const say = sayFrom(given);
+
+/**
+ * A text in which elements stand for some of its values: its parts in their order.
+ * @template {TextKey} Key
+ * @template Part
+ * @param {Key} key
+ * @param {Record<string, Part | string>} values
+ * @param {(key: string, values: Record<string, FilledValue>) => string} [fill]
+ * @returns {(Part | string)[]}
+ */
+export function sayParts(key, values, fill = fillFrom(given.language, given.table, given.english)) {
+  const names = Object.keys(values);
+  const marks = Object.fromEntries(names.map((name, nth) => [name, `${MARK}${nth}${MARK}`]));
+  return fill(key, marks)
+    .split(MARK)
+    .map((part, nth) => (nth % 2 === 0 ? part : (values[names[Number(part)] ?? ''] ?? '')))
+    .filter((part) => part !== '');
+}
+
+/** Stands around what takes the place of an element; no text has it. */
+const MARK = '\u0000';
+
+/**
+ * The time of day: "14:02".
+ * @param {string | number | Date} at
+ */
+export function clock(at) {
+  return new Date(at).toLocaleTimeString(locale, { hour: '2-digit', minute: '2-digit' });
+}
+
+/**
+ * "3 Mar".
+ * @param {string | number | Date} at
+ */
+export function dayAndMonth(at) {
+  return new Date(at).toLocaleDateString(locale, { day: 'numeric', month: 'short' });
+}
+
+/**
+ * Day and time of day.
+ * @param {string | number | Date} at
+ */
+export function dayAndClock(at) {
+  return new Date(at).toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+/**
+ * Day and time to the second.
+ * @param {string | number | Date} at
+ */
+export function exactly(at) {
+  return new Date(at).toLocaleString(locale);
+}
+
+/**
+ * A number with the signs of the language between its digits.
+ * @param {number} value
+ * @param {Intl.NumberFormatOptions} [options]
+ */
+export function number(value, options) {
+  return value.toLocaleString(locale, options);
+}
+
+/**
+ * A time in its shortest form: "now", "5 min", "14:02" or "3 Mar".
+ * @param {string} iso
+ * @param {number} [now]
+ */
+export function shortTime(iso, now = Date.now()) {
+  const at = new Date(iso);
+  const minutes = Math.floor((now - at.getTime()) / 60_000);
+  if (minutes < 1) return say('page.time.now');
+  if (minutes < 60) return say('page.time.minutes', { count: minutes });
+  return new Date(now).toDateString() === at.toDateString() ? clock(at) : dayAndMonth(at);
+}

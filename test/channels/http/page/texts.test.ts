@@ -1,0 +1,75 @@
+/** What the page says, without a browser: texts of one language, English for those that it lacks, numbers and elements in them. */
+import { describe, expect, it } from 'vitest';
+import { fillTemplate, textsScript } from '../../../../channels/http/page-files/template.ts';
+import { localeOf, sayFrom, sayParts } from '../../../../channels/http/page/texts.js';
+import type { GivenTexts } from '../../../../channels/http/page/texts.js';
+import { ENGLISH } from '../../../../src/contracts/texts/english.ts';
+import { GERMAN } from '../../../../src/contracts/texts/german.ts';
+import { fillFrom } from '../../../../src/contracts/isomorphic/fill-text.js';
+import { inEnglish, sayFrom as sayFromTable } from '../../../../src/contracts/texts/say.ts';
+
+/** What the script of a language hands to the page. */
+function givenBy(language: string, table: Parameters<typeof sayFromTable>[1]): GivenTexts {
+  const code = textsScript(sayFromTable(language, table));
+  return JSON.parse(code.slice(code.indexOf('=') + 1, code.lastIndexOf(';')));
+}
+
+describe('the texts of the page', () => {
+  it('are those of its language, with values and forms of plurals', () => {
+    const say = sayFrom(givenBy('de', GERMAN));
+    expect(say('page.close')).toBe('Schließen');
+    expect([1, 3].map((count) => say('page.search.found', { count }))).toEqual([
+      '1 Chat gefunden.',
+      '3 Chats gefunden.',
+    ]);
+    expect(say('page.linked.private_with', { network: 'Slack', name: '{network}' })).toBe(
+      'Slack (privater Chat mit {network})',
+    );
+  });
+
+  it('are English where the language lacks them, with the plurals of English', () => {
+    const say = sayFrom(givenBy('ja', { 'page.close': '閉じる' }));
+    expect([say('page.close'), say('page.save')]).toEqual(['閉じる', 'Save']);
+    expect(say('page.search.found', { count: 1 })).toBe('1 chat found.');
+  });
+
+  it('come with nothing that only chats say', () => {
+    const { table, english } = givenBy('de', GERMAN);
+    expect(Object.keys({ ...table, ...english }).filter((key) => !/^(page|link)\./.test(key))).toEqual([]);
+    expect(Object.keys(table)).toHaveLength(
+      Object.keys(ENGLISH).filter((key) => /^(page|link)\./.test(key)).length,
+    );
+    expect(english).toEqual({});
+  });
+
+  it('have elements in their places, wherever the language puts them', () => {
+    const element = { element: 'code' };
+    const fill = fillFrom('de', { ...GERMAN, 'page.greeting.below': '{slash} zeigt Befehle.' }, ENGLISH);
+    expect(sayParts('page.greeting.below', { slash: element }, fill)).toEqual([element, ' zeigt Befehle.']);
+    const english = fillFrom('en', ENGLISH, ENGLISH);
+    expect(sayParts('page.approval.may_i', { tool: element }, english)).toEqual(['May I do this? ', element]);
+  });
+
+  it('have times and numbers as the browser writes that language, else as the language does', () => {
+    expect(localeOf('de', ['fr', 'de-AT', 'de'])).toBe('de-AT');
+    expect(localeOf('de', ['fr', 'en-US'])).toBe('de');
+    expect(localeOf('pt-BR', ['pt-PT'])).toBe('pt-BR');
+  });
+});
+
+describe('the files of the page', () => {
+  it('have texts as text, never as markup, and code between backticks', () => {
+    const say = sayFromTable('fr', { 'page.close': '<b>"Fermer" & co</b>', 'page.save': 'avec `npx`' });
+    const html = '<p title="{{page.close}}">{{page.save}}</p>';
+    expect(fillTemplate(html, 'html', say, {})).toBe(
+      '<p title="&lt;b&gt;&quot;Fermer&quot; &amp; co&lt;/b&gt;">avec <code>npx</code></p>',
+    );
+    expect(fillTemplate('{"a": "{{page.close}}"}', 'json', say, {})).toBe(
+      '{"a": "<b>\\"Fermer\\" & co</b>"}',
+    );
+  });
+
+  it('are refused with a place for a text that there is not', () => {
+    expect(() => fillTemplate('{{page.nothing}}', 'html', inEnglish, {})).toThrow('page.nothing');
+  });
+});

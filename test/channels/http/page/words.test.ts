@@ -1,0 +1,82 @@
+/** The scripts of the page say nothing by themselves: whatever a person reads or hears comes from the tables. */
+import { parse } from '@babel/parser';
+import { traverseFast } from '@babel/types';
+import type { Node } from '@babel/types';
+import { describe, expect, it } from 'vitest';
+import { readSources } from '../../../imports.ts';
+
+/** Attributes that people read or hear. */
+const SAYING = new Set(['aria-label', 'title', 'placeholder', 'alt']);
+/** A word of two letters at least; units, `/link` and the name of the product are none. */
+const WORD = /(?<![\w/.])(?!(?:kB|MB|ms|min|Parley)\b)[A-Za-z]{2,}/;
+
+/** Literals that are shown by an expression as they are: not what is handed to a function. */
+function literalsIn(node: Node | null | undefined): string[] {
+  switch (node?.type) {
+    case 'StringLiteral':
+      return [node.value];
+    case 'TemplateLiteral':
+      return [...node.quasis.map(({ value }) => value.raw), ...node.expressions.flatMap(literalsIn)];
+    case 'ConditionalExpression':
+      return [...literalsIn(node.consequent), ...literalsIn(node.alternate)];
+    case 'LogicalExpression':
+    case 'BinaryExpression':
+      return /^[!=<>]/.test(node.operator) ? [] : [...literalsIn(node.left), ...literalsIn(node.right)];
+    case 'SpreadElement':
+      return literalsIn(node.argument);
+    case 'ArrayExpression':
+      return node.elements.flatMap((one) => literalsIn(one));
+    default:
+      return [];
+  }
+}
+
+/** What a node of a script shows. */
+function shownBy(node: Node): string[] {
+  if (node.type === 'CallExpression' && node.callee.type === 'Identifier' && node.callee.name === 'h')
+    return node.arguments.slice(2).flatMap((child) => literalsIn(child as Node));
+  if (node.type === 'ObjectProperty') {
+    const name = node.key.type === 'StringLiteral' ? node.key.value : 'name' in node.key ? node.key.name : '';
+    return typeof name === 'string' && SAYING.has(name) ? literalsIn(node.value) : [];
+  }
+  if (node.type === 'AssignmentExpression' && node.left.type === 'MemberExpression') {
+    const { property } = node.left;
+    return property.type === 'Identifier' && property.name === 'textContent' ? literalsIn(node.right) : [];
+  }
+  return [];
+}
+
+/** Words that a script shows and no table has. */
+function wordsIn(code: string): string[] {
+  const found: string[] = [];
+  traverseFast(parse(code, { sourceType: 'module', createImportExpressions: true }), (node) => {
+    found.push(...shownBy(node).filter((text) => WORD.test(text)));
+  });
+  return found;
+}
+
+describe('the scripts of the page', () => {
+  const scripts = readSources(['channels/http/page']).filter(({ path }) => path.endsWith('.js'));
+
+  it('show no words of their own', () => {
+    expect(scripts.length).toBeGreaterThan(50);
+    const found = scripts.flatMap(({ path, text }) => wordsIn(text).map((words) => `${path}: ${words}`));
+    expect(found).toEqual([]);
+  });
+
+  it('write times and numbers in the language of the page, which one module knows', () => {
+    const strays = scripts.filter(
+      ({ path, text }) => !path.endsWith('/texts.js') && /\.toLocale(?!Lower|Upper)/.test(text),
+    );
+    expect(strays.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('would be found out', () => {
+    expect(
+      wordsIn("h('p', { title: 'Go on' }, isOpen ? 'open' : '', `${3} chats`, say('page.close'))"),
+    ).toEqual(['open', ' chats', 'Go on']);
+    expect(wordsIn("field.textContent = count + ' left'; h('p', { class: 'quiet row' }, `${1} kB`)")).toEqual(
+      [' left'],
+    );
+  });
+});
