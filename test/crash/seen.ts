@@ -13,7 +13,9 @@ export function missingOnScreen(turn: TurnRow, question: Question, evidence: Evi
     .filter(({ id }) => parts.includes(id))
     .map((message) => message.text)
     .join('\n');
-  return text.trim() === wholeAnswer(question).trim() ? undefined : `not on screen: ${text}`;
+  if (text.trim() === wholeAnswer(question).trim()) return undefined;
+  const others = screen.filter((message) => isOf(message, turn, undefined)).map(({ id }) => id);
+  return `not on screen: ${text} (stored as ${parts.join(', ') || 'nothing'}, shown as ${others.join(', ') || 'nothing'})`;
 }
 
 /** On a screen the answers stand in the order of the questions. */
