@@ -198,8 +198,9 @@ export class PartDelivery {
     switch (error.code) {
       case 'bad_markup':
       case 'rejected':
-        // What is refused as it is may be fine plain; what is refused as an edit may be fine as a new message.
-        return !plain || (index < this.#sent.length && this.#startAnew(index));
+        // What is refused as it is may be fine plain; what is refused as an edit may be fine as a new message. Where the platform
+        // knows the nonce of a send, that was an edit, too: of what an earlier process has sent.
+        return !plain || this.#startAnew(index);
       case 'place_gone':
         return this.#leavePlace();
       case 'message_gone':

@@ -1,11 +1,12 @@
 /** Row `chats`: when people on Telegram and Discord see an answer, how many calls it takes, and how many show nothing new. */
-import { setTimeout as pause } from 'node:timers/promises';
 import { FakeDiscord } from '../fakes/discord/discord.ts';
 import type { FakeChannel, FakePerson } from '../fakes/discord/platform.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
 import { median, quantile } from './figures.ts';
 import type { Figure } from './figures.ts';
 import type { RunningGateway } from './gateway-setup.ts';
+import { askedWithin, figure, firstOf, lastOf, quiet, sameTexts, seen } from './screens.ts';
+import type { Look, Measured, Seen } from './screens.ts';
 
 const GROUP = '-500';
 /** A model of 50 tokens a second: `word12 ` each. */
@@ -17,21 +18,8 @@ const NEW_CHATS = 120;
 const EVERY_MS = 125;
 const ASKERS = 8;
 const THREADS = 16;
-const ANSWERED_WITHIN_MS = 120_000;
-/** Longer than any interval between two calls: a call that was still to come has come by then. */
-const QUIET_MS = 3_500;
 /** Discord's limits of a channel, as clients observe them. */
-const FIVE = { limit: 5, windowMs: 5_000 };
-
-/** An answer as it was seen, in milliseconds after the question; `texts` are all its texts, oldest first. */
-interface Seen {
-  firstMs: number;
-  lastMs: number;
-  texts: readonly string[];
-}
-
-/** The bot's messages in a place: their texts, and when each was shown. */
-type Look = () => { texts: readonly string[]; shownAt: readonly number[] }[];
+export const FIVE = { limit: 5, windowMs: 5_000 };
 
 export async function chatsOnScreen(gateway: RunningGateway): Promise<Figure[]> {
   const telegram = await FakeTelegram.start();
@@ -60,8 +48,6 @@ export async function chatsOnScreen(gateway: RunningGateway): Promise<Figure[]> 
   }
 }
 
-type Measured = Omit<Figure, 'on'>;
-
 async function onTelegram(telegram: FakeTelegram): Promise<Measured[]> {
   let people = 10_000;
   const inPrivate = async (text: string): Promise<Seen> => {
@@ -74,12 +60,7 @@ async function onTelegram(telegram: FakeTelegram): Promise<Measured[]> {
   const short = (calls(telegram) - before) / 10;
   const alone: Seen[] = [];
   for (let nth = 0; nth < 10; nth += 1) alone.push(await inPrivate(USUAL));
-  const growing: Promise<Seen>[] = [];
-  for (let nth = 0; nth < NEW_CHATS; nth += 1) {
-    growing.push(inPrivate(LONG));
-    await pause(EVERY_MS);
-  }
-  const busy = await Promise.all(growing);
+  const busy = await askedWithin(NEW_CHATS, NEW_CHATS * EVERY_MS, () => inPrivate(LONG));
   const inGroup = Array.from({ length: ASKERS }, (_, nth) => {
     const text = `${nth}: ${USUAL}`;
     return seen(
@@ -89,8 +70,7 @@ async function onTelegram(telegram: FakeTelegram): Promise<Measured[]> {
     );
   });
   const group = await Promise.all(inGroup);
-  await pause(QUIET_MS);
-  const firstOf = (all: readonly Seen[]): number[] => all.map(({ firstMs }) => firstMs);
+  await quiet();
   return [
     figure('Telegram: calls of a short answer', short, '', 1, '2'),
     figure('Telegram: first text, one chat', median(firstOf(alone)), 'ms', 450, '1,030 ms'),
@@ -102,33 +82,22 @@ async function onTelegram(telegram: FakeTelegram): Promise<Measured[]> {
       600,
       '2,172 ms',
     ),
-    figure(`Telegram: ${ASKERS} askers in a group, last answer`, last(group) / 1_000, 's', 25, '43.5 s'),
+    figure(`Telegram: ${ASKERS} askers in a group, last answer`, lastOf(group) / 1_000, 's', 25, '43.5 s'),
     figure('Telegram: calls that showed what was there', telegram.chats.unmodified, '', 0, 'half of them'),
   ];
 }
 
 async function onDiscord(discord: FakeDiscord, channel: FakeChannel): Promise<Measured[]> {
-  const ask = async (place: FakeChannel, person: FakePerson, text: string): Promise<Seen> => {
-    const look: Look = () =>
-      (discord.platform.messages.get(place.id) ?? [])
-        .filter(({ author }) => author.bot === true)
-        .map(({ history, historyAt }) => ({ texts: history, shownAt: historyAt }));
-    return await seen(look, text, () => discord.says(place, text, person, { mention: place.type !== 1 }));
-  };
   const alone: Seen[] = [];
   for (let nth = 0; nth < 10; nth += 1) {
     const { channel: dm, person } = discord.dm();
-    alone.push(await ask(dm, person, USUAL));
+    alone.push(await askOnDiscord(discord, dm, person, USUAL));
   }
   const threads = Array.from({ length: THREADS }, () => discord.platform.addThread(channel));
   const together = await Promise.all(
-    threads.map((thread, nth) => ask(thread, discord.person(`Bo ${nth}`), 'pace 50 240')),
+    threads.map((thread, nth) => askOnDiscord(discord, thread, discord.person(`Bo ${nth}`), 'pace 50 240')),
   );
-  await pause(QUIET_MS);
-  const firstOf = (all: readonly Seen[]): number[] => all.map(({ firstMs }) => firstMs);
-  const same = [...alone, ...together].flatMap(({ texts }) =>
-    texts.filter((text, nth) => text === texts[nth - 1]),
-  );
+  await quiet();
   return [
     figure('Discord: first text, one chat', median(firstOf(alone)), 'ms', 350, '1,228 ms'),
     figure(
@@ -138,42 +107,38 @@ async function onDiscord(discord: FakeDiscord, channel: FakeChannel): Promise<Me
       2_000,
       '25,285 ms',
     ),
-    figure(`Discord: whole answer of 5 s, ${THREADS} threads, last`, last(together) / 1_000, 's', 7, '25 s'),
-    figure('Discord: calls that showed what was there', same.length, '', 0),
+    figure(
+      `Discord: whole answer of 5 s, ${THREADS} threads, last`,
+      lastOf(together) / 1_000,
+      's',
+      7,
+      '25 s',
+    ),
+    figure('Discord: calls that showed what was there', sameTexts([...alone, ...together]), '', 0),
     figure('Discord: refused calls', discord.limits.refused, '', 0),
   ];
 }
 
-/** Asks, and waits until the whole answer is on screen. */
-async function seen(look: Look, text: string, ask: () => unknown): Promise<Seen> {
-  const tokens = Number(text.split(' ').at(-1));
-  const askedAt = performance.now();
-  ask();
-  for (;;) {
-    const [message] = look();
-    if (message?.texts.at(-1)?.endsWith(`word${tokens - 1}`) === true) {
-      const { texts, shownAt } = message;
-      return { firstMs: shownAt[0]! - askedAt, lastMs: shownAt.at(-1)! - askedAt, texts };
-    }
-    if (performance.now() - askedAt > ANSWERED_WITHIN_MS)
-      throw new Error(`"${text}" was not answered: "${message?.texts.at(-1)?.slice(-40)}"`);
-    await pause(20);
-  }
+/** Asks in a channel on Discord, and waits for the whole answer. */
+export async function askOnDiscord(
+  discord: FakeDiscord,
+  place: FakeChannel,
+  person: FakePerson,
+  text: string,
+): Promise<Seen> {
+  const look: Look = () =>
+    (discord.platform.messages.get(place.id) ?? [])
+      .filter(({ author }) => author.bot === true)
+      .map(({ history, historyAt }) => ({ texts: history, shownAt: historyAt }));
+  return await seen(look, text, () => discord.says(place, text, person, { mention: place.type !== 1 }));
 }
 
-function lookAt(telegram: FakeTelegram, chatId: string): Look {
+/** What a chat on Telegram shows. */
+export function lookAt(telegram: FakeTelegram, chatId: string): Look {
   return () => telegram.messages(chatId).map(({ shown, shownAt }) => ({ texts: shown, shownAt }));
 }
 
-function calls(telegram: FakeTelegram): number {
+/** Calls that showed something. */
+export function calls(telegram: FakeTelegram): number {
   return telegram.count('sendMessage') + telegram.count('editMessageText');
-}
-
-function last(all: readonly Seen[]): number {
-  return Math.max(...all.map(({ lastMs }) => lastMs));
-}
-
-/** A figure with its bar; `before` is what the first version took. */
-function figure(what: string, value: number, unit: string, atMost: number, before?: string): Measured {
-  return { what, value, unit, bar: { atMost }, ...(before !== undefined && { note: `before: ${before}` }) };
 }

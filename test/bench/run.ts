@@ -1,8 +1,10 @@
 /** `npm run bench`: measures the budgets on both databases in one run, prints the table, exits 1 on a missed bar. */
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { burstsOfQuestions } from './bursts.ts';
 import { startHelper } from './children.ts';
 import { chatsOnScreen } from './chats.ts';
+import { manyChatsOnScreen } from './many-chats.ts';
 import { openPostgres } from './databases.ts';
 import { isMissed, table } from './figures.ts';
 import type { Figure } from './figures.ts';
@@ -30,6 +32,8 @@ const MEASURES: [row: string, what: string, take: Measure][] = [
   ['8', 'from /stop to the closed model connection', stopToClosed],
   ['stall', 'the longest stall of the event loop by one request', longestStall],
   ['chats', 'what people in chats on Telegram and Discord see, and when', chatsOnScreen],
+  ['bursts', 'many people on Telegram who ask in the same instant (minutes)', burstsOfQuestions],
+  ['many', '100 chats at once on Telegram and Discord, 16 on Slack and Matrix (minutes)', manyChatsOnScreen],
   ['4', '256 and 1,000 sessions streaming (minutes)', pacedStreams],
   ['notes', 'from the answer to a first message to the note of its id', answerToNote],
   ['rendering', 'an answer of 64 KiB on every network', renderedLongAnswers],
@@ -38,7 +42,7 @@ const MEASURES: [row: string, what: string, take: Measure][] = [
   ['7', 'memory of an idle gateway', idleMemory],
 ];
 
-/** Rows 4 and 5 take minutes each: they are measured when they are asked for. */
+/** Rows that take minutes each are measured when they are asked for. */
 const DEFAULT_ROWS = '1,2,3,memory,6,7,8,stall,chats,rendering';
 const PLACES = ['embedded', 'postgres'];
 const HELP = `npm run bench -- [--rows 1,3,memory] [--on embedded|postgres]
@@ -112,7 +116,7 @@ async function main(): Promise<void> {
       .map((load) => load.toFixed(1))
       .join(' ')}, Node ${process.version}`,
   );
-  say(`rows ${wanted.join(', ')} (--rows 4,5 measures the long ones)`);
+  say(`rows ${wanted.join(', ')} (--rows 4,5,bursts,many measures the long ones)`);
   say(`raised for this run, in config.json: ${JSON.stringify(RAISED)}\n`);
   const figures: Figure[] = [];
   if (on !== 'postgres') figures.push(...(await measureOn(undefined)));

@@ -10,6 +10,7 @@ import {
 import { render as renderMatrix } from '../../channels/matrix/rendering/render.ts';
 import { fieldsOf as slackFields, MAX_LENGTH as SLACK_MOST } from '../../channels/slack/message-fields.ts';
 import { render as renderSlack } from '../../channels/slack/rendering/render.ts';
+import { parseDocument } from '../../channels/http/page/markdown/document.js';
 import { renderTelegram } from '../../channels/telegram/render.ts';
 import { toRichMessage } from '../../channels/telegram/rich/rich-message.ts';
 import { chunksOf, documentOf, MessageChunker } from '../../src/delivery/text/chunker.ts';
@@ -141,5 +142,5 @@ export function shownOnPage(markdown: string): string {
     const inside = children.map((child) => (typeof child === 'string' ? child : words(child)));
     return inside.join(/^(?:text|code|strong|em|del|link .*|paragraph|h\d|cell)$/.test(kind) ? '' : '\n');
   };
-  return pageTree(markdown).map(words).join('\n');
+  return pageTree(markdown, parseDocument).map(words).join('\n');
 }

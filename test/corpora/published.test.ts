@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { runsAll } from '../campaign.ts';
 import { NETWORKS, shownAsRich, shownOf, shownOnPage } from './networks.ts';
 import { commonMarkExamples, CONTEXTS, naughtyStrings, textOfHtml } from './published.ts';
-import { lostWords, wordsAsWritten, wordsOf, wordsOfMarkdown, wordsOfRich } from './words.ts';
+import { lostWords, wordsAsRead, wordsOf, wordsOfMarkdown, wordsOfRich } from './words.ts';
 
 /** Examples that are read differently on purpose: raw HTML and definitions of references stay text. */
 const OTHERWISE: ReadonlySet<number> = new Set([
@@ -102,7 +102,7 @@ describe('the page', () => {
     const lost: unknown[] = [];
     for (const text of triedIn(where)) {
       const markdown = inContext(text);
-      const words = lostWords(wordsAsWritten(markdown), shownOnPage(markdown));
+      const words = lostWords(wordsAsRead(markdown), shownOnPage(markdown));
       if (words.length > 0) lost.push({ markdown, words });
     }
     expect(lost).toEqual([]);

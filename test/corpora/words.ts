@@ -69,9 +69,9 @@ async function parsed(markdown: string, written: string): Promise<Root> {
   return await documentOf(written, () => Promise.resolve());
 }
 
-/** The words of an answer whose formulas stay as they are written. */
-export function wordsAsWritten(markdown: string): Words {
-  return wordsOf(textOf(parseMarkdown(markdown)));
+/** The words of an answer, parsed in one piece however much markup it has. */
+export function wordsAsRead(markdown: string): Words {
+  return wordsOf(textOf(parseMarkdown(readableMath(markdown))));
 }
 
 /** What a document says, block by block. */

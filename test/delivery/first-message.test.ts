@@ -1,7 +1,9 @@
 /** When a growing reply first appears: with words, soon, and as the only call of a short answer. */
 import { describe, expect, it } from 'vitest';
-import { FIRST_AFTER_MS, FIRST_CHARS } from '../../src/delivery/live-text.ts';
 import { buildDelivery } from './setup.ts';
+
+const FIRST_AFTER_MS = 700;
+const FIRST_CHARS = 30;
 
 describe('the first message of a reply', () => {
   it('begins with enough for a notification: 30 characters, a sentence, or what there is after 700 ms', async () => {

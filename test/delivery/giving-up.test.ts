@@ -75,6 +75,9 @@ describe('a platform that is away', () => {
   });
 });
 
+/** Refused as it is, without markup, and under another nonce. */
+const REFUSED = [{ code: 'rejected' }, { code: 'rejected' }, { code: 'rejected' }] as const;
+
 describe('a text that the platform refuses', () => {
   it('is sent plain', async () => {
     const gateway = buildDelivery();
@@ -92,9 +95,16 @@ describe('a text that the platform refuses', () => {
     expect(gateway.channel.screen('1')).toEqual([SECOND]);
   });
 
-  it('gives way to an apology with the id of the turn, and is a dead letter whose chat knows', async () => {
+  it('is sent under another nonce when what an earlier process has sent under this one takes no text', async () => {
     const gateway = buildDelivery();
     gateway.channel.failure({ code: 'rejected' }, { code: 'rejected' });
+    expect((await gateway.deliver('Hello.')).value?.kind).toBe('finished');
+    expect(gateway.channel.screen('1')).toEqual(['Hello.']);
+  });
+
+  it('gives way to an apology with the id of the turn, and is a dead letter whose chat knows', async () => {
+    const gateway = buildDelivery();
+    gateway.channel.failure(...REFUSED);
     const { error } = await gateway.deliver('Hello.', { turnId: 'turn-9' });
     expect(error).toMatchObject({ code: 'rejected', retryable: false });
     expect(gateway.channel.screen('1')).toEqual([expect.stringMatching(/^Sorry, .*turn-9/)]);
@@ -104,7 +114,7 @@ describe('a text that the platform refuses', () => {
 
   it('waits for the platform when even the apology cannot be sent', async () => {
     const gateway = buildDelivery();
-    gateway.channel.failure({ code: 'rejected' }, { code: 'rejected' }, { code: 'unavailable' });
+    gateway.channel.failure(...REFUSED, { code: 'unavailable' });
     expect((await gateway.deliver('Hello.')).value).toMatchObject({ kind: 'waiting' });
   });
 
@@ -163,7 +173,7 @@ describe('a chat that has missed an answer', () => {
 
   it('gets its next answer even if the platform refuses the sentence', async () => {
     const gateway = buildDelivery();
-    gateway.channel.failure({ code: 'rejected' }, { code: 'rejected' });
+    gateway.channel.failure(...REFUSED);
     expect((await gateway.deliver('Next.', {}, { unreported: 1 })).value?.kind).toBe('finished');
     expect(gateway.channel.screen('1')).toEqual(['Next.']);
   });
@@ -185,7 +195,7 @@ describe('a chat that has missed an answer', () => {
 
 describe('an answer that nobody can read', () => {
   it('is stopped as by /stop when its chat is closed to the bot, once', async () => {
-    const gateway = buildDelivery();
+    const gateway = buildDelivery({ typing: false });
     gateway.channel.outage = { code: 'blocked' };
     gateway.open('t');
     gateway.say('t', 'Hello');

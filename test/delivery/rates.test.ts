@@ -3,11 +3,14 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import { BotLimits } from '../../src/delivery/bot-limits.ts';
-import { BotRate, CEILING_MS, LEAST_PER_SECOND, RAISE_EVERY_MS } from '../../src/delivery/bot-rate.ts';
+import { BotRate, LEAST_PER_SECOND, RAISE_EVERY_MS } from '../../src/delivery/bot-rate.ts';
 import { BurstTrust, REFUSED_PLACES } from '../../src/delivery/burst-trust.ts';
 import { AFTER_BURST_MS, MAX_SLOWDOWN, PlaceLimit, RECOVER_MS } from '../../src/delivery/place-limit.ts';
 import type { CallKind } from '../../src/delivery/place-limit.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
+
+/** How long a refused rate is remembered, in milliseconds. */
+const CEILING_MS = 3_600_000;
 
 const GROUP: PlaceRate = {
   key: '-1',

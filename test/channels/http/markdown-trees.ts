@@ -16,8 +16,8 @@ export function gatewayTree(text: string): Tree[] {
 }
 
 /** The page's tree. */
-export function pageTree(text: string): Tree[] {
-  return parseBlocks(text).map(fromBlock);
+export function pageTree(text: string, parse = parseBlocks): Tree[] {
+  return parse(text).map(fromBlock);
 }
 
 function fromMdast(node: Nodes): Tree[] {

@@ -22,6 +22,8 @@ const TOLERANCE_MS = 20;
 export class FloodControl {
   /** Calls that came before their pause was over; a test with one fails when the fake closes. */
   readonly violations: string[] = [];
+  /** Calls that were refused. */
+  refused = 0;
   readonly #limits: FloodLimits | undefined;
   readonly #paused = new Map<string, number>();
   readonly #recent = new Map<string, number[]>();
@@ -51,6 +53,7 @@ export class FloodControl {
       this.#paused.delete(key);
       return;
     }
+    this.refused += 1;
     if (left > TOLERANCE_MS)
       this.violations.push(`${method} for ${key} came ${Math.round(left)} ms too early`);
     throw tooManyRequests(left);
@@ -58,6 +61,7 @@ export class FloodControl {
 
   /** Pauses a chat or a method; gives the refusal. */
   pause(key: string, waitMs: number): Refusal {
+    this.refused += 1;
     const refusal = tooManyRequests(waitMs);
     this.#paused.set(key, performance.now() + (refusal.parameters?.['retry_after'] ?? 0) * 1_000);
     return refusal;

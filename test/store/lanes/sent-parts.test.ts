@@ -1,6 +1,8 @@
 /** Platform ids of what is on screen, stored by whoever knows them, on both databases. */
 import { expect, it } from 'vitest';
-import { describeEachDatabase } from '../../database.ts';
+import { connect } from '../../../src/store/database/database.ts';
+import { openStoreAt } from '../../../src/store/store.ts';
+import { describeEachDatabase, silentLog } from '../../database.ts';
 import { IN_ROOM, LEASE_MS, only, startTurn } from './turns.ts';
 
 const [A, B, C] = [{ id: 'a' }, { id: 'b', metadata: { token: 't' } }, { id: 'c' }];
@@ -22,6 +24,28 @@ describeEachDatabase('notes of what is on screen', (databases) => {
     for (const sent of [[A], [A, B], [A, B], [A, B, C]])
       expect(await store.ledger.noteSent(head, turnId, sent)).toEqual(HELD);
     expect(await store.ledger.sentParts(turnId)).toEqual([A, B, C]);
+  });
+
+  it('are stored while every other statement waits', async ({ skip }) => {
+    const store = await databases.open();
+    const { url, schema } = store.place;
+    if (url === undefined) skip('The embedded database runs one statement after the other.');
+    const { turnId, head } = await startTurn(store);
+    const small = await openStoreAt({ url, schema }, { log: silentLog, migrate: false, poolSize: 1 });
+    const release = Promise.withResolvers<void>();
+    const locker = connect(store.place, 1);
+    const locked = Promise.withResolvers<void>();
+    const held = locker.begin(async (sql) => {
+      await sql`lock table message in access exclusive mode`;
+      locked.resolve();
+      await release.promise;
+    });
+    await locked.promise;
+    const waiting = Array.from({ length: 5 }, () => small.ledger.messages('fake:m1', { limit: 5 }));
+    expect(await small.ledger.noteSent(head, turnId, [A])).toEqual(HELD);
+    release.resolve();
+    await Promise.all([held, ...waiting]);
+    await Promise.all([small.close(), locker.end()]);
   });
 
   it('are replaced by the owner of the lane, who is told what is no part any more', async () => {

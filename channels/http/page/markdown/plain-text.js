@@ -1,5 +1,5 @@
 /** The words of a Markdown text without its marks, as they are read aloud. Pure. */
-import { parseBlocks } from './blocks.js';
+import { parseDocument } from './document.js';
 import { parseInline } from './inline.js';
 
 /** @typedef {import('./blocks.js').Block} Block */
@@ -10,7 +10,7 @@ import { parseInline } from './inline.js';
  * @param {string} text
  */
 export function plainText(text) {
-  return parseBlocks(text).flatMap(linesOf).join('\n');
+  return parseDocument(text).flatMap(linesOf).join('\n');
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Draws parsed Markdown as elements. A growing text redraws only the blocks that changed. */
 import { copyButton, h } from '../dom.js';
 import { colourSoon } from './code-colours.js';
-import { parseBlocks } from './blocks.js';
+import { parseDocument } from './document.js';
 import { parseInline } from './inline.js';
 import { inlineText } from './plain-text.js';
 import { say } from '../texts.js';
@@ -38,7 +38,7 @@ export class LiveMarkdown {
 
   #draw() {
     this.#scheduled = false;
-    const blocks = parseBlocks(this.text);
+    const blocks = parseDocument(this.text);
     const kept = blocks.findIndex((block, index) => block.source !== this.#drawn[index]);
     const from = kept < 0 ? blocks.length : kept;
     while (this.element.children.length > from) this.element.lastElementChild?.remove();

@@ -75,6 +75,18 @@ describe('committing before advancing', () => {
     expect(log.join('')).toContain('message_skipped');
   });
 
+  it('drops no message while the store is away, however often it is tried', async () => {
+    const fake = await startFake();
+    let tries = 0;
+    fake.says('1', 'kept', '1');
+    const { received } = await startChannel(fake.root, {}, () => {
+      tries += 1;
+      if (tries < 3 * PUBLISH_TRIES) throw storeUnavailable();
+    });
+    await vi.waitFor(() => expect(received).toEqual(['kept']), WAIT);
+    expect(tries).toBe(3 * PUBLISH_TRIES);
+  });
+
   it(`publishes at most ${CHATS_AT_ONCE} chats at once, and each chat in order`, async () => {
     const fake = await startFake();
     for (let i = 0; i < 80; i += 1) fake.says(String(100 + (i % 40)), `${i % 40} ${Math.floor(i / 40)}`, '1');
