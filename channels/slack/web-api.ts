@@ -60,6 +60,7 @@ export class SlackApi {
       const answer = await this.#client.apiCall(method, args);
       this.#failures = 0;
       this.#refusedSince = undefined;
+      this.#refusals = 0;
       return answer;
     } catch (error) {
       if (isTokenError(error)) throw await this.#judgeToken(method, error);

@@ -68,18 +68,6 @@ describe('the settings of a channel', () => {
     expect(rateOf(await open(config, 'discord'), '42').editIntervalMs).toBe(1_200);
   });
 
-  it('have the bursts and rates as defaults that both take, with some kept for final texts', async () => {
-    const config = load({ ...TELEGRAM, ...DISCORD });
-    const [telegram, discord] = [await open(config, 'telegram'), await open(config, 'discord')];
-    expect(rateOf(telegram, '42')).toMatchObject({ burst: 4, reserved: 1 });
-    const minute = { calls: 20, ms: 60_000 };
-    expect(rateOf(telegram, '-42')).toMatchObject({ burst: 5, reserved: 2, window: minute });
-    expect(telegram.capabilities.rates.callsPerSecond).toEqual({ start: 28, most: 60 });
-    const fiveSeconds = { calls: 5, ms: 5_000 };
-    expect(rateOf(discord, '42')).toMatchObject({ burst: 3, reserved: 1, window: fiveSeconds });
-    expect(discord.capabilities.rates.callsPerSecond).toEqual({ start: 45, most: 48 });
-  });
-
   it('reach the channel from config.json', async () => {
     const settings = { telegram: { editIntervalMs: { private: 700 } }, discord: { editIntervalMs: 900 } };
     const config = load({ ...TELEGRAM, ...DISCORD }, { channels: settings });

@@ -170,6 +170,21 @@ describe('a refused token', () => {
     expect(setup.slack.calls.length).toBeLessThanOrEqual(2);
   });
 
+  it('is asked about after five seconds again each time that it was good in between', async () => {
+    let steady = 0;
+    await setup.close();
+    setup = await SlackSetup.open({ timing: { monotonicMs: () => steady } });
+    const there = setup.slack.workspace.channel();
+    const send = async (text: string) => await setup.channel.send(setup.part(there.id, text));
+    for (let n = 0; n < 3; n += 1) {
+      await send(`good ${n}`);
+      for (const match of [/^chat\.postMessage/, /^auth\.test/])
+        setup.slack.failures.push({ kind: 'refuse', code: 'invalid_auth', match });
+      expect((await failureOf(send('refused'))).retryAfterMs).toBe(5_000);
+      steady += 5_000;
+    }
+  });
+
   it('of the app is told in the health', async () => {
     await setup.close();
     setup = await SlackSetup.open({ appToken: 'xapp-wrong' });

@@ -1,0 +1,24 @@
+/** The rates that channels begin with where nothing is configured: what their platforms document, less what finals need. */
+import { expect, it } from 'vitest';
+import { manifest as discord } from '../../channels/discord/manifest.ts';
+import { manifest as telegram } from '../../channels/telegram/manifest.ts';
+
+it('Telegram begins with 28 calls a second, and keeps two of twenty calls a minute in a group for final texts', () => {
+  expect(telegram.settings.parse({})).toMatchObject({
+    editIntervalMs: { private: 1_100, group: 3_000 },
+    burst: { private: 4, group: 5 },
+    reservedForFinals: { private: 1, group: 2 },
+    groupCallsPerMinute: 20,
+    callsPerSecond: { start: 28, most: 60 },
+  });
+});
+
+it('Discord begins with 45 calls a second, and keeps one of five calls in five seconds for final texts', () => {
+  expect(discord.settings.parse({})).toMatchObject({
+    editIntervalMs: 1_200,
+    burst: 3,
+    callsPer5Seconds: 5,
+    reservedForFinals: 1,
+    callsPerSecond: { start: 45, most: 48 },
+  });
+});
