@@ -5,7 +5,7 @@ const RAISE_BY = 1;
 export const RAISE_EVERY_MS = 10_000;
 
 /** A refused rate is not reached again for this long, in milliseconds. */
-export const CEILING_MS = 3_600_000;
+const CEILING_MS = 3_600_000;
 
 /** After a refusal the rate goes to this share of the refused one, and later rises to at most that share of it. */
 const AFTER_REFUSAL = 0.8;

@@ -39,8 +39,8 @@ interface Network {
   name: string;
   chats: number;
   everyMs: number;
-  /** At most, half of the first texts. */
-  firstWithinMs: number;
+  /** The bar of half of the first texts, where it is not the platform's own limit that decides. */
+  firstWithinMs?: number;
   ask: (nth: number) => Promise<Seen>;
   /** Calls that show something, and those that were refused, so far. */
   counts: () => { calls: number; refused: number };
@@ -95,7 +95,10 @@ async function measure({ name, chats, everyMs, firstWithinMs, ask, counts }: Net
   const first = firstOf(answers);
   return [
     {
-      ...figure(`${what}: first text, p50`, median(first), 'ms', firstWithinMs),
+      what: `${what}: first text, p50`,
+      value: median(first),
+      unit: 'ms',
+      ...(firstWithinMs !== undefined && { bar: { atMost: firstWithinMs } }),
       note: `p50 / p99 ${spread(first)}`,
     },
     {
@@ -147,7 +150,6 @@ function onSlack(slack: FakeSlack): Network {
     name: 'Slack',
     chats: FEWER_CHATS,
     everyMs: FEWER_EVERY_MS,
-    firstWithinMs: 1_000,
     async ask(nth) {
       const { chat, person } = slack.workspace.dm(`Ada ${nth}`);
       const look = noted(() => slack.screen(chat));
@@ -165,7 +167,6 @@ function onMatrix(matrix: FakeHomeserver): Network {
     name: 'Matrix',
     chats: FEWER_CHATS,
     everyMs: FEWER_EVERY_MS,
-    firstWithinMs: 1_000,
     async ask(nth) {
       const person = matrix.rooms.person(`Ada ${nth}`);
       const room = matrix.rooms.room(person);
