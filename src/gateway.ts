@@ -279,7 +279,7 @@ function createApi(parts: ApiParts) {
     fileTypeOf,
     chatMoved: transport.followMigration,
     agent,
-    explainTurn: (turnId, detail) => transport.traces.explain(turnId, detail),
+    explainTurn: (turnId, detail, say) => transport.traces.explain(turnId, detail, say),
     noteRefusal: transport.refusals.note,
     noteRequest: (answered) => transport.meters.request(answered),
     models,

@@ -110,6 +110,10 @@ export async function openTransport(
     languages: languageFiles,
     setting: () => settings.current().language,
     chatSettings: store.chatSettings,
+    async ownerOf(session) {
+      const tokenId = (await ledger.session(session))?.ownerTokenId;
+      return tokenId === undefined ? undefined : `token:${tokenId}`;
+    },
     monotonicNow: () => performance.now(),
   });
   const dropSurface = createDropSurface({ store: surfaces, ledger, bus, events, labelOf, languages, log });

@@ -1,6 +1,7 @@
 /** What a homeserver sends, as far as it is read here: checked once; anything else is ignored. Pure. */
 import { z } from 'zod';
 import { EVENT_ID, ROOM_ID, USER_ID } from './ids.ts';
+import { POLL_TYPES, readPoll } from './polls.ts';
 
 const eventId = z.string().regex(EVENT_ID);
 const userId = z.string().regex(USER_ID);
@@ -106,10 +107,17 @@ export function readEvent(value: unknown): RawEvent | undefined {
 
 /** Undefined for an event that is no message, or is one that was taken back. */
 export function readMessage(raw: RawEvent): RawMessage | undefined {
-  const isMessage = raw.type === 'm.room.message' || raw.type === 'm.sticker';
-  const given = raw.type === 'm.sticker' ? { ...raw.content, msgtype: 'm.sticker' } : raw.content;
+  const given = messageIn(raw);
   const { data } = content.safeParse(given);
-  return isMessage && data !== undefined ? { ...raw, content: data } : undefined;
+  return given !== undefined && data !== undefined ? { ...raw, content: data } : undefined;
+}
+
+/** Stickers and polls are messages of kinds of their own. */
+function messageIn({ type, content: given }: RawEvent): object | undefined {
+  if (type === 'm.room.message') return given;
+  if (type === 'm.sticker') return { ...given, msgtype: 'm.sticker' };
+  const poll = POLL_TYPES.includes(type) ? readPoll(given) : undefined;
+  return poll === undefined ? undefined : { ...given, msgtype: 'm.text', body: poll };
 }
 
 /** The message that a reaction is about, and its sign; undefined for anything else. */

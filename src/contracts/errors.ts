@@ -188,20 +188,24 @@ const WITHOUT_RETRY: Partial<Readonly<Record<ProviderErrorCode, PlainKey>>> = {
 
 /**
  * The one place where an error becomes words for a reader. Operators read the message, which names addresses and settings;
- * people read what happened, and when to try again. Never throws.
+ * people read what happened, and when to try again. An operator who reads another language reads both. Never throws.
  */
 export function wordError(error: GatewayError, reader: ErrorReader, say: Say = inEnglish): string {
   if (error.said !== undefined) return say.told(error.said);
-  if (reader === 'operator') return error.message;
-  if (error instanceof ProviderError) {
-    const { code, retryAfterMs } = error;
-    if (retryAfterMs === undefined) return say(MODEL_FAILURES[code]);
-    const what = say(WITHOUT_RETRY[code] ?? MODEL_FAILURES[code]);
-    return say('failure.try_in', { what, time: inWords(retryAfterMs, say) });
+  if (reader === 'operator') {
+    if (say.language === 'en' || !(error instanceof ProviderError)) return error.message;
+    return say('failure.detailed', { what: wordFailure(error, say), detail: error.message });
   }
+  if (error instanceof ProviderError) return wordFailure(error, say);
   if (error instanceof StoreError) return say('failure.store');
   if (error instanceof ConfigError) return say('failure.config');
   return error.message;
+}
+
+function wordFailure({ code, retryAfterMs }: ProviderError, say: Say): string {
+  if (retryAfterMs === undefined) return say(MODEL_FAILURES[code]);
+  const what = say(WITHOUT_RETRY[code] ?? MODEL_FAILURES[code]);
+  return say('failure.try_in', { what, time: inWords(retryAfterMs, say) });
 }
 
 /** A time to wait, rounded up: seconds below two minutes, minutes below two hours, then hours. */

@@ -180,17 +180,18 @@ export interface GatewayApi {
   removeApprovalRule(caller: Caller, id: string): Promise<boolean>;
   /**
    * Acts on a running plan; with `stepId` a skip applies to that step and no later one. Undefined when the caller may see
-   * no such plan.
+   * no such plan. The answer is in English, or as `say` says it.
    */
   actOnPlan(
     caller: Caller,
     planId: string,
     action: PlanAction,
     stepId?: string,
+    say?: Say,
   ): Promise<PlanAnswer | undefined>;
   turn(turnId: string): Promise<TurnStatus | undefined>;
   /** What became of a turn of a session that the caller may see; the words of errors are for admins. */
-  trace(caller: Caller, turnId: string): Promise<TurnExplanation | undefined>;
+  trace(caller: Caller, turnId: string, say?: Say): Promise<TurnExplanation | undefined>;
   /** Counts a message that a channel does not hand over. */
   noteRefusal: NoteRefusal;
   /**

@@ -6,7 +6,7 @@ import { BurstTrust } from './burst-trust.ts';
 import type { CallKind, PlaceLimit } from './place-limit.ts';
 
 /** While a final waits, edits take at most this share of the bot's rate. */
-export const EDIT_SHARE = 0.6;
+const EDIT_SHARE = 0.6;
 
 /** Pause after a refusal that names no time, in milliseconds. */
 export const DEFAULT_PAUSE_MS = 3_000;

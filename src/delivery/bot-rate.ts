@@ -5,7 +5,7 @@ const RAISE_BY = 1;
 export const RAISE_EVERY_MS = 10_000;
 
 /** A refused rate is not reached again for this long, in milliseconds. */
-export const CEILING_MS = 3_600_000;
+const CEILING_MS = 3_600_000;
 
 /** After a refusal the rate goes to this share of the refused one, and later rises to at most that share of it. */
 const AFTER_REFUSAL = 0.8;
@@ -14,8 +14,9 @@ const BELOW_CEILING = 0.95;
 /** While the platform's pause lasts the rate is this share of what it was: other places may go on. */
 const DURING_PAUSE = 0.5;
 
-/** A bot always makes at least so many calls a second. */
+/** A bot always makes at least so many calls a second; one that begins with few, at least this share of them. */
 export const LEAST_PER_SECOND = 1;
+const LEAST_SHARE = 0.2;
 
 /** Calls that may go out at once after a quiet moment; in any second there are at most so many more than the rate. */
 const BURST = 2;
@@ -42,6 +43,7 @@ interface Cut {
 
 export class BotRate {
   readonly #most: number;
+  readonly #least: number;
   #perSecond: number;
   /** Monotonic time at which the bucket is full again. */
   #due = 0;
@@ -59,6 +61,7 @@ export class BotRate {
   constructor({ start, most }: { start: number; most: number }) {
     this.#perSecond = Math.min(start, most);
     this.#most = most;
+    this.#least = Math.min(LEAST_PER_SECOND, this.#perSecond * LEAST_SHARE);
   }
 
   /** The rate in force, in calls a second. */
@@ -119,12 +122,12 @@ export class BotRate {
     // Calls that were in flight together are refused for one reason.
     if (cut !== undefined && startedAt <= cut.at) return;
     const until = Math.max(now + pauseMs, cut?.until ?? 0);
-    const perSecond = Math.max(LEAST_PER_SECOND, this.perSecond(now) * DURING_PAUSE);
+    const perSecond = Math.max(this.#least, this.perSecond(now) * DURING_PAUSE);
     // A refusal within the pause says nothing new about the rate before it.
     const inPause = cut !== undefined && now < cut.until ? cut : undefined;
     if (inPause === undefined) {
       this.#ceiling = { perSecond: this.#perSecond, until: now + CEILING_MS };
-      this.#perSecond = Math.max(LEAST_PER_SECOND, this.#perSecond * AFTER_REFUSAL);
+      this.#perSecond = Math.max(this.#least, this.#perSecond * AFTER_REFUSAL);
       this.#raisedAt = until;
     }
     const refused = inPause === undefined ? 0 : inPause.refused + 1;

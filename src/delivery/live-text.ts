@@ -11,7 +11,7 @@ import type { Say } from '../contracts/texts/say.ts';
 export const MAX_LIVE_TEXT = 1_048_576;
 
 /** A first message is sent with so many UTF-16 units of text, or a sentence: its notification shows no more than it. */
-export const FIRST_CHARS = 30;
+const FIRST_CHARS = 30;
 
 /** A first message is sent this long after the first token however short it is, in milliseconds. */
 export const FIRST_AFTER_MS = 700;

@@ -27,6 +27,7 @@ import type { SessionFiles } from '../contracts/tool.ts';
 import type { Schedules } from '../contracts/schedules.ts';
 import type { UsageStore } from '../contracts/usage.ts';
 import { answerTools } from './caller-tools.ts';
+import type { Say } from '../contracts/texts/say.ts';
 import { isAdmin, maySee } from './ownership.ts';
 import { checkChoice, choosable } from './choice.ts';
 import type { CommandDeps } from './commands.ts';
@@ -106,7 +107,7 @@ export interface GatewayApiDeps extends Pick<
   } & SessionModelDeps['models'];
   boundTo: SessionModelDeps['boundTo'];
   /** What became of a turn; `detail` adds the words of errors. */
-  explainTurn(turnId: string, detail: boolean): Promise<TurnExplanation | undefined>;
+  explainTurn(turnId: string, detail: boolean, say?: Say): Promise<TurnExplanation | undefined>;
   noteRefusal: NoteRefusal;
   noteRequest: GatewayApi['noteRequest'];
   health: () => Promise<HealthReport>;
@@ -218,14 +219,14 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     approvalRules: (caller) => deps.approvals.rules({ ownerTokenId: ownerOf(caller) }),
     removeApprovalRule: (caller, id) => deps.approvals.removeRule(id, { ownerTokenId: ownerOf(caller) }),
     schedules: createScheduleApi(deps.schedules, visible),
-    async actOnPlan(caller, planId, action, stepId) {
+    async actOnPlan(caller, planId, action, stepId, say) {
       const record = await deps.plans.plan(planId);
       if (record === undefined || (await visible(caller, record.session)) === undefined) return undefined;
-      return await actOnPlan(deps, record, action, { by: deciderOf(caller), stepId });
+      return await actOnPlan(deps, record, action, { by: deciderOf(caller), stepId, say });
     },
     turn: (turnId) => deps.ledger.turn(turnId),
-    async trace(caller, turnId) {
-      const found = await deps.explainTurn(turnId, isAdmin(caller));
+    async trace(caller, turnId, say) {
+      const found = await deps.explainTurn(turnId, isAdmin(caller), say);
       return found && (await visible(caller, found.session)) && found;
     },
     noteRefusal: deps.noteRefusal,

@@ -114,7 +114,7 @@ async function onDiscord(discord: FakeDiscord, channel: FakeChannel): Promise<Me
       7,
       '25 s',
     ),
-    figure('Discord: calls that showed what was there', sameTexts([...alone, ...together]), '', 0),
+    figure('Discord: calls that showed what was there', sameTexts([...alone, ...together], true), '', 0),
     figure('Discord: refused calls', discord.limits.refused, '', 0),
   ];
 }

@@ -81,9 +81,13 @@ export function lastOf(all: readonly Seen[]): number {
   return Math.max(...all.map(({ lastMs }) => lastMs));
 }
 
-/** Looks that showed what the look before them showed. */
-export function sameTexts(all: readonly Seen[]): number {
-  return all.flatMap(({ texts }) => texts.filter((text, nth) => text === texts[nth - 1])).length;
+/**
+ * Looks that showed what the look before them showed. `buttons`: the last edit of an answer puts other buttons under it, and may
+ * leave its text.
+ */
+export function sameTexts(all: readonly Seen[], buttons = false): number {
+  const looks = all.map(({ texts }) => (buttons ? texts.slice(0, -1) : texts));
+  return looks.flatMap((texts) => texts.filter((text, nth) => text === texts[nth - 1])).length;
 }
 
 /** Median and 99th percentile, as the first version's were written down. */

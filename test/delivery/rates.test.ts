@@ -162,6 +162,14 @@ describe("a bot's rate", () => {
     expect(rate.perSecond(0)).toBe(60);
   });
 
+  it('falls below one call a second where it began below it', () => {
+    const rate = new BotRate({ start: 0.5, most: 20 });
+    rate.slowDown(1_000, 999, 3_000);
+    expect(rate.perSecond(4_000)).toBeCloseTo(0.4);
+    for (let at = 10_000; at < 400_000; at += 10_000) rate.slowDown(at, at - 1, 1_000);
+    expect(rate.perSecond(500_000)).toBeCloseTo(0.1);
+  });
+
   it('halves for the pause of a refusal, goes on at 80 %, and stays below the refused rate for an hour', () => {
     const rate = new BotRate(start);
     rate.slowDown(1_000, 999, 3_000);

@@ -6,11 +6,14 @@ import type { ContextRecord } from '../../src/contracts/store/records.ts';
 import type { Refusal, TraceAttempt, TurnFacts } from '../../src/contracts/store/traces.ts';
 import { explainTurn } from '../../src/ops/trace/explain.ts';
 import { createRefusalNotes, FLUSH_MS, MAX_NOTED } from '../../src/ops/trace/refusal-notes.ts';
+import { whyText } from '../../src/ops/trace/trace-text.ts';
 import { timelineOf } from '../../src/ops/trace/timeline.ts';
 import { duration } from '../../src/ops/trace/words.ts';
+import { builtInLanguages } from '../fakes/gateway/languages.ts';
 import { silentLog } from '../database.ts';
 import { FakeClock } from '../fakes/clock.ts';
 
+const german = builtInLanguages.say('de');
 const START = { node: 'n1', epoch: 1, attempts: 0, crashes: 0, afterMs: 5 };
 const attempt = (more: Partial<TraceAttempt> = {}): TraceAttempt => ({
   ...START,
@@ -100,6 +103,29 @@ describe('why a message has no answer', () => {
     expect(why({ state: 'running', queue: died })).toMatchObject({ code: 'retried' });
     const collecting = { ...FACTS.queue, dueInMs: 1_200 };
     expect(why({ state: 'queued', queue: collecting })).toMatchObject({ code: 'collecting' });
+  });
+
+  it('is said in the language of whoever asks', () => {
+    const inGerman = (facts: Partial<TurnFacts>): string =>
+      explainTurn({ ...FACTS, ...facts }, true, german).why;
+    const queue = { ahead: 0, dueInMs: 0, attempts: 3, crashes: 1, dead: true, error: 'no room.' };
+    expect(inGerman({ queue })).toBe(
+      'Sie wurde nach 3 fehlgeschlagenen Versuchen und 1 Absturz aufgegeben: no room. „npx parley dead-letters“ zeigt sie und holt sie nach.',
+    );
+    expect(inGerman({ reason: 'cut_off' })).toBe(
+      'Sie wurde nach 105 ms beantwortet; die Antwort hat ihre größte Länge erreicht.',
+    );
+    const refusal: Refusal = {
+      address: 'telegram:1',
+      senderId: '',
+      code: 'too_large',
+      detail: '',
+      count: 2,
+      lastAt: new Date(0),
+    };
+    expect(whyText({ turn: undefined, refusals: [refusal] }, german)).toBe(
+      '2 Nachrichten, die letzte von jemand in telegram:1 um 1970-01-01T00:00:00.000Z, wurden nicht zu Runden (too_large): sie ist zu lang.\nNoch keine Nachricht dieses Chats wurde zu einer Runde.',
+    );
   });
 
   it('keeps the words of errors from people who may not read them', () => {

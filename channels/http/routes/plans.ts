@@ -6,6 +6,7 @@ import type { PlanAction } from '../../../src/contracts/store/plan-store.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { readJson } from '../body.ts';
+import { sayToCaller } from './language.ts';
 import { HttpError, noSession } from '../errors.ts';
 import {
   checkRepeat,
@@ -97,15 +98,15 @@ export async function actOnPlan(c: HttpContext, deps: HandlerDeps): Promise<Resp
   if (action === undefined) {
     throw new HttpError(404, 'not_found', `The actions of a plan are ${ACTIONS.join(', ')}.`);
   }
-  const record = await deps.gateway.plans.read(caller, id);
+  const [record, say] = await Promise.all([deps.gateway.plans.read(caller, id), sayToCaller(c, deps)]);
   const asked = action === 'run' ? await runOf(c) : undefined;
   if (asked !== undefined && (asked.mode !== undefined || record?.plan.state === 'stored'))
     return await startRun(c, deps, id, asked);
   if (action === 'stop' && record?.plan.state === 'stored') {
     await deps.gateway.plans.cancel(caller, id);
-    return c.json({ id, action, text: 'The plan is cancelled; nothing of it runs.' });
+    return c.json({ id, action, text: say('plan.cancelled') });
   }
-  const answer = await deps.gateway.actOnPlan(caller, id, action, c.req.query('step'));
+  const answer = await deps.gateway.actOnPlan(caller, id, action, c.req.query('step'), say);
   if (answer === undefined) throw noPlan(id);
   if (!answer.done) throw new HttpError(409, 'plan_unchanged', answer.text);
   return c.json({ id, action, text: answer.text });
@@ -134,7 +135,8 @@ async function startRun(c: HttpContext, deps: HandlerDeps, id: string, asked: As
   if (record === undefined) throw noPlan(id);
   const before = deps.gateway.lastEventId(record.session);
   const messageId = idempotencyKey(c.env.incoming) ?? newId();
-  const run = await deps.gateway.plans.run(caller, id, { messageId, ...asked });
+  const [say, language] = [await sayToCaller(c, deps), wantedLanguages(c.env.incoming)];
+  const run = await deps.gateway.plans.run(caller, id, { messageId, ...asked, say, language });
   if (run === undefined) throw noPlan(id);
   const { receipt, session } = run;
   if (receipt.kind === 'refused') throw refusal(receipt, session);

@@ -1,4 +1,5 @@
 /** The route about what became of a turn. A turn of a session that the caller may not see looks as if it did not exist. */
+import { sayToCaller } from './language.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { HttpError } from '../errors.ts';
 import { wireTrace } from '../wire.ts';
@@ -6,7 +7,7 @@ import { wireTrace } from '../wire.ts';
 /** One sentence about the turn, and its timeline; the words of errors are for admins. */
 export async function readTrace(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const id = c.req.param('id') ?? '';
-  const found = await deps.gateway.trace(c.get('caller'), id);
+  const found = await deps.gateway.trace(c.get('caller'), id, await sayToCaller(c, deps));
   if (found !== undefined) return c.json(wireTrace(found));
   throw new HttpError(
     404,

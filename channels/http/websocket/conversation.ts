@@ -14,26 +14,37 @@ import { readFrame, refOf } from './frames.ts';
 import type { ClientFrame, Inbox } from './frames.ts';
 import type { SocketStream } from './socket-stream.ts';
 
-/** Serves the socket until it closes. Every frame gets an answer: `ok` or `error`, with the `ref` of the frame. Never throws. */
-export async function converse(deps: HandlerDeps, inbox: Inbox, stream: SocketStream): Promise<void> {
+/**
+ * Serves the socket until it closes; `language` is the `Accept-Language` of its request. Every frame gets an answer: `ok` or
+ * `error`, with the `ref` of the frame. Never throws.
+ */
+export async function converse(
+  deps: HandlerDeps,
+  inbox: Inbox,
+  stream: SocketStream,
+  language: string | undefined,
+): Promise<void> {
   const subscriptions = new Subscriptions(deps, stream);
   stream.write(JSON.stringify({ type: 'ready', scopes: stream.owner.caller.scopes }));
   for (let text = await inbox.next(); text !== undefined; text = await inbox.next())
-    await answer(deps, stream, subscriptions, text);
+    await answer(deps, { stream, subscriptions, language }, text);
   subscriptions.end();
 }
 
-async function answer(
-  deps: HandlerDeps,
-  stream: SocketStream,
-  subscriptions: Subscriptions,
-  text: string,
-): Promise<void> {
+/** One socket. */
+interface Served {
+  stream: SocketStream;
+  subscriptions: Subscriptions;
+  language: string | undefined;
+}
+
+async function answer(deps: HandlerDeps, served: Served, text: string): Promise<void> {
+  const { stream } = served;
   let ref: string | number | undefined;
   try {
     const frame = readFrame(text);
     ({ ref } = frame);
-    await act(deps, stream, subscriptions, frame);
+    await act(deps, served, frame);
   } catch (error) {
     const httpError = toHttpError(error, callerReader(stream.owner.caller));
     if (httpError.status === 500) deps.log.error({ err: httpError.cause ?? httpError }, 'ws_frame_failed');
@@ -46,8 +57,7 @@ async function answer(
 /** Does what the frame says and answers it. Throws `HttpError` and other `GatewayError`s. */
 async function act(
   deps: HandlerDeps,
-  stream: SocketStream,
-  subscriptions: Subscriptions,
+  { stream, subscriptions, language }: Served,
   frame: ClientFrame,
 ): Promise<void> {
   const { caller } = stream.owner;
@@ -70,7 +80,7 @@ async function act(
       return ok();
     case 'message': {
       const { session, key, ref: _ref, type: _type, ...body } = frame;
-      return ok(await acceptPosted(deps, caller, { ...body, id: postableId(session), key }));
+      return ok(await acceptPosted(deps, caller, { ...body, id: postableId(session), key, language }));
     }
     case 'stop': {
       const session = readableKey(frame.session);

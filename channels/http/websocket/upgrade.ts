@@ -13,6 +13,7 @@ import type { StreamOwner } from '../event-stream.ts';
 import type { OpenSockets } from '../limits/open-sockets.ts';
 import type { HandlerDeps } from '../route.ts';
 import { refuseRaw } from '../server.ts';
+import { wantedLanguages } from '../inbound.ts';
 import { authorizeByTicket } from '../sign-in/tickets.ts';
 import { CLOSE, Inbox, readToken } from './frames.ts';
 import { SocketStream } from './socket-stream.ts';
@@ -102,7 +103,7 @@ async function serve(
     webSocket.close(httpError.status === 401 ? CLOSE.unauthorized : CLOSE.tooMany, httpError.code);
     return;
   }
-  await converse(parts.deps, inbox, stream);
+  await converse(parts.deps, inbox, stream, wantedLanguages(incoming));
 }
 
 /** The caller behind the token of the frame `auth`. Throws `HttpError` and other `GatewayError`s. */

@@ -4,6 +4,8 @@ import type { Log } from '../../../src/contracts/log.ts';
 import { addressOf } from '../../../src/contracts/message.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { ChatSettingStore } from '../../../src/contracts/store/chat-settings.ts';
+import { sayToPerson } from '../../../src/contracts/texts/languages.ts';
+import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
 import { mayPress, namedIn, pressedBy, readButtons } from '../buttons.ts';
 import type { KeptButton } from '../buttons.ts';
 import { contentOfText } from '../content.ts';
@@ -17,14 +19,13 @@ import type { Rooms } from './rooms.ts';
 /** The name under which it is kept that a room was told about its encryption, and for how long, in milliseconds. */
 const TOLD = 'matrix_encrypted';
 const TOLD_MS = 7 * 24 * 3_600_000;
-const ENCRYPTED =
-  'This room is encrypted, and I cannot read encrypted messages. Please write to me in a room without encryption: it is switched off where a room is made, and cannot be switched off later.';
 
 export interface ReaderParts {
   sending: Pick<Sending, 'send' | 'event'>;
   rooms: Rooms;
   commands: readonly CommandListing[];
   chatSettings: ChatSettingStore;
+  languages: ChannelLanguages;
   log: Log;
   /** The id of the bot. */
   self: string;
@@ -40,7 +41,7 @@ export class Reader {
   /** Undefined for what is nothing to act on. Throws `ChannelError`, `StoreError`. */
   async read(roomId: string, event: RawEvent): Promise<InboundMessage | undefined> {
     if (event.sender === this.#parts.self) return undefined;
-    if (event.type === 'm.room.encrypted') return await this.#tellEncrypted(roomId);
+    if (event.type === 'm.room.encrypted') return await this.#tellEncrypted(roomId, event.sender);
     const reaction = readReaction(event);
     if (reaction !== undefined) return await this.#readReaction(roomId, event, reaction);
     const message = readMessage(event);
@@ -86,11 +87,12 @@ export class Reader {
   }
 
   /** One sentence a week, by whatever process. */
-  async #tellEncrypted(roomId: string): Promise<undefined> {
-    const { chatSettings, sending, log } = this.#parts;
+  async #tellEncrypted(roomId: string, sender: string): Promise<undefined> {
+    const { chatSettings, sending, languages, log } = this.#parts;
     const place = { channel: 'matrix', chatId: roomId };
     if ((await chatSettings.chatSetting(addressOf(place), TOLD)) !== undefined) return;
-    await sending.send(place, contentOfText(place, ENCRYPTED), 'encrypted');
+    const say = await sayToPerson(languages, `matrix:${sender}`);
+    await sending.send(place, contentOfText(place, say('room.encrypted')), 'encrypted');
     await chatSettings.setChatSetting(addressOf(place), TOLD, 'told', TOLD_MS);
     log.info({ chatId: roomId }, 'matrix_room_encrypted');
   }

@@ -30,7 +30,10 @@ export const MAX_REFUSALS = 5;
 const CLOSE_MS = 5_000;
 
 /** The channel's dependencies. */
-export interface MatrixDeps extends Pick<ChannelDeps, 'log' | 'connections' | 'access' | 'chatSettings'> {
+export interface MatrixDeps extends Pick<
+  ChannelDeps,
+  'log' | 'connections' | 'access' | 'chatSettings' | 'languages'
+> {
   gateway: Pick<GatewayApi, 'commands' | 'groups' | 'mayWrite' | 'membershipChanged'>;
 }
 

@@ -7,6 +7,7 @@ import type { MatrixClient } from '../client.ts';
 import { unavailable } from '../errors.ts';
 import { readEvent, readMember, readSync } from '../events.ts';
 import type { RawEvent, RawTimeline, SyncAnswer } from '../events.ts';
+import { POLL_TYPES } from '../polls.ts';
 
 /** Events of a room in one sync; the others are read after it. */
 const PER_ROOM = 50;
@@ -17,7 +18,14 @@ export const MAX_PAGES = 10;
 const GRACE_MS = 30_000;
 
 /** Events that are read; a timeline of only these leaves less out. */
-const TYPES = ['m.room.message', 'm.sticker', 'm.reaction', 'm.room.member', 'm.room.encrypted'];
+const TYPES = [
+  'm.room.message',
+  'm.sticker',
+  ...POLL_TYPES,
+  'm.reaction',
+  'm.room.member',
+  'm.room.encrypted',
+];
 const NOTHING = { types: [] };
 const FILTER = {
   presence: NOTHING,

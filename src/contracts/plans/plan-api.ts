@@ -2,6 +2,7 @@
 import type { Caller } from '../access.ts';
 import type { SessionKey } from '../message.ts';
 import type { ExecutionMode, Plan, StepEdit } from '../plan.ts';
+import type { Say } from '../texts/say.ts';
 import type { Receipt } from '../receive.ts';
 import type { NumberedPlan, PlanRecord } from '../store/plan-store.ts';
 
@@ -26,6 +27,14 @@ export interface PlanApi {
   run(
     caller: Caller,
     planId: string,
-    asked: { messageId: string; mode?: ExecutionMode | undefined; version?: number | undefined },
+    asked: {
+      messageId: string;
+      mode?: ExecutionMode | undefined;
+      version?: number | undefined;
+      /** Says its message in the language of whoever starts it. */
+      say?: Say | undefined;
+      /** The languages that they read, as the header `Accept-Language` says. */
+      language?: string | undefined;
+    },
   ): Promise<{ receipt: Receipt; session: SessionKey } | undefined>;
 }

@@ -16,6 +16,7 @@ import { plans } from './english/plans.ts';
 import { settings } from './english/settings.ts';
 import { surfaces } from './english/surfaces.ts';
 import { turns } from './english/turns.ts';
+import { why } from './english/why.ts';
 
 export const ENGLISH = {
   ...about,
@@ -35,4 +36,5 @@ export const ENGLISH = {
   ...settings,
   ...surfaces,
   ...turns,
+  ...why,
 } as const;

@@ -17,6 +17,7 @@ import { plans } from './german/plans.ts';
 import { settings } from './german/settings.ts';
 import { surfaces } from './german/surfaces.ts';
 import { turns } from './german/turns.ts';
+import { why } from './german/why.ts';
 import type { TranslationOf } from './template.ts';
 
 export const GERMAN: TranslationOf<typeof ENGLISH> = {
@@ -37,4 +38,5 @@ export const GERMAN: TranslationOf<typeof ENGLISH> = {
   ...settings,
   ...surfaces,
   ...turns,
+  ...why,
 };

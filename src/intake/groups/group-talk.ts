@@ -12,7 +12,8 @@ import {
 import type { NoteRefusal } from '../../contracts/store/traces.ts';
 import type { GroupChatStore } from '../../contracts/store/group-chats.ts';
 import { oneLine } from '../../lib/text.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
+import type { PersonLanguages } from '../../contracts/texts/languages.ts';
+import { said } from '../../contracts/texts/say.ts';
 
 export interface GroupTalkDeps {
   groupChats: Pick<GroupChatStore, 'keepObserved' | 'admitBot'>;
@@ -21,12 +22,16 @@ export interface GroupTalkDeps {
   log: Log;
 }
 
+interface QuietDeps {
+  languages: Pick<PersonLanguages, 'say' | 'languageOf'>;
+}
+
 type Refusal = Extract<Receipt, { kind: 'refused' }>;
 
 const minutes = (ms: number): number => ms / 60_000;
 
-/** The sentence with which a chat becomes quiet for bots, in English: bots have no language of their own. */
-export const QUIET = inEnglish('group.quiet', {
+/** The sentence with which a chat becomes quiet for bots, for the people of the chat. */
+const QUIET = said('group.quiet', {
   turns: BOT_TURNS,
   within: minutes(BOT_WINDOW_MS),
   quiet: minutes(BOT_QUIET_MS),
@@ -52,13 +57,16 @@ export async function observe(
 
 /** Refuses the message of a bot where bots have caused too many turns; undefined when it is answered. Throws only `StoreError`. */
 export async function refuseBot(
-  { groupChats }: GroupTalkDeps,
-  { channel, chatId, id }: InboundMessage,
+  { groupChats, languages }: Pick<GroupTalkDeps, 'groupChats'> & QuietDeps,
+  message: InboundMessage,
 ): Promise<Refusal | undefined> {
+  const { channel, chatId, id } = message;
+  const refused: Refusal = { kind: 'refused', code: 'rate_limited' };
   const verdict = await groupChats.admitBot({ channel, chatId }, id);
   if (verdict === 'answered') return undefined;
-  const told = verdict === 'quiet_begins' ? { reply: QUIET } : {};
-  return { kind: 'refused', code: 'rate_limited', ...told };
+  if (verdict !== 'quiet_begins') return refused;
+  const language = await languages.languageOf(addressOf(message));
+  return { ...refused, reply: languages.say(language).told(QUIET) };
 }
 
 /** A refusal as a bot gets it: without words, which it might answer. */

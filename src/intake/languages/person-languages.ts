@@ -8,6 +8,7 @@ import {
   PLATFORM_LANGUAGE,
 } from '../../contracts/texts/languages.ts';
 import type { Languages, PersonLanguages } from '../../contracts/texts/languages.ts';
+import type { SessionKey } from '../../contracts/message.ts';
 import { Recent } from '../../lib/recent.ts';
 
 /** How long what is kept of a person is taken as it was read: a choice made at another node counts from then on. */
@@ -22,8 +23,14 @@ export interface PersonLanguagesDeps {
   /** The setting `language`. */
   setting: () => string;
   chatSettings: ChatSettingStore;
+  /** The user id of whoever a session over HTTP belongs to, which is the address of notices there. Throws `StoreError`. */
+  ownerOf: (session: SessionKey) => Promise<string | undefined>;
   /** Milliseconds that never jump back. */
   monotonicNow: () => number;
+}
+
+function isHttpSession(address: string): address is SessionKey {
+  return address.startsWith('http:');
 }
 
 interface Known {
@@ -38,9 +45,10 @@ export function createPersonLanguages(deps: PersonLanguagesDeps): PersonLanguage
   const known = async (userId: string): Promise<Known> => {
     const cached = people.get(userId);
     if (cached !== undefined) return cached;
+    const reader = isHttpSession(userId) ? ((await deps.ownerOf(userId)) ?? userId) : userId;
     const [chosen, platform] = await Promise.all([
-      chatSettings.chatSetting(userId, LANGUAGE_SETTING),
-      chatSettings.chatSetting(userId, PLATFORM_LANGUAGE),
+      chatSettings.chatSetting(reader, LANGUAGE_SETTING),
+      chatSettings.chatSetting(reader, PLATFORM_LANGUAGE),
     ]);
     const found = { chosen, platform };
     people.set(userId, found);

@@ -42,7 +42,7 @@ export function createPlanApi(
     async cancel(caller, planId) {
       return (await read(caller, planId)) && (await cancelStored(deps, planId));
     },
-    async run(caller, planId, { messageId, ...asked }) {
+    async run(caller, planId, { messageId, language, ...asked }) {
       const record = await read(caller, planId);
       if (record === undefined) return undefined;
       const { session } = record;
@@ -55,6 +55,7 @@ export function createPlanApi(
         id: messageId,
         senderId: `token:${caller.tokenId}`,
         content,
+        language,
         media: [],
         timestamp: Date.now(),
         place: 'private' as const,

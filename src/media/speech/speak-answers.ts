@@ -5,6 +5,8 @@
 import { z } from 'zod';
 import type { EventBus, LaneHandler } from '../../contracts/bus.ts';
 import type { Post, PostRequest } from '../../contracts/delivery.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 import { GatewayError, StoreError, ToolError } from '../../contracts/errors.ts';
 import { TYPE_HEAD_BYTES } from '../../contracts/file-api.ts';
 import type { FileTypeOf } from '../../contracts/file-api.ts';
@@ -26,8 +28,6 @@ export const MAX_SPEECH_BYTES = 10 * 1024 * 1024;
 
 /** Whose the files are: they count for no person, and are removed by age like other files that were sent. */
 const KEPT_FOR = 'sent';
-
-const CUT = '*The beginning, spoken; the whole answer is the text above.*';
 
 /** As the end of a turn queues it. */
 const payloadShape = z.object({ turnId: z.string().min(1) });
@@ -84,7 +84,8 @@ async function speakAnswer(deps: SpeakAnswersDeps, answer: Answer, signal: Abort
     await tellOnce(deps, answer, session, error);
     return;
   }
-  await postOnce(deps, answer, session.key, { content: isCut ? CUT : '', file, folder: session.folder });
+  const content = isCut ? (await sayIn(deps, answer))('speech.beginning') : '';
+  await postOnce(deps, answer, session.key, { content, file, folder: session.folder });
   if (session.voiceFailing) await ledger.updateSession(session.key, { voiceFailing: false });
 }
 
@@ -96,10 +97,15 @@ async function tellOnce(
   error: GatewayError,
 ): Promise<void> {
   if (session.voiceFailing) return;
-  const say = deps.languages.say(await deps.languages.languageOf(answer.address));
-  const content = say('turn.not_spoken', { why: error.message });
+  const say = await sayIn(deps, answer);
+  const content = say('turn.not_spoken', { why: error.said ?? error.message });
   await postOnce(deps, answer, session.key, { content });
   await deps.ledger.updateSession(session.key, { voiceFailing: true });
+}
+
+/** Says texts for whoever reads the answer. Throws `StoreError`. */
+async function sayIn({ languages }: SpeakAnswersDeps, { address }: Answer): Promise<Say> {
+  return languages.say(await languages.languageOf(address));
 }
 
 /** Under one reference for the turn: whatever is repeated after a crash, the chat gets one message. */
@@ -131,11 +137,7 @@ async function spokenFile(
   const bytes = (await bytesAt(files, folder, path)) ?? (await synthesize(text, settings, signal));
   const name = `answer.${ending}`;
   const { mimeType, kind } = await fileTypeOf(bytes.subarray(0, TYPE_HEAD_BYTES), name);
-  if (kind !== 'audio')
-    throw new GatewayError(
-      'bad_response',
-      'The text-to-speech server answered with something else than sound: check speech.baseUrl in config.json.',
-    );
+  if (kind !== 'audio') throw new GatewayError('bad_response', said('speech.no_sound'));
   const chunks = (async function* () {
     yield bytes;
   })();

@@ -5,6 +5,7 @@ import type { ServiceFetch } from '../../contracts/mcp/service-fetch.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { sleep } from '../../lib/sleep.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
+import { said } from '../../contracts/texts/say.ts';
 import { reasonIn } from '../server-reason.ts';
 import type { SpeechSettings } from './settings.ts';
 
@@ -72,10 +73,7 @@ async function ask(
   if (status !== 200) throw refusalOf({ status, headers, bytes }, { model, voice, apiKeyEnv });
   const isSound = /^(audio\/|application\/(ogg|octet-stream))/i.test(headers.get('content-type') ?? '');
   if (isSound && bytes.length > 0) return bytes;
-  throw new GatewayError(
-    'bad_response',
-    'The text-to-speech server answered with something else than sound: check speech.baseUrl in config.json.',
-  );
+  throw new GatewayError('bad_response', said('speech.no_sound'));
 }
 
 /** The error for an answer with another status than 200. */
@@ -83,46 +81,36 @@ function refusalOf(
   { status, headers, bytes }: { status: number; headers: Headers; bytes: Uint8Array },
   { model, voice, apiKeyEnv }: Pick<SpeechSettings, 'model' | 'voice' | 'apiKeyEnv'>,
 ): GatewayError {
-  const said = reasonIn(Buffer.from(bytes).toString('utf8'));
+  const reason = reasonIn(Buffer.from(bytes).toString('utf8'));
   if (status === 401 || status === 403) {
-    const check = apiKeyEnv === undefined ? 'set speech.apiKeyEnv in config.json' : `check ${apiKeyEnv}`;
-    return new GatewayError('unauthorized', `The text-to-speech server refuses the gateway: ${check}.`);
+    const refused =
+      apiKeyEnv === undefined ? said('speech.no_key') : said('speech.bad_key', { name: apiKeyEnv });
+    return new GatewayError('unauthorized', refused);
   }
   if (status === 429) {
     const seconds = Number(headers.get('retry-after'));
-    return new GatewayError('rate_limited', 'The text-to-speech server has too much to do just now.', {
+    return new GatewayError('rate_limited', said('speech.busy'), {
       retryable: true,
       ...(seconds > 0 && { retryAfterMs: seconds * 1_000 }),
     });
   }
   if (status >= 500)
-    return new GatewayError('unavailable', `The text-to-speech server failed with status ${status}${said}.`, {
+    return new GatewayError('unavailable', said('speech.failed', { status, reason }), {
       retryable: true,
     });
-  const named = `model "${clipEnd(oneLine(model), 80)}" and voice "${clipEnd(oneLine(voice), 80)}"`;
-  if (status >= 400)
-    return new GatewayError(
-      'refused',
-      `The text-to-speech server refuses a text for ${named}: check speech in config.json${said}.`,
-    );
-  return new GatewayError(
-    'bad_response',
-    `The text-to-speech server answered with status ${status}: check speech.baseUrl in config.json.`,
-  );
+  const named = { model: clipEnd(oneLine(model), 80), voice: clipEnd(oneLine(voice), 80) };
+  if (status >= 400) return new GatewayError('refused', said('speech.refused', { ...named, reason }));
+  return new GatewayError('bad_response', said('speech.odd_status', { status }));
 }
 
 /** The error for a request without a whole answer. */
 function unreachable(cause: unknown): GatewayError {
   if (cause instanceof GatewayError) return cause;
   const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
-  return new GatewayError(
-    'unavailable',
-    `The text-to-speech server cannot be reached${code}: check speech.baseUrl in config.json.`,
-    { retryable: true, cause },
-  );
+  return new GatewayError('unavailable', said('speech.unreachable', { code }), { retryable: true, cause });
 }
 
 function tooSlow(totalMs: number): GatewayError {
   const minutes = Math.ceil(totalMs / 60_000);
-  return new GatewayError('timeout', `The text-to-speech server took longer than ${minutes} minutes.`);
+  return new GatewayError('timeout', said('speech.slow', { count: minutes }));
 }

@@ -1,6 +1,7 @@
 /** `parley trace` and `/why`: what became of a message. */
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError, readerOf } from '../../contracts/errors.ts';
+import { said } from '../../contracts/texts/say.ts';
 import { oneLine } from '../../lib/text.ts';
 import type { RefusalNotes } from './refusal-notes.ts';
 import { traceText, whyText } from './trace-text.ts';
@@ -38,18 +39,18 @@ export function createWhyCommand({ traces, refusals }: WhyDeps): Command {
     personal: true,
     async run(call) {
       if (!call.owner) {
-        throw new GatewayError('forbidden', 'Only an owner can see what became of the messages of a chat.');
+        throw new GatewayError('forbidden', said('why.owners_only'));
       }
       await refusals.flush();
       const detail = readerOf(call) === 'operator';
       const [here, session] = await Promise.all([
-        traces.look(call.address, detail),
-        traces.look(call.session, detail),
+        traces.look(call.address, detail, call.say),
+        traces.look(call.session, detail, call.say),
       ]);
       const { turn } = session;
       const since = turn?.acceptedAt.getTime() ?? 0;
       const fresh = here.refusals.filter(({ lastAt }) => lastAt.getTime() >= since);
-      return whyText({ turn, refusals: fresh });
+      return whyText({ turn, refusals: fresh }, call.say);
     },
   };
 }

@@ -7,6 +7,7 @@ import type {
   TurnFacts,
   TurnWatch,
 } from '../../contracts/store/traces.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 import { explainTurn } from './explain.ts';
 import { timelineOf } from './timeline.ts';
 
@@ -22,10 +23,10 @@ export interface TraceLook {
 
 /** Turns of this node that run, and of all nodes as they are stored. Its readers throw only `StoreError`. */
 export interface Traces extends TurnWatch {
-  /** `detail` adds the words of errors, which may name addresses. */
-  explain(turnId: string, detail: boolean): Promise<TurnExplanation | undefined>;
+  /** `detail` adds the words of errors, which may name addresses; the sentence is in English, or as `say` says it. */
+  explain(turnId: string, detail: boolean, say?: Say): Promise<TurnExplanation | undefined>;
   /** The turn of that id, else the newest one of that session or chat; without an id the newest of all. */
-  look(id: string | undefined, detail: boolean): Promise<TraceLook>;
+  look(id: string | undefined, detail: boolean, say?: Say): Promise<TraceLook>;
 }
 
 /** Makes the traces; `listeners` hear of each attempt that ended, and never throw. */
@@ -34,13 +35,14 @@ export function createTraces(
   listeners: readonly ((traced: TracedTurn) => void)[] = [],
 ): Traces {
   const running = new Map<string, Parameters<TurnWatch['begin']>[1]>();
-  const explain: Traces['explain'] = async (turnId, detail) => {
+  const explain: Traces['explain'] = async (turnId, detail, say) => {
     const facts = await store.turnFacts(turnId);
     if (facts === undefined) return undefined;
     const open = facts.state === 'running' ? running.get(turnId)?.() : undefined;
     return explanationOf(
       open === undefined ? facts : { ...facts, attempts: [...facts.attempts, open] },
       detail,
+      say,
     );
   };
   return {
@@ -54,22 +56,22 @@ export function createTraces(
       for (const listener of listeners) listener(traced);
     },
     explain,
-    async look(id, detail) {
-      const named = id === undefined ? undefined : await explain(id, detail);
+    async look(id, detail, say) {
+      const named = id === undefined ? undefined : await explain(id, detail, say);
       if (named !== undefined) return { turn: named, refusals: [] };
       const [newest, refusals] = await Promise.all([
         store.newestTurn(id),
         store.refusals(id, REFUSALS_SHOWN),
       ]);
-      const turn = newest === undefined ? undefined : await explain(newest.turnId, detail);
+      const turn = newest === undefined ? undefined : await explain(newest.turnId, detail, say);
       const since = newest?.acceptedAt.getTime() ?? 0;
       return { turn, refusals: refusals.filter(({ lastAt }) => lastAt.getTime() >= since) };
     },
   };
 }
 
-function explanationOf(facts: TurnFacts, detail: boolean): TurnExplanation {
+function explanationOf(facts: TurnFacts, detail: boolean, say: Say | undefined): TurnExplanation {
   const { turnId, session, state, reason, acceptedAt } = facts;
   const timeline = timelineOf(facts, detail);
-  return { turnId, session, state, reason, acceptedAt, ...explainTurn(facts, detail), timeline };
+  return { turnId, session, state, reason, acceptedAt, ...explainTurn(facts, detail, say), timeline };
 }

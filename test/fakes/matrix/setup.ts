@@ -12,6 +12,7 @@ import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
 import { parseMarkdown } from '../../../src/lib/markdown.ts';
 import { MemoryChatSettings } from '../channel-stores.ts';
 import { MemoryConnections } from '../connections.ts';
+import { builtInLanguages } from '../gateway/languages.ts';
 import { FakeHomeserver, MATRIX_TOKEN } from './homeserver.ts';
 
 /** Some commands of the gateway. */
@@ -92,6 +93,7 @@ export class MatrixSetup {
       { url: this.server.root, token, ...manifest.settings.parse({}) },
       {
         log: pino({ level: 'trace' }, { write: (line: string) => this.log.push(line) }),
+        languages: builtInLanguages,
         connections: this.connections,
         chatSettings: this.chatSettings,
         access: () => this.access,

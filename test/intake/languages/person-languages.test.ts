@@ -15,6 +15,7 @@ function peopleOf(store: Pick<TestStore, 'chatSettings'>, setting = 'auto') {
     languages: builtInLanguages,
     setting: () => setting,
     chatSettings: store.chatSettings,
+    ownerOf: (session) => Promise.resolve(session === 'http:web' ? ADA : undefined),
     monotonicNow: () => clock.now,
   });
   const command = languageCommand(people);
@@ -38,6 +39,23 @@ describeEachDatabase('the language of a person', (databases) => {
     expect(await people.languageOf(ADA, 'en-GB')).toBe('en');
     expect(await peopleOf(store).languageOf(ADA)).toBe('de');
     expect(await people.languageOf('telegram:43')).toBe('en');
+  });
+
+  it('is read in a session over HTTP by whoever it belongs to', async () => {
+    const store = await databases.open();
+    const people = peopleOf(store);
+    await people.notePlatform(ADA, 'de-AT');
+    expect([await people.languageOf('http:web'), await people.languageOf('http:other')]).toEqual([
+      'de',
+      'en',
+    ]);
+  });
+
+  it('is that of a stranger by the setting, else by what their browser tells', async () => {
+    const store = await databases.open();
+    const strangers = ['auto', 'de', 'nl'].map((setting) => peopleOf(store, setting).ofStranger('de-AT, en'));
+    expect(strangers).toEqual(['de', 'de', 'en']);
+    expect(peopleOf(store).ofStranger()).toBe('en');
   });
 
   it('is that of the setting, where one is set', async () => {

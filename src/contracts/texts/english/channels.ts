@@ -24,4 +24,6 @@ export const channels = {
     '{network} did not give me the messages of this channel. Please try it again in a moment.',
   'write.forbidden':
     'I may not write where you asked me (channel {channel}). Somebody who runs that server has to give me the permission Send Messages; the answer is kept for an hour.',
+  'room.encrypted':
+    'This room is encrypted, and I cannot read encrypted messages. Please write to me in a room without encryption: it is switched off where a room is made, and cannot be switched off later.',
 } as const;

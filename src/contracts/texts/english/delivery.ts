@@ -57,4 +57,21 @@ export const delivery = {
   'voice.off': 'Answers here are not spoken. /voice on changes that.',
   'voice.usage': 'Write /voice on or /voice off.',
   'voice.cannot': 'This gateway cannot speak: set speech.baseUrl in config.json to a text-to-speech server.',
+  'speech.beginning': '*The beginning, spoken; the whole answer is the text above.*',
+  'speech.no_sound':
+    'The text-to-speech server answered with something else than sound: check speech.baseUrl in config.json.',
+  'speech.no_key': 'The text-to-speech server refuses the gateway: set speech.apiKeyEnv in config.json.',
+  'speech.bad_key': 'The text-to-speech server refuses the gateway: check {name}.',
+  'speech.busy': 'The text-to-speech server has too much to do just now.',
+  'speech.failed': 'The text-to-speech server failed with status {status}{reason}.',
+  'speech.refused':
+    'The text-to-speech server refuses a text for model "{model}" and voice "{voice}": check speech in config.json{reason}.',
+  'speech.odd_status':
+    'The text-to-speech server answered with status {status}: check speech.baseUrl in config.json.',
+  'speech.unreachable':
+    'The text-to-speech server cannot be reached{code}: check speech.baseUrl in config.json.',
+  'speech.slow': {
+    one: 'The text-to-speech server took longer than {count} minute.',
+    other: 'The text-to-speech server took longer than {count} minutes.',
+  },
 } as const;

@@ -25,6 +25,7 @@ export const failures = {
   'failure.aborted': 'The model call was stopped.',
   'failure.store': 'The gateway cannot reach its database right now. Please try again later.',
   'failure.config': 'The gateway is not configured for this.',
+  'failure.detailed': '{what} ({detail})',
 
   'time.seconds': '{seconds} s',
   'time.minutes': { one: '{count} minute', other: '{count} minutes' },

@@ -28,4 +28,6 @@ export const channels: TranslationOf<typeof english> = {
     '{network} hat mir die Nachrichten dieses Kanals nicht gegeben. Versuch es bitte gleich noch einmal.',
   'write.forbidden':
     'Ich darf nicht schreiben, wo du mich gefragt hast (Kanal {channel}). Wer den Server betreibt, muss mir das Recht „Nachrichten senden“ geben; die Antwort hebe ich eine Stunde lang auf.',
+  'room.encrypted':
+    'Dieser Raum ist verschlüsselt, und verschlüsselte Nachrichten kann ich nicht lesen. Schreib mir bitte in einem Raum ohne Verschlüsselung: Sie wird beim Anlegen eines Raums ausgeschaltet und lässt sich später nicht mehr ausschalten.',
 };

@@ -61,4 +61,20 @@ export const delivery: TranslationOf<typeof english> = {
   'voice.usage': 'Schreib /voice on oder /voice off.',
   'voice.cannot':
     'Dieses Gateway kann nicht sprechen: Setz speech.baseUrl in config.json auf einen Server für Sprachausgabe.',
+  'speech.beginning': '*Der Anfang, gesprochen; die ganze Antwort ist der Text darüber.*',
+  'speech.no_sound':
+    'Der Sprachserver hat mit etwas anderem als Ton geantwortet: prüfe speech.baseUrl in config.json.',
+  'speech.no_key': 'Der Sprachserver weist das Gateway ab: setze speech.apiKeyEnv in config.json.',
+  'speech.bad_key': 'Der Sprachserver weist das Gateway ab: prüfe {name}.',
+  'speech.busy': 'Der Sprachserver hat gerade zu viel zu tun.',
+  'speech.failed': 'Der Sprachserver ist mit dem Status {status} gescheitert{reason}.',
+  'speech.refused':
+    'Der Sprachserver lehnt einen Text für das Modell „{model}“ und die Stimme „{voice}“ ab: prüfe speech in config.json{reason}.',
+  'speech.odd_status':
+    'Der Sprachserver hat mit dem Status {status} geantwortet: prüfe speech.baseUrl in config.json.',
+  'speech.unreachable': 'Der Sprachserver ist nicht erreichbar{code}: prüfe speech.baseUrl in config.json.',
+  'speech.slow': {
+    one: 'Der Sprachserver hat länger als {count} Minute gebraucht.',
+    other: 'Der Sprachserver hat länger als {count} Minuten gebraucht.',
+  },
 };

@@ -28,6 +28,7 @@ export const failures: TranslationOf<typeof english> = {
   'failure.aborted': 'Der Aufruf des Modells wurde angehalten.',
   'failure.store': 'Das Gateway erreicht seine Datenbank gerade nicht. Versuch es bitte später noch einmal.',
   'failure.config': 'Das Gateway ist dafür nicht eingerichtet.',
+  'failure.detailed': '{what} ({detail})',
 
   'time.seconds': '{seconds} s',
   'time.minutes': { one: '{count} Minute', other: '{count} Minuten' },

@@ -1,0 +1,34 @@
+/** Polls as words: the bot can read one, but casts no vote. Pure. */
+import { z } from 'zod';
+import { oneLine } from '../../src/lib/text.ts';
+
+/** The kinds of a poll's beginning: the one that clients send so far (MSC3381), and the one of the specification. */
+export const POLL_TYPES = ['org.matrix.msc3381.poll.start', 'm.poll.start'];
+
+/** Options that are named; MSC3381 allows no more. */
+const MAX_ANSWERS = 20;
+
+/** A text by its old name, or by the one of the specification (`m.text`: the same text in several formats). */
+const words = z
+  .object({
+    'org.matrix.msc1767.text': z.string().optional().catch(undefined),
+    'm.text': z
+      .array(z.object({ body: z.string() }))
+      .optional()
+      .catch(undefined),
+  })
+  .transform((text) => oneLine(text['org.matrix.msc1767.text'] ?? text['m.text']?.[0]?.body ?? ''));
+
+const poll = z.object({ question: words, answers: z.array(words) });
+const content = z.object({
+  'org.matrix.msc3381.poll.start': poll.optional().catch(undefined),
+  'm.poll': poll.optional().catch(undefined),
+});
+
+/** What a poll asks, with its options; undefined for one that is none. */
+export function readPoll(given: unknown): string | undefined {
+  const { data } = content.safeParse(given);
+  const begun = data?.['m.poll'] ?? data?.['org.matrix.msc3381.poll.start'];
+  if (begun === undefined) return undefined;
+  return `[poll "${begun.question}": ${begun.answers.slice(0, MAX_ANSWERS).join(' / ')}]`;
+}
