@@ -9,7 +9,7 @@ import type { Log } from '../contracts/log.ts';
 
 /** Attempts that ended in an error before a message becomes a dead letter, unless its handler allows more. */
 export const MAX_ATTEMPTS = 5;
-/** Crashes of a node during one message, when it was the only suspect there, before it becomes a dead letter. */
+/** Crashes of a node during one message, when it was the only suspect there, before it becomes a dead letter, unless its handler allows more. */
 export const MAX_LONE_CRASHES = 3;
 /** Pause before a retry: doubling from the first, at most the second, in milliseconds. */
 const RETRY_BASE_MS = 1_000;
@@ -41,7 +41,7 @@ export async function attemptHead(
   signal: AbortSignal,
   deps: AttemptDeps,
 ): Promise<LaneHead[]> {
-  const exhausted = whyExhausted(head, maxAttempts(deps.handler));
+  const exhausted = whyExhausted(head, deps.handler);
   if (exhausted !== undefined) return await moveToDeadLetters(head, exhausted, deps);
   let verdict: Verdict;
   try {
@@ -78,12 +78,12 @@ function maxAttempts(handler: LaneHandler): number {
   return handler.maxAttempts ?? MAX_ATTEMPTS;
 }
 
-function whyExhausted(head: LaneHead, attemptsAllowed: number): GatewayError | undefined {
+function whyExhausted(head: LaneHead, handler: LaneHandler): GatewayError | undefined {
   if (!hasDeadLetters(head)) return undefined;
-  if (head.loneCrashes >= MAX_LONE_CRASHES) {
+  if (head.loneCrashes >= (handler.maxLoneCrashes ?? MAX_LONE_CRASHES)) {
     return new GatewayError('crashed', `The gateway crashed ${head.crashes} times on this message.`);
   }
-  if (head.attempts >= attemptsAllowed) {
+  if (head.attempts >= maxAttempts(handler)) {
     return new GatewayError('attempts_used_up', `This message failed ${head.attempts} times.`);
   }
   return undefined;

@@ -24,6 +24,7 @@ import {
   apologyFor,
   isRefusal,
   MAX_AMBIGUOUS_SENDS,
+  MAX_DELIVERY_CRASHES,
   missedText,
   pauseMs,
   waitFor,
@@ -70,6 +71,7 @@ export interface OutDeps {
 export function createOut(deps: OutDeps): LaneHandler {
   return {
     maxAttempts: MAX_AMBIGUOUS_SENDS,
+    maxLoneCrashes: MAX_DELIVERY_CRASHES,
     async handle(head, signal) {
       try {
         return { kind: 'finished', step: await deliver(deps, head, signal) };

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { LaneAbort } from '../../src/contracts/bus.ts';
 import { StoreError } from '../../src/contracts/errors.ts';
-import { MAX_AMBIGUOUS_SENDS } from '../../src/delivery/giving-up.ts';
+import { MAX_LONE_CRASHES } from '../../src/bus/attempt.ts';
+import { MAX_AMBIGUOUS_SENDS, MAX_DELIVERY_CRASHES } from '../../src/delivery/giving-up.ts';
 import { nonceOf } from '../../src/delivery/nonce.ts';
 import { buildDelivery, HEAD } from './setup.ts';
 
@@ -158,6 +159,11 @@ describe('a delivery that the platform refuses', () => {
 });
 
 describe('the lane', () => {
+  it('takes more crashes than a turn, because most of a delivery is waiting', () => {
+    expect(buildDelivery().delivery.out.maxLoneCrashes).toBe(MAX_DELIVERY_CRASHES);
+    expect(MAX_DELIVERY_CRASHES).toBeGreaterThan(MAX_LONE_CRASHES);
+  });
+
   it('is released when the gateway closes, without a half-sent part', async () => {
     const gateway = buildDelivery();
     const closing = new AbortController();
