@@ -1152,6 +1152,23 @@ export interface Api {
       [k: string]: unknown;
     };
   };
+  'GET /v1/language': {
+    answer: {
+      language: string;
+      chosen: boolean;
+      languages: string[];
+    };
+  };
+  'PATCH /v1/language': {
+    body: {
+      language: string;
+    };
+    answer: {
+      language: string;
+      chosen: boolean;
+      languages: string[];
+    };
+  };
   'GET /v1/settings': {
     answer: {
       [k: string]: unknown;
