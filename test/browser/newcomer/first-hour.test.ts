@@ -109,6 +109,9 @@ describePage('the first hour of a newcomer', (tab) => {
     for (const screen of ['overview', 'usage', 'access', 'sign-ins', 'schedules']) {
       await goToScreen(page, screen);
       await save(`settings-${screen}`);
+      const body = page.locator('.settings-body');
+      const hidden = await body.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+      expect(hidden, `pixels of ${screen} beside the screen`).toBe(0);
     }
     expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)).toBe(false);
   });

@@ -5,6 +5,7 @@
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { OGG, PNG } from '../media-bytes.ts';
+import { BROWSER_TOOLS } from './browser-tools.ts';
 
 type Json = Record<string, unknown>;
 
@@ -29,6 +30,7 @@ const READS = { readOnlyHint: true };
 const asked = new Map<string, (answer: Json) => void>();
 
 const TOOLS: Record<string, FakeTool> = {
+  ...BROWSER_TOOLS,
   echo: {
     name: 'echo',
     description: 'Says it again',
