@@ -1,5 +1,6 @@
 /** Retries of transient failures, for work that nothing else retries. */
-import { GatewayError } from '../../src/contracts/errors.ts';
+import { isRetryable } from '../../src/contracts/errors.ts';
+import type { GatewayError } from '../../src/contracts/errors.ts';
 import { retryWhile } from '../../src/lib/retry.ts';
 
 /** Does the work, and again while its error is transient. Throws the last error, or the signal's reason. */
@@ -9,5 +10,5 @@ export async function retryTransient<T>(work: () => Promise<T>, signal: AbortSig
 
 /** True when the same call may succeed soon; a permission that is missing takes people to give it. */
 export function isTransientError(error: unknown): error is GatewayError {
-  return error instanceof GatewayError && error.retryable && error.code !== 'blocked';
+  return isRetryable(error) && error.code !== 'blocked';
 }

@@ -140,6 +140,11 @@ export class FencedError extends StoreError {
   }
 }
 
+/** True when the same call may succeed later. */
+export function isRetryable(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && error.retryable;
+}
+
 /** Turns anything thrown into a member of the family; a member is given back as it is. Never throws. */
 export function toGatewayError(error: unknown, code = 'internal'): GatewayError {
   if (error instanceof GatewayError) return error;

@@ -1,6 +1,6 @@
 /** Receiving from `start` to `stop`: one sync after the other, each finished once all that it brought is committed. */
 import type { ChannelDeps } from '../../../src/contracts/channel.ts';
-import { toGatewayError } from '../../../src/contracts/errors.ts';
+import { toGatewayError, isRetryable } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Receive } from '../../../src/contracts/receive.ts';
@@ -16,7 +16,7 @@ import type { Sending } from '../sending.ts';
 import { answerInvitation } from './invites.ts';
 import { Reader } from './reader.ts';
 import type { ReaderParts } from './reader.ts';
-import { retryTransient } from './retry.ts';
+import { retryWhile } from '../../../src/lib/retry.ts';
 import { Rooms } from './rooms.ts';
 import { eventsOf, sync } from './sync.ts';
 import type { SyncParts } from './sync.ts';
@@ -198,7 +198,7 @@ export class Receiving {
     for (const event of events) {
       signal.throwIfAborted();
       this.#noteMember(roomId, event);
-      const message = await retryTransient(() => this.#reader.read(roomId, event), signal);
+      const message = await retryWhile(isRetryable, () => this.#reader.read(roomId, event), signal);
       if (message !== undefined) await this.#commit(message);
     }
   }
@@ -212,7 +212,7 @@ export class Receiving {
   async #commit(message: InboundMessage): Promise<void> {
     const { receive, log } = this.#parts;
     try {
-      const receipt = await retryTransient(() => receive(message), this.#stop.signal);
+      const receipt = await retryWhile(isRetryable, () => receive(message), this.#stop.signal);
       const reply = receipt.kind === 'handled' || receipt.kind === 'refused' ? receipt.reply : undefined;
       if (reply !== undefined) this.#background.run('matrix_reply_failed', this.#reply(message, reply));
     } catch (error) {
@@ -226,7 +226,11 @@ export class Receiving {
   async #reply(message: InboundMessage, text: string): Promise<void> {
     const { sending } = this.#parts;
     const content = contentOfText(message, text);
-    await retryTransient(() => sending.send(message, content, `reply ${message.id}`), this.#stop.signal);
+    await retryWhile(
+      isRetryable,
+      () => sending.send(message, content, `reply ${message.id}`),
+      this.#stop.signal,
+    );
   }
 }
 

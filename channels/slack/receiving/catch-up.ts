@@ -10,7 +10,8 @@ import { readMessage } from '../events.ts';
 import type { RawMessage } from '../events.ts';
 import { targetOf } from '../message-fields.ts';
 import type { SlackApi } from '../web-api.ts';
-import { retryTransient } from './retry.ts';
+import { isRetryable } from '../../../src/contracts/errors.ts';
+import { retryWhile } from '../../../src/lib/retry.ts';
 
 /** Chats whose session changed within this time are read, however long ago anything was missed in them. */
 const HEARD_WITHIN_MS = 30 * 24 * 3_600_000;
@@ -99,7 +100,7 @@ async function readPlace(
   const { chatId, threadId } = place;
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const answer = await retryTransient(() => ask(parts, place, since, cursor), parts.signal);
+    const answer = await retryWhile(isRetryable, () => ask(parts, place, since, cursor), parts.signal);
     const { messages = [], response_metadata: more } = Page.safeParse(answer).data ?? {};
     for (const message of messages.flatMap((one) => readMessage(one, chatId) ?? []))
       all.set(message.ts, message);

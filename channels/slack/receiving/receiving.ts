@@ -18,7 +18,8 @@ import { SocketLink } from './link.ts';
 import type { LinkParts } from './link.ts';
 import type { People } from './people.ts';
 import { Position } from './position.ts';
-import { retryTransient } from './retry.ts';
+import { isRetryable } from '../../../src/contracts/errors.ts';
+import { retryWhile } from '../../../src/lib/retry.ts';
 import type { Envelope } from './socket.ts';
 
 /** How long the health names what a catch-up left out, in milliseconds. */
@@ -160,7 +161,7 @@ export class Receiving {
         const change = toMembership(event.membership, self);
         const note = async (): Promise<undefined> => {
           if (change !== undefined)
-            await retryTransient(() => gateway.membershipChanged(change), this.#stop.signal);
+            await retryWhile(isRetryable, () => gateway.membershipChanged(change), this.#stop.signal);
           return undefined;
         };
         this.#inbox.push({ chatId: event.membership.channel, read: note, stored });

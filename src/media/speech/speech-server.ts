@@ -1,5 +1,5 @@
 /** Text to speech by a server with OpenAI's API, such as Speaches, Kokoro-FastAPI or vLLM. */
-import { GatewayError } from '../../contracts/errors.ts';
+import { GatewayError, isRetryable } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { ServiceFetch } from '../../contracts/mcp/service-fetch.ts';
 import { backoffMs } from '../../lib/backoff.ts';
@@ -37,7 +37,7 @@ export function createSynthesize({ request, log, limits = {} }: SpeechServerDeps
       } catch (error) {
         signal.throwIfAborted();
         if (late.aborted) throw tooSlow(totalMs);
-        if (!(error instanceof GatewayError && error.retryable) || attempt + 1 >= MAX_TRIES) throw error;
+        if (!isRetryable(error) || attempt + 1 >= MAX_TRIES) throw error;
         log.debug({ err: error }, 'speech_delayed');
         const waitMs = Math.max(backoffMs(attempt, retryMs, RETRY_CAP_MS), error.retryAfterMs ?? 0);
         // Cut short by the end of the gateway or of the time: the next round throws which of them.

@@ -1,6 +1,6 @@
 /** Speech to text by a server with OpenAI's API, such as whisper.cpp, Speaches or vLLM. */
 import { stat } from 'node:fs/promises';
-import { GatewayError } from '../../contracts/errors.ts';
+import { GatewayError, isRetryable } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Recording, Transcriber } from '../../contracts/media.ts';
 import { backoffMs } from '../../lib/backoff.ts';
@@ -62,7 +62,7 @@ export function createTranscriber({ settings, apiKey, log, limits = {} }: Transc
         } catch (error) {
           signal.throwIfAborted();
           if (late.aborted) throw tooSlow(totalMs);
-          if (!(error instanceof GatewayError && error.retryable) || attempt + 1 >= MAX_TRIES) throw error;
+          if (!isRetryable(error) || attempt + 1 >= MAX_TRIES) throw error;
           log.warn({ err: error }, 'transcription_delayed');
           const waitMs = Math.max(backoffMs(attempt, retryMs, RETRY_CAP_MS), error.retryAfterMs ?? 0);
           // Cut short by the end of the turn or of the time: the next round throws which of them.
