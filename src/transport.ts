@@ -9,6 +9,8 @@ import type { Channel } from './contracts/channel.ts';
 import type { Log } from './contracts/log.ts';
 import type { StartProgress } from './contracts/operator/progress.ts';
 import type { Settings } from './contracts/settings.ts';
+import { withSlash } from './contracts/isomorphic/fill-text.js';
+import type { Recipient } from './contracts/texts/say.ts';
 import { createDelivery, createStreamMode } from './delivery/index.ts';
 import {
   bindTurns,
@@ -99,10 +101,20 @@ export async function openTransport(
   const outgoing = createOutgoingFiles({ files, fileTypeOf, keptFiles: store.keptFiles });
   const followMigration = createFollowChatMigration({ store: store.moves, channelAccess, log });
   const labelOf = (name: string) => config.channels.find((channel) => channel.name === name)?.label;
+  const writeCommand = (name: string, { channel, threadId }: Recipient): string =>
+    (config.channels.find((one) => one.name === channel)?.writeCommand ?? withSlash)(name, { threadId });
+  const networks = config.channels
+    .filter(({ isOn }) => isOn)
+    .map(({ name, label }) => ({
+      name,
+      label,
+      writeCommand: (command: string) => writeCommand(command, { channel: name }),
+    }));
   const { surfaces } = store;
   const languageFiles = createLanguages({
     folder: path.join(config.home, 'languages'),
     watch: (changed) => watchFolders(changed, log),
+    writeCommand,
     log,
   });
   await languageFiles.open();
@@ -126,7 +138,7 @@ export async function openTransport(
     plans: store.plans,
     events,
     bus,
-    say: (language) => languages.say(language),
+    say: (to) => languages.say(to),
     files: outgoing,
     streamMode: createStreamMode({ channels, chatSettings: store.chatSettings, log }),
     followMigration,
@@ -161,7 +173,15 @@ export async function openTransport(
     files,
     outgoing,
     followMigration,
-    linking: { surfaces, labelOf, languages, dropSurface, isGroupAdmin: groupAdminIn(channels), log },
+    linking: {
+      surfaces,
+      labelOf,
+      networks,
+      languages,
+      dropSurface,
+      isGroupAdmin: groupAdminIn(channels),
+      log,
+    },
     openThread: openThreadIn(channels, log),
     languages,
     languageFiles,

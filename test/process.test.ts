@@ -145,6 +145,16 @@ describe('the process', () => {
     expect(text).toContain('OLLAMA_HOST');
     await expect.poll(() => gateway.stdout()).toContain('no_model_available');
   }, 90_000);
+
+  it.runIf(process.platform === 'linux')(
+    'never takes 600 MB of memory for its start and a first chat',
+    async () => {
+      const { gateway } = (await unanswered)!;
+      const status = await readFile(`/proc/${gateway.pid}/status`, 'utf8');
+      expect(Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1_024).toBeLessThan(600);
+    },
+    90_000,
+  );
 });
 
 /** A chat with a gateway that finds no model server; gives what it was answered. */

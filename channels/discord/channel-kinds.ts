@@ -1,4 +1,4 @@
-/** The kinds of channels that an event does not tell: only threads, which Discord is asked about one by one, and once. */
+/** The kinds of channels that a message does not tell: only threads. Those that no event has told of are asked about one by one, and once. */
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Log } from '../../src/contracts/log.ts';
 import { backoffMs } from '../../src/lib/backoff.ts';
@@ -59,6 +59,13 @@ export class ChannelKinds {
     this.#giveUpOne();
     void this.#run();
     return await lookup.result.promise;
+  }
+
+  /** An event has told the kind of a channel: nobody waits for the answer about it. */
+  tell(id: string, kind: ChannelKind): void {
+    const lookup = this.#lookups.get(id);
+    if (lookup === undefined) this.#keep(id, kind);
+    else this.#end(lookup, kind);
   }
 
   #keep(id: string, kind: ChannelKind): void {

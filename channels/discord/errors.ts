@@ -1,5 +1,6 @@
 /** Converts Discord's refusals and failures to `ChannelError`. */
-import { DiscordAPIError, GatewayCloseCodes, HTTPError, RateLimitError } from 'discord.js';
+import { DiscordAPIError, HTTPError, RateLimitError } from '@discordjs/rest';
+import { GatewayCloseCodes } from 'discord-api-types/v10';
 import { z } from 'zod';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
@@ -131,11 +132,6 @@ function parseJson(text: string): unknown {
 export function heldBack(retryAfterMs: number, cause?: unknown): ChannelError {
   const message = `Discord asks to wait ${retryAfterMs} ms.`;
   return new ChannelError('rate_limited', message, { retryable: true, retryAfterMs, local: true, cause });
-}
-
-/** The bot token is refused; Discord is asked again in `retryAfterMs`. */
-export function tokenRefused(retryAfterMs: number, cause?: unknown): ChannelError {
-  return new ChannelError('unauthorized', BAD_TOKEN, { retryable: true, retryAfterMs, cause });
 }
 
 /** A refusal that names the wait. */

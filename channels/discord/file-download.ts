@@ -1,5 +1,5 @@
 /** The bytes of files that people send: read from Discord's file servers as a stream, with a fresh link where one expired. */
-import { DefaultRestOptions } from 'discord.js';
+import { DefaultRestOptions } from '@discordjs/rest';
 import { z } from 'zod';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Media } from '../../src/contracts/media.ts';

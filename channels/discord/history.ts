@@ -75,6 +75,11 @@ export class History {
     return await this.#kinds.of(chatId, urgent);
   }
 
+  /** An event has told of threads, by id. */
+  tellThreads(threads: ReadonlyMap<string, ChannelKind>): void {
+    for (const [id, kind] of threads) this.#kinds.tell(id, kind);
+  }
+
   /**
    * The posts of a forum that were opened after an id, and are not archived: at most 100. A forum has no messages of its own.
    * Throws only the signal's reason.

@@ -1,6 +1,7 @@
 /** Discord as the gateway knows it before loading it: its settings, its ids and its secrets. */
 import { z } from 'zod';
 import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
+import { withSlash } from '../../src/contracts/isomorphic/fill-text.js';
 
 const perSecond = z.number().min(1).max(1_000);
 const SNOWFLAKE = /^\d{1,20}$/;
@@ -8,6 +9,7 @@ const SNOWFLAKE = /^\d{1,20}$/;
 export const manifest = defineChannel({
   name: 'discord',
   label: 'Discord',
+  writeCommand: withSlash,
   needs: 'DISCORD_BOT_TOKEN',
   env: z.object({
     DISCORD_BOT_TOKEN: z

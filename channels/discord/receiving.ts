@@ -26,6 +26,7 @@ import { retryTransient } from './retry.ts';
 import type { DiscordRest } from './rest.ts';
 import { channelIdOf } from './sending.ts';
 import type { QuestionThreads } from './threads/question-threads.ts';
+import { toldThreads } from './threads/told-threads.ts';
 import type { Signs } from './earlier/signs.ts';
 import { ONLY, ownsGuild } from './gateway/shard.ts';
 import { ResumeState } from './gateway/resume-state.ts';
@@ -190,6 +191,7 @@ export class Receiving {
         return;
       }
       default:
+        this.#history.tellThreads(toldThreads(name, data));
         stored();
     }
   }

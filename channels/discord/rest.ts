@@ -1,6 +1,6 @@
 /** Calls to Discord's REST API: every limit and failure is thrown at once as `ChannelError`; no call waits or is repeated here. */
-import { DefaultRestOptions, REST } from 'discord.js';
-import type { RESTOptions } from 'discord.js';
+import { DefaultRestOptions, REST } from '@discordjs/rest';
+import type { RESTOptions } from '@discordjs/rest';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { BucketPauses } from './bucket-pauses.ts';

@@ -1,6 +1,6 @@
 /** Sends and edits messages and shows typing in Discord's channels, over REST. */
 import { createHash } from 'node:crypto';
-import { ButtonStyle, ComponentType, MessageFlags } from 'discord.js';
+import { ButtonStyle, ComponentType, MessageFlags } from 'discord-api-types/v10';
 import { z } from 'zod';
 import type { OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';

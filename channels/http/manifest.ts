@@ -1,6 +1,7 @@
 /** The manifest of the HTTP channel: the page and the API, always on. */
 import { z } from 'zod';
 import { defineChannel } from '../../src/contracts/channel.ts';
+import { withSlash } from '../../src/contracts/isomorphic/fill-text.js';
 import { isNetwork } from './limits/client-address.ts';
 
 /** A limit of a token or an address. */
@@ -12,6 +13,7 @@ const PORT = { error: 'must be a port, 0 to 65535; 0 = any free one' };
 export const manifest = defineChannel({
   name: 'http',
   label: 'Web',
+  writeCommand: withSlash,
   needs: 'nothing',
   env: z.object({
     PORT: z.coerce

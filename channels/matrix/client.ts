@@ -1,7 +1,9 @@
 /** Calls of the client-server API: every limit and failure is thrown at once as `ChannelError`; no call waits or is repeated here. */
-import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
+import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/contracts/platform/refused-tokens.ts';
+import { Pauses } from '../../src/lib/call-gate.ts';
+import type { Refusals } from '../../src/lib/call-gate.ts';
 import { BAD_TOKEN, isTokenError, rateLimited, refusalOf, unavailable } from './errors.ts';
 import { openRequest, readBody } from './requests.ts';
 import type { RawRequest } from './requests.ts';
@@ -10,9 +12,6 @@ import type { RawRequest } from './requests.ts';
 const ANSWER_MS = 10_000;
 /** Largest answer that is read: a sync after a long outage of a bot in many rooms. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** Wait before the homeserver is asked again while it refuses the token: twice as long each time, up to the cap, in milliseconds. */
-const FIRST_WAIT_MS = 5_000;
-const WAIT_CAP_MS = 60_000;
 /** Failed calls in a row after which the homeserver counts as unreachable. */
 const MAX_FAILURES = 3;
 /** Kinds of calls whose limits are remembered; there are fewer kinds than that. */
@@ -53,39 +52,34 @@ export class MatrixClient {
   readonly #root: string;
   readonly #headers: { authorization: string };
   readonly #now: () => number;
-  readonly #monotonicMs: () => number;
-  /** Until when calls of a kind are refused, in monotonic milliseconds. */
-  readonly #pauses = new Map<string, number>();
+  readonly #pauses: Pauses;
+  readonly #refusals: Refusals;
   #failures = 0;
-  /** Since when the token is refused; undefined while it is good. */
-  #refusedSince: number | undefined;
-  #refusals = 0;
-  #nextAt = 0;
 
   constructor({ url, token, now, monotonicMs }: ClientConfig) {
     this.#root = url.replace(/\/$/, '');
     this.#headers = { authorization: `Bearer ${token}` };
     this.#now = now;
-    this.#monotonicMs = monotonicMs;
+    this.#pauses = new Pauses(MAX_PAUSES, monotonicMs);
+    this.#refusals = tokenRefusals(monotonicMs);
   }
 
   /** Makes one call; gives the JSON of the answer. Throws `ChannelError`, or the signal's reason. */
   async call(method: 'GET' | 'POST' | 'PUT', path: string, call: Call = {}): Promise<unknown> {
     const { limit = path } = call;
-    const left = (this.#pauses.get(limit) ?? 0) - this.#monotonicMs();
+    const left = this.#pauses.left(limit);
     if (left > 0) throw rateLimited(left, undefined, true);
-    if (this.#refusedSince !== undefined && this.#monotonicMs() < this.#nextAt) throw this.#refused();
+    if (this.#refusals.leftMs > 0) throw tokenRefused(this.#refusals, BAD_TOKEN);
     try {
       const answer = await this.#ask(method, path, call);
       this.#failures = 0;
-      this.#refusedSince = undefined;
-      this.#refusals = 0;
+      this.#refusals.clear();
       return answer;
     } catch (error) {
       if (!(error instanceof ChannelError)) throw error;
       if (isTokenError(error)) throw await this.#judgeToken(path, error);
       this.#failures = error.code === 'unavailable' ? this.#failures + 1 : 0;
-      if (error.code === 'rate_limited') this.#pause(limit, error.retryAfterMs ?? 0);
+      if (error.code === 'rate_limited') this.#pauses.note(limit, error.retryAfterMs ?? 0);
       throw error;
     }
   }
@@ -111,11 +105,8 @@ export class MatrixClient {
 
   /** What the calls so far tell: undefined while all is well. */
   get health(): ChannelHealth | undefined {
-    if (this.#refusedSince !== undefined) {
-      const isDead = this.#monotonicMs() - this.#refusedSince >= DEAD_AFTER_MS;
-      return { state: isDead ? 'dead' : 'degraded', detail: BAD_TOKEN };
-    }
-    if (this.#failures < MAX_FAILURES) return undefined;
+    const refused = tokenHealth(this.#refusals, BAD_TOKEN);
+    if (refused !== undefined || this.#failures < MAX_FAILURES) return refused;
     return { state: 'degraded', detail: 'The Matrix homeserver (MATRIX_URL) does not answer; trying again.' };
   }
 
@@ -152,26 +143,8 @@ export class MatrixClient {
         if (!(error instanceof ChannelError) || !isTokenError(error)) return refusal;
       }
     }
-    this.#refusedSince ??= this.#monotonicMs();
-    const isDead = this.#monotonicMs() - this.#refusedSince >= DEAD_AFTER_MS;
-    const soonMs = Math.min(WAIT_CAP_MS, FIRST_WAIT_MS * 2 ** this.#refusals);
-    this.#nextAt = this.#monotonicMs() + (isDead ? DEAD_INTERVAL_MS : soonMs);
-    this.#refusals = Math.min(this.#refusals + 1, 10);
-    return this.#refused(refusal);
-  }
-
-  #refused(cause?: unknown): ChannelError {
-    const retryAfterMs = Math.max(1, this.#nextAt - this.#monotonicMs());
-    return new ChannelError('unauthorized', BAD_TOKEN, { retryable: true, retryAfterMs, cause });
-  }
-
-  #pause(limit: string, ms: number): void {
-    this.#pauses.delete(limit);
-    this.#pauses.set(limit, this.#monotonicMs() + ms);
-    for (const [oldest] of this.#pauses) {
-      if (this.#pauses.size <= MAX_PAUSES) break;
-      this.#pauses.delete(oldest);
-    }
+    this.#refusals.note();
+    return tokenRefused(this.#refusals, BAD_TOKEN, refusal);
   }
 }
 

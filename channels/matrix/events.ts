@@ -138,6 +138,22 @@ export function readMember(
   return { userId: raw.state_key, membership: data.membership, name: data.displayname ?? undefined };
 }
 
+/** Whether it says that its room goes on in another. */
+export function isTombstone({ type, state_key: key }: RawEvent): boolean {
+  return type === 'm.room.tombstone' && key === '';
+}
+
+const strippedCreate = z.object({
+  type: z.literal('m.room.create'),
+  content: z.object({ predecessor: z.object({ room_id: z.string().regex(ROOM_ID) }) }),
+});
+
+/** The room that the room of an invitation says to replace; undefined where it names none. */
+export function readPredecessor(state: readonly unknown[]): string | undefined {
+  const [create] = state.flatMap((one) => strippedCreate.safeParse(one).data ?? []);
+  return create?.content.predecessor.room_id;
+}
+
 const stripped = z.object({
   type: z.literal('m.room.member'),
   sender: userId,

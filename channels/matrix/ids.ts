@@ -16,6 +16,11 @@ export function readContentUri(uri: string): { server: string; mediaId: string }
   return server === undefined || mediaId === undefined ? undefined : { server, mediaId };
 }
 
+/** `example.org` of `@ada:example.org`. */
+export function serverOf(userId: string): string {
+  return userId.slice(userId.indexOf(':') + 1);
+}
+
 /** `ada` of `@ada:example.org`: a name where nobody has given another. */
 export function localpartOf(userId: string): string {
   return userId.slice(1).split(':', 1)[0] ?? userId;

@@ -18,6 +18,7 @@ import { unavailable } from './errors.ts';
 import { openFile } from './files/download.ts';
 import { MAX_UPLOAD_BYTES, sendFile } from './files/upload.ts';
 import { USER_ID } from './ids.ts';
+import { Replacements } from './replacements.ts';
 import { Receiving } from './receiving/receiving.ts';
 import type { MatrixDeps } from './receiving/receiving.ts';
 import { render } from './rendering/render.ts';
@@ -33,6 +34,8 @@ export interface MatrixConfig {
   editIntervalMs: number;
   /** Events that may go out at once there. */
   burst: number;
+  /** Events of the account that may go out at once. */
+  accountBurst: number;
   /** Events a second of the account: at first, and at most. */
   eventsPerSecond: { start: number; most: number };
 }
@@ -83,6 +86,7 @@ class MatrixChannel implements Channel {
   readonly #timing: MatrixTiming;
   readonly #client: MatrixClient;
   readonly #sending: Sending;
+  readonly #replacements: Replacements;
   #receiving: Receiving | undefined;
   /** The id of the bot, once it was asked for. */
   #self: string | undefined;
@@ -93,7 +97,9 @@ class MatrixChannel implements Channel {
     this.#timing = timing;
     const client = new MatrixClient({ ...config, now, monotonicMs });
     this.#client = client;
-    this.#sending = new Sending({ client, monotonicMs });
+    const replacements = new Replacements({ client, monotonicMs });
+    this.#replacements = replacements;
+    this.#sending = new Sending({ client, replacements, monotonicMs });
     this.download = async (media, signal) => await openFile({ client, silenceMs }, media, signal);
     this.capabilities = {
       edit: true,
@@ -108,7 +114,11 @@ class MatrixChannel implements Channel {
       maxCaption: MAX_LENGTH,
       threads: true,
       maxLength: MAX_LENGTH,
-      rates: { callsPerSecond: config.eventsPerSecond, of: ({ chatId }) => rateOf(config, chatId) },
+      rates: {
+        callsPerSecond: config.eventsPerSecond,
+        bucket: config.accountBurst,
+        of: ({ chatId }) => rateOf(config, chatId),
+      },
       typingMs: TYPING_MS,
     };
   }
@@ -121,8 +131,15 @@ class MatrixChannel implements Channel {
   async start(receive: Receive): Promise<void> {
     await this.#receiving?.stop();
     const self = this.#self ?? (await this.#whoAmI());
-    const parts = { ...this.#deps, ...this.#timing, client: this.#client, sending: this.#sending };
-    this.#receiving = new Receiving({ ...parts, self, receive });
+    this.#receiving = new Receiving({
+      ...this.#deps,
+      ...this.#timing,
+      client: this.#client,
+      sending: this.#sending,
+      replacements: this.#replacements,
+      self,
+      receive,
+    });
     await this.#receiving.start();
   }
 

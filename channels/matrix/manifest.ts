@@ -8,6 +8,8 @@ const perSecond = z.number().min(0.1).max(1_000);
 export const manifest = defineChannel({
   name: 'matrix',
   label: 'Matrix',
+  // Clients keep messages that begin with `/` to themselves.
+  writeCommand: (name) => `!${name}`,
   needs: 'MATRIX_TOKEN',
   alsoNeeds: { MATRIX_URL: 'Address of the bot’s homeserver, such as https://matrix.example.org' },
   env: z.object({
@@ -29,10 +31,19 @@ export const manifest = defineChannel({
       .default(2_000)
       .describe('least milliseconds between two edits of a growing answer in one room'),
     burst: z.int().min(2).max(100).default(5).describe('events that may go out at once in a room'),
-    /** Synapse's `rc_message` is 0.2 a second after a burst of 10 by default. */
+    /** Synapse's `rc_message` by default. */
+    accountBurst: z
+      .int()
+      .min(2)
+      .max(1_000)
+      .default(10)
+      .describe(
+        'events that may go out at once in all rooms together: `burst_count` of Synapse’s `rc_message`',
+      ),
+    /** Synapse takes 0.2 by default; the refusal of one more says so, and an account without a limit is told nothing. */
     eventsPerSecond: z
       .strictObject({
-        start: perSecond.default(0.5).describe('events a second of the whole account at first'),
+        start: perSecond.default(10).describe('events a second of the whole account at first'),
         most: perSecond
           .default(20)
           .describe('what it may rise to while edits wait and the homeserver refuses none'),

@@ -11,6 +11,7 @@ import type { Content } from './content.ts';
 import { errcodeOf, isAnswerLost, unavailable } from './errors.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import { readEvent } from './events.ts';
+import type { Replacements } from './replacements.ts';
 import type { RawEvent } from './events.ts';
 
 /** How long an event is known by its transaction, in milliseconds, and how many. */
@@ -26,25 +27,38 @@ const Sent = z.object({ event_id: z.string() });
 
 export interface SendingParts {
   client: Pick<MatrixClient, 'call'>;
+  replacements: Pick<Replacements, 'check' | 'forget'>;
   monotonicMs: () => number;
 }
 
 export class Sending {
   readonly #client: Pick<MatrixClient, 'call'>;
+  readonly #replacements: SendingParts['replacements'];
   /** Event ids by transaction id. */
   readonly #known: Recent<string>;
 
-  constructor({ client, monotonicMs }: SendingParts) {
+  constructor({ client, replacements, monotonicMs }: SendingParts) {
     this.#client = client;
+    this.#replacements = replacements;
     this.#known = new Recent(KNOWN_MS, MAX_KNOWN, monotonicMs);
   }
 
   /**
    * Sends a message. With a nonce that an earlier attempt used, also of another process, the event of that attempt shows this
-   * content now. Throws `ChannelError`.
+   * content now. Throws `ChannelError`; `chat_moved` for a room that was replaced.
    */
   async send(place: Place, content: Content, nonce: string): Promise<SentMessage> {
     checkPlace(place);
+    return await this.#unlessReplaced(place, async () => await this.#sendNew(place, content, nonce));
+  }
+
+  /** Replaces a message ("Event replacements"). Throws as `send`, and `message_gone` for one that was taken away. */
+  async edit(sent: SentMessage, place: Place, content: Content): Promise<void> {
+    checkPlace(place);
+    await this.#unlessReplaced(place, async () => await this.#replace(sent, place, content));
+  }
+
+  async #sendNew(place: Place, content: Content, nonce: string): Promise<SentMessage> {
     for (let redacted = 0; redacted < MAX_REDACTED; redacted += 1) {
       const id = await this.#sendOnce(place, content, transactionOf(place, nonce, redacted));
       if (id !== undefined) return { id };
@@ -52,9 +66,7 @@ export class Sending {
     throw unavailable('The Matrix homeserver gives only events that were taken away.');
   }
 
-  /** Replaces a message ("Event replacements"). Throws `ChannelError`; `message_gone` for one that was taken away. */
-  async edit({ id }: SentMessage, place: Place, content: Content): Promise<void> {
-    checkPlace(place);
+  async #replace({ id }: SentMessage, place: Place, content: Content): Promise<void> {
     await this.#put(place, 'send', ['m.room.message', randomUUID()], checkSize(editOf(id, content)));
     // A homeserver takes such an edit, and shows it to nobody.
     if (isRedacted(await this.event(place.chatId, id)))
@@ -82,6 +94,19 @@ export class Sending {
     }
   }
 
+  /** A room that takes nothing more may have been replaced since it was last asked for. */
+  async #unlessReplaced<T>({ chatId }: Place, act: () => Promise<T>): Promise<T> {
+    await this.#replacements.check(chatId);
+    try {
+      return await act();
+    } catch (error) {
+      if (errcodeOf(error) !== 'M_FORBIDDEN') throw error;
+      this.#replacements.forget(chatId);
+      await this.#replacements.check(chatId);
+      throw error;
+    }
+  }
+
   /** Undefined when the event of this transaction was taken away. */
   async #sendOnce(place: Place, content: Content, transaction: string): Promise<string | undefined> {
     const known = this.#known.get(transaction);
@@ -93,7 +118,7 @@ export class Sending {
     if (isRedacted(event)) return undefined;
     const shown = shownContent(event);
     if (shown['body'] === content.body && shown['formatted_body'] === content.formatted_body) return id;
-    await this.edit({ id }, place, content);
+    await this.#replace({ id }, place, content);
     return id;
   }
 

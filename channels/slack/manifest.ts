@@ -8,6 +8,8 @@ const perSecond = z.number().min(0.1).max(1_000);
 export const manifest = defineChannel({
   name: 'slack',
   label: 'Slack',
+  // Slack has no slash commands in threads, where the app is named instead, as its manifest calls it.
+  writeCommand: (name, { threadId }) => (threadId === undefined ? `/parley ${name}` : `@parley /${name}`),
   needs: 'SLACK_BOT_TOKEN',
   alsoNeeds: { SLACK_APP_TOKEN: 'App-level token of the Slack app (xapp-…)' },
   env: z.object({

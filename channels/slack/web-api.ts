@@ -1,18 +1,17 @@
 /** Calls to Slack's Web API: every limit and failure is thrown at once as `ChannelError`; no call waits or is repeated here. */
 import { LogLevel, WebClient } from '@slack/web-api';
 import type { Logger } from '@slack/web-api';
-import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../src/contracts/channel.ts';
-import { ChannelError } from '../../src/contracts/errors.ts';
+import type { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
+import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/contracts/platform/refused-tokens.ts';
+import { Pauses } from '../../src/lib/call-gate.ts';
+import type { Refusals } from '../../src/lib/call-gate.ts';
 import { BAD_TOKEN, isTokenError, rateLimited, toChannelError, unavailable } from './errors.ts';
 
 /** Slack's own API. */
 const OFFICIAL_ROOT = 'https://slack.com/api';
 /** Longest wait for an answer, in milliseconds. */
 const ANSWER_MS = 10_000;
-/** Wait before Slack is asked again while it refuses the token: twice as long each time, up to the cap, in milliseconds. */
-const FIRST_WAIT_MS = 5_000;
-const WAIT_CAP_MS = 60_000;
 /** Failed calls in a row after which the API counts as unreachable. */
 const MAX_FAILURES = 3;
 /** Limits that are remembered; the one that was told longest ago goes first. */
@@ -29,17 +28,13 @@ export interface SlackApiConfig {
 
 export class SlackApi {
   readonly #client: WebClient;
-  readonly #monotonicMs: () => number;
-  /** Until when Slack refuses calls of a kind, in monotonic milliseconds. */
-  readonly #pauses = new Map<string, number>();
+  readonly #pauses: Pauses;
+  readonly #refusals: Refusals;
   #failures = 0;
-  /** Since when the token is refused; undefined while it is good. */
-  #refusedSince: number | undefined;
-  #refusals = 0;
-  #nextAt = 0;
 
   constructor({ token, apiRoot, monotonicMs }: SlackApiConfig) {
-    this.#monotonicMs = monotonicMs;
+    this.#pauses = new Pauses(MAX_PAUSES, monotonicMs);
+    this.#refusals = tokenRefusals(monotonicMs);
     this.#client = new WebClient(token, {
       slackApiUrl: apiRoot ?? OFFICIAL_ROOT,
       allowAbsoluteUrls: false,
@@ -53,31 +48,27 @@ export class SlackApi {
 
   /** Makes one call; gives the JSON of the answer. Calls of one `limit` share a pause that Slack asks for. Throws `ChannelError`. */
   async call(method: string, args: Record<string, unknown>, limit = method): Promise<unknown> {
-    const left = (this.#pauses.get(limit) ?? 0) - this.#monotonicMs();
+    const left = this.#pauses.left(limit);
     if (left > 0) throw rateLimited(left, undefined, true);
-    if (this.#refusedSince !== undefined && this.#monotonicMs() < this.#nextAt) throw this.#refused();
+    if (this.#refusals.leftMs > 0) throw tokenRefused(this.#refusals, BAD_TOKEN);
     try {
       const answer = await this.#client.apiCall(method, args);
       this.#failures = 0;
-      this.#refusedSince = undefined;
-      this.#refusals = 0;
+      this.#refusals.clear();
       return answer;
     } catch (error) {
       if (isTokenError(error)) throw await this.#judgeToken(method, error);
       const failure = toChannelError(error);
       this.#failures = failure.code === 'unavailable' ? this.#failures + 1 : 0;
-      if (failure.code === 'rate_limited') this.#pause(limit, failure.retryAfterMs ?? 0);
+      if (failure.code === 'rate_limited') this.#pauses.note(limit, failure.retryAfterMs ?? 0);
       throw failure;
     }
   }
 
   /** What the calls so far tell: undefined while all is well. */
   get health(): ChannelHealth | undefined {
-    if (this.#refusedSince !== undefined) {
-      const isDead = this.#monotonicMs() - this.#refusedSince >= DEAD_AFTER_MS;
-      return { state: isDead ? 'dead' : 'degraded', detail: BAD_TOKEN };
-    }
-    if (this.#failures < MAX_FAILURES) return undefined;
+    const refused = tokenHealth(this.#refusals, BAD_TOKEN);
+    if (refused !== undefined || this.#failures < MAX_FAILURES) return refused;
     return { state: 'degraded', detail: 'Slack does not answer calls of its Web API; trying again.' };
   }
 
@@ -94,27 +85,8 @@ export class SlackApi {
         if (!isTokenError(error)) return toChannelError(error);
       }
     }
-    this.#refusedSince ??= this.#monotonicMs();
-    const isDead = this.#monotonicMs() - this.#refusedSince >= DEAD_AFTER_MS;
-    this.#nextAt =
-      this.#monotonicMs() +
-      (isDead ? DEAD_INTERVAL_MS : Math.min(WAIT_CAP_MS, FIRST_WAIT_MS * 2 ** this.#refusals));
-    this.#refusals = Math.min(this.#refusals + 1, 10);
-    return this.#refused(refusal);
-  }
-
-  #refused(cause?: unknown): ChannelError {
-    const retryAfterMs = Math.max(1, this.#nextAt - this.#monotonicMs());
-    return new ChannelError('unauthorized', BAD_TOKEN, { retryable: true, retryAfterMs, cause });
-  }
-
-  #pause(limit: string, ms: number): void {
-    this.#pauses.delete(limit);
-    this.#pauses.set(limit, this.#monotonicMs() + ms);
-    for (const [oldest] of this.#pauses) {
-      if (this.#pauses.size <= MAX_PAUSES) break;
-      this.#pauses.delete(oldest);
-    }
+    this.#refusals.note();
+    return tokenRefused(this.#refusals, BAD_TOKEN, refusal);
   }
 }
 

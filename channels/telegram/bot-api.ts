@@ -1,7 +1,7 @@
 /** The Bot API calls the channel makes, each with a time limit; every failure leaves as `ChannelError`. */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { Api } from 'grammy';
+import { Api } from 'grammy/web';
 import type { ReactionType } from 'grammy/types';
 import type { ChannelIdentity, OutboundFile, OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
@@ -10,7 +10,7 @@ import { createFetch } from './http-call.ts';
 import { isDeleted, isFileTooBig, isNotModified, isWebhookConflict, toChannelError } from './errors.ts';
 import { captionOf, draftIdOf, formatOf, keyboardOf, placeOf, richOf, textOf } from './call-options.ts';
 import { Reachability } from './reachability.ts';
-import { inputOf, uploadLimitMs, waysToSend } from './uploads.ts';
+import { uploadLimitMs, waysToSend, withInput } from './uploads.ts';
 import type { FileOptions, GrammySignal, SendsFile } from './uploads.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { stripEnd } from '../../src/lib/text.ts';
@@ -138,13 +138,9 @@ export class BotApi {
 
   async #upload(way: SendsFile, file: OutboundFile, options: FileOptions): Promise<SentMessage> {
     const limitMs = this.#callTimeoutMs + uploadLimitMs(file.bytes);
-    const input = await inputOf(file);
     const to = { chat_id: file.chatId, ...options };
-    const sent = await this.#call(
-      way.method,
-      undefined,
-      (limit) => way.send(this.#api.raw, to, input, limit),
-      limitMs,
+    const sent = await withInput(file, (input) =>
+      this.#call(way.method, undefined, (limit) => way.send(this.#api.raw, to, input, limit), limitMs),
     );
     return { id: String(sent.message_id) };
   }

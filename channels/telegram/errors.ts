@@ -1,5 +1,5 @@
 /** Converts failures of grammY and Telegram to `ChannelError`, without any part of the token. */
-import { GrammyError, HttpError } from 'grammy';
+import { GrammyError, HttpError } from 'grammy/web';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import { ForeignAnswer, NoAnswer } from './http-call.ts';
 

@@ -2,7 +2,6 @@
 import type { Agent, ClientRequest, OutgoingHttpHeaders } from 'node:http';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 
@@ -32,12 +31,12 @@ export class NoAnswer extends Error {
   }
 }
 
-/** The request as grammY writes it; its signal is a polyfill's, which is only listened to. */
+/** The request as grammY writes it; its signal is only listened to. */
 export interface BotApiRequest {
   method: string;
   headers: OutgoingHttpHeaders;
   /** A stream carries a file. */
-  body: string | Readable;
+  body: string | ReadableStream<Uint8Array>;
   signal: Pick<AbortSignal, 'aborted' | 'addEventListener' | 'removeEventListener'>;
 }
 

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { STREAM_MODES } from '../../src/contracts/delivery.ts';
 import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
+import { withSlash } from '../../src/contracts/isomorphic/fill-text.js';
 
 /** Least milliseconds between two edits in one chat. */
 const interval = z.int().min(1).max(MAX_EDIT_INTERVAL_MS);
@@ -11,6 +12,7 @@ const perSecond = z.number().min(1).max(1_000);
 export const manifest = defineChannel({
   name: 'telegram',
   label: 'Telegram',
+  writeCommand: withSlash,
   needs: 'TELEGRAM_BOT_TOKEN',
   env: z.object({
     TELEGRAM_BOT_TOKEN: z

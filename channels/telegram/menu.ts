@@ -32,7 +32,7 @@ export function menuLanguages(languages: Languages): readonly [MenuLanguage, ...
   for (const code of languages.codes()) {
     const [language = ''] = code.split('-');
     if (language === 'en' || language.length !== 2 || found.has(language)) continue;
-    found.set(language, { code: language, say: languages.say(code) });
+    found.set(language, { code: language, say: languages.say({ language: code, channel: 'telegram' }) });
   }
   return [{ code: '', say: inEnglish }, ...[...found.values()].slice(0, MAX_LANGUAGES - 1)];
 }

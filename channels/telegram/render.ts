@@ -1,6 +1,7 @@
 /** A Markdown document in Telegram's HTML: only tags that Telegram knows, always closed, counted as Telegram counts. */
-import type { List, ListItem, Nodes, PhrasingContent, Root, RootContent } from 'mdast';
+import type { List, ListItem, PhrasingContent, Root, RootContent } from 'mdast';
 import type { Rendered } from '../../src/contracts/channel.ts';
+import { wordsBelow } from '../../src/lib/markdown.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import { bareWords } from './rendering/bare-words.ts';
 import { escapeHtml, joined, words, wrapped } from './rendering/piece.ts';
@@ -51,7 +52,7 @@ function blocks(nodes: RootContent[], between: string, spot: Spot): Piece {
 }
 
 function block(node: RootContent, spot: Spot): Piece {
-  if (spot.depth > MAX_DEPTH) return words(wordsOf(node));
+  if (spot.depth > MAX_DEPTH) return words(wordsBelow(node));
   switch (node.type) {
     case 'paragraph':
       return inlines(node.children, spot);
@@ -130,7 +131,7 @@ function inlines(nodes: PhrasingContent[], spot: Spot): Piece {
 
 /** A node within a line; unknown kinds and references are shown as the text they contain. */
 function inline(node: RootContent, spot: Spot): Piece {
-  if (spot.depth > MAX_DEPTH) return words(wordsOf(node));
+  if (spot.depth > MAX_DEPTH) return words(wordsBelow(node));
   const newLine = `\n${spot.indent}`;
   switch (node.type) {
     case 'text': {
@@ -154,7 +155,7 @@ function inline(node: RootContent, spot: Spot): Piece {
     case 'image':
       return link(node.url, words(node.alt ?? ''), spot);
     default:
-      return words(wordsOf(node));
+      return words(wordsBelow(node));
   }
 }
 
@@ -177,15 +178,4 @@ function withAddress(shown: Piece, target: string): Piece {
   // Telegram links addresses of mail and telephones; a path would become a command.
   const told = address === target ? wrapped('code', words(address)) : words(address);
   return joined([shown, words(' ('), told, words(')')]);
-}
-
-/** All text below a node, without recursion. */
-function wordsOf(node: Nodes): string {
-  const left: Nodes[] = [node];
-  const found: string[] = [];
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    if ('value' in next) found.push(next.value);
-    if ('children' in next) left.push(...next.children.toReversed());
-  }
-  return found.join(' ');
 }

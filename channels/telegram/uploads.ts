@@ -1,7 +1,7 @@
 /** Files for Telegram: which Bot API methods may send one, and within which limits. */
 import { open } from 'node:fs/promises';
-import { InputFile } from 'grammy';
-import type { Api, RawApi } from 'grammy';
+import { InputFile } from 'grammy/web';
+import type { Api, RawApi } from 'grammy/web';
 import type { OutboundFile } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 
@@ -45,15 +45,22 @@ export interface SendsFile {
 }
 
 /**
- * A file that is read from the disk while it is sent; opened now, so that one that is gone is no lost answer. A name with
- * `;` or quotes would end its field of the form. Throws `ChannelError('rejected')`.
+ * Gives `send` a file that is read from the disk while it is sent, and closes the file however that ends. It is opened
+ * first, so that one that is gone is no lost answer. A name with `;` or quotes would end its field of the form. Throws
+ * `ChannelError('rejected')`, and what `send` throws.
  */
-export async function inputOf({ path, name }: OutboundFile): Promise<InputFile> {
-  try {
-    const handle = await open(path);
-    return new InputFile(handle.createReadStream(), name.replaceAll(/[";\\\r\n]/g, '_'));
-  } catch (cause) {
+export async function withInput<Sent>(
+  { path, name }: OutboundFile,
+  send: (input: InputFile) => Promise<Sent>,
+): Promise<Sent> {
+  const handle = await open(path).catch((cause: unknown) => {
     throw new ChannelError('rejected', `The file ${name} cannot be read.`, { cause });
+  });
+  const bytes = handle.createReadStream();
+  try {
+    return await send(new InputFile(bytes, name.replaceAll(/[";\\\r\n]/g, '_')));
+  } finally {
+    bytes.destroy();
   }
 }
 

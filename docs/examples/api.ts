@@ -1378,6 +1378,10 @@ export interface Api {
     };
     answer: {
       code: string;
+      commands: {
+        command: string;
+        networks: string[];
+      }[];
       expiresAt: string;
     };
   };

@@ -9,7 +9,7 @@ import type { Log } from '../contracts/log.ts';
 
 /** Attempts that ended in an error before a message becomes a dead letter, unless its handler allows more. */
 export const MAX_ATTEMPTS = 5;
-/** Crashes of a node during one message, when it was the only suspect there, before it becomes a dead letter, unless its handler allows more. */
+/** Crashes of a node during one message, when it was the only suspect there, before it becomes a dead letter. */
 export const MAX_LONE_CRASHES = 3;
 /** Pause before a retry: doubling from the first, at most the second, in milliseconds. */
 const RETRY_BASE_MS = 1_000;
@@ -80,7 +80,7 @@ function maxAttempts(handler: LaneHandler): number {
 
 function whyExhausted(head: LaneHead, handler: LaneHandler): GatewayError | undefined {
   if (!hasDeadLetters(head)) return undefined;
-  if (head.loneCrashes >= (handler.maxLoneCrashes ?? MAX_LONE_CRASHES)) {
+  if (head.loneCrashes >= MAX_LONE_CRASHES) {
     return new GatewayError('crashed', `The gateway crashed ${head.crashes} times on this message.`);
   }
   if (head.attempts >= maxAttempts(handler)) {

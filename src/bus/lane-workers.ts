@@ -1,7 +1,7 @@
 /** The workers of this node, one per lane: which heads run, which wait for capacity, and which must end. */
 import { LaneAbort } from '../contracts/bus.ts';
 import type { LaneBudget } from '../contracts/bus.ts';
-import { LANE_CLASSES } from '../contracts/store/lanes.ts';
+import { LANE_CLASSES, SUSPECT_CRASHES } from '../contracts/store/lanes.ts';
 import type {
   LaneCapacity,
   LaneClass,
@@ -43,8 +43,8 @@ export interface LaneWorkersOptions {
   log: Log;
   /** The node id under which lanes are held now. */
   node: () => string | undefined;
-  /** Capacity became free for a class that had turned a head away. */
-  onCapacity: () => void;
+  /** A class that had turned a head away has capacity again, or a suspect ended and others may run. */
+  onFree: () => void;
 }
 
 export class LaneWorkers {
@@ -78,6 +78,11 @@ export class LaneWorkers {
 
   get any(): boolean {
     return this.#workers.size > 0;
+  }
+
+  /** True while a head runs that was worked on at several deaths. */
+  get anySuspect(): boolean {
+    return [...this.#workers.values()].some(({ head }) => isSuspect(head));
   }
 
   holds(lane: LaneKey): boolean {
@@ -203,7 +208,7 @@ export class LaneWorkers {
       pool.starved = false;
       regained = true;
     }
-    if (regained) this.#options.onCapacity();
+    if (regained) this.#options.onFree();
   }
 
   /** What was read for a start at once is old by the time a head has waited. */
@@ -218,6 +223,7 @@ export class LaneWorkers {
     pool.busy -= 1;
     if (worker.next !== undefined) this.#admit(pool, worker.next);
     this.runHeads({ heads });
+    if (isSuspect(worker.head)) this.#options.onFree();
   }
 
   #attemptDeps({ handler }: WorkerPool): Parameters<typeof attemptHead>[2] {
@@ -238,6 +244,10 @@ export class LaneWorkers {
     const done: Promise<void> = work.finally(() => this.#pending.delete(done));
     this.#pending.add(done);
   }
+}
+
+function isSuspect({ crashes }: LaneHead): boolean {
+  return crashes >= SUSPECT_CRASHES;
 }
 
 function classOf(lane: LaneKey): LaneClass {

@@ -1,5 +1,6 @@
 /** The message bus: the durable lanes of this node, claimed by sweeps and commits, run by workers, ended by stop marks. */
 import type { LaneBudget, MessageBus } from '../contracts/bus.ts';
+import { SUSPECT_ALONE_MS } from '../contracts/store/lanes.ts';
 import type { LaneClass, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
 import { pause } from '../lib/sleep.ts';
 import type { Log } from '../contracts/log.ts';
@@ -78,8 +79,8 @@ class NodeMessageBus implements MessageBus {
     const onLost = (): void => this.#workers.abortAll('lease_lost');
     const onRegained = (): void => this.sweepSoon();
     this.#lease = new NodeLease({ lanes, instance, leaseMs, heartbeatMs, clock, log, onLost, onRegained });
-    const onCapacity = (): void => this.sweepSoon();
-    this.#workers = new LaneWorkers({ lanes, log, node: () => this.#lease.node, onCapacity });
+    const onFree = (): void => this.sweepSoon();
+    this.#workers = new LaneWorkers({ lanes, log, node: () => this.#lease.node, onFree });
     this.runHeads = this.#workers.runHeads;
   }
 
@@ -91,7 +92,7 @@ class NodeMessageBus implements MessageBus {
     await this.#lease.start();
     const { log, stopNotifier } = this.#options;
     const { sweepMs, flagsMs } = this.#intervals;
-    const sweep = (): Promise<void> => this.#sweep();
+    const sweep = (): Promise<number | void> => this.#sweep();
     const readFlags = (): Promise<void> => this.#readFlags();
     this.#sweeps = startTicker({ everyMs: sweepMs, gapMs: GAP_MS, run: sweep, log, failure: 'sweep_failed' });
     this.#flagReads = startTicker({
@@ -131,11 +132,13 @@ class NodeMessageBus implements MessageBus {
     return this.#workers.running();
   }
 
-  async #sweep(): Promise<void> {
+  /** While a suspect runs, the next sweep comes when the others need not wait for it any longer. */
+  async #sweep(): Promise<number | void> {
     const node = this.#lease.node;
     const capacities = this.#workers.capacities();
     if (node === undefined || capacities.length === 0) return;
     this.#workers.runSwept(capacities, await this.#options.lanes.sweep(node, capacities));
+    if (this.#workers.anySuspect) return SUSPECT_ALONE_MS;
   }
 
   async #readFlags(): Promise<void> {

@@ -13,7 +13,8 @@ export interface TickerOptions {
   everyMs: number;
   /** Shorter pause after `runSoon`: a burst of requests is one run. */
   gapMs: number;
-  run: () => Promise<void>;
+  /** Gives the pause until its next run where that is to be shorter, in milliseconds. */
+  run: () => Promise<number | void>;
   log: Log;
   /** Log event of a failed run; a failure does not keep the next run from starting. */
   failure: string;
@@ -28,13 +29,14 @@ export function startTicker({ everyMs, gapMs, run, log, failure }: TickerOptions
   let stopped = false;
 
   const tick = async (): Promise<void> => {
+    let pauseMs = everyMs;
     try {
-      await run();
+      pauseMs = Math.min((await run()) ?? everyMs, everyMs);
     } catch (error) {
       log.warn({ err: error }, failure);
     }
     running = undefined;
-    plan(asked ? gapMs : everyMs);
+    plan(asked ? gapMs : pauseMs);
     hurried = asked;
     asked = false;
   };

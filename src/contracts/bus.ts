@@ -38,8 +38,6 @@ export type LaneOutcome =
 export interface LaneHandler {
   /** Attempts that may end in an error before a message becomes a dead letter; default 5. */
   readonly maxAttempts?: number;
-  /** Crashes of a node during one message, when it was the only suspect there, before it becomes a dead letter; default 3. */
-  readonly maxLoneCrashes?: number;
   /**
    * Works on one head. `signal` aborts with a `LaneAbort`: on `stopped` and `interrupted` end the head with a commit, on `lease_lost`
    * write nothing, on `shutdown` give `released` as soon as nothing is half done.

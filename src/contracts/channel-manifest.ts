@@ -14,6 +14,10 @@ const isPattern = (value: unknown): boolean => value instanceof RegExp;
 const FIELDS: Record<keyof ChannelManifest, [isRight: (value: unknown) => boolean, write: string]> = {
   name: [isText, "a text such as 'irc', the first part of the channel's addresses"],
   label: [isText, "the network's name for people, such as 'IRC'"],
+  writeCommand: [
+    isFunction,
+    'a function that gives a command as people write it there: (name) => `/${name}`',
+  ],
   needs: [isText, "the variable that switches the channel on, such as 'IRC_TOKEN', or 'nothing'"],
   alsoNeeds: [
     (value) =>

@@ -1,7 +1,6 @@
 /** Channels: adapters to one network each, and the manifests that describe them. */
 import type { Root } from 'mdast';
 import type { z } from 'zod';
-import { accessRules } from './access.ts';
 import type { ChannelAccess, ChannelIds } from './access.ts';
 import type { Shard } from './platform/shard.ts';
 import type { ConnectionStore, PlatformInteractions, PlatformWebhook, Receive } from './receive.ts';
@@ -217,6 +216,8 @@ export interface ChannelManifest<
   readonly label: string;
   /** The variable that switches the channel on, or `nothing`. */
   readonly needs: string;
+  /** A command as people write it there, such as `!stop` where clients keep what begins with `/` to themselves. Pure. */
+  readonly writeCommand: (name: string, place: Pick<Place, 'threadId'>) => string;
   /** Variables without which `needs` is of no use, each with the question of `parley init`. */
   readonly alsoNeeds?: Readonly<Record<string, string>>;
   /** Its environment variables, all optional or with a default: the channel may be off. */
@@ -250,51 +251,4 @@ export function defineChannel<Env extends z.ZodObject, Settings extends z.ZodObj
   manifest: ChannelManifest<Env, Settings>,
 ): ChannelManifest<Env, Settings> {
   return manifest;
-}
-
-/** A channel of the list with its configuration from the environment and the file. */
-export interface ConfiguredChannel extends Pick<
-  ChannelManifest,
-  'name' | 'label' | 'needs' | 'ids' | 'secretShapes'
-> {
-  isOn: boolean;
-  /** Undefined for a channel without user ids of its own. */
-  access: ChannelAccess | undefined;
-  secrets: readonly string[];
-  /** Loads the channel's code and makes it. Throws `GatewayError`. */
-  create: (deps: ChannelDeps) => Promise<Channel>;
-  /** As `check` of the manifest; finds nothing where that is absent. */
-  check: (context: CheckContext) => Promise<Finding[]>;
-}
-
-/** Joins a manifest with the environment, checked before (throws `ZodError` otherwise), and with the file as it was read. */
-export function configureChannel(
-  manifest: ChannelManifest,
-  variables: Record<string, unknown>,
-  file: {
-    access: Record<string, unknown> & { owners: Record<string, string[]> };
-    settings: Record<string, Record<string, unknown>>;
-  },
-): ConfiguredChannel {
-  const { name, label, needs, ids, secretShapes } = manifest;
-  const env = manifest.env.parse(variables);
-  const settings = file.settings[name] ?? {};
-  const access: ChannelAccess | undefined = ids && {
-    ...accessRules(ids).parse(file.access[name]),
-    owners: file.access.owners[name] ?? [],
-    privacyOf: ids.privacyOf,
-    threadsAreChats: ids.threadsAreChats,
-  };
-  return {
-    name,
-    label,
-    needs,
-    ids,
-    secretShapes,
-    isOn: manifest.isOn(env),
-    access,
-    secrets: manifest.secrets(env).flatMap((secret) => secret || []),
-    create: (deps) => manifest.create({ env, settings }, deps),
-    check: async (context) => (await manifest.check?.({ env, settings, access }, context)) ?? [],
-  };
 }

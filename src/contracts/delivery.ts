@@ -185,6 +185,11 @@ export interface PlaceRate {
 export interface RateLimits {
   /** Calls a second over all places: at first, and the most that the scheduler may learn. */
   callsPerSecond: { start: number; most: number };
+  /**
+   * Where the platform counts the bot's calls in one bucket: how many it holds when it is full. Each comes back by itself, and
+   * the wait that a refusal names is the one for the next. Undefined: counted by the second.
+   */
+  bucket?: number | undefined;
   /** Pure: the limit of calls to a place. `first` is the first message of the answer, where it is on screen already. */
   of(place: Place, first: SentMessage | undefined): PlaceRate;
 }

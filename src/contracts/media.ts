@@ -1,6 +1,6 @@
 /** Files that come with messages and go with answers: from what a sender's app claims to what the gateway has read. */
 import { z } from 'zod';
-import type { Say } from './texts/say.ts';
+import type { Said, Say } from './texts/say.ts';
 
 /** `voice` is sound that was recorded for this chat; `audio` is any other. */
 const mediaKind = z.enum(['image', 'audio', 'voice', 'video', 'file']);
@@ -113,8 +113,10 @@ export interface ReceivedFile {
   name: string;
   /** Undefined for a file that was refused, or is gone. */
   attachment?: Attachment | undefined;
-  /** What could not be done with it, as a sentence for the person and the model. */
+  /** What could not be done with it, as the end of a sentence for the model. */
   problem?: string | undefined;
+  /** The same for the person, where it is one of the gateway's texts. */
+  told?: Said | undefined;
   /** What a document says. */
   document?: DocumentStart | undefined;
   /** What is said in a recording. */

@@ -2,7 +2,7 @@
 import type { Caller } from './access.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
 import type { Source } from './risk.ts';
-import type { Say } from './texts/say.ts';
+import type { Said, Say } from './texts/say.ts';
 
 /** Most schedules with a next run. */
 export interface ScheduleLimits {
@@ -58,8 +58,8 @@ export interface NewScheduleRun {
   outcome: 'begun' | 'skipped' | 'missed' | 'switched_off';
   /** The slot. */
   dueAt: Date;
-  /** Why it did not begin: of a skipped one the reason, else a sentence. */
-  why?: string | undefined;
+  /** Why it did not begin: of a skipped one the reason, else a sentence; of a run from before texts had keys the English words. */
+  why?: Said | string | undefined;
   /** The turn of a run that has begun. */
   turnId?: string | undefined;
 }
@@ -195,7 +195,7 @@ export interface Schedules {
   /** Runs it now, whatever its timing; a paused one stays paused after that run. False when there is none. Throws only `StoreError`. */
   runNow(id: string): Promise<boolean>;
   /** Its runs, newest first: at most `MAX_RUNS_KEPT`. Undefined when there is no such schedule. Throws only `StoreError`. */
-  runs(id: string): Promise<ToldScheduleRun[] | undefined>;
+  runs(id: string, say?: Say): Promise<ToldScheduleRun[] | undefined>;
   /** A schedule in one line: when it runs, when next, its task. */
   describe(schedule: ScheduleRecord, say?: Say): string;
   /** A time in the time zone of the gateway, such as `2026-12-01 09:00 (Europe/Berlin)`. */
@@ -215,7 +215,7 @@ export interface ScheduleApi {
   /** False when there is none the caller may see. */
   runNow(caller: Caller, id: string): Promise<boolean>;
   /** Its runs, newest first. Undefined when there is none the caller may see. */
-  runs(caller: Caller, id: string): Promise<ToldScheduleRun[] | undefined>;
+  runs(caller: Caller, id: string, say?: Say): Promise<ToldScheduleRun[] | undefined>;
   /** False when there is none the caller may see. */
   remove(caller: Caller, id: string): Promise<boolean>;
 }

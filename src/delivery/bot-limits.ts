@@ -30,8 +30,8 @@ export class BotLimits {
   /** Monotonic time until which the edits have used their share; of edits made while a final waited. */
   #editsDue = 0;
 
-  constructor({ callsPerSecond }: Pick<RateLimits, 'callsPerSecond'>) {
-    this.#bot = new BotRate(callsPerSecond);
+  constructor({ callsPerSecond, bucket }: Pick<RateLimits, 'callsPerSecond' | 'bucket'>) {
+    this.#bot = new BotRate(callsPerSecond, bucket);
   }
 
   /** Calls a second that the bot makes now at most. */
@@ -47,7 +47,7 @@ export class BotLimits {
   /** Monotonic time at which the bot may make a call of this kind; `finalSoon`: a final waits. */
   botReadyAt(limit: PlaceLimit, kind: CallKind, now: number, finalSoon: boolean): number {
     if (!limit.countsForBot) return 0;
-    return Math.max(this.#bot.readyAt(now), finalSoon && kind === 'edit' ? this.#editsDue : 0);
+    return Math.max(this.#bot.readyAt(now, kind), finalSoon && kind === 'edit' ? this.#editsDue : 0);
   }
 
   /** Notes whether calls wait for the bot's rate: only then it is learned upwards. */

@@ -1,4 +1,5 @@
 /** How many calls a second one bot makes: learned upwards while calls wait, downwards when the platform refuses. */
+import type { CallKind } from './place-limit.ts';
 
 /** While calls wait, the rate rises by this much per step, in calls a second, each step after this long, in milliseconds. */
 const RAISE_BY = 1;
@@ -18,8 +19,13 @@ const DURING_PAUSE = 0.5;
 export const LEAST_PER_SECOND = 1;
 const LEAST_SHARE = 0.2;
 
+/** A bot whose calls are counted in a bucket is told the wait for each: it makes at least so many calls a second. */
+const LEAST_OF_BUCKET = 0.1;
+
 /** Calls that may go out at once after a quiet moment; in any second there are at most so many more than the rate. */
 const BURST = 2;
+/** Of a bucket, edits leave so many calls to first messages and finals. */
+const KEPT_FROM_EDITS = 2;
 
 /** A refusal while the bot made fewer than this share of its calls in the last second is not about its rate. */
 const BUSY = 0.5;
@@ -44,6 +50,7 @@ interface Cut {
 export class BotRate {
   readonly #most: number;
   readonly #least: number;
+  readonly #bucket: number | undefined;
   #perSecond: number;
   /** Monotonic time at which the bucket is full again. */
   #due = 0;
@@ -58,10 +65,13 @@ export class BotRate {
   /** Times of the calls of the last second. */
   #calls: number[] = [];
 
-  constructor({ start, most }: { start: number; most: number }) {
+  /** `bucket`: how many calls the platform takes at once, where it counts them in a bucket. */
+  constructor({ start, most }: { start: number; most: number }, bucket?: number) {
     this.#perSecond = Math.min(start, most);
     this.#most = most;
-    this.#least = Math.min(LEAST_PER_SECOND, this.#perSecond * LEAST_SHARE);
+    this.#bucket = bucket;
+    this.#least =
+      bucket === undefined ? Math.min(LEAST_PER_SECOND, this.#perSecond * LEAST_SHARE) : LEAST_OF_BUCKET;
   }
 
   /** The rate in force, in calls a second. */
@@ -70,8 +80,10 @@ export class BotRate {
   }
 
   /** Monotonic time at which the next call may start. */
-  readyAt(now: number): number {
-    return Math.max(this.#stoppedUntil, this.#due - ((BURST - 1) * SECOND_MS) / this.perSecond(now));
+  readyAt(now: number, kind: CallKind = 'final'): number {
+    const kept = this.#bucket !== undefined && kind === 'edit' ? KEPT_FROM_EDITS : 0;
+    const early = Math.max(0, (this.#bucket ?? BURST) - 1 - kept);
+    return Math.max(this.#stoppedUntil, this.#due - (early * SECOND_MS) / this.perSecond(now));
   }
 
   /** True when a call now would keep nobody waiting. */
@@ -103,7 +115,10 @@ export class BotRate {
     this.#raisedAt = now;
     const ceiling = this.#ceiling !== undefined && now < this.#ceiling.until ? this.#ceiling : undefined;
     const most = Math.min(this.#most, (ceiling?.perSecond ?? Number.POSITIVE_INFINITY) * BELOW_CEILING);
-    this.#perSecond = Math.max(this.#perSecond, Math.min(this.#perSecond + RAISE_BY, most));
+    const raised = Math.max(this.#perSecond, Math.min(this.#perSecond + RAISE_BY, most));
+    // What the bucket lacks comes back at the new pace.
+    this.#due = now + (Math.max(0, this.#due - now) * this.#perSecond) / raised;
+    this.#perSecond = raised;
   }
 
   /** True when the bot has been so busy in the last second that a refusal may be about its rate. */
@@ -126,14 +141,23 @@ export class BotRate {
     // A refusal within the pause says nothing new about the rate before it.
     const inPause = cut !== undefined && now < cut.until ? cut : undefined;
     if (inPause === undefined) {
-      this.#ceiling = { perSecond: this.#perSecond, until: now + CEILING_MS };
-      this.#perSecond = Math.max(this.#least, this.#perSecond * AFTER_REFUSAL);
+      const tooFast = this.#refusedRate(pauseMs);
+      this.#ceiling = { perSecond: tooFast, until: now + CEILING_MS };
+      this.#perSecond = Math.max(this.#least, tooFast * AFTER_REFUSAL);
       this.#raisedAt = until;
     }
+    // The bucket is empty: after the pause it holds one call.
+    if (this.#bucket !== undefined) this.#due = until + ((this.#bucket - 1) * SECOND_MS) / this.#perSecond;
     const refused = inPause === undefined ? 0 : inPause.refused + 1;
     const passed = inPause?.passed === true;
     if (refused >= REFUSED_IN_PAUSE && !passed) this.stop(now, until - now);
     this.#cut = { at: now, until, perSecond, refused, passed };
+  }
+
+  /** The rate that a refusal is about: a bucket that asks for more than a second tells its own pace, unless it is no bucket's wait. */
+  #refusedRate(pauseMs: number): number {
+    const isPace = this.#bucket !== undefined && pauseMs > SECOND_MS && pauseMs <= SECOND_MS / this.#least;
+    return isPace ? Math.min(this.#perSecond, SECOND_MS / pauseMs) : this.#perSecond;
   }
 
   /** No call for `ms`: the platform refuses the whole bot until then. */

@@ -19,11 +19,6 @@ export const KEPT_BLOCKED_MS = 3_600_000;
 
 /** Sends of one delivery whose answers were lost: each of them may be visible. */
 export const MAX_AMBIGUOUS_SENDS = 5;
-/**
- * Crashes during one delivery alone before it becomes a dead letter: more than of a turn, which may run tools, because most of
- * a delivery is waiting for the platform's limits, where a crash has other causes.
- */
-export const MAX_DELIVERY_CRASHES = 8;
 
 /** The answer was given up, and its chat has read that. */
 export class ApologyShown extends GatewayError {

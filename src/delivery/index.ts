@@ -49,7 +49,7 @@ export interface DeliveryDeps {
     Ledger,
     'sentParts' | 'noteSent' | 'undelivered' | 'finishDelivery' | 'enqueue' | 'sessionOf' | 'planOf' | 'turn'
   >;
-  lanes: Pick<LaneStore, 'finish' | 'stop'>;
+  lanes: Pick<LaneStore, 'finish' | 'stop' | 'noteWaiting'>;
   plans: Pick<PlanStore, 'plan'>;
   events: Pick<EventBus, 'subscribe' | 'emit' | 'replay'>;
   /** The files that go out. */
@@ -262,7 +262,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       own.dead++;
       if (error.code === 'blocked') await deps.dropSurface(addressOf(payload.message));
       const session = await ledger.sessionOf(addressOf(payload.message));
-      const text = say(payload.message.language)('missed.notice', { why: error.message });
+      const text = say(payload.message)('missed.notice', { why: error.message });
       events.emit(session, { type: 'notice', code: 'dead_letter', text });
     },
   });

@@ -17,7 +17,7 @@ import { nonceOf } from './nonce.ts';
 import type { LiveEdit } from './place-queue.ts';
 import type { Scheduler } from './scheduler.ts';
 import { Typing } from './typing.ts';
-import type { SayIn } from '../contracts/texts/say.ts';
+import type { Recipient, SayIn } from '../contracts/texts/say.ts';
 
 /** Longest wait of `settle` for a call in flight, in milliseconds. */
 export const SETTLE_MS = 10_000;
@@ -55,6 +55,7 @@ export class LiveMessage implements LiveEdit {
   readonly #deps: LiveMessageDeps;
   readonly #start: LiveTurnStart;
   readonly #place: Place;
+  readonly #reader: Recipient;
   readonly #text: LiveText;
   readonly #typing: Typing;
   readonly #sent: SentMessage[];
@@ -90,12 +91,13 @@ export class LiveMessage implements LiveEdit {
     this.#deps = deps;
     this.#start = start;
     this.#place = parseAddress(start.address);
+    this.#reader = { ...this.#place, language: start.language };
     this.#sent = [...start.placeholders];
     this.#before = start.placeholders.map(({ shows = 0 }) => (start.takenOver === true ? shows : 0));
     this.#begun = start.placeholders.length > 0;
     this.#frozen = channel.edit === undefined;
     const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
-    this.#text = new LiveText(target, start.textSoFar, deps.say(start.language));
+    this.#text = new LiveText(target, start.textSoFar, deps.say(this.#reader));
     this.#typing = new Typing(channel, this.#place, deps.clock, deps.scheduler, deps.onBlocked);
   }
 
@@ -253,7 +255,7 @@ export class LiveMessage implements LiveEdit {
       plain: this.#plain,
       replyTo: index === 0 ? this.#start.replyTo : undefined,
       after: this.#sent[index - 1],
-      buttons: stops ? [stopButton(turnOfRef(this.#start.turnId), this.#deps.say(this.#start.language))] : [],
+      buttons: stops ? [stopButton(turnOfRef(this.#start.turnId), this.#deps.say(this.#reader))] : [],
       nonce: nonceOf(this.#start.turnId, index),
     };
   }

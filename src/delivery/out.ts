@@ -24,12 +24,12 @@ import {
   apologyFor,
   isRefusal,
   MAX_AMBIGUOUS_SENDS,
-  MAX_DELIVERY_CRASHES,
   missedText,
   pauseMs,
   waitFor,
   wakeUpAfter,
 } from './giving-up.ts';
+import { finalCalls } from './final-calls.ts';
 import { lastCard } from './plans/plan-cards.ts';
 import type { LastCardDeps, PartsOf } from './plans/plan-cards.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -43,7 +43,7 @@ export interface OutDeps {
   schedulerOf(channel: Channel): Scheduler;
   ledger: Pick<Ledger, 'sentParts' | 'noteSent' | 'finishDelivery' | 'enqueue'>;
   notes: PartNotes;
-  lanes: Pick<LaneStore, 'finish'>;
+  lanes: Pick<LaneStore, 'finish' | 'noteWaiting'>;
   /** The files that go out. */
   files: Pick<OutgoingFiles, 'copy' | 'write'>;
   /** Resolves when no call of the message that grew for `ref` is in flight. Never rejects. */
@@ -71,7 +71,6 @@ export interface OutDeps {
 export function createOut(deps: OutDeps): LaneHandler {
   return {
     maxAttempts: MAX_AMBIGUOUS_SENDS,
-    maxLoneCrashes: MAX_DELIVERY_CRASHES,
     async handle(head, signal) {
       try {
         return { kind: 'finished', step: await deliver(deps, head, signal) };
@@ -112,7 +111,7 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
   const { maxLength, maxFileBytes } = channel.capabilities;
   // What a person decides about is read above its buttons: a file would stand below them.
   const decides = message.buttons.length > 0;
-  const say = deps.say(message.language);
+  const say = deps.say(message);
   const limits = { maxLength: decides ? Infinity : maxLength, maxFileBytes, cut, say };
   const { content, files: code } = await takeOutLongCode(message.content, limits);
   const { yieldToEventLoop } = deps;
@@ -122,8 +121,7 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
   const partsOf: PartsOf = (of, known, { shown = [], about = message, after } = {}) =>
     new PartDelivery({
       channel,
-      scheduler: deps.schedulerOf(channel),
-      signal,
+      final: finalCalls(deps.schedulerOf(channel), { head, lanes: deps.lanes, signal }),
       message: about,
       ref: of,
       known,

@@ -5,12 +5,12 @@ import type { Log } from '../contracts/log.ts';
 import type { Button, OutboundMessage, Place, SentMessage } from '../contracts/message.ts';
 import type { ChatMigration } from '../contracts/message.ts';
 import { nonceOf } from './nonce.ts';
-import type { CallTarget, Scheduler } from './scheduler.ts';
+import type { FinalCall } from './final-calls.ts';
+import type { CallTarget } from './scheduler.ts';
 
 export interface PartDeliveryOptions {
   channel: Channel;
-  scheduler: Scheduler;
-  signal: AbortSignal;
+  final: FinalCall;
   message: OutboundMessage;
   ref: string;
   /** Parts on screen already. */
@@ -125,11 +125,11 @@ export class PartDelivery {
 
   /** False for a message that cannot be taken away: the channel cannot, or the platform keeps this one. */
   async #delete(surplus: SentMessage): Promise<boolean> {
-    const { channel, scheduler, signal } = this.#options;
+    const { channel, final } = this.#options;
     if (channel.delete === undefined) return false;
     try {
       const place = this.#place;
-      await scheduler.final(this.#target, async () => channel.delete?.(surplus, place), signal);
+      await final(this.#target, async () => channel.delete?.(surplus, place));
       return true;
     } catch (error) {
       if (error instanceof ChannelError && error.code === 'rejected') return false;
@@ -147,9 +147,9 @@ export class PartDelivery {
   }
 
   async #send(index: number, send: (place: PartPlace) => Promise<SentMessage> | undefined): Promise<void> {
-    const { scheduler, signal, noteSent } = this.#options;
+    const { final, noteSent } = this.#options;
     const place = this.#partPlace(index);
-    const sent = await scheduler.final(this.#target, async () => send(place), signal);
+    const sent = await final(this.#target, async () => send(place));
     if (sent === undefined) return;
     this.#sent.push(sent);
     await noteSent(this.sent);
@@ -157,9 +157,9 @@ export class PartDelivery {
 
   /** A channel that cannot edit shows its parts as they were sent. */
   async #edit(index: number, known: SentMessage, part: OutboundPart): Promise<void> {
-    const { channel, scheduler, signal } = this.#options;
+    const { channel, final } = this.#options;
     if (channel.edit === undefined) return;
-    const sent = await scheduler.final(this.#target, async () => channel.edit?.(known, part), signal);
+    const sent = await final(this.#target, async () => channel.edit?.(known, part));
     if (sent === undefined || sent === known) return;
     this.#sent[index] = sent;
     await this.#options.noteSent(this.sent);
@@ -206,7 +206,7 @@ export class PartDelivery {
       case 'message_gone':
         return this.#startAnew(index);
       case 'chat_moved':
-        return this.#move(error.movedTo);
+        return this.#move(error.movedTo, index);
       default:
         return false;
     }
@@ -229,11 +229,14 @@ export class PartDelivery {
     return first;
   }
 
-  #move(to: string | undefined): boolean {
+  /** What is there stays there, and is not known by these ids in the new chat; nor are its threads. */
+  #move(to: string | undefined, index: number): boolean {
     if (to === undefined || this.#recovered.moved) return false;
     this.#recovered.moved = true;
     this.#options.onChatMoved({ channel: this.#place.channel, from: this.#place.chatId, to });
-    this.#place = { ...this.#place, chatId: to };
+    this.#place = { channel: this.#place.channel, chatId: to };
+    this.#replyTo = undefined;
+    this.#sent.splice(index);
     return true;
   }
 }

@@ -51,7 +51,7 @@ export async function accept(
     historyRows: HISTORY_ROWS,
   });
   if (accepted.kind === 'foreign') return { kind: 'refused', code: 'denied' };
-  const say = deps.languages.say(message.language);
+  const say = deps.languages.say(message);
   if (accepted.kind === 'full') {
     const reply = say('refused.queue_full', { count: accepted.limit });
     return { kind: 'refused', code: 'queue_full', reply };

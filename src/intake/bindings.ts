@@ -1,7 +1,7 @@
 /** Bindings: which profile and model answer in a chat, or a person, unless somebody has chosen there. */
 import { z } from 'zod';
 import { isId } from '../contracts/access.ts';
-import type { ConfiguredChannel } from '../contracts/channel.ts';
+import type { ConfiguredChannel } from '../contracts/platform/configured-channel.ts';
 import { parseAddress, userIdOf } from '../contracts/message.ts';
 import type { Address } from '../contracts/message.ts';
 import type { AcceptRequest } from '../contracts/store/accept.ts';

@@ -118,11 +118,13 @@ export function listingInAll(commands: readonly Command[]): readonly CommandList
 }
 
 function help(commands: readonly Command[], say: Say): string {
-  return listingOf(commands, say).map(helpLine).join('\n');
+  return listingOf(commands, say)
+    .map((one) => helpLine(one, say))
+    .join('\n');
 }
 
-function helpLine({ name, argument, description }: CommandListing): string {
-  return `/${name}${argument === undefined ? '' : ` ${argument.label ?? argument.name}`} - ${description}`;
+function helpLine({ name, argument, description }: CommandListing, say: Say): string {
+  return `${say.command(name)}${argument === undefined ? '' : ` ${argument.label ?? argument.name}`} - ${description}`;
 }
 
 async function describeStatus(deps: CommandDeps, call: CommandCall): Promise<string> {

@@ -55,7 +55,7 @@ const MAX_PAGE = 200;
 
 export interface GatewayApiDeps extends Pick<
   LinkDeps,
-  'surfaces' | 'labelOf' | 'isGroupAdmin' | 'languages' | 'log'
+  'surfaces' | 'labelOf' | 'networks' | 'isGroupAdmin' | 'languages' | 'log'
 > {
   receive: Receive;
   suggest: GatewayApi['suggest'];

@@ -83,7 +83,7 @@ export interface IntakeOptions
       | 'boundTo'
       | 'openThread'
     >,
-    Pick<LinkDeps, 'surfaces' | 'labelOf' | 'isGroupAdmin'>,
+    Pick<LinkDeps, 'surfaces' | 'labelOf' | 'networks' | 'isGroupAdmin'>,
     Pick<MembershipDeps, 'dropSurface'> {
   accessPolicy: AccessPolicy;
   languages: PersonLanguages;

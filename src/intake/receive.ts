@@ -69,7 +69,7 @@ export function createReceive(deps: IntakeDeps): Receive {
     const message = { ...said, language };
     if (isAboutEarlier(message)) return await actOnEarlier(deps, message, verdict);
     if (verdict.kind === 'observe') return await observe(deps, message);
-    const say = deps.languages.say(language);
+    const say = deps.languages.say(message);
     if (verdict.kind !== 'allow') return await reply(deps, message, refuseSender(verdict, say));
     if (message.fromBot === true) return await receiveBot(deps, message, options);
     await noteLanguage(deps.languages, raw, language);
@@ -113,7 +113,7 @@ async function receiveBot(
   message: InboundMessage,
   options: ReceiveOptions,
 ): Promise<Receipt> {
-  const refused = refuseContent(message, deps.languages.say(message.language));
+  const refused = refuseContent(message, deps.languages.say(message));
   if (refused !== undefined) return await reply(deps, message, withoutWords(refused));
   const quiet = await refuseBot(deps, message);
   if (quiet !== undefined) return await reply(deps, message, quiet);
@@ -152,7 +152,7 @@ async function acceptPaid(
   owner: boolean,
 ): Promise<Receipt> {
   const check = () => deps.checkTokenBudget(userIdOf(message));
-  const refusal = owner ? undefined : await refuseByRule(deps.languages.say(message.language), check);
+  const refusal = owner ? undefined : await refuseByRule(deps.languages.say(message), check);
   return refusal ?? (await accept(deps, message, options, owner));
 }
 
@@ -195,7 +195,7 @@ async function press(
 ): Promise<Receipt> {
   const { place, senderName, forms, fields } = message;
   const who = { userId: userIdOf(message), senderName, owner };
-  const say = deps.languages.say(message.language);
+  const say = deps.languages.say(message);
   const pressed = { value, address: addressOf(message), place, ...who, forms, fields, say };
   for (const handler of [createApprovalButtons(deps.approvals), ...(deps.buttons ?? [])]) {
     const answer = await handler(pressed);
@@ -228,7 +228,7 @@ async function runCommand(
   const record = options.caller && (await deps.ledger.session(session));
   if (options.caller && record && !maySee(options.caller, record)) return { kind: 'refused', code: 'denied' };
   const missing = options.caller && missingScope(options.caller, command);
-  const say = deps.languages.say(message.language);
+  const say = deps.languages.say(message);
   if (missing !== undefined) return refuseCommand(command.name, missing, say);
   const { senderId, place } = message;
   const tokenId = options.caller?.tokenId;

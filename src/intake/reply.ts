@@ -26,7 +26,7 @@ export async function reply(deps: ReplyDeps, message: InboundMessage, receipt: R
   if (answersInPlace || message.button !== undefined) return receipt;
   const { reply: content, ...rest } = receipt;
   const isPersonal = receipt.kind === 'refused' || receipt.personal === true;
-  const outbound = replyTo(message, content, isPersonal, deps.languages.say(message.language));
+  const outbound = replyTo(message, content, isPersonal, deps.languages.say(message));
   const delivery = { ref: `reply:${channel}:${message.id}`, message: outbound };
   deps.bus.runHeads(await deps.ledger.enqueue(addressOf(message), delivery, deps.bus.claimingNode('out')));
   return rest;

@@ -31,7 +31,8 @@ export function createScheduleApi(
     change: async (caller, id, change) =>
       (await isTheirs(caller, id)) ? await schedules.change(id, change) : undefined,
     runNow: async (caller, id) => (await isTheirs(caller, id)) && (await schedules.runNow(id)),
-    runs: async (caller, id) => ((await isTheirs(caller, id)) ? await schedules.runs(id) : undefined),
+    runs: async (caller, id, say) =>
+      (await isTheirs(caller, id)) ? await schedules.runs(id, say) : undefined,
     remove: async (caller, id) => (await isTheirs(caller, id)) && (await schedules.remove(id)),
   };
 }

@@ -1,5 +1,5 @@
 /** Markdown, parsed once; channels render the tree, delivery cuts it. */
-import type { Paragraph, Root } from 'mdast';
+import type { Nodes, Paragraph, Root } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { gfm } from 'micromark-extension-gfm';
@@ -40,6 +40,17 @@ const OPTIONS = {
  */
 export function parseMarkdown(text: string): Root {
   return isTame(text) ? fromMarkdown(text, OPTIONS) : plainDocument(text);
+}
+
+/** All text below a node, without recursion. */
+export function wordsBelow(node: Nodes): string {
+  const left: Nodes[] = [node];
+  const found: string[] = [];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if ('value' in next) found.push(next.value);
+    if ('children' in next) left.push(...next.children.toReversed());
+  }
+  return found.join(' ');
 }
 
 /** The text as plain paragraphs, separated at blank lines; nothing is read as markup. */

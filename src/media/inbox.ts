@@ -19,9 +19,11 @@ import type { ReadFile, Reader } from './reader/reader.ts';
 import { MEGABYTE } from './settings.ts';
 import type { MediaSettings } from './settings.ts';
 import { startOf } from './document-start.ts';
-import { isSpeech, listen } from './speech-of.ts';
+import { isSpeech, listen, problemOf } from './speech-of.ts';
 import { fetchFile, HERE } from './fetch-file.ts';
 import type { FetchedFile } from './fetch-file.ts';
+import { said } from '../contracts/texts/say.ts';
+import type { Said } from '../contracts/texts/say.ts';
 
 export interface InboxDeps {
   channels: ReadonlyMap<string, Pick<Channel, 'download'>>;
@@ -74,15 +76,15 @@ async function receiveOne(
     if (error instanceof StoreError) throw error;
     if (!signal.aborted)
       deps.log.warn({ err: toGatewayError(error), channel: message.channel }, 'file_refused');
-    const problem = signal.aborted ? 'fetching it was stopped' : wordRefusal(error, limit);
-    return { kind, name, problem };
+    const told = signal.aborted ? said('upload.stopped') : wordRefusal(error, limit);
+    return { kind, name, ...problemOf(told) };
   }
 }
 
 /** The most bytes that a file may have, and what its sender reads of a longer one. */
 interface Limit {
   maxBytes: number;
-  refusal: string;
+  refusal: Said;
 }
 
 /** Throws `GatewayError` when there is room for none. */
@@ -93,18 +95,18 @@ async function limitFor(
 ): Promise<Limit> {
   const { maxFileMb, maxFilesPerMessage, maxMbPerPerson, keepDays } = settings;
   if (index >= maxFilesPerMessage)
-    throw new GatewayError('too_many', `only ${maxFilesPerMessage} files of a message are read`);
+    throw new GatewayError('too_many', said('upload.too_many', { most: maxFilesPerMessage }));
   const bytes = media.bytes ?? 0;
   const ofOne = {
     maxBytes: maxFileMb * MEGABYTE,
-    refusal: `it is larger than ${maxFileMb} MB (media.maxFileMb in config.json)`,
+    refusal: said('upload.too_large', { most: maxFileMb }),
   };
   if (bytes > ofOne.maxBytes) throw new GatewayError('too_large', ofOne.refusal);
   // One that lies in the folder already was counted when it came.
   if (media.url.startsWith(HERE)) return ofOne;
   const ofMessage = received.reduce((sum, { attachment }) => sum + (attachment?.bytes ?? 0), 0);
   const room = maxMbPerPerson * MEGABYTE - ofMessage - (await keptFiles.keptBytes(userId, keepDays));
-  const refusal = `your files here have reached ${maxMbPerPerson} MB together; they are removed after ${keepDays} days`;
+  const refusal = said('upload.person_full', { most: maxMbPerPerson, days: keepDays });
   if (room <= 0 || bytes > room) throw new GatewayError('person_full', refusal);
   return room < ofOne.maxBytes ? { maxBytes: room, refusal } : ofOne;
 }
@@ -122,14 +124,18 @@ async function readOne(
   signal: AbortSignal,
 ): Promise<ReceivedFile> {
   const { kind, name, file, bytes, sha256, seconds } = found;
-  const read = await deps.reader(bytes, userId, signal).catch((error: unknown): ReadFile => {
-    signal.throwIfAborted();
-    return { mimeType: 'application/octet-stream', problem: toGatewayError(error).message };
-  });
-  const { mimeType, problem } = read;
+  const read: ReadFile & { told?: Said } = await deps
+    .reader(bytes, userId, signal)
+    .catch((error: unknown): ReadFile & { told?: Said } => {
+      signal.throwIfAborted();
+      const { message, said: told } = toGatewayError(error);
+      return { mimeType: 'application/octet-stream', problem: message, ...(told && { told }) };
+    });
+  const { mimeType, problem, reason } = read;
+  const told = read.told ?? (reason === undefined ? undefined : said('upload.unreadable', { why: reason }));
   const timed = seconds === undefined ? {} : { seconds };
   const attachment: Attachment = { kind, name, mimeType, bytes: bytes.length, sha256, file, ...timed };
-  const received: ReceivedFile = { kind, name, attachment, ...(problem !== undefined && { problem }) };
+  const received: ReceivedFile = { kind, name, attachment, ...(problem !== undefined && { problem, told }) };
   if (read.image !== undefined && read.picture !== undefined) {
     const ref = picturePath(file);
     const { image } = read;
@@ -152,13 +158,13 @@ async function* pieces(bytes: Buffer): AsyncGenerator<Uint8Array> {
 }
 
 /** What the person reads of a file that was refused. */
-function wordRefusal(error: unknown, limit: Limit | undefined): string {
-  const { code, message } = toGatewayError(error);
+function wordRefusal(error: unknown, limit: Limit | undefined): Said {
+  const { code, message, said: told } = toGatewayError(error);
   // A platform may have a limit of its own, which it words itself.
   if (error instanceof ToolError && code === 'too_large' && limit !== undefined) return limit.refusal;
-  if (code === 'empty') return 'it is empty';
-  if (code === 'workspace_full')
-    return 'the folder of this session is full; /help tells how to begin another one';
-  if (error instanceof ChannelError) return `it could not be fetched: ${message}`;
-  return error instanceof GatewayError ? message : 'it could not be fetched';
+  if (code === 'empty') return said('upload.empty');
+  if (code === 'workspace_full') return said('upload.folder_full');
+  if (error instanceof ChannelError) return said('upload.not_fetched_because', { why: told ?? message });
+  if (!(error instanceof GatewayError)) return said('upload.not_fetched');
+  return told ?? said('upload.other', { why: message });
 }

@@ -4,13 +4,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { MediaKind, ReceivedFile, Recording, Transcriber } from '../contracts/media.ts';
-
-/** What the person and the model read where no transcriber is set up. */
-const NO_TRANSCRIBER =
-  'it is a recording, and this gateway cannot listen: set transcription.baseUrl in config.json to a speech-to-text server';
+import { inEnglish, said } from '../contracts/texts/say.ts';
+import type { Said } from '../contracts/texts/say.ts';
 
 /** Of a recording: what is said in it, or why that is not known. */
-export type Heard = Pick<ReceivedFile, 'spoken' | 'problem'>;
+export type Heard = Pick<ReceivedFile, 'spoken' | 'problem' | 'told'>;
 
 /** True for sound. */
 export function isSpeech(kind: MediaKind, mimeType: string): boolean {
@@ -23,14 +21,20 @@ export async function listen(
   recording: () => Promise<Recording>,
   signal: AbortSignal,
 ): Promise<Heard> {
-  if (transcriber === undefined) return { problem: NO_TRANSCRIBER };
+  if (transcriber === undefined) return problemOf(said('hear.none'));
   try {
     const spoken = (await transcriber.transcribe(await recording(), signal)).trim();
-    return spoken === '' ? { problem: 'nothing is said in it' } : { spoken };
+    return spoken === '' ? problemOf(said('hear.nothing')) : { spoken };
   } catch (error) {
     signal.throwIfAborted();
-    return { problem: `it could not be listened to: ${toGatewayError(error).message}` };
+    const { said: words, message } = toGatewayError(error);
+    return problemOf(said('hear.failed', { why: words ?? message }));
   }
+}
+
+/** A problem for both of its readers. */
+export function problemOf(told: Said): { problem: string; told: Said } {
+  return { problem: inEnglish.told(told), told };
 }
 
 /** Listens to a recording that is kept nowhere. Throws the signal's reason, or the error of a disk that takes nothing. */

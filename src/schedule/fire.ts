@@ -11,8 +11,9 @@ import { momentIn } from './describe.ts';
 import { missedRuns } from './runs.ts';
 import { nextSlot } from './timing.ts';
 import type { PersonLanguages } from '../contracts/texts/languages.ts';
-import { inEnglish } from '../contracts/texts/say.ts';
+import { said } from '../contracts/texts/say.ts';
 import type { PlainKey } from '../contracts/texts/say.ts';
+import { recipientOf } from '../contracts/texts/languages.ts';
 
 /** A run that is later than this tells the agent so, in milliseconds. */
 const LATE_MS = 60_000;
@@ -23,22 +24,22 @@ const AGAIN_MS = 60_000;
 
 /** Why the chat did not take a task: for the history, and as it is told there. */
 interface NotTaken {
-  why: string;
+  why: PlainKey;
   told: PlainKey;
 }
 
 const TOO_MANY: NotTaken = {
-  why: 'too many messages were waiting in the chat, which /stop drops',
+  why: 'schedule.why_full',
   told: 'schedule.skipped_full',
 };
 const NOT_TAKEN: Record<string, NotTaken> = {
   full: TOO_MANY,
   tools_pending: {
-    why: 'the chat was waiting for the results of tools that its program runs',
+    why: 'schedule.why_tools',
     told: 'schedule.skipped_tools',
   },
 };
-const OTHERWISE: NotTaken = { why: 'the chat did not take the task', told: 'schedule.skipped' };
+const OTHERWISE: NotTaken = { why: 'schedule.why_not_taken', told: 'schedule.skipped' };
 
 /** A schedule that is due; `now` is the database's clock. */
 export type DueSchedule = ScheduleRecord & { nextAt: Date; now: Date };
@@ -69,14 +70,14 @@ export async function fire(deps: FireDeps, schedule: DueSchedule): Promise<void>
     await deps.store.switchOffSchedule(id, {
       outcome: 'switched_off',
       dueAt: slot,
-      why: 'The schedule was switched off: who made it may not write in this chat any more.',
+      why: said('schedule.why_no_access'),
     });
     log.warn({ creatorId }, 'schedule_switched_off_no_access');
     return;
   }
   const next = slotAfter(schedule);
   if (next instanceof GatewayError) {
-    const why = inEnglish('schedule.unreadable');
+    const why = said('schedule.unreadable');
     await tell(deps, schedule, 'schedule.unreadable');
     await deps.store.switchOffSchedule(id, { outcome: 'switched_off', dueAt: slot, why });
     log.warn({ err: next }, 'schedule_switched_off_unreadable');
@@ -95,7 +96,8 @@ export async function fire(deps: FireDeps, schedule: DueSchedule): Promise<void>
 /** Tells the chat what happened to a schedule, at most once a day, because a schedule may run every minute. */
 async function tell(deps: FireDeps, schedule: DueSchedule, key: PlainKey): Promise<void> {
   const { id, session, address, now, creatorId } = schedule;
-  const text = deps.languages.say(await deps.languages.languageOf(creatorId))(key);
+  const language = await deps.languages.languageOf(creatorId);
+  const text = deps.languages.say(recipientOf(address, language))(key);
   deps.events.emit(session, { type: 'notice', code: 'schedule_skipped', text });
   const place = parseAddress(address);
   if (place.channel === 'http') return;
@@ -119,7 +121,10 @@ async function announceTask(
 ): Promise<{ run: NewScheduleRun; told?: PlainKey }> {
   const { id, session, address, nextAt: dueAt, lastAt, now } = schedule;
   const { waiting } = await deps.ledger.queue(session);
-  const skipped = ({ why, told }: NotTaken) => ({ run: { outcome: 'skipped' as const, dueAt, why }, told });
+  const skipped = ({ why, told }: NotTaken) => ({
+    run: { outcome: 'skipped' as const, dueAt, why: said(why) },
+    told,
+  });
   if (waiting >= MAX_WAITING) return skipped(TOO_MANY);
   const accepted = await deps.announce({
     id: `schedule:${id}:${dueAt.toISOString()}${lastAt === undefined ? '' : `:${lastAt.getTime()}`}`,

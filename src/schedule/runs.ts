@@ -1,30 +1,21 @@
 /** The history of a schedule: what became of its slots, and in which words. Pure. */
-import type { NewScheduleRun, ScheduleRecord, ScheduleRun, ScheduleTurn } from '../contracts/schedules.ts';
+import type { NewScheduleRun, ScheduleRecord, ScheduleRun } from '../contracts/schedules.ts';
+import { inEnglish, isTextKey, said } from '../contracts/texts/say.ts';
+import type { Say } from '../contracts/texts/say.ts';
 import { nextSlot } from './timing.ts';
 
 /** Missed slots of a cron line that are counted one by one. */
 export const MAX_COUNTED = 1_000;
 
-const STATES: Record<Exclude<ScheduleTurn['state'], 'done'>, string> = {
-  queued: 'waits in its chat',
-  running: 'still running',
-  parked: 'waits for a decision',
-};
-const ENDINGS: Record<string, string> = {
-  stopped: 'stopped by a person',
-  failed: 'failed; its trace says why',
-  max_iterations: 'ended at the most steps that a turn may take',
-  interrupted: 'interrupted by a newer message',
-  joined: 'answered together with another message',
-};
-
-/** How a run ended, in a few words; its own reason where it did not begin. */
-export function resultOf({ outcome, why, turn }: ScheduleRun): string {
-  if (outcome === 'skipped') return `skipped: ${why}`;
-  if (outcome !== 'begun') return why ?? outcome;
-  if (turn === undefined) return 'begun; its turn has been deleted';
-  if (turn.state !== 'done') return STATES[turn.state];
-  return ENDINGS[turn.reason ?? ''] ?? turn.reason ?? 'ended';
+/** How a run ended, in a few words, in English or as `say` says it; its own reason where it did not begin. */
+export function resultOf({ outcome, why, turn }: ScheduleRun, say: Say = inEnglish): string {
+  const reason = typeof why === 'object' ? say.told(why) : (why ?? outcome);
+  if (outcome === 'skipped') return say('schedule.run_skipped', { why: reason });
+  if (outcome !== 'begun') return reason;
+  if (turn === undefined) return say('schedule.run_deleted');
+  if (turn.state !== 'done') return say(`schedule.run_${turn.state}`);
+  const key = `schedule.run_${turn.reason ?? 'ended'}`;
+  return isTextKey(key) ? say.told({ key }) : (turn.reason ?? '');
 }
 
 /**
@@ -39,9 +30,10 @@ export function missedRuns({
   const first = nextSlot(timing, nextAt.getTime());
   if (first === undefined || first > now.getTime()) return [];
   const count = countSlots(timing, first, now.getTime());
-  const runs =
-    count === 1 ? 'One run was' : `${count > MAX_COUNTED ? `More than ${MAX_COUNTED}` : count} runs were`;
-  const why = `${runs} missed because no gateway ran at the time; of missed runs only the first is made up for.`;
+  const why =
+    count > MAX_COUNTED
+      ? said('schedule.why_missed_many', { most: MAX_COUNTED })
+      : said('schedule.why_missed', { count });
   return [{ outcome: 'missed', dueAt: new Date(first), why }];
 }
 

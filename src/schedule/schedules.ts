@@ -66,11 +66,11 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
       return true;
     },
     remove: (id) => store.removeSchedule(id),
-    async runs(id) {
+    async runs(id, say) {
       const found = await store.schedule(id);
       if (found === undefined || found.creatorId === SYSTEM_USER) return undefined;
       const runs = await store.scheduleRuns(id);
-      return runs.map((run) => ({ ...run, result: resultOf(run) }));
+      return runs.map((run) => ({ ...run, result: resultOf(run, say) }));
     },
     describe: (schedule, say) => describeSchedule(schedule, settings.current().timeZone, say),
     moment: (at) => momentIn(at.getTime(), settings.current().timeZone),

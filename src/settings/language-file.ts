@@ -61,7 +61,9 @@ function readText(key: string, given: unknown): { template: Template } | { probl
     return {
       problem: `there is no value {${unknown[0]}}; its values are ${known.map((name) => `{${name}}`).join(', ')}`,
     };
-  const lost = known.filter((name) => name !== 'count' && !placesOf(parsed.data).includes(name));
+  // A command that is written without braces reads as it stands there.
+  const isValue = (name: string): boolean => name !== 'count' && !name.startsWith('/');
+  const lost = known.filter((name) => isValue(name) && !placesOf(parsed.data).includes(name));
   if (lost.length > 0) return { problem: `lacks the value {${lost[0]}}` };
   return { template: parsed.data };
 }

@@ -8,8 +8,8 @@ import { LANGUAGE_CODE } from '../contracts/texts/languages.ts';
 import type { Languages } from '../contracts/texts/languages.ts';
 import { ENGLISH } from '../contracts/texts/english.ts';
 import { GERMAN } from '../contracts/texts/german.ts';
-import { inEnglish, sayFrom } from '../contracts/texts/say.ts';
-import type { Say, TextTable } from '../contracts/texts/say.ts';
+import { speaker } from '../contracts/texts/say.ts';
+import type { Recipient, TextTable } from '../contracts/texts/say.ts';
 import { readTable } from './language-file.ts';
 import type { ReadTable } from './language-file.ts';
 
@@ -22,6 +22,8 @@ export interface LanguageFilesOptions {
   /** `$GATEWAY_HOME/languages`; it is made when it is missing. */
   folder: string;
   watch: WatchFolders;
+  /** A command as a reader writes it. */
+  writeCommand: (name: string, to: Recipient) => string;
   log: Log;
 }
 
@@ -40,8 +42,12 @@ const BUILT_IN: ReadonlyMap<string, TextTable> = new Map<string, TextTable>([
   ['de', GERMAN],
 ]);
 
+type Speaker = ReturnType<typeof speaker>;
+
+const english = speaker('en', ENGLISH);
+
 /** Creates them; no file is read before `open`. */
-export function createLanguages({ folder, watch, log }: LanguageFilesOptions): LanguageFiles {
+export function createLanguages({ folder, watch, writeCommand, log }: LanguageFilesOptions): LanguageFiles {
   const kept = new Map<string, Extract<ReadTable, { table: TextTable }>>();
   let says = saysOf(kept);
   let errors: readonly string[] = [];
@@ -71,8 +77,8 @@ export function createLanguages({ folder, watch, log }: LanguageFilesOptions): L
   const lookSoon = (): Promise<void> => (last = last.then(look));
   return {
     codes: () => [...says.keys()],
-    say: (language) =>
-      (language === undefined ? undefined : says.get(language)) ?? says.get('en') ?? inEnglish,
+    say: (to) =>
+      (says.get(to.language ?? 'en') ?? says.get('en') ?? english)((name) => writeCommand(name, to)),
     errors: () => errors,
     async open() {
       await mkdir(folder, { recursive: true }).catch((error: unknown) => {
@@ -89,10 +95,10 @@ export function createLanguages({ folder, watch, log }: LanguageFilesOptions): L
 }
 
 /** A file of a built-in language changes single texts of it. */
-function saysOf(files: ReadonlyMap<string, { table: TextTable }>): ReadonlyMap<string, Say> {
+function saysOf(files: ReadonlyMap<string, { table: TextTable }>): ReadonlyMap<string, Speaker> {
   const codes = [...new Set([...BUILT_IN.keys(), ...[...files.keys()].toSorted()])];
   return new Map(
-    codes.map((code) => [code, sayFrom(code, { ...BUILT_IN.get(code), ...files.get(code)?.table })]),
+    codes.map((code) => [code, speaker(code, { ...BUILT_IN.get(code), ...files.get(code)?.table })]),
   );
 }
 

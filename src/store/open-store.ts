@@ -4,7 +4,7 @@ import { sleep } from '../lib/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 import type { DatabasePlace } from './database/database.ts';
 import { type EmbeddedDatabase, openEmbedded } from './embedded/embedded.ts';
-import { type HomeLock, liveHolder, lockHome } from './embedded/home-lock.ts';
+import { type HomeLock, liveHolder, lockHome, RENEW_MS } from './embedded/home-lock.ts';
 import { migrateDatabase } from './database/migrate.ts';
 import { openStoreAt, type Store, type UseOptions } from './store.ts';
 
@@ -38,8 +38,6 @@ export interface HomeStore extends Store {
 
 /** How long `attach` waits for a gateway that is just starting, in milliseconds. */
 const ATTACH_WAIT_MS = 10_000;
-/** How often a process with the embedded database looks whether the home is still its own, in milliseconds. */
-const WATCH_MS = 1_000;
 
 /** Throws `StoreError`: `home_locked`, `home_unwritable`, `embedded_failed`, `schema_newer`, `postgres_too_old`, `unavailable`. */
 export async function openStore(options: StoreOptions): Promise<HomeStore> {
@@ -101,8 +99,9 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
     const place = { ...shared, url: options.databaseUrl };
     return { place, attached: false, close: () => Promise.resolve() };
   }
-  options.progress?.step(`Waiting for the process that is leaving GATEWAY_HOME ${options.home}…`);
+  options.progress?.step(`Waiting for another process to leave GATEWAY_HOME ${options.home}…`);
   const lock = await lockHome(options.home, {
+    isRenewed: options.databaseUrl === undefined,
     ...(options.lockWaitMs !== undefined && { waitMs: options.lockWaitMs }),
   });
   if (options.databaseUrl !== undefined) {
@@ -110,12 +109,14 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
     return { place, lock, attached: false, close: () => leave(lock, options.log) };
   }
   let embedded: EmbeddedDatabase | undefined;
-  let stopWatching = (): void => undefined;
+  let stopKeeping = (): void => undefined;
   try {
-    embedded = await openEmbedded(options.home, options.log, options.progress);
+    const opening = openEmbedded(options.home, options.log, options.progress);
+    stopKeeping = keepHome(lock, options, async () => (await opening).close());
+    embedded = await opening;
     await lock.announce(embedded.socketPath);
-    stopWatching = watchHome(lock, embedded, options);
   } catch (error) {
+    stopKeeping();
     await embedded?.close();
     await leave(lock, options.log);
     throw error;
@@ -125,7 +126,7 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
     lock,
     attached: false,
     async close() {
-      stopWatching();
+      stopKeeping();
       await embedded.close();
       await leave(lock, options.log);
     },
@@ -133,24 +134,28 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
 }
 
 /**
- * Closes the embedded database once another process has taken the home over: what this one still acknowledged would be gone.
- * That needs a folder shared in a way that shows no sockets, such as a network file system on two machines.
+ * Shows that this process runs, and closes the embedded database once another one has taken the home over nevertheless: what
+ * this one still acknowledged would be gone. That needs a machine that stood still while another one started.
  */
-function watchHome(lock: HomeLock, embedded: EmbeddedDatabase, { home, log }: StoreOptions): () => void {
+function keepHome(
+  lock: HomeLock,
+  { home, log }: StoreOptions,
+  closeDatabase: () => Promise<void>,
+): () => void {
   const timer = setInterval(() => {
     void (async () => {
       try {
-        if (await lock.isOurs()) return;
+        if (await lock.renew()) return;
       } catch (error) {
-        log.warn({ err: error }, 'home_lock_unreadable');
+        log.warn({ err: error }, 'home_lock_not_renewed');
         return;
       }
       clearInterval(timer);
       const remedy = `Stop one of the two: GATEWAY_HOME ${home} belongs to one process, on a local disk.`;
       log.fatal({ remedy }, 'home_taken_over');
-      await embedded.close();
+      await closeDatabase().catch((error: unknown) => log.warn({ err: error }, 'embedded_close_failed'));
     })();
-  }, WATCH_MS).unref();
+  }, RENEW_MS).unref();
   return () => clearInterval(timer);
 }
 

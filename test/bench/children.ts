@@ -50,13 +50,18 @@ export interface GatewayProcess {
   stop(): Promise<void>;
 }
 
-/** Starts a gateway as `npm start` does and waits until it is ready. Its log goes to `gateway.log` in its home. */
-export async function startGateway(home: string, env: Record<string, string>): Promise<GatewayProcess> {
+/** Starts a gateway as `npm start` does, of so many workers, and waits until they are ready. Its log goes to `gateway.log` in its home. */
+export async function startGateway(
+  home: string,
+  env: Record<string, string>,
+  workers = 1,
+): Promise<GatewayProcess> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const log = openSync(path.join(home, 'gateway.log'), 'a');
   const startedAt = performance.now();
-  const child = spawn(process.execPath, START_ARGS, {
+  const more = workers === 1 ? [] : ['--workers', String(workers)];
+  const child = spawn(process.execPath, [...START_ARGS, ...more], {
     cwd: ROOT,
     stdio: ['ignore', log, log],
     env: {
@@ -69,7 +74,7 @@ export async function startGateway(home: string, env: Record<string, string>): P
     },
   });
   endWithUs(child);
-  while (!(await isReady(url))) {
+  while (!(await isReady(url, workers))) {
     const late = performance.now() - startedAt > READY_WITHIN_MS;
     if (late || child.exitCode !== null)
       throw new Error(`the gateway did not get ready; see ${home}/gateway.log`);
@@ -101,15 +106,22 @@ export async function startGateway(home: string, env: Record<string, string>): P
   };
 }
 
-async function isReady(url: string): Promise<boolean> {
+async function isReady(url: string, workers: number): Promise<boolean> {
   try {
     const response = await fetch(`${url}/readyz`);
     await response.arrayBuffer();
-    return response.status === 200;
+    return response.status === 200 && (workers === 1 || (await hasWorker(url, workers)));
   } catch {
     // It does not listen yet.
     return false;
   }
+}
+
+/** The metrics are of all workers that listen. */
+async function hasWorker(url: string, number: number): Promise<boolean> {
+  const headers = { authorization: `Bearer ${BENCH_TOKEN}` };
+  const metrics = await (await fetch(`${url}/metrics`, { headers })).text();
+  return metrics.includes(`worker="${number}"`);
 }
 
 /** A port that is free at the moment. */

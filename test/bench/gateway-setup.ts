@@ -26,8 +26,12 @@ export interface RunningGateway {
   place: TablePlace;
   model: Helper;
   gateway: GatewayProcess;
-  /** Restarts the gateway with more in its environment, and in its `config.json`. */
-  restart(env?: Record<string, string>, settings?: Record<string, unknown>): Promise<GatewayProcess>;
+  /** Restarts the gateway with more in its environment, and in its `config.json`, as so many workers. */
+  restart(
+    env?: Record<string, string>,
+    settings?: Record<string, unknown>,
+    workers?: number,
+  ): Promise<GatewayProcess>;
   close(): Promise<void>;
 }
 
@@ -41,17 +45,17 @@ export async function openGateway(model: Helper, databaseUrl?: string): Promise<
   };
   configure();
   const fixed = { OLLAMA_HOST: model.url, ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }) };
-  const start = (env: Record<string, string> = {}): Promise<GatewayProcess> =>
-    startGateway(home, { ...fixed, ...env });
+  const start = (env: Record<string, string> = {}, workers = 1): Promise<GatewayProcess> =>
+    startGateway(home, { ...fixed, ...env }, workers);
   const gateway: RunningGateway = {
     on: databaseUrl === undefined ? 'embedded' : 'postgres',
     place: databaseUrl === undefined ? { socketPath: path.join(home, 'pg.sock') } : { url: databaseUrl },
     model,
     gateway: await start(),
-    async restart(env, settings) {
+    async restart(env, settings, workers) {
       await gateway.gateway.stop();
       configure(settings);
-      gateway.gateway = await start(env);
+      gateway.gateway = await start(env, workers);
       return gateway.gateway;
     },
     async close() {

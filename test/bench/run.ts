@@ -19,6 +19,7 @@ import { longestStall } from './stall.ts';
 import { stopToClosed } from './stop.ts';
 import { pacedStreams } from './streams.ts';
 import { memorySlope, turnsPerSecond } from './turns.ts';
+import { severalWorkers } from './workers.ts';
 
 type Measure = (gateway: RunningGateway, proxyUrl: string) => Promise<Figure | Figure[]>;
 
@@ -27,6 +28,7 @@ const MEASURES: [row: string, what: string, take: Measure][] = [
   ['1', 'what the gateway adds to the first token', addedToFirstToken],
   ['2', 'the first token with 64 sessions at once', firstTokenUnderLoad],
   ['3', 'durable turns per second', turnsPerSecond],
+  ['workers', 'turns per second of two workers beside one process, on Postgres', severalWorkers],
   ['memory', 'how memory grows over many turns', memorySlope],
   ['5', 'the first token in a session of 10,000 turns (minutes)', firstTokenInOldSession],
   ['8', 'from /stop to the closed model connection', stopToClosed],
@@ -116,7 +118,7 @@ async function main(): Promise<void> {
       .map((load) => load.toFixed(1))
       .join(' ')}, Node ${process.version}`,
   );
-  say(`rows ${wanted.join(', ')} (--rows 4,5,bursts,many measures the long ones)`);
+  say(`rows ${wanted.join(', ')} (--rows 4,5,workers,bursts,many measures the long ones)`);
   say(`raised for this run, in config.json: ${JSON.stringify(RAISED)}\n`);
   const figures: Figure[] = [];
   if (on !== 'postgres') figures.push(...(await measureOn(undefined)));

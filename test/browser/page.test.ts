@@ -54,6 +54,19 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       expect(await tab.page.locator('#announcer').innerText()).toContain('a time');
     });
 
+    it('shows a mark as soon as it opens, and what never closes as it was written', async () => {
+      const turn = await fixture.ask('tell me');
+      turn.say('Once **upon a');
+      const strong = tab.page.locator('.md strong', { hasText: 'upon a' });
+      await strong.waitFor();
+      expect(await tab.page.locator('.md').innerText()).toBe('Once upon a');
+      turn.say(' time** there was 1 **tree');
+      await tab.page.locator('.md strong', { hasText: 'tree' }).waitFor();
+      expect(await tab.page.locator('.md').innerText()).toBe('Once upon a time there was 1 tree');
+      turn.end();
+      await tab.page.locator('.md', { hasText: 'Once upon a time there was 1 **tree' }).waitFor();
+    });
+
     it('folds its thinking and shows tool calls as cards, running and done (B-42, N-53)', async () => {
       const turn = await fixture.ask('look');
       turn.think('First I look, ', 'then I speak.');

@@ -33,8 +33,6 @@ export interface DrivenBus {
 }
 
 export interface DrivenOptions {
-  /** Crashes alone that the handler allows; default: what the bus says. */
-  maxLoneCrashes?: number;
   concurrency?: number;
   lanes?: MemoryLanes;
   instance?: string;
@@ -80,7 +78,6 @@ export function drivenBus(options: DrivenOptions = {}): DrivenBus {
     lanes = new MemoryLanes(),
     instance = 'home',
     classes = ['in', 'out', 'poll'],
-    maxLoneCrashes,
   } = options;
   const { log, lines } = recordingLog();
   const runs: OpenRun[] = [];
@@ -90,7 +87,6 @@ export function drivenBus(options: DrivenOptions = {}): DrivenBus {
     class: laneClass,
     concurrency,
     handler: {
-      ...(maxLoneCrashes !== undefined && { maxLoneCrashes }),
       handle: (head, signal) => {
         const { promise, resolve, reject } = Promise.withResolvers<LaneOutcome>();
         runs.push({ head, signal, end: resolve, fail: reject });

@@ -163,6 +163,7 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
       append: (...args) => this.append(...args),
       finish: (fence, error) => this.finish(fence, error),
       release: (...args) => this.release(...args),
+      noteWaiting: refuse,
       stop: refuse,
       park: refuse,
       parkForCaller: refuse,

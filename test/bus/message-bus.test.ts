@@ -191,20 +191,6 @@ describe('a failing head', () => {
     expect(driven.runs).toHaveLength(1);
   });
 
-  it('is run again after as many of them as its handler allows', async () => {
-    const driven = await start({ maxLoneCrashes: MAX_LONE_CRASHES + 2 });
-    await driven.lanes.append(LANE, 'a', {});
-    const [message] = driven.lanes.lane(LANE).messages;
-    message!.loneCrashes = MAX_LONE_CRASHES + 1;
-    await pass(SWEEP_MS);
-    expect(driven.runs).toHaveLength(1);
-    await driven.lanes.release(driven.runs[0]!.head, { delayMs: 0, attempt: false });
-    driven.runs[0]!.end({ kind: 'parked' });
-    message!.loneCrashes = MAX_LONE_CRASHES + 2;
-    await pass(SWEEP_MS);
-    expect(driven.deadLetters).toMatchObject([{ error: { code: 'crashed' } }]);
-  });
-
   it('is kept when even onDeadLetter fails', async () => {
     const driven = await start();
     driven.deadFails.push(new Error('the notice could not be queued'));

@@ -4,7 +4,8 @@ import { expect, it } from 'vitest';
 import { campaignSize } from '../campaign.ts';
 import { LaneModel } from '../contracts/bus-model.ts';
 import type { RealLanes } from '../contracts/bus-model.ts';
-import { drain, laneSteps, restart } from '../contracts/bus-steps.ts';
+import { restart } from '../contracts/bus-node-steps.ts';
+import { drain, laneSteps } from '../contracts/bus-steps.ts';
 import { describeEachDatabase } from '../database.ts';
 
 const LANES = 3;

@@ -23,6 +23,7 @@ const USUAL = [
   'nodes on postgres',
   'postgres on postgres',
   'work on postgres',
+  'workers on postgres',
 ];
 
 const runs = campaigns.flatMap((campaign) =>

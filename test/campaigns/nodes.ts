@@ -33,7 +33,7 @@ function harm(name: string, during: (stage: Stage, at: number) => Promise<void>)
     async strike(stage, at) {
       await arrive('busy', stage);
       const instance = await stage.scenario.instance(gatewayAt(stage.scenario, at));
-      const struck = runningOf(await stage.scenario.read(readOpen), instance);
+      const struck = runningOf(await stage.scenario.read(readOpen), [instance]);
       const since = performance.now();
       await during(stage, at);
       return { since, measure: 'takeover', struck };

@@ -1,51 +1,121 @@
-/** Two worker processes behind one port, as `parley start --workers 2` runs them: one after the other is killed, and started again. */
+/** Two worker processes behind one port, as `parley start --workers 2` runs them: one is killed, or both, or their supervisor. */
 import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
-import { gatewayAt } from '../crash/failure.ts';
-import type { Failure } from '../crash/failure.ts';
-import { arrive } from '../crash/moments.ts';
+import { endNodes, gatewayAt, kill } from '../crash/failure.ts';
+import type { Failure, Stage } from '../crash/failure.ts';
+import { arrive, until } from '../crash/moments.ts';
 import type { Moment } from '../crash/moments.ts';
+import { workersOf } from '../crash/rows.ts';
 import type { Campaign } from './campaign.ts';
 import { repeated, runOptions, scaled } from './campaign.ts';
 
 const WORKERS = 2;
-const MOMENTS: Moment[] = ['busy', 'any', 'T1', 'busy', 'T6', 'T4'];
+/** A killed process is gone within this time, and its worker is back within the other, in milliseconds: the supervisor waits longer each time. */
+const GONE_MS = 5_000;
+const BACK_MS = 60_000;
 
-/** Kills a worker; its supervisor starts it again by itself. */
-const killWorkerAt = (moment: Moment): Failure => ({
-  name: 'kill a worker',
+/** Kills so many of the workers; their supervisor starts them again by itself. */
+const killWorkers = (count: number, moment: Moment): Failure => ({
+  name: count === 1 ? 'kill a worker' : 'kill both workers',
   async strike(stage) {
+    const { scenario, random } = stage;
+    const supervisor = gatewayAt(scenario, 0);
     await arrive(moment, stage);
-    const workers = childrenOf(gatewayAt(stage.scenario, 0).pid ?? 0);
-    const victim = workers[Math.floor(stage.random() * workers.length)];
-    if (victim === undefined) throw new Error('The supervisor has no worker.');
-    process.kill(victim, 'SIGKILL');
-    return { since: performance.now(), measure: 'takeover' };
+    const home = await scenario.instance(supervisor);
+    const nodes = await scenario.read((sql) => workersOf(sql, home));
+    const children = childrenOf(supervisor.pid ?? 0);
+    const first = Math.floor(random() * children.length);
+    const victims = Array.from({ length: count }, (_, nth) => children[(first + nth) % children.length] ?? 0);
+    const instances = victims.map((pid) => `${home}:${workerNumber(pid)}`);
+    const { diedAt, read } = await endNodes(stage, instances, () => end(victims));
+    const dead = new Set(instances.map((instance) => nodes.get(instance)));
+    await allBack(stage, home, dead);
+    return { ...(await read()), since: diedAt, measure: 'takeover' };
   },
 });
 
+/** The workers end with their supervisor, and the next one starts others. */
+const killSupervisor: Failure = {
+  name: 'kill the supervisor',
+  async strike(stage) {
+    await arrive('busy', stage);
+    const supervisor = gatewayAt(stage.scenario, 0);
+    const workers = childrenOf(supervisor.pid ?? 0);
+    const result = await kill(stage, supervisor);
+    if (!workers.every(isGone)) throw new Error('A worker has outlived its supervisor.');
+    return result;
+  },
+};
+
 /** Linux tells the children of a process. */
 function childrenOf(pid: number): number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
-  return text === '' ? [] : text.split(' ').map(Number);
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return children === '' ? [] : children.split(' ').map(Number);
 }
+
+function workerNumber(pid: number): string {
+  const [, number] = /(?:^|\0)PARLEY_WORKER=(\d+)/.exec(readFileSync(`/proc/${pid}/environ`, 'utf8')) ?? [];
+  if (number === undefined) throw new Error(`Process ${pid} is no worker.`);
+  return number;
+}
+
+async function end(pids: readonly number[]): Promise<void> {
+  for (const pid of pids) process.kill(pid, 'SIGKILL');
+  if (!(await until(() => pids.every(isGone), GONE_MS))) throw new Error('A killed worker is still there.');
+}
+
+function isGone(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** Waits until every worker has a node that lives. Throws when the supervisor does not bring one back. */
+async function allBack(
+  { scenario }: Stage,
+  home: string,
+  dead: ReadonlySet<string | undefined>,
+): Promise<void> {
+  const end = performance.now() + BACK_MS;
+  for (;;) {
+    const nodes = await scenario.read((sql) => workersOf(sql, home));
+    if ([...nodes.values()].filter((id) => !dead.has(id)).length === WORKERS) return;
+    if (performance.now() > end) throw new Error('The supervisor has not started a worker again.');
+    await pause(50);
+  }
+}
+
+/** A supervisor waits twice as long after each death of a worker: after these, the next supervisor begins anew. */
+const CYCLE: Failure[] = [
+  killWorkers(1, 'busy'),
+  killSupervisor,
+  killWorkers(2, 'busy'),
+  killWorkers(1, 'T6'),
+  killWorkers(1, 'T1'),
+  killWorkers(1, 'any'),
+  killWorkers(1, 'T4'),
+];
 
 export const workers: Campaign = {
   name: 'workers',
-  about: `100 times kill -9 of one of ${WORKERS} workers while 50 people write 2,500 messages`,
+  about: `100 times kill -9 of a worker, of ${WORKERS} at once or of their supervisor, while 50 people write 2,500 messages`,
   databases: ['postgres'],
   run: (setup) =>
     runCampaign({
       ...runOptions(setup),
       environment: { WORKERS: String(WORKERS) },
-      messages: scaled(2_500, setup.share, 48),
+      messages: scaled(2_500, setup.share, 40),
       sessions: {
-        http: scaled(24, setup.share, 8),
-        telegram: scaled(13, setup.share, 2),
-        discord: scaled(13, setup.share, 2),
-        slack: scaled(13, setup.share, 2),
-        matrix: scaled(13, setup.share, 2),
+        http: scaled(24, setup.share, 6),
+        telegram: scaled(13, setup.share),
+        discord: scaled(13, setup.share),
+        slack: scaled(13, setup.share),
+        matrix: scaled(13, setup.share),
       },
-      failures: repeated(MOMENTS, scaled(100, setup.share, 2)).map(killWorkerAt),
+      failures: repeated(CYCLE, scaled(100, setup.share, 2)),
     }),
 };

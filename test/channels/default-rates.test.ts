@@ -1,6 +1,7 @@
 /** The rates that channels begin with where nothing is configured: what their platforms document, less what finals need. */
 import { expect, it } from 'vitest';
 import { manifest as discord } from '../../channels/discord/manifest.ts';
+import { manifest as matrix } from '../../channels/matrix/manifest.ts';
 import { manifest as telegram } from '../../channels/telegram/manifest.ts';
 
 it('Telegram begins with 28 calls a second, and keeps two of twenty calls a minute in a group for final texts', () => {
@@ -20,5 +21,14 @@ it('Discord begins with 45 calls a second, and keeps one of five calls in five s
     callsPer5Seconds: 5,
     reservedForFinals: 1,
     callsPerSecond: { start: 45, most: 48 },
+  });
+});
+
+it('Matrix begins with the burst that Synapse takes by default, and at a pace that only an account without a limit keeps', () => {
+  expect(matrix.settings.parse({})).toMatchObject({
+    editIntervalMs: 2_000,
+    burst: 5,
+    accountBurst: 10,
+    eventsPerSecond: { start: 10, most: 20 },
   });
 });

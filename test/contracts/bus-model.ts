@@ -28,6 +28,8 @@ interface ModelLane {
   suspect: boolean;
   /** With how many suspects, itself among them, its head was claimed. */
   group: number;
+  /** It is a suspect that only waits for something outside. */
+  waiting: boolean;
 }
 
 /** What must be true of the lanes, as plainly as it can be said. Nodes are slots; each boot has an id of its own. */
@@ -48,6 +50,7 @@ export class LaneModel {
       parked: false,
       suspect: false,
       group: 0,
+      waiting: false,
     }));
   }
 
@@ -56,7 +59,7 @@ export class LaneModel {
     const head = this.held.get(index);
     if (head !== undefined) this.stale.push({ head, ended });
     this.held.delete(index);
-    this.lanes[index]!.holder = undefined;
+    Object.assign(this.lanes[index]!, { holder: undefined, waiting: false });
   }
 
   /** Ends the head, and steps over what a stop has cancelled. */
@@ -70,24 +73,23 @@ export class LaneModel {
 
   /** The lane's head is under no suspicion, or will do nothing more. */
   clear(index: number): void {
-    Object.assign(this.lanes[index]!, { suspect: false, group: 0 });
+    Object.assign(this.lanes[index]!, { suspect: false, group: 0, waiting: false });
   }
 
-  /** A dead node's lanes are found free, and each counts a crash; a suspect that was its only one is the more to blame. */
+  /** A dead node's lanes are found free, and each that did not wait counts a crash; a suspect that was its only one is the more to blame. */
   reclaimFromDead(): void {
     const dead = this.lanes.filter(
       ({ holder }) => holder !== undefined && this.nodes[holder]?.alive !== true,
     );
     const alone = new Set(
-      dead.filter(
-        ({ holder, group }) =>
-          group === 1 && this.lanes.filter((lane) => lane.holder === holder && lane.group > 0).length === 1,
-      ),
+      dead.filter(({ holder, group }) => group === 1 && this.suspectsOf(holder).length === 1),
     );
     for (const lane of dead) {
       const message = lane.messages[lane.head]!;
-      message.crashes += 1;
-      if (alone.has(lane)) message.loneCrashes += 1;
+      if (!lane.waiting) {
+        message.crashes += 1;
+        if (alone.has(lane)) message.loneCrashes += 1;
+      }
       lane.suspect ||= message.crashes >= SUSPECT_CRASHES;
       this.free(this.lanes.indexOf(lane));
     }
@@ -103,14 +105,22 @@ export class LaneModel {
     return lane.holder === undefined && !lane.parked && lane.head < lane.messages.length;
   }
 
-  /** How many suspects a sweep of the node claims now, and the most crashes one of them has. */
-  suspectsFor(slot: number): { count: number; crashes: number } {
-    const works = this.lanes.some((lane) => lane.holder === slot && lane.group > 0);
+  /** The suspects that a node works on. */
+  suspectsOf(slot: number | undefined): ModelLane[] {
+    return this.lanes.filter((lane) => lane.holder === slot && lane.group > 0 && !lane.waiting);
+  }
+
+  /**
+   * How many suspects a sweep of the node claims now, and the most crashes one of them has. While it works on others, that
+   * many or none: they are alone for a moment only, and the moment may have passed.
+   */
+  suspectsFor(slot: number): { counts: number[]; crashes: number } {
     const open = this.lanes.flatMap((lane, index) =>
       lane.suspect && this.isOpen(index) ? [lane.messages[lane.head]!.crashes] : [],
     );
-    const count = works ? 0 : Math.min(open.length, Math.max(1, Math.floor(open.length / SUSPECT_SHARE)));
-    return { count, crashes: open.toSorted((a, b) => a - b)[count - 1] ?? 0 };
+    const count = Math.min(open.length, Math.max(1, Math.floor(open.length / SUSPECT_SHARE)));
+    const counts = this.suspectsOf(slot).length > 0 ? [0, count] : [count];
+    return { counts, crashes: open.toSorted((a, b) => a - b)[count - 1] ?? 0 };
   }
 }
 

@@ -7,9 +7,9 @@ import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Media } from '../../src/contracts/media.ts';
 import type { InboundMessage } from '../../src/contracts/message.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
+import { WAIT } from './channel-harness.ts';
 import type { ChannelHarness } from './channel-harness.ts';
 
-const WAIT = { timeout: 5_000, interval: 5 };
 /** More than a socket holds, so that a stream can break off in the middle. */
 const CONTENT = Buffer.alloc(3 * 1024 * 1024, 'a file of many bytes. ');
 

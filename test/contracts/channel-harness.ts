@@ -1,6 +1,9 @@
 /** What the channel contract needs of a channel's test: the channel in front of a fake of its platform, and control of that. */
 import type { Channel } from '../../src/contracts/channel.ts';
-import type { Receive } from '../../src/contracts/receive.ts';
+import type { Receipt, Receive } from '../../src/contracts/receive.ts';
+
+export const WAIT = { timeout: 5_000, interval: 5 };
+export const ACCEPTED: Receipt = { kind: 'accepted', turnId: 'turn', seq: 1, position: 0 };
 
 /** A private chat of the fake platform and the person in it, with the ids the channel must give. */
 export interface ContractChat {
@@ -17,6 +20,8 @@ export interface ChannelHarness {
   secret: string;
   /** The chat's person writes. Does not wait for the channel. */
   says(chat: ContractChat, text: string): void;
+  /** The chat's person types this into the platform's own client, which may take it as a command, or keep it. Does not wait. */
+  types(chat: ContractChat, text: string): void;
   /** Texts visible in the chat now, oldest first, markup applied. */
   screen(chatId: string): string[];
   /** The files visible in the chat now, oldest first. Present where the channel sends files. */

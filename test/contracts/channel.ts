@@ -7,13 +7,12 @@ import { ChannelError, GatewayError } from '../../src/contracts/errors.ts';
 import { parseMarkdown } from '../../src/lib/markdown.ts';
 import type { InboundMessage } from '../../src/contracts/message.ts';
 import type { Receipt, Receive } from '../../src/contracts/receive.ts';
+import { commandContract } from './channel-commands.ts';
 import { sentFilesContract } from './channel-files.ts';
+import { ACCEPTED, WAIT } from './channel-harness.ts';
 import type { ChannelHarness, ChannelRequirement } from './channel-harness.ts';
 import { downloadContract } from './channel-downloads.ts';
 import { HOSTILE_TEXTS, markdownish } from './hostile-texts.ts';
-
-const WAIT = { timeout: 5_000, interval: 5 };
-const ACCEPTED: Receipt = { kind: 'accepted', turnId: 'turn', seq: 1, position: 0 };
 
 /** Runs the suite over one channel; each test gets a fresh harness, closed after it. */
 export function channelContract(
@@ -262,8 +261,9 @@ export function channelContract(
     });
 
     sentFilesContract(() => harness);
-    if (requires('sendsFile'))
-      downloadContract({ harness: () => harness, receive, received: () => received });
+    const parts = { harness: () => harness, receive, received: () => received };
+    commandContract(name, parts);
+    if (requires('sendsFile')) downloadContract(parts);
 
     describe('rendering', () => {
       it('is pure, accepted by the platform, and counts as the platform does', () => {

@@ -1,14 +1,21 @@
-/** Random documents, well-formed or not, on every network: nothing is refused, no word is lost, and no table is wider than a phone. */
+/**
+ * Random documents, well-formed or not, on every network and on the page: nothing is refused, no word is lost, and no table is
+ * wider than a phone.
+ */
 import * as fc from 'fast-check';
 import type { Nodes, Table } from 'mdast';
 import { describe, expect, it } from 'vitest';
+import { parseDocument } from '../../channels/http/page/markdown/document.js';
 import { renderTelegram } from '../../channels/telegram/render.ts';
 import { MAX_TABLE_COLUMNS } from '../../channels/telegram/rendering/table.ts';
 import { parseMarkdown } from '../../src/lib/markdown.ts';
+import { readableMath } from '../../src/lib/math-text.ts';
 import { columnsOf } from '../../src/lib/text-table.ts';
 import { campaignCases, campaignSize } from '../campaign.ts';
 import { markdownish } from '../contracts/hostile-texts.ts';
 import { markdownDocument, scribble } from '../delivery/documents.ts';
+import { comparable } from '../channels/http/markdown/reference.ts';
+import { pageTree, referenceTree } from '../channels/http/markdown/trees.ts';
 import { readHtml } from '../fakes/telegram/html.ts';
 import { NETWORKS, shownAsRich, shownOf } from './networks.ts';
 import { lostWords, wordsOfMarkdown, wordsOfRich } from './words.ts';
@@ -40,6 +47,17 @@ describe.each(PARTS)('random documents, part $part', ({ part }) => {
         expect(lost).toEqual([]);
         for (const table of tablesIn(parseMarkdown(markdown)))
           expect(widestLine(table)).toBeLessThanOrEqual(MAX_TABLE_COLUMNS);
+      }),
+      { numRuns: campaignSize(DOCUMENTS), seed: 1 + part },
+    );
+  });
+
+  it('are read on the page as CommonMark and GFM say, but for what is named in the reference', () => {
+    fc.assert(
+      fc.property(anyDocument, (text) => {
+        const markdown = comparable(text);
+        const read = referenceTree(readableMath(markdown));
+        expect(pageTree(markdown, parseDocument)).toEqual(read);
       }),
       { numRuns: campaignSize(DOCUMENTS), seed: 1 + part },
     );

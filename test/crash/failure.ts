@@ -68,42 +68,57 @@ export function gatewayAt({ gateways }: Scenario, at: number): GatewayProcess {
 }
 
 /** Kills a gateway, keeps what is left, and starts it again: at once, or when another one has taken all its work. */
-export async function kill(
-  { scenario, people }: Stage,
-  victim: GatewayProcess,
-  wait = false,
-): Promise<FailureResult> {
+export async function kill(stage: Stage, victim: GatewayProcess, wait = false): Promise<FailureResult> {
+  const { scenario } = stage;
   const instance = await scenario.instance(victim);
-  const { unacknowledged } = people;
-  await victim.kill();
-  const killedAt = performance.now();
-  await pause(SOCKET_MS);
-  const [screens, effects] = [scenario.screens(), scenario.effects.counts()];
-  const readRows = await scenario.keep(readOpen);
+  const { diedAt, read } = await endNodes(stage, [instance], () => victim.kill());
   if (wait) await takenOver(scenario, instance);
   const startedAt = victim.start();
   await victim.url();
   const readyMs = performance.now() - startedAt;
-  const rows = await readRows();
   return {
-    kill: { rows, screens, effects, strike: classify(ownOf(rows, instance), unacknowledged) },
-    since: wait ? killedAt : startedAt,
+    ...(await read()),
+    since: wait ? diedAt : startedAt,
     measure: wait ? 'takeover' : 'resume',
-    struck: runningOf(rows, instance),
     readyMs,
   };
 }
 
-/** Without turns that another home was running. */
-function ownOf(rows: KillRows, instance: string): KillRows {
-  const isOwn = (turn: KillRows['turns'][number]): boolean =>
-    turn.state !== 'running' || turn.instance === instance;
-  return { ...rows, turns: rows.turns.filter(isOwn) };
+/** Ends nodes of these homes or workers and keeps what is left; `read` tells of it, `diedAt` is a `performance.now()`. */
+export async function endNodes(
+  { scenario, people }: Stage,
+  instances: readonly string[],
+  end: () => Promise<void>,
+): Promise<{ diedAt: number; read: () => Promise<Pick<FailureResult, 'kill' | 'struck'>> }> {
+  const { unacknowledged } = people;
+  await end();
+  const diedAt = performance.now();
+  await pause(SOCKET_MS);
+  const [screens, effects] = [scenario.screens(), scenario.effects.counts()];
+  const readRows = await scenario.keep(readOpen);
+  return {
+    diedAt,
+    async read() {
+      const rows = await readRows();
+      const strike = classify(ownOf(rows, instances), unacknowledged);
+      return { kill: { rows, screens, effects, strike }, struck: runningOf(rows, instances) };
+    },
+  };
 }
 
-/** Ids of the questions that a home was answering. */
-export function runningOf(rows: KillRows, instance: string): Set<string> {
-  const running = rows.turns.filter((turn) => turn.state === 'running' && turn.instance === instance);
+/** Without turns that other nodes were running. */
+function ownOf(rows: KillRows, instances: readonly string[]): KillRows {
+  return { ...rows, turns: rows.turns.filter((turn) => turn.state !== 'running' || isBy(turn, instances)) };
+}
+
+/** A worker is named by its home and its number. */
+function isBy({ instance }: KillRows['turns'][number], instances: readonly string[]): boolean {
+  return instances.some((name) => instance === name || instance?.startsWith(`${name}:`) === true);
+}
+
+/** Ids of the questions that these homes or workers were answering. */
+export function runningOf(rows: KillRows, instances: readonly string[]): Set<string> {
+  const running = rows.turns.filter((turn) => turn.state === 'running' && isBy(turn, instances));
   return new Set(running.map((turn) => readQuestion(turn.question)?.id ?? turn.id));
 }
 

@@ -5,8 +5,10 @@ import { once } from 'node:events';
 import { createWriteStream, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { compileCacheFolder } from '../../src/ops/compile-cache.js';
 
 const ENTRY = fileURLToPath(new URL('gateway-process.ts', import.meta.url));
+const PACKAGES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 /** How long a start may take, in milliseconds: the first one writes a fresh embedded database. */
 const READY_TIMEOUT_MS = 60_000;
 
@@ -50,7 +52,14 @@ export class GatewayProcess {
 
   /** Starts a process in the home. Gives `performance.now()` of the start at once; `url()` waits until it is ready. */
   start(): number {
-    const env = { PATH: process.env['PATH'] ?? '', ...this.#environment, GATEWAY_HOME: this.home };
+    // As `src/launch.js` does: without it compiling is a third of the processor time of a start.
+    const cache = compileCacheFolder(PACKAGES, this.home);
+    const env = {
+      PATH: process.env['PATH'] ?? '',
+      ...(cache !== undefined && { NODE_COMPILE_CACHE: cache }),
+      ...this.#environment,
+      GATEWAY_HOME: this.home,
+    };
     const { prefix = [], nodeArguments = [] } = this.#options;
     const node = [process.execPath, '--max-semi-space-size=4', ...nodeArguments, ENTRY];
     const [command, ...rest] = [...prefix, ...node] as [string, ...string[]];

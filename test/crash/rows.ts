@@ -109,6 +109,13 @@ export async function heldLanes(sql: postgres.Sql, instance: string): Promise<nu
   return rows.length;
 }
 
+/** Nodes of a home's workers that hold a lease: the id of each by the worker's instance. */
+export async function workersOf(sql: postgres.Sql, home: string): Promise<Map<string, string>> {
+  const rows = await sql<{ id: string; instance: string }[]>`
+    select id, instance from node where starts_with(instance, ${`${home}:`}) and lease_until > now()`;
+  return new Map(rows.map(({ id, instance }) => [instance, id]));
+}
+
 /** Turns there are, of whatever state. */
 export async function countTurns(sql: postgres.Sql): Promise<number> {
   const [row] = await sql<{ count: number }[]>`select count(*)::int as count from turn`;

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { LaneAbort } from '../../src/contracts/bus.ts';
 import { StoreError } from '../../src/contracts/errors.ts';
-import { MAX_LONE_CRASHES } from '../../src/bus/attempt.ts';
-import { MAX_AMBIGUOUS_SENDS, MAX_DELIVERY_CRASHES } from '../../src/delivery/giving-up.ts';
+import { SUSPECT_CRASHES } from '../../src/contracts/store/lanes.ts';
+import { MAX_AMBIGUOUS_SENDS } from '../../src/delivery/giving-up.ts';
 import { nonceOf } from '../../src/delivery/nonce.ts';
 import { buildDelivery, HEAD } from './setup.ts';
 
@@ -124,6 +124,16 @@ describe('a delivery that the platform refuses', () => {
     expect([gateway.channel.screen('-1001'), gateway.moved]).toEqual([['Hello.'], ['fake: 1 -> -1001']]);
   });
 
+  it('begins again in the chat that it moved to: what stands in the old one, and its threads, are not there', async () => {
+    const gateway = buildDelivery();
+    gateway.parts.set('t', [{ id: 'in the old chat' }]);
+    gateway.channel.failure({ code: 'chat_moved', movedTo: '-1001' });
+    await gateway.deliver('The answer grows.', { turnId: 't', threadId: '7', replyTo: 'm9' });
+    expect(gateway.channel.screen('-1001')).toEqual(['The answer grows.']);
+    const { part } = gateway.channel.calls.at(-1) ?? {};
+    expect([part?.chatId, part?.threadId, part?.replyTo]).toEqual(['-1001', undefined, undefined]);
+  });
+
   it('waits when it is too fast, and never calls early', async () => {
     const gateway = buildDelivery();
     gateway.channel.failure(
@@ -158,12 +168,28 @@ describe('a delivery that the platform refuses', () => {
   });
 });
 
-describe('the lane', () => {
-  it('takes more crashes than a turn, because most of a delivery is waiting', () => {
-    expect(buildDelivery().delivery.out.maxLoneCrashes).toBe(MAX_DELIVERY_CRASHES);
-    expect(MAX_DELIVERY_CRASHES).toBeGreaterThan(MAX_LONE_CRASHES);
+describe('a suspected delivery', () => {
+  const SUSPECT = { crashes: SUSPECT_CRASHES };
+
+  it('says when it waits for limits and when it works again; one under no suspicion writes nothing', async () => {
+    const gateway = buildDelivery();
+    await gateway.deliver('Hello.', {}, { crashes: SUSPECT_CRASHES - 1 });
+    expect(gateway.waits).toEqual([]);
+    gateway.channel.failure({ code: 'rate_limited', retryAfterMs: 3_000 });
+    await gateway.deliver('Hello again.', { turnId: 't2' }, SUSPECT);
+    expect(gateway.waits).toEqual([true, false, true, false]);
+    expect(gateway.channel.screen('1')).toEqual(['Hello.', 'Hello again.']);
   });
 
+  it('calls nothing once another node holds its lane', async () => {
+    const gateway = buildDelivery();
+    gateway.loseLane();
+    expect((await gateway.deliver('Hello.', {}, SUSPECT)).value).toEqual({ kind: 'released' });
+    expect(gateway.channel.count('send')).toBe(0);
+  });
+});
+
+describe('the lane', () => {
   it('is released when the gateway closes, without a half-sent part', async () => {
     const gateway = buildDelivery();
     const closing = new AbortController();

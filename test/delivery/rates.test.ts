@@ -219,3 +219,51 @@ describe("a bot's rate", () => {
     expect(limits.perSecond(2_980)).toBe(14);
   });
 });
+
+describe("a bot's bucket", () => {
+  const open = (): BotRate => new BotRate({ start: 10, most: 20 }, 10);
+  /** Calls of a kind that go out at once. */
+  const atOnce = (rate: BotRate, kind: CallKind, now: number): number => {
+    let calls = 0;
+    for (; rate.readyAt(now, kind) <= now; calls++) rate.count(now);
+    return calls;
+  };
+
+  it('takes as many calls at once as it holds, the last two of them no edits', () => {
+    const rate = open();
+    expect(atOnce(rate, 'edit', 0)).toBe(8);
+    expect(atOnce(rate, 'first', 0)).toBe(2);
+    expect([rate.readyAt(0, 'final'), rate.readyAt(0, 'edit')]).toEqual([100, 300]);
+  });
+
+  it('is empty after a refusal, whose wait is the pace itself: one call after it, and edits two calls later', () => {
+    const rate = open();
+    rate.slowDown(1_000, 999, 5_000);
+    expect(rate.perSecond(6_000)).toBeCloseTo(0.16);
+    expect([rate.readyAt(6_000, 'final'), rate.readyAt(6_000, 'edit')]).toEqual([
+      6_000,
+      expect.closeTo(18_500),
+    ]);
+  });
+
+  it('rises after a refusal to just below the pace that it named, and what it lacks comes back at the new pace', () => {
+    const rate = open();
+    rate.slowDown(1_000, 999, 5_000);
+    for (let now = 6_000; now <= 6_000 + RAISE_EVERY_MS; now += 1_000) rate.noteWaiting(now, true);
+    expect(rate.perSecond(16_000)).toBeCloseTo(0.19);
+    expect(rate.readyAt(16_000, 'final')).toBeLessThanOrEqual(16_000);
+    expect(rate.readyAt(16_000, 'edit')).toBeCloseTo(18_105, 0);
+  });
+
+  it.each([1_000, 10_001])('says nothing of its pace by a wait of %i ms', (waitMs) => {
+    const rate = open();
+    rate.slowDown(1_000, 999, waitMs);
+    expect(rate.perSecond(1_000 + waitMs)).toBe(8);
+  });
+
+  it.each([1_001, 10_000])('tells its pace by a wait of %i ms', (waitMs) => {
+    const rate = open();
+    rate.slowDown(1_000, 999, waitMs);
+    expect(rate.perSecond(1_000 + waitMs)).toBeCloseTo(Math.max(0.1, 800 / waitMs));
+  });
+});

@@ -34,6 +34,7 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
   const finished: { ref: string; sent: SentMessage[] }[] = [];
   const dead: { lane: string; error: string | undefined; unreported: boolean | undefined }[] = [];
   const stopped: string[] = [];
+  const waits: boolean[] = [];
   const moved: string[] = [];
   const ahead = new Set<string>();
   const plans = new Map<string, Plan>();
@@ -120,6 +121,10 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
         dead.push({ lane: fence.lane, error, unreported });
         return { heads: [] };
       },
+      async noteWaiting(fence, isWaiting) {
+        guard(fence);
+        waits.push(isWaiting);
+      },
       async stop(session) {
         stopped.push(session);
         return { stopped: true, cancelled: 0 };
@@ -140,6 +145,8 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
     queued,
     /** Sessions whose stop was committed, and lanes whose node was told. */
     stopped,
+    /** What suspected deliveries noted: true = it waits. */
+    waits,
     moved,
     /** Addresses with undelivered answers. */
     ahead,

@@ -43,7 +43,13 @@ import { MAX_TOOL_NAME_CHARS } from '../../src/mcp/tool-names.ts';
 import { MAX_SERVICE_BYTES } from '../../src/security/service-fetch.ts';
 import { MAX_ASKED_CHARS, MAX_NAMED_FILES, MAX_SHOWN_FILE } from '../../src/contracts/approvals.ts';
 import { RING_BYTES, RING_EVENTS } from '../../src/contracts/bus.ts';
-import { SUSPECT_ALONE_MS, SUSPECT_CRASHES, SUSPECT_SHARE } from '../../src/contracts/store/lanes.ts';
+import { RENEWED_WITHIN_MS } from '../../src/store/embedded/home-lock.ts';
+import {
+  SUSPECT_ALONE_MAX_MS,
+  SUSPECT_ALONE_MS,
+  SUSPECT_CRASHES,
+  SUSPECT_SHARE,
+} from '../../src/contracts/store/lanes.ts';
 import { MAX_PENDING } from '../../src/contracts/store/ledger.ts';
 import {
   MAX_MEMORIES,
@@ -110,6 +116,7 @@ const PROMISES: Readonly<Record<string, readonly string[]>> = {
     `Files of more than ${mib(MAX_SHARED_BYTES)}, which`,
     `failed ${MAX_ATTEMPTS} times, or on which alone the gateway crashed ${MAX_LONE_CRASHES} times`,
     `the work of ${SUSPECT_CRASHES} crashes is suspected, and then worked on one at a time (of many, one in ${SUSPECT_SHARE}`,
+    `after a reboot waits ${seconds(RENEWED_WITHIN_MS)} seconds`,
     `after about ${seconds(LEASE_MS)} seconds, the time of its lease`,
   ],
   'docs/http-api.md': [
@@ -131,7 +138,7 @@ const PROMISES: Readonly<Record<string, readonly string[]>> = {
     `with backoff, at most ${MAX_ATTEMPTS}.`,
     `worked on at ${SUSPECT_CRASHES} deaths is a **suspect**`,
     `one in ${SUSPECT_SHARE}, at least one`,
-    `has run them for ${seconds(SUSPECT_ALONE_MS)} s unharmed`,
+    `has run them for ${SUSPECT_ALONE_MS} ms unharmed (twice as long with each further death, at most ${seconds(SUSPECT_ALONE_MAX_MS)} s)`,
     `dies ${MAX_LONE_CRASHES} times as the only suspect`,
     `the marks of its running lanes every ${FLAGS_MS} ms`,
     `batches every ${BATCH_EVERY_MS} ms. A turn's last ${n(RING_EVENTS)} events (at most ${kib(RING_BYTES)})`,

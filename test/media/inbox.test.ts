@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { said } from '../../src/contracts/texts/say.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { FilesOfMessage, Media } from '../../src/contracts/media.ts';
 import { createInbox } from '../../src/media/inbox.ts';
@@ -159,6 +160,8 @@ describe('the files of a message', () => {
     expect((await failed.receive(voice))[0]?.problem).toBe(
       'it could not be listened to: The speech server is away.',
     );
-    expect((await inbox(served).receive(voice))[0]?.problem).toContain('transcription.baseUrl');
+    const [deaf] = await inbox(served).receive(voice);
+    expect(deaf?.problem).toContain('transcription.baseUrl');
+    expect(deaf?.told).toEqual(said('hear.none'));
   });
 });

@@ -1,6 +1,6 @@
 /** The log's sink: what must never be written, and that each event stays one line. */
 import { inspect } from 'node:util';
-import { HttpError } from 'grammy';
+import { HttpError } from 'grammy/web';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { channels } from '../../channels/index.ts';

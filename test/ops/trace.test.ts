@@ -13,7 +13,7 @@ import { builtInLanguages } from '../fakes/gateway/languages.ts';
 import { silentLog } from '../database.ts';
 import { FakeClock } from '../fakes/clock.ts';
 
-const german = builtInLanguages.say('de');
+const german = builtInLanguages.say({ language: 'de' });
 const START = { node: 'n1', epoch: 1, attempts: 0, crashes: 0, afterMs: 5 };
 const attempt = (more: Partial<TraceAttempt> = {}): TraceAttempt => ({
   ...START,
@@ -138,6 +138,31 @@ describe('why a message has no answer', () => {
     const nameless = attempt({ spans: spans.map((span) => ({ ...span, model: '' })) });
     const [, , line] = timelineOf({ ...FACTS, attempts: [nameless] }, true);
     expect(line?.text).toBe('model call 1: no model known, failed: unavailable (http://10.0.0.7 refused)');
+  });
+
+  it('is told in the language of its reader, with what its events counted', () => {
+    const note = (code: string, values: Record<string, number | string>) => ({
+      kind: 'note' as const,
+      atMs: 1,
+      code,
+      text: '',
+      values,
+    });
+    const spans = [
+      note('context_compressed', { before: 900, after: 90 }),
+      note('messages_joined', { count: 2 }),
+      { kind: 'tool' as const, atMs: 2, ms: 3, name: 'exec', callId: 'c', isError: true },
+    ];
+    const facts = { ...FACTS, attempts: [attempt({ spans })], endedMs: 9, reason: 'stopped' };
+    const texts = timelineOf(facts, true, german).map(({ text }) => text);
+    expect(texts).toEqual([
+      'die Nachricht wurde angenommen',
+      'nach 5 ms in der Warteschlange auf Knoten n1, Profil default',
+      'frühere Nachrichten wurden zusammengefasst: 900 auf 90 Tokens',
+      '2 weitere Nachrichten derselben Person kamen zu dieser Runde dazu',
+      'Werkzeug exec: Fehler',
+      'die Runde endete: angehalten',
+    ]);
   });
 
   it('tells a question that is asked again from one that came for the first time', () => {

@@ -23,7 +23,7 @@ const LONGEST = existingTests([
   'process.test.ts',
   'cli.test.ts',
   'types.test.ts',
-  'channels/http/markdown-parity.test.ts',
+  'channels/http/markdown/parity.test.ts',
   'patterns/patterns.test.ts',
   'agent/tools/injection.test.ts',
   'flows/approvals/approved-is-run.test.ts',

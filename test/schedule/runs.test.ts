@@ -1,6 +1,8 @@
 /** The history of a schedule in words, and how many slots have passed without a gateway. */
 import { describe, expect, it } from 'vitest';
 import type { ScheduleRun, ScheduleTiming } from '../../src/contracts/schedules.ts';
+import { inEnglish, said } from '../../src/contracts/texts/say.ts';
+import { builtInLanguages } from '../fakes/gateway/languages.ts';
 import { MAX_COUNTED, missedRuns, resultOf } from '../../src/schedule/runs.ts';
 
 const MINUTE_MS = 60_000;
@@ -12,6 +14,9 @@ const run = (more: Partial<ScheduleRun>): ScheduleRun => ({
   at: new Date(NOON),
   ...more,
 });
+
+const words = ({ why = '' }: Pick<ScheduleRun, 'why'> = {}): string =>
+  typeof why === 'object' ? inEnglish.told(why) : why;
 
 describe('the slots that were missed', () => {
   const missed = (timing: ScheduleTiming, minutesLate: number) =>
@@ -27,10 +32,10 @@ describe('the slots that were missed', () => {
       {
         outcome: 'missed',
         dueAt: new Date(NOON + 10 * MINUTE_MS),
-        why: expect.stringMatching(/^One run was/),
+        why: said('schedule.why_missed', { count: 1 }),
       },
     ]);
-    expect(missed(timing, 35)[0]?.why).toMatch(/^3 runs were missed because no gateway ran/);
+    expect(words(missed(timing, 35)[0])).toMatch(/^3 runs were missed because no gateway ran/);
   });
 
   it('of a single moment are none', () => {
@@ -38,8 +43,8 @@ describe('the slots that were missed', () => {
   });
 
   it(`are counted up to ${MAX_COUNTED}`, () => {
-    expect(missed(cron, MAX_COUNTED * 10)[0]?.why).toMatch(`${MAX_COUNTED} runs were`);
-    expect(missed(cron, (MAX_COUNTED + 1) * 10)[0]?.why).toMatch(`More than ${MAX_COUNTED} runs were`);
+    expect(words(missed(cron, MAX_COUNTED * 10)[0])).toMatch(`${MAX_COUNTED} runs were`);
+    expect(words(missed(cron, (MAX_COUNTED + 1) * 10)[0])).toMatch(`More than ${MAX_COUNTED} runs were`);
   });
 });
 
@@ -54,5 +59,15 @@ describe('how a run ended', () => {
     ['It was switched off.', run({ outcome: 'switched_off', why: 'It was switched off.' })],
   ])('is "%s"', (words, one) => {
     expect(resultOf(one)).toBe(words);
+  });
+
+  it('is told in the language of its reader, but for the words of a run from before', () => {
+    const german = builtInLanguages.say({ language: 'de', channel: 'http' });
+    const skipped = run({ outcome: 'skipped', why: said('schedule.why_full') });
+    expect(resultOf(skipped, german)).toBe(
+      'ausgelassen: im Chat warteten zu viele Nachrichten, die /stop verwirft',
+    );
+    expect(resultOf(run({ turn: { state: 'done', reason: 'failed' } }), german)).toMatch(/^gescheitert/);
+    expect(resultOf(run({ outcome: 'skipped', why: 'too many' }), german)).toBe('ausgelassen: too many');
   });
 });

@@ -1,7 +1,7 @@
 /** Who may write where: strangers, paired people, groups and owners; and the life of a pairing code. */
 import { expect, it } from 'vitest';
 import type { ChannelAccess } from '../../src/contracts/access.ts';
-import { configureChannel } from '../../src/contracts/channel.ts';
+import { configureChannel } from '../../src/contracts/platform/configured-channel.ts';
 import { createAccessPolicy, hashSecret } from '../../src/security/index.ts';
 import { GRANT_CACHE_MS, MAX_PAIRINGS } from '../../src/security/access-policy.ts';
 import { describeEachDatabase } from '../database.ts';

@@ -24,6 +24,7 @@ beforeEach(async () => {
       changed = tell;
       return { folders: () => undefined, close: () => undefined };
     },
+    writeCommand: (name, { channel }) => (channel === 'matrix' ? `!${name}` : `/${name}`),
     log: { ...silentLog, warn: note, error: note, info: note },
   });
 });
@@ -43,9 +44,22 @@ describe('languages', () => {
   it('are English and German without a file', async () => {
     await languages.open();
     expect(languages.codes()).toEqual(['en', 'de']);
-    expect(languages.say('de')('stop.stopped')).toBe('Angehalten.');
-    expect(languages.say('fr')('stop.stopped')).toBe('Stopped.');
-    expect(languages.say(undefined)('stop.stopped')).toBe('Stopped.');
+    expect(languages.say({ language: 'de' })('stop.stopped')).toBe('Angehalten.');
+    expect(languages.say({ language: 'fr' })('stop.stopped')).toBe('Stopped.');
+    expect(languages.say({})('stop.stopped')).toBe('Stopped.');
+  });
+
+  it("name commands as the reader's channel writes them, in files, too", async () => {
+    await write('fr.json', { 'rules.unknown': '{/rules} les montre.', 'link.linked': 'Envoie /unlink.' });
+    await languages.open();
+    const [here, there] = ['matrix', undefined].map((channel) => languages.say({ language: 'fr', channel }));
+    expect(languages.errors()).toEqual([]);
+    expect([here?.('rules.unknown'), there?.('rules.unknown')]).toEqual([
+      '!rules les montre.',
+      '/rules les montre.',
+    ]);
+    expect(here?.('link.linked')).toBe('Envoie /unlink.');
+    expect(here?.('verify.usage')).toBe('Write !verify and a number from !memory.');
   });
 
   it('come from files, which say in English what they lack, and the log counts that once', async () => {
@@ -54,7 +68,7 @@ describe('languages', () => {
       'stop.dropped': { one: '{count} message en attente.', other: '{count} messages en attente.' },
     });
     await languages.open();
-    const say = languages.say('fr');
+    const say = languages.say({ language: 'fr' });
     expect(languages.codes()).toEqual(['en', 'de', 'fr']);
     expect(say('stop.stopped')).toBe('Arrêté.');
     expect([0, 1, 2].map((count) => say('stop.dropped', { count }))).toEqual([
@@ -73,8 +87,8 @@ describe('languages', () => {
   it('change single texts of the built-in ones', async () => {
     await write('de.json', { 'stop.stopped': 'Schluss.' });
     await languages.open();
-    expect(languages.say('de')('stop.stopped')).toBe('Schluss.');
-    expect(languages.say('de')('stop.nothing')).toBe('Es läuft nichts.');
+    expect(languages.say({ language: 'de' })('stop.stopped')).toBe('Schluss.');
+    expect(languages.say({ language: 'de' })('stop.nothing')).toBe('Es läuft nichts.');
   });
 
   it('are read again when a file changes; a broken one keeps its last valid content and is named', async () => {
@@ -83,12 +97,12 @@ describe('languages', () => {
     await write('fr.json', '{\n  "stop.stopped": "Fini."\n  "x"');
     changed();
     await languages.close();
-    expect(languages.say('fr')('stop.stopped')).toBe('Arrêté.');
+    expect(languages.say({ language: 'fr' })('stop.stopped')).toBe('Arrêté.');
     expect(languages.errors().join('\n')).toContain('languages/fr.json:3:3: a comma is missing');
     await write('fr.json', { 'stop.stopped': 'Fini.' });
     changed();
     await languages.close();
-    expect([languages.say('fr')('stop.stopped'), languages.errors()]).toEqual(['Fini.', []]);
+    expect([languages.say({ language: 'fr' })('stop.stopped'), languages.errors()]).toEqual(['Fini.', []]);
   });
 
   it.each<[string, unknown, string]>([

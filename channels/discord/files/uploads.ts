@@ -1,6 +1,6 @@
 /** Files for Discord: as attachments of a message, and sound as a voice message. */
 import { readFile } from 'node:fs/promises';
-import { MessageFlags } from 'discord.js';
+import { MessageFlags } from 'discord-api-types/v10';
 import type { OutboundFile } from '../../../src/contracts/channel.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { lacksPermission, toChannelError } from '../errors.ts';

@@ -1,5 +1,5 @@
 /** The connection to Discord's gateway: resumes its session for as long as Discord has it, and begins new ones sparingly. */
-import { GatewayIntentBits } from 'discord.js';
+import { GatewayIntentBits } from 'discord-api-types/v10';
 import { z } from 'zod';
 import type { Shard } from '../../../src/contracts/platform/shard.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../src/contracts/channel.ts';
@@ -24,11 +24,9 @@ const SOUND_CONNECTION_MS = 30_000;
 /** Failures to resume one session before a new one is begun; they count only while Discord can be reached. */
 const MAX_RESUME_FAILURES = 5;
 
-/**
- * Messages in servers and in private, and the reactions to them. Without the Guilds intent Discord sends no servers, channels or members; every event
- * we need names its ids itself.
- */
+/** Messages in servers and in private, the reactions to them, and servers for their threads: a message in one does not name the channel it is in. */
 const INTENTS =
+  GatewayIntentBits.Guilds |
   GatewayIntentBits.GuildMessages |
   GatewayIntentBits.DirectMessages |
   GatewayIntentBits.GuildMessageReactions |
@@ -242,9 +240,9 @@ export class GatewayLink {
 
   #dispatch(event: DispatchedEvent, socket: GatewaySocket): void {
     const { resume, now } = this.#parts;
-    const { name, sequence, data } = event;
+    const { name, sequence } = event;
     if (name === 'READY') {
-      this.#onReady(data, socket);
+      this.#onReady(event, socket);
       return;
     }
     const stored = resume.arrive(sequence);
@@ -253,7 +251,7 @@ export class GatewayLink {
     if (this.#upSince !== undefined) resume.heard(now());
   }
 
-  #onReady(data: unknown, { session }: GatewaySocket): void {
+  #onReady({ data, sequence }: DispatchedEvent, { session }: GatewaySocket): void {
     const ready = Ready.safeParse(data);
     if (!ready.success || session === undefined) {
       this.#parts.log.error({ err: ready.error }, 'discord_ready_malformed');
@@ -263,7 +261,7 @@ export class GatewayLink {
     const self = { botId: ready.data.user.id, applicationId: ready.data.application.id };
     const { heardAt } = resume;
     this.#kept = { session, self, limited: this.#limited, intents: INTENTS };
-    const stored = resume.begin(this.#kept);
+    const stored = resume.begin(this.#kept, sequence);
     resume.heard(now());
     this.#events.self(self);
     this.#up(self);

@@ -67,12 +67,15 @@ export class ResumeState {
     return this.#checkpoint.position.heardAt;
   }
 
-  /** A new session has begun. Call the result once everything that was missed before it is stored: only then is it kept. */
-  begin(kept: KeptSession): () => void {
+  /**
+   * A new session has begun, with this event: the session itself may have heard the next ones already. Call the result once
+   * everything that was missed before it is stored: only then is it kept.
+   */
+  begin(kept: KeptSession, sequence: number): () => void {
     const { heardAt } = this.#checkpoint.position;
     this.#kept = kept;
     this.#checkpoint = new Checkpoint({ sequence: 0, heardAt });
-    return this.#checkpoint.arrive(kept.session.sequence);
+    return this.#checkpoint.arrive(sequence);
   }
 
   /** An event has arrived; call the result once it is stored. */

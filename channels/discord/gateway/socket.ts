@@ -2,7 +2,7 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { DefaultWebSocketManagerOptions, WebSocketShard, WebSocketShardEvents } from '@discordjs/ws';
 import type { IContextFetchingStrategy, SessionInfo, WebSocketShardDestroyOptions } from '@discordjs/ws';
-import { GatewayOpcodes } from 'discord.js';
+import { GatewayOpcodes } from 'discord-api-types/v10';
 import type { Shard } from '../../../src/contracts/platform/shard.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import { pause } from '../../../src/lib/sleep.ts';

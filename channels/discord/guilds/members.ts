@@ -1,5 +1,5 @@
 /** Members of guilds as Discord knows them now: their roles where an event does not tell them, and who are administrators. */
-import { PermissionFlagsBits } from 'discord.js';
+import { PermissionFlagsBits } from 'discord-api-types/v10';
 import { z } from 'zod';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { Place } from '../../../src/contracts/message.ts';

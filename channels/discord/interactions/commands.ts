@@ -5,7 +5,7 @@ import {
   ApplicationIntegrationType,
   InteractionContextType,
   PermissionFlagsBits,
-} from 'discord.js';
+} from 'discord-api-types/v10';
 import { z } from 'zod';
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { DiscordRest } from '../rest.ts';

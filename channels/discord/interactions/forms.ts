@@ -1,5 +1,5 @@
 /** Forms of the gateway as Discord's modals. Pure. */
-import { ComponentType, TextInputStyle } from 'discord.js';
+import { ComponentType, TextInputStyle } from 'discord-api-types/v10';
 import type { Form } from '../../../src/contracts/receive.ts';
 
 /** Discord's limits: fields, characters of a title or label, of a description, and of a value. */

@@ -1,5 +1,5 @@
 /** Slash commands and pressed buttons: acknowledged within Discord's three seconds, answered at once or in a deferred reply. */
-import { InteractionResponseType, MessageFlags } from 'discord.js';
+import { InteractionResponseType, MessageFlags } from 'discord-api-types/v10';
 import { ChannelError, wordError } from '../../../src/contracts/errors.ts';
 import { hasCode } from '../errors.ts';
 import { MAX_SUGGESTIONS } from '../../../src/contracts/command.ts';

@@ -20,7 +20,7 @@ export function localizeBy(languages: Languages, most: number): Localize {
   const codes = languages.codes().filter((code) => code !== 'en');
   const says = LOCALES.flatMap((locale): [string, Say][] => {
     const code = bestLanguage(locale, codes);
-    return code === undefined ? [] : [[locale, languages.say(code)]];
+    return code === undefined ? [] : [[locale, languages.say({ language: code, channel: 'discord' })]];
   });
   return (key) =>
     key === undefined || says.length === 0

@@ -1,5 +1,5 @@
 /** Menus to choose from: under the replies to commands that were given nothing, where it is known what they may be given. */
-import { ComponentType } from 'discord.js';
+import { ComponentType } from 'discord-api-types/v10';
 import { z } from 'zod';
 import { MAX_SUGGESTIONS } from '../../../src/contracts/command.ts';
 import type { CommandListing, Suggest } from '../../../src/contracts/command.ts';

@@ -130,10 +130,10 @@ class Assembly {
       path.extname(name),
       this.#withAddresses(this.#textOf(name)),
     ]);
-    const made = new WeakMap<Say, ReadonlyMap<string, PageFile>>();
+    const made = new WeakMap<Say['table'], ReadonlyMap<string, PageFile>>();
     const said = (say: Say): ReadonlyMap<string, PageFile> => {
-      const files = made.get(say) ?? sayFiles(templates, script, say);
-      made.set(say, files);
+      const files = made.get(say.table) ?? sayFiles(templates, script, say);
+      made.set(say.table, files);
       return files;
     };
     return { byPath: this.#byPath, standIns: this.#standIns, said };

@@ -5,6 +5,7 @@ import { HttpError } from '../errors.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { wantedLanguages } from '../inbound.ts';
 import { languageCookie } from '../routes/language.ts';
+import type { Say } from '../../../src/contracts/texts/say.ts';
 import { findPageFile, readPageFiles } from './files.ts';
 
 const compress = promisify(gzip);
@@ -18,7 +19,8 @@ export async function servePageFile(c: HttpContext, { languages }: HandlerDeps):
   const [codes, chosen] = [languages.codes(), languageCookie(incoming)];
   const isThere = chosen !== undefined && codes.includes(chosen);
   const language = isThere ? chosen : languages.ofStranger(wantedLanguages(incoming));
-  const file = findPageFile(await readPageFiles(), c.req.path, { codes, say: languages.say, language });
+  const say = (code: string): Say => languages.say({ language: code, channel: 'http' });
+  const file = findPageFile(await readPageFiles(), c.req.path, { codes, say, language });
   if (file === undefined) throw new HttpError(404, 'not_found', 'This file does not exist.');
   const { etag } = file.headers;
   if (etag !== undefined && c.req.header('if-none-match') === etag) return c.body(null, 304, file.headers);

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { newId } from '../../../src/lib/ids.ts';
+import { sayToCaller } from './language.ts';
 import { readJson } from '../body.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { HttpError, noSession } from '../errors.ts';
@@ -78,7 +79,7 @@ export async function runSchedule(c: HttpContext, deps: HandlerDeps): Promise<Re
 /** The newest runs of one schedule: when it was due, when it began, how it ended. */
 export async function listRuns(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const id = c.req.param('id') ?? '';
-  const runs = await deps.gateway.schedules.runs(c.get('caller'), id);
+  const runs = await deps.gateway.schedules.runs(c.get('caller'), id, await sayToCaller(c, deps));
   if (runs === undefined) throw noSchedule(id);
   return c.json({ runs: runs.map(wireRun) });
 }

@@ -28,7 +28,7 @@ export async function giveLinkCode(c: HttpContext, { gateway }: HandlerDeps): Pr
   const key = keyOf(c);
   const given = await gateway.surfaces.giveCode(c.get('caller'), key);
   if (given === undefined) throw noSession(key);
-  return c.json({ code: given.code, expiresAt: given.expiresAt.toISOString() }, 201);
+  return c.json({ ...given, expiresAt: given.expiresAt.toISOString() }, 201);
 }
 
 /** The body. */

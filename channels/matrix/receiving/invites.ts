@@ -2,11 +2,11 @@
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { ChannelAccess } from '../../../src/contracts/access.ts';
 import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
-import type { Log } from '../../../src/contracts/log.ts';
 import { CLIENT, pathOf } from '../client.ts';
-import type { MatrixClient } from '../client.ts';
-import { readInvite } from '../events.ts';
+import { readInvite, readPredecessor } from '../events.ts';
 import { actOf } from '../inbound.ts';
+import { followRoom } from './moves.ts';
+import type { MoveParts } from './moves.ts';
 
 /** Longest wait for a room of another homeserver, in milliseconds; the homeserver goes on joining after it. */
 const JOIN_MS = 30_000;
@@ -14,11 +14,9 @@ const JOIN_MS = 30_000;
 const NOT_HERE =
   'I come only into rooms that my owner has allowed, and with people who may write to me. The owner can allow this one: npx parley pair group matrix ROOM_ID';
 
-export interface InvitesParts {
-  client: Pick<MatrixClient, 'call'>;
-  gateway: Pick<GatewayApi, 'groups' | 'mayWrite' | 'membershipChanged'>;
+export interface InvitesParts extends MoveParts {
+  gateway: Pick<GatewayApi, 'chatMoved' | 'groups' | 'mayWrite' | 'membershipChanged'>;
   access: () => ChannelAccess | undefined;
-  log: Log;
   self: string;
 }
 
@@ -36,6 +34,8 @@ export async function answerInvitation(parts: InvitesParts, invitation: Invitati
   const { roomId, state, since } = invitation;
   const invite = readInvite(state, self);
   if (invite === undefined) return;
+  const before = readPredecessor(state);
+  if (before !== undefined && (await followRoom(parts, before, roomId))) return;
   const { by, isDirect } = invite;
   const isWelcome = await maySummon(parts, invitation, invite);
   log.info({ chatId: roomId, senderId: by, joined: isWelcome }, 'matrix_invited');

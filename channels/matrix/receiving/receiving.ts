@@ -10,10 +10,12 @@ import { pause } from '../../../src/lib/sleep.ts';
 import type { MatrixClient } from '../client.ts';
 import { contentOfText } from '../content.ts';
 import { errcodeOf } from '../errors.ts';
-import { isRoom, readEvent, readMember } from '../events.ts';
+import { isRoom, isTombstone, readEvent, readMember } from '../events.ts';
 import type { RawEvent, SyncAnswer } from '../events.ts';
+import type { Replacements } from '../replacements.ts';
 import type { Sending } from '../sending.ts';
 import { answerInvitation } from './invites.ts';
+import { followRoom } from './moves.ts';
 import { Reader } from './reader.ts';
 import type { ReaderParts } from './reader.ts';
 import { retryWhile } from '../../../src/lib/retry.ts';
@@ -34,13 +36,14 @@ export interface MatrixDeps extends Pick<
   ChannelDeps,
   'log' | 'connections' | 'access' | 'chatSettings' | 'languages'
 > {
-  gateway: Pick<GatewayApi, 'commands' | 'groups' | 'mayWrite' | 'membershipChanged'>;
+  gateway: Pick<GatewayApi, 'commands' | 'groups' | 'mayWrite' | 'membershipChanged' | 'chatMoved'>;
 }
 
 export interface ReceivingParts extends MatrixDeps {
   receive: Receive;
   client: MatrixClient;
   sending: Sending;
+  replacements: Replacements;
   /** The id of the bot. */
   self: string;
   now: () => number;
@@ -201,6 +204,8 @@ export class Receiving {
       const message = await retryWhile(isRetryable, () => this.#reader.read(roomId, event), signal);
       if (message !== undefined) await this.#commit(message);
     }
+    // What was said before its end is committed first.
+    if ([...state, ...events].some(isTombstone)) await followRoom(this.#parts, roomId);
   }
 
   #noteMember(roomId: string, event: RawEvent): void {

@@ -1,5 +1,6 @@
 /** What is known of rooms: whether several people read there, and the names of people. Asked when needed, and again after a change. */
 import { z } from 'zod';
+import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import { Recent } from '../../../src/lib/recent.ts';
 import { clipEnd, oneLine } from '../../../src/lib/text.ts';
@@ -7,6 +8,7 @@ import { CLIENT, pathOf } from '../client.ts';
 import type { MatrixClient } from '../client.ts';
 import { errcodeOf } from '../errors.ts';
 import { localpartOf } from '../ids.ts';
+import type { Replacements } from '../replacements.ts';
 
 /** How long something is known without a change, in milliseconds, and of how many rooms and people. */
 const KNOWN_MS = 3_600_000;
@@ -21,21 +23,27 @@ const Member = z.object({ displayname: z.string().nullish() });
 
 export interface RoomsParts {
   client: Pick<MatrixClient, 'call'>;
+  replacements: Pick<Replacements, 'predecessorOf'>;
   now: () => number;
 }
 
 export class Rooms {
   readonly #client: Pick<MatrixClient, 'call'>;
+  readonly #replacements: RoomsParts['replacements'];
   readonly #counts: Recent<number>;
   readonly #names: Recent<string>;
 
-  constructor({ client, now }: RoomsParts) {
+  constructor({ client, replacements, now }: RoomsParts) {
     this.#client = client;
+    this.#replacements = replacements;
     this.#counts = new Recent(KNOWN_MS, MAX_ROOMS, now);
     this.#names = new Recent(KNOWN_MS, MAX_NAMES, now);
   }
 
-  /** A room is private while nobody but one person and the bot is in it. Throws `ChannelError`. */
+  /**
+   * A room is private while nobody but one person and the bot is in it, nor in the room that it replaces: people come along one
+   * by one. Throws `ChannelError`.
+   */
   async placeOf(roomId: string): Promise<InboundMessage['place']> {
     const count = this.#counts.get(roomId) ?? (await this.#count(roomId));
     return count <= 2 ? 'private' : 'group';
@@ -58,11 +66,18 @@ export class Rooms {
   }
 
   async #count(roomId: string): Promise<number> {
-    const answer = await this.#client.call('GET', pathOf(CLIENT, 'rooms', roomId, 'joined_members'));
-    // A room that cannot be read counts as one of several people: it is answered only where it was allowed.
-    const count = Object.keys(Joined.safeParse(answer).data?.joined ?? { one: 1, two: 2, three: 3 }).length;
+    const here = await this.#joined(roomId);
+    const before = here > 2 ? undefined : await this.#replacements.predecessorOf(roomId);
+    const count =
+      before === undefined ? here : Math.max(here, await this.#joined(before).catch(unlessOutside));
     this.#counts.set(roomId, count);
     return count;
+  }
+
+  async #joined(roomId: string): Promise<number> {
+    const answer = await this.#client.call('GET', pathOf(CLIENT, 'rooms', roomId, 'joined_members'));
+    // A room that cannot be read counts as one of several people: it is answered only where it was allowed.
+    return Object.keys(Joined.safeParse(answer).data?.joined ?? { one: 1, two: 2, three: 3 }).length;
   }
 
   async #ask(roomId: string, userId: string): Promise<string> {
@@ -75,4 +90,10 @@ export class Rooms {
     const name = oneLine(Member.safeParse(answer).data?.displayname ?? '');
     return name === '' ? localpartOf(userId) : clipEnd(name, MAX_NAME);
   }
+}
+
+/** The members of a room that the bot is not in are not its business. */
+function unlessOutside(error: unknown): number {
+  if (error instanceof ChannelError && !error.retryable) return 0;
+  throw error;
 }

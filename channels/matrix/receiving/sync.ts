@@ -25,6 +25,7 @@ const TYPES = [
   'm.reaction',
   'm.room.member',
   'm.room.encrypted',
+  'm.room.tombstone',
 ];
 const NOTHING = { types: [] };
 const FILTER = {
@@ -33,7 +34,7 @@ const FILTER = {
   room: {
     account_data: NOTHING,
     ephemeral: NOTHING,
-    state: { types: ['m.room.member'] },
+    state: { types: ['m.room.member', 'm.room.tombstone'] },
     timeline: { types: TYPES, limit: PER_ROOM },
   },
 };
@@ -45,7 +46,7 @@ const Page = z.object({ chunk: z.array(z.unknown()), end: z.string().optional() 
 /** New events of a room, oldest first. */
 export interface RoomEvents {
   roomId: string;
-  /** Members as they changed before `events`. */
+  /** Members as they changed before `events`, and the room's end. */
   state: RawEvent[];
   events: RawEvent[];
 }

@@ -1,6 +1,7 @@
 /** Renders a Markdown document as the HTML that Matrix clients show, with a plain text beside it: pure. */
-import type { Code, List, ListItem, Nodes, PhrasingContent, Root, RootContent, Table } from 'mdast';
+import type { Code, List, ListItem, PhrasingContent, Root, RootContent, Table } from 'mdast';
 import type { Rendered } from '../../../src/contracts/channel.ts';
+import { wordsBelow } from '../../../src/lib/markdown.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { drawTable } from '../../../src/lib/text-table.ts';
 import { escapeHtml, joined, visibleLength, words, wrapped } from './html.ts';
@@ -27,7 +28,7 @@ function blocks(nodes: readonly RootContent[], depth: number, isApart: boolean):
 }
 
 function block(node: RootContent, depth: number, isApart: boolean): Piece {
-  if (depth > MAX_DEPTH) return words(wordsOf(node));
+  if (depth > MAX_DEPTH) return words(wordsBelow(node));
   switch (node.type) {
     case 'paragraph': {
       const inside = inlines(node.children, depth);
@@ -100,7 +101,7 @@ function inlines(nodes: readonly PhrasingContent[], depth: number, inLink = fals
 
 /** A node within a line; unknown kinds are shown as the text they contain. */
 function inline(node: RootContent, depth: number, inLink = false): Piece {
-  if (depth > MAX_DEPTH) return words(wordsOf(node));
+  if (depth > MAX_DEPTH) return words(wordsBelow(node));
   switch (node.type) {
     case 'text':
     case 'html':
@@ -120,7 +121,7 @@ function inline(node: RootContent, depth: number, inLink = false): Piece {
     case 'image':
       return link(node.url, words(node.alt ?? ''), inLink);
     default:
-      return words(wordsOf(node));
+      return words(wordsBelow(node));
   }
 }
 
@@ -133,15 +134,4 @@ function link(url: string, label: Piece, inLink: boolean): Piece {
   if (label.plain.includes('://')) return joined([label, words(' ('), address, words(')')]);
   const shown = wrapped('a', label, ` href="${escapeHtml(target)}"`);
   return { ...shown, plain: `${label.plain} (${target})` };
-}
-
-/** All text below a node, without recursion. */
-function wordsOf(node: Nodes): string {
-  const left: Nodes[] = [node];
-  const found: string[] = [];
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    if ('value' in next) found.push(next.value);
-    if ('children' in next) left.push(...next.children.toReversed());
-  }
-  return found.join(' ');
 }

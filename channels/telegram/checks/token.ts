@@ -1,7 +1,7 @@
 /** What `parley doctor` asks Telegram about the bot: its token, a webhook left behind, and privacy mode. Changes nothing by itself. */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { Api } from 'grammy';
+import { Api } from 'grammy/web';
 import type { ChannelAccess } from '../../../src/contracts/access.ts';
 import type { CheckContext, Finding } from '../../../src/contracts/operator/findings.ts';
 import { stripEnd } from '../../../src/lib/text.ts';

@@ -79,7 +79,7 @@ async function explain(
   const { signal } = turn;
   try {
     const messages = [{ role: 'user' as const, content }];
-    const shown = { msgId: `${turn.turnId}.explain.${run.facts}`, title: stepTitle(step) };
+    const shown = { msgId: `${turn.turnId}.explain.${run.facts}`, title: stepTitle(step, turn.say) };
     const question = { system: EXPLAIN_PROMPT, messages, signal, shown };
     const explanation = await callWithoutHistory(shared, turn, question, emit);
     if (explanation.trim() !== '') return explanation.trim();

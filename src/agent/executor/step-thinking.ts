@@ -1,11 +1,12 @@
 /** The text of a running step, shown as thinking because it is not part of the answer. */
 import type { EventBody } from '../../contracts/event.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 import type { Emit } from '../deps.ts';
 
 /** Title of the thinking of a step. */
-export function stepTitle({ index, description }: PlanStep): string {
-  return `Step ${index + 1}: ${description}`;
+export function stepTitle({ index, description }: PlanStep, say: Say): string {
+  return say('plan.thinking_step', { number: index + 1, description });
 }
 
 /**

@@ -60,14 +60,14 @@ async function threePhases(
     askPlanner(shared, turn, { msgId: `${turn.turnId}.plan.${phase}`, title, instruction, spent }, emit);
 
   const analysis = readAnalysis(
-    await ask(1, 'Does this need a plan?', analysisInstruction(goal, required)),
+    await ask(1, turn.say('plan.thinking_need'), analysisInstruction(goal, required)),
     required,
   );
   if (analysis.direct) return undefined;
 
   let review: string | undefined;
   if (turn.profile.planningPhase2Enabled && analysis.reflect) {
-    review = reviewText(await ask(2, 'A second look', reviewInstruction(analysis.text)));
+    review = reviewText(await ask(2, turn.say('plan.thinking_again'), reviewInstruction(analysis.text)));
   }
 
   const tools = [...turn.prepared.tools.values()].map((tool) => optionOf(tool.name, summaryOf(tool)));
@@ -76,7 +76,7 @@ async function threePhases(
     ? shared.deps.profiles().map(({ id, systemPrompt }) => optionOf(id, systemPrompt))
     : [];
   const instruction = planInstruction({ analysis: analysis.text, review, tools, agents });
-  const written = readPlan(await ask(3, 'The plan', instruction), {
+  const written = readPlan(await ask(3, turn.say('plan.thinking_plan'), instruction), {
     tools: new Set(turn.prepared.tools.keys()),
     profiles: new Set(agents.map(({ name }) => name)),
   });

@@ -1,6 +1,12 @@
 /** What a turn does while it runs, noted in bounded memory for its trace. Costs nothing per token. */
 import { MAX_SPAN_CHARS, MAX_SPANS } from '../../contracts/store/traces.ts';
-import type { LiveCounts, ModelCallSpan, TraceAttempt, TraceSpan } from '../../contracts/store/traces.ts';
+import type {
+  LiveCounts,
+  ModelCallSpan,
+  NoteValues,
+  TraceAttempt,
+  TraceSpan,
+} from '../../contracts/store/traces.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { Usage } from '../../contracts/provider.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
@@ -85,16 +91,16 @@ export class TraceNotes {
         this.#note(event.code, event.text);
         return;
       case 'context_compressed':
-        this.#note(event.type, `earlier messages were summarized: ${event.before} to ${event.after} tokens`);
+        this.#note(event.type, '', { before: event.before, after: event.after });
         return;
       case 'messages_joined':
-        this.#note(event.type, `${event.turnIds.length} more of the sender's messages joined this turn`);
+        this.#note(event.type, '', { count: event.turnIds.length });
         return;
       case 'profile_switched':
-        this.#note(event.type, event.profileId);
+        this.#note(event.type, '', { profile: clipEnd(event.profileId, MAX_SPAN_CHARS) });
         return;
       case 'plan_ready':
-        this.#note(event.type, `a plan of ${event.plan.steps.length} steps`);
+        this.#note(event.type, '', { count: event.plan.steps.length });
         return;
       case 'plan_completed':
       case 'plan_paused':
@@ -162,8 +168,9 @@ export class TraceNotes {
     this.modelCall(begun.atMs, { iteration: 0, model: '', title, usage });
   }
 
-  #note(code: string, text: string): void {
-    this.#add({ kind: 'note', atMs: this.nowMs, code, text: clipEnd(text, MAX_SPAN_CHARS) });
+  #note(code: string, text: string, values?: NoteValues): void {
+    const told = values === undefined ? {} : { values };
+    this.#add({ kind: 'note', atMs: this.nowMs, code, text: clipEnd(text, MAX_SPAN_CHARS), ...told });
   }
 
   #add(span: TraceSpan): boolean {

@@ -23,8 +23,7 @@ export async function endDeadLetter(
   if (turn === undefined) return await lanes.finish(head, error.message);
   const { turnId, address } = turn;
   const replyTo = payload instanceof GatewayError ? undefined : answeredMessage(payload.message);
-  const say =
-    payload instanceof GatewayError ? languages.say(undefined) : await sayFor({ languages }, payload);
+  const say = payload instanceof GatewayError ? languages.say({}) : await sayFor({ languages }, payload);
   const text = failureText(error, 'person', say);
   const why = say('cancelled.failed');
   const plan = await ledger.planOf(turnId);

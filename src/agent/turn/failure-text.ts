@@ -8,6 +8,7 @@ import type { TurnIdentity } from '../state/turn-state.ts';
 import { roleOf } from '../tools/user-role.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
 import type { PlainKey, Say } from '../../contracts/texts/say.ts';
+import { recipientOf } from '../../contracts/texts/languages.ts';
 
 /** The text of a turn that failed. */
 export function failureText(error: GatewayError, reader: ErrorReader, say: Say): string {
@@ -22,8 +23,8 @@ export async function sayFor(
   { languages }: Pick<AgentDeps, 'languages'>,
   { message, address }: Pick<TurnPayload, 'message' | 'address'>,
 ): Promise<Say> {
-  if (message.channel !== 'system' || message.language !== undefined) return languages.say(message.language);
-  return languages.say(await languages.languageOf(address));
+  if (message.channel !== 'system' || message.language !== undefined) return languages.say(message);
+  return languages.say(recipientOf(address, await languages.languageOf(address)));
 }
 
 /** Who reads what a turn says: its user, and in a group everybody. Never throws. */

@@ -5,6 +5,7 @@ import { userIdOf } from '../../contracts/message.ts';
 import type { Fence } from '../../contracts/store/lanes.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
 import type { AgentShared } from '../deps.ts';
+import { sayFor } from './failure-text.ts';
 import { markUntrusted, titleOf } from '../prompt/marks.ts';
 
 /** Pictures of one message that models see. */
@@ -39,7 +40,12 @@ export async function receiveFiles(
   if (attachments.length > 0) await deps.ledger.noteFiles(fence, turnId, { folder, userId, attachments });
   const problems = files.filter(({ problem }) => problem !== undefined);
   if (problems.length > 0) {
-    const content = problems.map(({ name, problem }) => `⚠ ${quoted(name)}: ${problem}.`).join('\n');
+    const say = await sayFor(deps, payload);
+    const content = problems
+      .map(({ name, problem = '', told }) =>
+        say('upload.problem', { name: quoted(name), why: told ?? problem }),
+      )
+      .join('\n');
     await deps.post({ ref: `${turnId}.files`, turnId, address, content });
   }
   return files;

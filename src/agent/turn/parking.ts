@@ -11,6 +11,7 @@ import type { CallerWait } from '../tools/caller-calls.ts';
 import { decidedFor, questionFor } from './approval-question.ts';
 import type { AgentShared } from '../deps.ts';
 import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import { recipientOf } from '../../contracts/texts/languages.ts';
 
 /**
  * Parks the turn until somebody decides. Journal, question and release of the head are one commit. The id has 128 random
@@ -75,7 +76,7 @@ export async function announceDecision(
   );
   if (record === undefined) return;
   for (const delivery of inEachChat(id, record, turn, (asked) =>
-    decidedFor(asked, deps.languages.say(asked.language)),
+    decidedFor(asked, deps.languages.say(recipientOf(asked.address, asked.language))),
   ))
     await deps.ledger.enqueue(addressOf(delivery.message), delivery);
 }

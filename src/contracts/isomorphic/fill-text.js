@@ -3,14 +3,18 @@
 /** A text, or its forms of plurals. @typedef {string | (Readonly<Partial<Record<Intl.LDMLPluralRule, string>>> & { readonly other: string })} Template */
 /** @typedef {{ key: string, values?: Readonly<Record<string, FilledValue>> | undefined }} KeptText a text by its key */
 /** @typedef {string | number | KeptText} FilledValue */
-/** @typedef {(key: string, values?: Readonly<Record<string, FilledValue>>) => string} Fill */
+/** @typedef {(name: string) => string} WriteCommand how a reader writes a command: `stop` as `/stop` */
+/** @typedef {(key: string, values?: Readonly<Record<string, FilledValue>>, write?: WriteCommand) => string} Fill */
 
-/** A place for a value in a template. */
-export const PLACE = /\{([a-zA-Z]{1,30})\}/g;
+/** A place for a value in a template, or for a command: `{count}`, `{/stop}`. */
+export const PLACE = /\{(\/?[a-zA-Z]{1,30})\}/g;
+
+/** As most networks write commands. @type {WriteCommand} */
+export const withSlash = (name) => `/${name}`;
 
 /**
- * Makes what gives the text of a key, in the form of plurals that `values.count` asks for. A key that the table lacks is
- * said in English; one that neither has is given back as it is.
+ * Makes what gives the text of a key, in the form of plurals that `values.count` asks for, its commands as `write` says, by
+ * default with a slash. A key that the table lacks is said in English; one that neither has is given back as it is.
  * @param {string} language
  * @param {Readonly<Record<string, Template | undefined>>} table
  * @param {Readonly<Record<string, Template>>} english
@@ -19,14 +23,15 @@ export const PLACE = /\{([a-zA-Z]{1,30})\}/g;
 export function fillFrom(language, table, english) {
   const own = new Intl.PluralRules(language);
   /** @type {Fill} */
-  const fill = (key, values = {}) => {
+  const fill = (key, values = {}, write = withSlash) => {
     const translated = table[key];
     const template = translated ?? english[key] ?? key;
     const rules = translated === undefined ? ENGLISH_RULES : own;
     return formOf(template, values['count'], rules).replaceAll(PLACE, (place, /** @type {string} */ name) => {
+      if (name.startsWith('/')) return write(name.slice(1));
       const value = values[name];
       if (value === undefined) return place;
-      return typeof value === 'object' ? fill(value.key, value.values) : `${value}`;
+      return typeof value === 'object' ? fill(value.key, value.values, write) : `${value}`;
     });
   };
   return fill;

@@ -119,6 +119,21 @@ export interface SurfaceStore {
   leave(address: Address): Promise<LeftSurface | undefined>;
 }
 
+/** What enters a code, as it is written on some networks. */
+export interface LinkCommand {
+  command: string;
+  /** Their names for people. */
+  networks: string[];
+}
+
+/** A code for another chat. */
+export interface GivenCode {
+  code: string;
+  /** At least one unless no other network is switched on. */
+  commands: LinkCommand[];
+  expiresAt: Date;
+}
+
 /** The chats of a session over HTTP; undefined for a session that the caller may not see. Throws `GatewayError`. */
 export interface SurfaceApi {
   /** The chats that share the session, oldest first, and the other side of a link that waits for this one's agreement. */
@@ -127,7 +142,7 @@ export interface SurfaceApi {
     key: SessionKey,
   ): Promise<{ surfaces: Surface[]; asks: (SurfaceEnd & { id: string }) | undefined } | undefined>;
   /** A code for another chat. Throws `GatewayError('not_an_http_session' | 'too_many_surfaces')`. */
-  giveCode(caller: Caller, key: SessionKey): Promise<{ code: string; expiresAt: Date } | undefined>;
+  giveCode(caller: Caller, key: SessionKey): Promise<GivenCode | undefined>;
   /**
    * Enters the code of another chat, which is then asked as this session is. Throws
    * `GatewayError('not_an_http_session' | 'unknown_code' | 'code_expired' | 'code_used' | 'rate_limited' | 'not_linkable' | 'too_many_surfaces')`.

@@ -52,8 +52,13 @@ export const SUSPECT_CRASHES = 2;
  * machine without memory need not wait for each other for hours.
  */
 export const SUSPECT_SHARE = 8;
-/** Suspects that have run for so long no longer keep others waiting, in milliseconds. */
-export const SUSPECT_ALONE_MS = 60_000;
+/**
+ * Suspects that have run for so long no longer keep others waiting, in milliseconds. It doubles with each further death, so
+ * that what many kills have struck by chance goes on soon, and what ends the process is alone when it does.
+ */
+export const SUSPECT_ALONE_MS = 250;
+/** No suspect keeps others waiting for longer than this, in milliseconds. */
+export const SUSPECT_ALONE_MAX_MS = 60_000;
 
 /** How many more lanes of one class a node can run now. */
 export interface LaneCapacity {
@@ -120,6 +125,11 @@ export interface LaneStore {
   finish(fence: Fence, error?: string, unreported?: boolean): Promise<LaneStep>;
   /** Releases the head for `delayMs`. `attempt` counts against the message; its `error` is kept, and the pause added to those before. */
   release(fence: Fence, options: { delayMs: number; attempt: boolean; error?: string }): Promise<void>;
+  /**
+   * Notes that a suspected head waits for something outside, or works again. While it waits, other suspects may run, and a
+   * death of the node is not counted against it. Changes nothing for a head that is no suspect.
+   */
+  noteWaiting(fence: Fence, isWaiting: boolean): Promise<void>;
   /**
    * Marks everything up to the tail as stopped, with the session's background subagents; ends queued messages and denies
    * a parked one. `fresh` also starts a new context (`/new`).

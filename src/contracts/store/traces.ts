@@ -58,7 +58,10 @@ export type TraceSpan =
   /** The pause before a failed model call is repeated. */
   | { kind: 'retry'; atMs: number; ms: number; code: string }
   /** Anything else that is worth a line: a notice, a summary, joined messages, a plan. */
-  | { kind: 'note'; atMs: number; code: string; text: string };
+  | { kind: 'note'; atMs: number; code: string; text: string; values?: NoteValues | undefined };
+
+/** Of a note without a text: what its code is told with. */
+export type NoteValues = Readonly<Record<string, string | number>>;
 
 /** Calls of a live message to its platform. */
 export interface LiveCounts {

@@ -6,6 +6,7 @@ import { channels } from './english/channels.ts';
 import { commands } from './english/commands.ts';
 import { delivery } from './english/delivery.ts';
 import { failures } from './english/failures.ts';
+import { files } from './english/files.ts';
 import { pageFrame } from './english/page-frame.ts';
 import { pageChats } from './english/page-chats.ts';
 import { pageTurns } from './english/page-turns.ts';
@@ -15,6 +16,7 @@ import { pageSettings } from './english/page-settings.ts';
 import { plans } from './english/plans.ts';
 import { settings } from './english/settings.ts';
 import { surfaces } from './english/surfaces.ts';
+import { trace } from './english/trace.ts';
 import { turns } from './english/turns.ts';
 import { why } from './english/why.ts';
 
@@ -26,6 +28,7 @@ export const ENGLISH = {
   ...commands,
   ...delivery,
   ...failures,
+  ...files,
   ...pageFrame,
   ...pageChats,
   ...pageTurns,
@@ -35,6 +38,7 @@ export const ENGLISH = {
   ...plans,
   ...settings,
   ...surfaces,
+  ...trace,
   ...turns,
   ...why,
 } as const;

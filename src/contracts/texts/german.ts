@@ -7,6 +7,7 @@ import { channels } from './german/channels.ts';
 import { commands } from './german/commands.ts';
 import { delivery } from './german/delivery.ts';
 import { failures } from './german/failures.ts';
+import { files } from './german/files.ts';
 import { pageFrame } from './german/page-frame.ts';
 import { pageChats } from './german/page-chats.ts';
 import { pageTurns } from './german/page-turns.ts';
@@ -16,6 +17,7 @@ import { pageSettings } from './german/page-settings.ts';
 import { plans } from './german/plans.ts';
 import { settings } from './german/settings.ts';
 import { surfaces } from './german/surfaces.ts';
+import { trace } from './german/trace.ts';
 import { turns } from './german/turns.ts';
 import { why } from './german/why.ts';
 import type { TranslationOf } from './template.ts';
@@ -28,6 +30,7 @@ export const GERMAN: TranslationOf<typeof ENGLISH> = {
   ...commands,
   ...delivery,
   ...failures,
+  ...files,
   ...pageFrame,
   ...pageChats,
   ...pageTurns,
@@ -37,6 +40,7 @@ export const GERMAN: TranslationOf<typeof ENGLISH> = {
   ...plans,
   ...settings,
   ...surfaces,
+  ...trace,
   ...turns,
   ...why,
 };

@@ -1,5 +1,6 @@
 /** The languages that people can read the gateway's texts in, and which of them a person reads. */
-import type { Say, SayIn } from './say.ts';
+import { isAddress, parseAddress } from '../message.ts';
+import type { Recipient, Say, SayIn } from './say.ts';
 
 /** The setting `language`, and the choice of `/language`, that leaves it to the platform. */
 export const AUTO = 'auto';
@@ -15,6 +16,13 @@ export interface Languages {
   /** Their codes: English, German, then those of files. */
   codes(): readonly string[];
   say: SayIn;
+}
+
+/** A person by their user id (`telegram:42`), or whoever reads at an address. Never throws. */
+export function recipientOf(userIdOrAddress: string, language: string | undefined): Recipient {
+  if (!isAddress(userIdOrAddress)) return { language };
+  const { channel, threadId } = parseAddress(userIdOrAddress);
+  return { language, channel, threadId };
 }
 
 /** The language as it is stored with what is said later; nothing for English, which is said where nothing is stored. */
@@ -56,10 +64,11 @@ export async function sayToPerson(
   wanted?: string,
 ): Promise<Say> {
   try {
-    return languages.say(await languages.languageOf(userId, wanted));
+    return languages.say(recipientOf(userId, await languages.languageOf(userId, wanted)));
   } catch {
     // The database is away; what is to be said is mostly that.
-    return languages.say(wanted === undefined ? undefined : bestLanguage(wanted, languages.codes()));
+    const language = wanted === undefined ? undefined : bestLanguage(wanted, languages.codes());
+    return languages.say(recipientOf(userId, language));
   }
 }
 

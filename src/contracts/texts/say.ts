@@ -1,5 +1,7 @@
 /** What the gateway says to people: texts by their key, with their values, in the language of whoever reads them. */
-import { fillFrom } from '../isomorphic/fill-text.js';
+import { z } from 'zod';
+import { fillFrom, withSlash } from '../isomorphic/fill-text.js';
+import type { WriteCommand } from '../isomorphic/fill-text.js';
 import { ENGLISH } from './english.ts';
 import type { NamesOf, Template } from './template.ts';
 
@@ -32,29 +34,76 @@ export interface SayText {
   <Key extends TextKey>(key: Key, ...values: ValuesOf<Key>): string;
 }
 
-/** Says texts in one language. Never throws. */
+/** Says texts in one language, with commands as one channel writes them. Never throws. */
 export interface Say extends SayText {
   /** A text that was kept. */
   told(text: Said): string;
+  /** A command as its reader writes it: `/stop`, `!stop`. */
+  command: WriteCommand;
   /** Code of the language: `de`, `pt-BR`. */
   readonly language: string;
   /** Its own texts; those that it lacks are said in English. */
   readonly table: TextTable;
 }
 
-/** Gives what says texts in the language of this code; undefined and an unknown one are English. */
-export type SayIn = (language: string | undefined) => Say;
+/** Whoever reads a text. */
+export interface Recipient {
+  /** Code of their language; undefined and an unknown one are English. */
+  language?: string | undefined;
+  /** Where they read it, which says how commands are written there; without a channel, with a slash. */
+  channel?: string | undefined;
+  threadId?: string | undefined;
+}
+
+/** Gives what says texts to a reader; a message is one, too. */
+export type SayIn = (to: Recipient) => Say;
 
 /** A text to be said later. */
 export function said<Key extends TextKey>(key: Key, ...[values]: ValuesOf<Key>): Said {
   return values === undefined ? { key } : { key, values };
 }
 
-/** Makes what says the texts of a table. */
-export function sayFrom(language: string, table: TextTable): Say {
+/** A text to be said later, as it is stored. */
+export function storedText(text: Said): string {
+  return JSON.stringify(text);
+}
+
+/** Reads it; undefined for anything else, and for a key that no text has any more. Never throws. */
+export function readStoredText(stored: string): Said | undefined {
+  if (!stored.startsWith('{"key":')) return undefined;
+  try {
+    const { key, values } = STORED.parse(JSON.parse(stored));
+    return isTextKey(key) ? { key, values } : undefined;
+  } catch {
+    // A sentence that looks like one.
+    return undefined;
+  }
+}
+
+const STORED = z.object({
+  key: z.string(),
+  values: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
+});
+
+/** Whether there is a text under this key, which may need values. */
+export function isTextKey(key: string): key is TextKey {
+  return Object.hasOwn(ENGLISH, key);
+}
+
+/** Makes what says the texts of a table, with commands as `write` gives them. */
+export function sayFrom(language: string, table: TextTable, write: WriteCommand = withSlash): Say {
+  return speaker(language, table)(write);
+}
+
+/** The same for each way of writing commands, which costs no more than a few functions. */
+export function speaker(language: string, table: TextTable): (write: WriteCommand) => Say {
   const fill = fillFrom(language, table, ENGLISH);
-  const say = <Key extends TextKey>(key: Key, ...[values]: ValuesOf<Key>): string => fill(key, values);
-  return Object.assign(say, { language, table, told: ({ key, values }: Said) => fill(key, values) });
+  return (write) => {
+    const say = <Key extends TextKey>(key: Key, ...[values]: ValuesOf<Key>): string =>
+      fill(key, values, write);
+    const told = ({ key, values }: Said): string => fill(key, values, write);
+    return Object.assign(say, { language, table, told, command: write });
+  };
 }
 
 /** Says texts in English: for logs, for programs, and where nothing is known of who reads. */

@@ -126,7 +126,7 @@ export class PlanCard implements LiveEdit {
     if (view === undefined || this.#frozen) return 'nothing';
     try {
       const card = await this.#cardOf(view.plan.id);
-      const say = this.#deps.say(view.plan.language ?? this.#start.language);
+      const say = this.#deps.say({ ...this.#place, language: view.plan.language ?? this.#start.language });
       const body = renderPlan(view.plan, this.#target, noteOf(view), say);
       const buttons = planButtons(view.plan, say);
       const look = lookOf(body, buttons);

@@ -85,7 +85,7 @@ export async function lastCard(
   const ref = cardRef(plan.id);
   const own = seen?.ref === ref ? seen : undefined;
   const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
-  const say = deps.say(plan.language ?? message.language);
+  const say = deps.say({ ...message, language: plan.language ?? message.language });
   const body = renderPlan(plan, target, undefined, say);
   const known = own?.sent === undefined ? await deps.sentParts(ref) : [own.sent];
   const [sent] = known;

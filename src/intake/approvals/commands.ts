@@ -140,7 +140,7 @@ export function createDenyByReply(
       const mine = await approvals.decidable(id, by);
       return mine === undefined
         ? undefined
-        : await denyFor(approvals, id, by, content, languages.say(message.language));
+        : await denyFor(approvals, id, by, content, languages.say(message));
     }
     return undefined;
   };

@@ -66,7 +66,7 @@ export async function refuseBot(
   if (verdict === 'answered') return undefined;
   if (verdict !== 'quiet_begins') return refused;
   const language = await languages.languageOf(addressOf(message));
-  return { ...refused, reply: languages.say(language).told(QUIET) };
+  return { ...refused, reply: languages.say({ ...message, language }).told(QUIET) };
 }
 
 /** A refusal as a bot gets it: without words, which it might answer. */

@@ -45,7 +45,7 @@ async function endWork(deps: MembershipDeps, { channel, chatId }: MembershipChan
 async function greet(deps: MembershipDeps, change: MembershipChange): Promise<void> {
   const { channel, chatId, id } = change;
   const language = await deps.languages.languageOf(`${channel}:${change.byId}`, change.language);
-  const say = deps.languages.say(language);
+  const say = deps.languages.say({ language, channel });
   const content = await greetingOf(deps.accessPolicy, change, say);
   const message = { channel, chatId, content, media: [], buttons: copyButtons(content, say) };
   const delivery = { ref: `joined:${channel}:${id}`, message };

@@ -1,7 +1,7 @@
 /** `/language`: a person sees and chooses the language in which the gateway speaks to them. */
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
-import { AUTO, bestLanguage } from '../../contracts/texts/languages.ts';
+import { AUTO, bestLanguage, recipientOf } from '../../contracts/texts/languages.ts';
 import type { PersonLanguages } from '../../contracts/texts/languages.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
@@ -20,7 +20,7 @@ export function languageCommand(languages: PersonLanguages): Command {
       suggests: true,
     },
     suggest: ({ args }) => Promise.resolve(namesLike(args, [AUTO, ...languages.codes()])),
-    async run({ args, userId, say }) {
+    async run({ args, userId, address, say }) {
       if (args === '') {
         const isOwn = await languages.hasChosen(userId);
         const now = say(isOwn ? 'language.now' : 'language.now_auto', spoken(say));
@@ -28,7 +28,7 @@ export function languageCommand(languages: PersonLanguages): Command {
       }
       if (args.toLowerCase() === AUTO) {
         await languages.choose(userId, undefined);
-        const next = languages.say(await languages.languageOf(userId));
+        const next = languages.say(recipientOf(address, await languages.languageOf(userId)));
         return next('language.auto', { name: spoken(next).name });
       }
       const code = languageNamed(args, languages);
@@ -38,7 +38,7 @@ export function languageCommand(languages: PersonLanguages): Command {
           said('language.unknown', { name: args.slice(0, 40), languages: listed(languages) }),
         );
       await languages.choose(userId, code);
-      const next = languages.say(code);
+      const next = languages.say(recipientOf(address, code));
       return next('language.changed', { name: spoken(next).name });
     },
   };

@@ -63,7 +63,7 @@ export function createPersonLanguages(deps: PersonLanguagesDeps): PersonLanguage
   };
   return {
     codes: () => languages.codes(),
-    say: (language) => languages.say(language),
+    say: (to) => languages.say(to),
     ofStranger,
     async languageOf(userId, wanted) {
       const { chosen, platform } = await known(userId);

@@ -39,10 +39,11 @@ export function askedIn(text: string, say: Say): AskedEdits {
 export function createChangeByReply(
   deps: PlanReplyDeps,
 ): (message: InboundMessage, session: SessionKey) => Promise<string | undefined> {
-  return async ({ replyTo, content, language }, session) => {
+  return async (message, session) => {
+    const { replyTo, content } = message;
     const record = replyTo === undefined ? undefined : await planUnder(deps, replyTo, session);
     if (record === undefined) return undefined;
-    const say = deps.languages.say(language);
+    const say = deps.languages.say(message);
     try {
       return describeChange(await changeSteps(deps, record.plan.id, askedIn(content, say)), say);
     } catch (error) {

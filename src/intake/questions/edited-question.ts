@@ -27,7 +27,7 @@ export async function editQuestion(
   const outcome = await questions.editQuestion(session, { messageId, senderId, content });
   if (outcome.kind !== 'kept') return { kind: 'handled' };
   // The offer, once for each question.
-  const say = languages.say(message.language);
+  const say = languages.say(message);
   const buttons = [{ label: say('edited.again'), value: `again:${outcome.turnId}` }];
   const replyTo = answeredMessage(message);
   const offer = { channel, chatId, threadId, content: say('edited.offer'), replyTo, media: [], buttons };

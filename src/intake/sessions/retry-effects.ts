@@ -13,7 +13,7 @@ export async function tellEffects(
   message: InboundMessage,
   { turnId, effects }: { turnId: string; effects: readonly string[] },
 ): Promise<string> {
-  const say = deps.languages.say(message.language);
+  const say = deps.languages.say(message);
   const text = say('retry.effects', { effects: effects.join(', ') });
   const { channel, chatId, threadId } = message;
   if (channel === 'http') return text;

@@ -30,7 +30,7 @@ export function createAskedElsewhere({
   return async ({ turnId, surfaces, message }) => {
     // Nobody asked what the clock or a subagent began.
     if (message.channel === 'system') return;
-    const content = lineOf(message, labelOf, languages.say(message.language));
+    const content = lineOf(message, labelOf, languages.say(message));
     await Promise.all(
       surfaces.map(async ({ address }) => {
         const place = parseAddress(address);

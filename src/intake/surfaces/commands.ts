@@ -2,6 +2,7 @@
 import type { Command, CommandCall } from '../../contracts/command.ts';
 import type { PressHandler } from '../../contracts/receive.ts';
 import type { AgreedLink } from '../../contracts/sessions/surfaces.ts';
+import { inWords } from './link-commands.ts';
 import { agreeToLink, askRef, declineLink, enterCode, giveCode, linkingOf, separate } from './links.ts';
 import type { LinkDeps } from './links.ts';
 import { describeRefused, listSurfaces, whereOf } from './words.ts';
@@ -62,8 +63,8 @@ async function link(deps: LinkDeps, call: CommandCall): Promise<string> {
     return say((await declineLink(deps, address)) === undefined ? 'link.nothing' : 'link.declined_here');
   const by = linkingOf(call);
   if (args === '') {
-    const { code } = await giveCode(deps, session, by);
-    return say('link.code', { code });
+    const { commands } = await giveCode(deps, session, by);
+    return say('link.code', { ways: inWords(commands) });
   }
   const entered = await enterCode(deps, args, by);
   if (entered.kind !== 'asked') return describeRefused(entered, say);

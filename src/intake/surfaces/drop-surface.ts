@@ -22,9 +22,9 @@ export function createDropSurface(deps: DropSurfaceDeps): DropSurface {
     deps.events.emit(gone.session, { type: 'surfaces_changed' });
     const where = whereOf(gone.left, deps.labelOf);
     const ref = `surface-left:${newId()}`;
-    for (const { address: other, userId } of gone.others) {
-      const say = await sayTo(deps, userId);
-      await tell(deps, other, { ref, content: say('unlink.unreachable', { where }) });
+    for (const other of gone.others) {
+      const say = await sayTo(deps, other);
+      await tell(deps, other.address, { ref, content: say('unlink.unreachable', { where }) });
     }
     return true;
   };

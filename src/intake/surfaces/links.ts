@@ -7,6 +7,7 @@ import type { Address, Button, SessionKey } from '../../contracts/message.ts';
 import type {
   AgreedLink,
   EnteredCode,
+  GivenCode,
   LeftSurface,
   OpenLink,
   SurfaceEnd,
@@ -17,6 +18,8 @@ import { newId } from '../../lib/ids.ts';
 import { hashLinkCode, newLinkCode } from './code.ts';
 import { sayTo, tell } from './tell.ts';
 import type { TellDeps } from './tell.ts';
+import { linkCommands } from './link-commands.ts';
+import type { LinkNetwork } from './link-commands.ts';
 import { explainToGuest, explainToHost, whereOf } from './words.ts';
 import type { LabelOf } from './words.ts';
 import { said } from '../../contracts/texts/say.ts';
@@ -25,6 +28,8 @@ import type { Say } from '../../contracts/texts/say.ts';
 export interface LinkDeps extends TellDeps {
   surfaces: SurfaceStore;
   labelOf: LabelOf;
+  /** Those that are switched on. */
+  networks: readonly LinkNetwork[];
   /** True when the platform gives this person the rights of an administrator in the group. Throws `GatewayError`. */
   isGroupAdmin(address: Address, senderId: string): Promise<boolean>;
   log: Log;
@@ -44,17 +49,14 @@ export function linkingOf({ address, place, senderName, userId, owner, senderId 
 }
 
 /** Gives a code. Throws `GatewayError('forbidden' | 'too_many_surfaces')`. */
-export async function giveCode(
-  deps: LinkDeps,
-  session: SessionKey,
-  by: Linking,
-): Promise<{ code: string; expiresAt: Date }> {
+export async function giveCode(deps: LinkDeps, session: SessionKey, by: Linking): Promise<GivenCode> {
   await checkGroup(deps, by);
   const code = newLinkCode();
   const given = await deps.surfaces.giveCode(hashLinkCode(code) ?? '', { ...endOf(by), session });
   if (given === undefined) throw new GatewayError('too_many_surfaces', said('link.too_many'));
   deps.log.info({ address: by.address, sessionKey: session, userId: by.userId }, 'link_code_given');
-  return { code, expiresAt: given.expiresAt };
+  const { channel } = parseAddress(by.address);
+  return { code, commands: linkCommands(code, deps.networks, channel), expiresAt: given.expiresAt };
 }
 
 /** Enters a code: both chats are asked. Throws `GatewayError('forbidden')`. */
@@ -74,7 +76,7 @@ export async function enterCode(deps: LinkDeps, typed: string, by: Linking): Pro
     [host, explainToHost],
     [guest, explainToGuest],
   ] as const) {
-    const say = await sayTo(deps, end.userId);
+    const say = await sayTo(deps, end);
     const content = `${explain(link, deps.labelOf, say)}\n\n${say('link.how')}`;
     await tell(deps, end.address, { ref, content, buttons: buttonsOf(link, say) });
   }
@@ -93,9 +95,9 @@ export async function agreeToLink(
   deps.events.emit(session, { type: 'surfaces_changed' });
   await settleAsked(deps, link, 'link.joined');
   const where = whereOf(sidesOf(link).guest, deps.labelOf);
-  for (const { address, userId } of surfaces) {
-    const content = (await sayTo(deps, userId))('link.has_joined', { where });
-    await tell(deps, address, { ref: `link:${link.id}:joined`, content });
+  for (const surface of surfaces) {
+    const content = (await sayTo(deps, surface))('link.has_joined', { where });
+    await tell(deps, surface.address, { ref: `link:${link.id}:joined`, content });
   }
   return agreed;
 }
@@ -147,11 +149,11 @@ async function leaveAsked(
   const where = whereOf(gone.left, deps.labelOf);
   const ref = `surface-left:${newId()}`;
   for (const one of gone.others.filter((left) => left.address !== asker)) {
-    const content = (await sayTo(deps, one.userId))('unlink.has_left', { where });
+    const content = (await sayTo(deps, one))('unlink.has_left', { where });
     await tell(deps, one.address, { ref, content });
   }
   if (leaving !== asker)
-    await tell(deps, leaving, { ref, content: (await sayTo(deps, gone.left.userId))('unlink.went_on') });
+    await tell(deps, leaving, { ref, content: (await sayTo(deps, gone.left))('unlink.went_on') });
   return gone;
 }
 
@@ -175,7 +177,7 @@ async function settleAsked(
     [link.from, link.to],
     [link.to, link.from],
   ] as const) {
-    const content = (await sayTo(deps, end.userId))(outcome, { where: whereOf(other, deps.labelOf) });
+    const content = (await sayTo(deps, end))(outcome, { where: whereOf(other, deps.labelOf) });
     await tell(deps, end.address, { ref: askRef(link), key: 'settled', content });
   }
 }

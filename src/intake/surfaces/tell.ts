@@ -3,6 +3,8 @@ import type { EventBus, LaneRunner } from '../../contracts/bus.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import type { Address, Button } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { SurfaceEnd } from '../../contracts/sessions/surfaces.ts';
+import { recipientOf } from '../../contracts/texts/languages.ts';
 import type { PersonLanguages } from '../../contracts/texts/languages.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
@@ -13,9 +15,12 @@ export interface TellDeps {
   languages: Pick<PersonLanguages, 'say' | 'languageOf'>;
 }
 
-/** Says texts in the language of the person of a chat. Throws only `StoreError`. */
-export async function sayTo({ languages }: Pick<TellDeps, 'languages'>, userId: string): Promise<Say> {
-  return languages.say(await languages.languageOf(userId));
+/** Says texts in the language of the person of a chat, for that chat. Throws only `StoreError`. */
+export async function sayTo(
+  { languages }: Pick<TellDeps, 'languages'>,
+  { userId, address }: Pick<SurfaceEnd, 'userId' | 'address'>,
+): Promise<Say> {
+  return languages.say(recipientOf(address, await languages.languageOf(userId)));
 }
 
 /** What a chat is told; `ref` makes a repeat the same message. */

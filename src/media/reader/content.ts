@@ -6,6 +6,7 @@ import { isPicture, readPicture } from './picture.ts';
 import { decodeText } from './plain-text.ts';
 import { MAX_DOCUMENT_CHARS } from './protocol.ts';
 import type { ReaderAnswer } from './protocol.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
 
 const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
 const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
@@ -31,7 +32,7 @@ export async function readContent(bytes: Buffer): Promise<Content> {
     const text = isMarkup(mimeType) ? decodeText(bytes) : undefined;
     return { mimeType, ...(text !== undefined && bounded(text)) };
   } catch (error) {
-    return { mimeType: mimeType ?? 'application/octet-stream', problem: wordProblem(error) };
+    return { mimeType: mimeType ?? 'application/octet-stream', ...wordProblem(error) };
   }
 }
 
@@ -45,7 +46,8 @@ function bounded(text: string): Pick<ReaderAnswer, 'text' | 'cut'> {
 }
 
 /** The libraries' own words, of which only the beginning is of use. */
-function wordProblem(error: unknown): string {
+function wordProblem(error: unknown): Pick<ReaderAnswer, 'problem' | 'reason'> {
   const message = error instanceof Error ? error.message : String(error);
-  return `cannot be read (${message.split('\n')[0]?.slice(0, 150).toWellFormed()})`;
+  const reason = message.split('\n')[0]?.slice(0, 150).toWellFormed() ?? '';
+  return { problem: inEnglish('upload.unreadable', { why: reason }), reason };
 }

@@ -21,6 +21,8 @@ export const answerShape = z.object({
   picture: z.object({ width: z.number(), height: z.number() }).optional(),
   /** Why the content could not be read, as the end of "it …". */
   problem: z.string().optional(),
+  /** The library's words in it. */
+  reason: z.string().optional(),
 });
 
 export type ReaderAnswer = z.infer<typeof answerShape>;

@@ -8,6 +8,7 @@ import { createFairQueue } from '../../lib/fair-queue.ts';
 import { decodeText, textType } from './plain-text.ts';
 import { answerShape, MAX_DOCUMENT_CHARS } from './protocol.ts';
 import type { ReaderAnswer } from './protocol.ts';
+import { said } from '../../contracts/texts/say.ts';
 
 /** Processes that read at a time, and files that may wait for one. */
 const MAX_READERS = 2;
@@ -39,11 +40,7 @@ export function createReader({ readMs = READ_MS, program = PROGRAM }: ReaderOpti
     const text = isPlain(bytes) ? decodeText(bytes) : undefined;
     if (text !== undefined) return readPlain(text);
     const leave = await slots.enter(key, signal);
-    if (leave === undefined)
-      throw new GatewayError(
-        'busy',
-        'too many files are being read at the moment; please send it again later',
-      );
+    if (leave === undefined) throw new GatewayError('busy', said('upload.busy'));
     try {
       return await readApart(program, bytes, AbortSignal.any([signal, AbortSignal.timeout(readMs)]), signal);
     } finally {
@@ -99,9 +96,8 @@ async function readApart(
   try {
     const [output, code] = await Promise.all([buffer(child.stdout), ended]);
     asked.throwIfAborted();
-    if (until.aborted) throw new GatewayError('too_slow', 'reading it takes too long');
-    if (code !== 0)
-      throw new GatewayError('unreadable', 'it cannot be read: it is damaged, or needs too much memory');
+    if (until.aborted) throw new GatewayError('too_slow', said('upload.read_slowly'));
+    if (code !== 0) throw new GatewayError('unreadable', said('upload.damaged'));
     return parse(output);
   } finally {
     until.removeEventListener('abort', kill);

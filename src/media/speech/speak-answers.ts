@@ -21,6 +21,7 @@ import type { SessionFiles } from '../../contracts/tool.ts';
 import type { SpeechSettings } from './settings.ts';
 import type { Synthesize } from './speech-server.ts';
 import { spokenText } from './spoken-text.ts';
+import { recipientOf } from '../../contracts/texts/languages.ts';
 import type { PersonLanguages } from '../../contracts/texts/languages.ts';
 
 /** Largest sound of one answer, in bytes: what Discord takes. */
@@ -105,7 +106,7 @@ async function tellOnce(
 
 /** Says texts for whoever reads the answer. Throws `StoreError`. */
 async function sayIn({ languages }: SpeakAnswersDeps, { address }: Answer): Promise<Say> {
-  return languages.say(await languages.languageOf(address));
+  return languages.say(recipientOf(address, await languages.languageOf(address)));
 }
 
 /** Under one reference for the turn: whatever is repeated after a crash, the chat gets one message. */

@@ -9,6 +9,7 @@ import { clipMiddle, stripEnd } from '../../lib/text.ts';
 import { postForm } from './post-form.ts';
 import { readTranscript, refusalOf, unreachable } from './answers.ts';
 import type { TranscriptionSettings } from './settings.ts';
+import { said } from '../../contracts/texts/say.ts';
 
 /** Largest recording that is sent, in bytes: OpenAI's limit, which other servers took over. */
 export const MAX_RECORDING_BYTES = 25 * 1024 * 1024;
@@ -79,11 +80,10 @@ async function checkSize(
   { maxMinutes }: TranscriptionSettings,
 ): Promise<void> {
   if (seconds > maxMinutes * 60) {
-    const text = `Recordings of up to ${maxMinutes} minutes are listened to (transcription.maxMinutes in config.json).`;
-    throw new GatewayError('too_large', text);
+    throw new GatewayError('too_large', said('hear.too_long', { most: maxMinutes }));
   }
   if ((await stat(path)).size > MAX_RECORDING_BYTES)
-    throw new GatewayError('too_large', 'Recordings of up to 25 MB are listened to.');
+    throw new GatewayError('too_large', said('hear.too_large'));
 }
 
 /** One request. Throws `GatewayError`. */
@@ -111,5 +111,5 @@ async function ask(
 
 function tooSlow(totalMs: number): GatewayError {
   const minutes = Math.ceil(totalMs / 60_000);
-  return new GatewayError('timeout', `The speech-to-text server took longer than ${minutes} minutes.`);
+  return new GatewayError('timeout', said('hear.too_slow', { most: minutes }));
 }

@@ -3,7 +3,7 @@ import type { TurnExplanation, TurnFacts } from '../../contracts/store/traces.ts
 import { stripEnd } from '../../lib/text.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
-import { duration, whole } from './words.ts';
+import { duration, numbered } from './words.ts';
 
 type Why = Pick<TurnExplanation, 'code' | 'why'>;
 
@@ -137,11 +137,6 @@ function explainRunning({ nowMs, attempts, queue }: TurnFacts, say: Say): Why {
   if (span.kind === 'tool') return { code: 'running', why: say('why.tool', { tool: span.name, time }) };
   const model = span.kind === 'model_call' ? span.model : '';
   return { code: 'running', why: say('why.model', { model, time }) };
-}
-
-/** A count in both of its forms: what plurals go by, and with separators. */
-function numbered(count: number): { count: number; number: string } {
-  return { count, number: whole(count) };
 }
 
 /** The last error of a model call in the notes. */

@@ -1,4 +1,5 @@
 /** A turn as lines in the order of time: pure, from what the store knows of it. */
+import type { Usage } from '../../contracts/provider.ts';
 import type {
   ModelCallSpan,
   PromptParts,
@@ -7,17 +8,26 @@ import type {
   TraceSpan,
   TurnFacts,
 } from '../../contracts/store/traces.ts';
-import { counted, duration, whole } from './words.ts';
+import { inEnglish, isTextKey } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
+import { duration, isPlainKey, numbered, whole } from './words.ts';
 
-/** The lines of a turn, oldest first. `detail` adds the words of errors, which may name addresses. */
-export function timelineOf(facts: TurnFacts, detail: boolean): TimelineLine[] {
-  const lines: TimelineLine[] = [{ atMs: 0, kind: 'accepted', text: 'the message was accepted' }];
+/** The lines of a turn, oldest first, in English or as `say` says them. `detail` adds the words of errors, which may name addresses. */
+export function timelineOf(facts: TurnFacts, detail: boolean, say: Say = inEnglish): TimelineLine[] {
+  const lines: TimelineLine[] = [{ atMs: 0, kind: 'accepted', text: say('trace.accepted') }];
   for (const [index, attempt] of facts.attempts.entries()) {
-    lines.push(...attemptLines(attempt, facts.attempts[index - 1], detail));
+    lines.push(...attemptLines(attempt, facts.attempts[index - 1], detail, say));
   }
-  lines.push(...unseenAnswers(facts), ...approvalLines(facts), ...deliveryLines(facts, detail));
+  lines.push(
+    ...unseenAnswers(facts, say),
+    ...approvalLines(facts, say),
+    ...deliveryLines(facts, detail, say),
+  );
   if (facts.endedMs !== undefined) {
-    lines.push({ atMs: facts.endedMs, kind: 'ended', text: `the turn ended: ${facts.reason ?? 'unknown'}` });
+    const { reason = 'unknown' } = facts;
+    const key = `trace.reason_${reason}`;
+    const text = say('trace.ended', { reason: isPlainKey(key) ? say(key) : reason });
+    lines.push({ atMs: facts.endedMs, kind: 'ended', text });
   }
   return lines.toSorted((a, b) => a.atMs - b.atMs);
 }
@@ -26,96 +36,109 @@ function attemptLines(
   attempt: TraceAttempt,
   before: TraceAttempt | undefined,
   detail: boolean,
+  say: Say,
 ): TimelineLine[] {
-  const { afterMs, node, attempts, crashes, profile, live, dropped, outcome, ms } = attempt;
-  const { askedAgain } = attempt;
-  const again = askedAgain === undefined ? '' : `answers the question of turn ${askedAgain} again, `;
-  const waited = before === undefined ? `${again}after ${duration(afterMs)} in the queue` : 'goes on';
-  const moved = before !== undefined && before.node !== node ? ', moved from another' : '';
-  const failed = attempts + crashes === 0 ? '' : `; before it ${attempts} failed attempts, ${crashes} deaths`;
-  const first: TimelineLine = {
-    atMs: afterMs,
-    kind: 'begun',
-    text: `${waited} on node ${node}${moved}, profile ${profile}${failed}`,
-  };
-  const spans = attempt.spans.map((span) => spanLine(span, afterMs, detail));
+  const { afterMs, live, dropped, outcome, ms } = attempt;
+  const spans = attempt.spans.map((span) => spanLine(span, afterMs, detail, say));
   const end = afterMs + ms;
   return [
-    first,
+    { atMs: afterMs, kind: 'begun', text: begunText(attempt, before, say) },
     ...spans,
-    ...(live === undefined
-      ? []
-      : [
-          {
-            atMs: end,
-            kind: 'live' as const,
-            text: `live on screen: ${counted(live.sent, 'message')} sent, ${counted(live.edited, 'edit')}, ${live.refused} refused as too fast, ${live.failed} failed`,
-          },
-        ]),
+    ...(live === undefined ? [] : [{ atMs: end, kind: 'live' as const, text: liveText(live, say) }]),
     ...(dropped === undefined
       ? []
-      : [{ atMs: end, kind: 'note' as const, text: `${counted(dropped, 'further step')} not kept` }]),
+      : [{ atMs: end, kind: 'note' as const, text: say('trace.dropped', numbered(dropped)) }]),
     ...(outcome === 'parked' || outcome === 'released'
-      ? [{ atMs: end, kind: outcome, text: ENDS[outcome] } satisfies TimelineLine]
+      ? [{ atMs: end, kind: outcome, text: say(`trace.${outcome}`) } satisfies TimelineLine]
       : []),
   ];
 }
 
-const ENDS = {
-  parked: 'parked: nothing is held while it waits',
-  released: 'released: the node stopped, and another one goes on',
-};
+function begunText(attempt: TraceAttempt, before: TraceAttempt | undefined, say: Say): string {
+  const { afterMs, node, attempts, crashes: deaths, profile, askedAgain } = attempt;
+  const failed = attempts + deaths === 0 ? '' : say('trace.failed_before', { attempts, deaths });
+  const where = { node, profile, failed };
+  if (before !== undefined) return say(before.node === node ? 'trace.goes_on' : 'trace.moved', where);
+  const rest = say('trace.begun', { ...where, time: duration(afterMs) });
+  return askedAgain === undefined ? rest : say('trace.asked_again', { turn: askedAgain, rest });
+}
 
-function spanLine(span: TraceSpan, fromMs: number, detail: boolean): TimelineLine {
+function liveText({ sent, edited, refused, failed }: NonNullable<TraceAttempt['live']>, say: Say): string {
+  const edits = say('trace.edits', numbered(edited));
+  return say('trace.live', { sent: say('trace.sent', numbered(sent)), edits, refused, failed });
+}
+
+function spanLine(span: TraceSpan, fromMs: number, detail: boolean, say: Say): TimelineLine {
   const atMs = fromMs + span.atMs;
   switch (span.kind) {
     case 'model_call': {
       const isError = span.error === undefined ? {} : { isError: true };
-      return { atMs, ms: span.ms, kind: 'model_call', text: callText(span, detail), ...isError };
+      return { atMs, ms: span.ms, kind: 'model_call', text: callText(span, detail, say), ...isError };
     }
     case 'tool': {
-      const state = span.ms === undefined ? ': running' : span.isError === true ? ': error' : '';
       const isError = span.isError === true ? { isError: true } : {};
-      return { atMs, ms: span.ms, kind: 'tool', text: `tool ${span.name}${state}`, ...isError };
+      const key =
+        span.ms === undefined
+          ? 'trace.tool_running'
+          : span.isError === true
+            ? 'trace.tool_error'
+            : 'trace.tool';
+      return { atMs, ms: span.ms, kind: 'tool', text: say(key, { tool: span.name }), ...isError };
     }
     case 'retry':
-      return { atMs, ms: span.ms, kind: 'retry', text: `pause before the next try (${span.code})` };
+      return { atMs, ms: span.ms, kind: 'retry', text: say('trace.pause', { code: span.code }) };
     case 'note':
-      return { atMs, kind: 'note', text: [span.code, span.text].filter(Boolean).join(': ') };
+      return { atMs, kind: 'note', text: noteText(span, say) };
     default:
       return span satisfies never;
   }
 }
 
-function callText(span: ModelCallSpan, detail: boolean): string {
-  const { iteration, title, model, usage, firstTokenMs, prompt, error, ms } = span;
+/** What an event tells has a text of its own; a notice was said to its reader already. */
+function noteText({ code, text, values }: Extract<TraceSpan, { kind: 'note' }>, say: Say): string {
+  const key = `trace.note_${code}`;
+  if (text === '' && isTextKey(key)) return say.told({ key, values });
+  return [code, text].filter(Boolean).join(': ');
+}
+
+function callText(span: ModelCallSpan, detail: boolean, say: Say): string {
+  const { iteration: number, title, model, usage, firstTokenMs, prompt, error, ms } = span;
   const about = usage?.estimated === true ? '≈' : '';
   const writes = ms === undefined ? 0 : ms - (firstTokenMs ?? 0);
   const rate = usage === undefined || writes < 1 ? 0 : (usage.completionTokens * 1_000) / writes;
   return [
-    title ?? `model call ${iteration}: ${model === '' ? 'no model known' : model}`,
-    ...(usage === undefined
+    title ?? say('trace.call', { number, model: model === '' ? say('trace.no_model') : model }),
+    ...(usage === undefined ? [] : [tokensText(usage, say, about)]),
+    ...(firstTokenMs === undefined ? [] : [say('trace.first_token', { time: duration(firstTokenMs) })]),
+    ...(rate >= 0.1 && firstTokenMs !== undefined ? [say('trace.rate', { rate: rate.toFixed(1) })] : []),
+    ...(prompt === undefined ? [] : [say('trace.prompt', { parts: partsText(prompt, say) })]),
+    ...(error === undefined
       ? []
-      : [`${about}${whole(usage.promptTokens)} tokens in, ${about}${whole(usage.completionTokens)} out`]),
-    ...(firstTokenMs === undefined ? [] : [`first token after ${duration(firstTokenMs)}`]),
-    ...(rate >= 0.1 && firstTokenMs !== undefined ? [`${rate.toFixed(1)} tokens/s`] : []),
-    ...(prompt === undefined ? [] : [`sent ${partsText(prompt)}`]),
-    ...(error === undefined ? [] : [`failed: ${error.code}${detail ? ` (${error.message})` : ''}`]),
-    ...(ms === undefined ? ['running'] : []),
+      : [`${say('trace.call_failed', { code: error.code })}${detail ? ` (${error.message})` : ''}`]),
+    ...(ms === undefined ? [say('trace.call_running')] : []),
   ].join(', ');
+}
+
+function tokensText(
+  { promptTokens, completionTokens }: Pick<Usage, 'promptTokens' | 'completionTokens'>,
+  say: Say,
+  about = '',
+): string {
+  const read = `${about}${whole(promptTokens)}`;
+  return say('trace.tokens', { read, written: `${about}${whole(completionTokens)}` });
 }
 
 /** In the order in which the model reads them. */
 const PARTS = ['system', 'tools', 'history', 'message', 'steps', 'note'] as const;
 
 /** The parts of the prompt that are not empty, as estimated. */
-function partsText(prompt: PromptParts): string {
+function partsText(prompt: PromptParts, say: Say): string {
   const parts = PARTS.filter((name) => prompt[name] > 0);
-  return `≈ ${parts.map((name) => `${name} ${whole(prompt[name])}`).join(' + ')}`;
+  return `≈ ${parts.map((name) => `${say(`trace.part_${name}`)} ${whole(prompt[name])}`).join(' + ')}`;
 }
 
 /** Answers of the journal whose attempt left no notes, because its process died. */
-function unseenAnswers({ attempts, answers }: TurnFacts): TimelineLine[] {
+function unseenAnswers({ attempts, answers }: TurnFacts, say: Say): TimelineLine[] {
   const seen = new Set(
     attempts.flatMap(({ spans }) =>
       spans.flatMap((span) => (span.kind === 'model_call' ? [span.iteration] : [])),
@@ -123,35 +146,32 @@ function unseenAnswers({ attempts, answers }: TurnFacts): TimelineLine[] {
   );
   return answers
     .filter(({ iteration }) => !seen.has(iteration))
-    .map(({ iteration, model, usage }) => {
-      const tokens =
-        usage === undefined
-          ? ''
-          : `, ${whole(usage.promptTokens)} tokens in, ${whole(usage.completionTokens)} out`;
-      const text = `model call ${iteration}: ${model ?? 'unknown model'}${tokens} (from the journal: its attempt left no times)`;
-      return { atMs: 0, kind: 'model_call' as const, text };
+    .map(({ iteration: number, model, usage }) => {
+      const call = say('trace.call', { number, model: model ?? say('trace.no_model') });
+      const text = usage === undefined ? call : `${call}, ${tokensText(usage, say)}`;
+      return { atMs: 0, kind: 'model_call' as const, text: `${text} ${say('trace.from_journal')}` };
     });
 }
 
-function approvalLines({ approvals }: TurnFacts): TimelineLine[] {
-  return approvals.flatMap(({ atMs, decidedMs, state, by, tool }) => [
-    { atMs, kind: 'approval' as const, text: `a person is asked about the tool ${tool}` },
-    ...(decidedMs === undefined
+function approvalLines({ approvals }: TurnFacts, say: Say): TimelineLine[] {
+  return approvals.flatMap(({ atMs, decidedMs, state, by = say('why.somebody'), tool }) => [
+    { atMs, kind: 'approval' as const, text: say('trace.asks', { tool }) },
+    ...(decidedMs === undefined || state === 'pending'
       ? []
-      : [{ atMs: decidedMs, kind: 'approval' as const, text: `${state} by ${by ?? 'somebody'}: ${tool}` }]),
+      : [{ atMs: decidedMs, kind: 'approval' as const, text: say(`trace.${state}`, { by, tool }) }]),
   ]);
 }
 
-function deliveryLines({ delivery, nowMs }: TurnFacts, detail: boolean): TimelineLine[] {
+function deliveryLines({ delivery, nowMs }: TurnFacts, detail: boolean, say: Say): TimelineLine[] {
   if (delivery === undefined) return [];
   const { sentMs, waitedMs, attempts, error, dead } = delivery;
-  const pauses =
-    waitedMs === 0 && attempts === 0
-      ? ''
-      : ` after ${duration(waitedMs)} of pauses, ${attempts} uncertain tries`;
+  const paused = waitedMs > 0 || attempts > 0;
+  const pauses = { pauses: paused ? say('trace.pauses', { time: duration(waitedMs), attempts }) : '' };
   const words = error !== undefined && detail ? `: ${error}` : '';
-  if (dead)
-    return [{ atMs: nowMs, kind: 'delivery', text: `delivery given up${pauses}${words}`, isError: true }];
-  if (sentMs !== undefined) return [{ atMs: sentMs, kind: 'delivery', text: `delivered${pauses}` }];
-  return [{ atMs: nowMs, kind: 'delivery', text: `not delivered yet${pauses}${words}` }];
+  if (dead) {
+    const text = `${say('trace.given_up', pauses)}${words}`;
+    return [{ atMs: nowMs, kind: 'delivery', text, isError: true }];
+  }
+  if (sentMs !== undefined) return [{ atMs: sentMs, kind: 'delivery', text: say('trace.delivered', pauses) }];
+  return [{ atMs: nowMs, kind: 'delivery', text: `${say('trace.not_delivered', pauses)}${words}` }];
 }

@@ -1,10 +1,10 @@
 /** Traces as text: for a terminal and for a chat. */
 import type { Refusal, TimelineLine, TurnExplanation } from '../../contracts/store/traces.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
-import type { PlainKey, Say } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 import { escapeControls } from '../../lib/text.ts';
 import type { TraceLook } from './traces.ts';
-import { duration, whole } from './words.ts';
+import { duration, isPlainKey, whole } from './words.ts';
 
 /** One refusal in a sentence: what it means, and what corrects it. */
 function refusalText({ address, senderId, code, detail, count, lastAt }: Refusal, say: Say): string {
@@ -20,10 +20,6 @@ function refusalText({ address, senderId, code, detail, count, lastAt }: Refusal
   return count === 1
     ? say('why.refusal', about)
     : say('why.refusals', { ...about, count, number: whole(count) });
-}
-
-function isPlainKey(key: string): key is PlainKey {
-  return Object.hasOwn(inEnglish.table, key);
 }
 
 /** The whole look for a terminal. */

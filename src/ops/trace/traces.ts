@@ -72,6 +72,6 @@ export function createTraces(
 
 function explanationOf(facts: TurnFacts, detail: boolean, say: Say | undefined): TurnExplanation {
   const { turnId, session, state, reason, acceptedAt } = facts;
-  const timeline = timelineOf(facts, detail);
+  const timeline = timelineOf(facts, detail, say);
   return { turnId, session, state, reason, acceptedAt, ...explainTurn(facts, detail, say), timeline };
 }

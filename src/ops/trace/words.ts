@@ -1,4 +1,6 @@
-/** Durations, sizes and moments in the words of a trace. */
+/** Durations, counts and keys of the texts of a trace. */
+import { isTextKey } from '../../contracts/texts/say.ts';
+import type { PlainKey } from '../../contracts/texts/say.ts';
 
 /** A duration: `80 ms`, `1.2 s`, `3 min 5 s`, `2 h 10 min`. */
 export function duration(ms: number): string {
@@ -14,7 +16,12 @@ export function whole(value: number): string {
   return Math.round(value).toLocaleString('en-US');
 }
 
-/** `1 answer`, `2 answers`. */
-export function counted(count: number, noun: string): string {
-  return `${whole(count)} ${noun}${count === 1 ? '' : 's'}`;
+/** A count in both of its forms: what plurals go by, and with separators. */
+export function numbered(count: number): { count: number; number: string } {
+  return { count, number: whole(count) };
+}
+
+/** Whether there is a text under this key; only for keys of a kind that needs no values. */
+export function isPlainKey(key: string): key is PlainKey {
+  return isTextKey(key);
 }

@@ -46,7 +46,7 @@ export const connection = pgTable('connection', {
  * Up to `joined_seq` messages were taken into the turn of the head; the turn at `interrupt_seq` is to end for the next one;
  * the one at `caller_seq` waits for tools that its caller runs.
  * `suspect_group` is 0 unless the head was running at two or more deaths of its node: such heads are claimed in small groups,
- * and this is the size of the group in which it was claimed last.
+ * and this is the size of the group in which it was claimed last, below zero while it only waits for something outside.
  */
 export const lane = pgTable(
   'lane',

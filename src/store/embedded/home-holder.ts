@@ -1,12 +1,14 @@
 /** The process that holds a home according to its lock file, and whether it still runs. */
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import path from 'node:path';
 import { isLifeSocketOpen } from './life-socket.ts';
 
 /**
  * `life` names the socket in the home that is open while the process runs; without it, `pid` and `started` (which tells
  * apart two processes with the same pid) say so. `socketPath` is where the embedded database listens; `leaving`: the process
- * is about to release the home, so that it can be waited for.
+ * is about to release the home, so that it can be waited for. `machine` is the running system of a process that renews its
+ * lock file, so that it can be seen to run where its socket cannot be reached.
  */
 export interface HomeHolder {
   pid: number;
@@ -14,6 +16,7 @@ export interface HomeHolder {
   life?: string | undefined;
   socketPath?: string | undefined;
   leaving?: boolean | undefined;
+  machine?: string | undefined;
 }
 
 /** Content of a lock file whose holder has released the home. */
@@ -22,6 +25,19 @@ export const NOBODY: HomeHolder = { pid: 0, started: '' };
 /** This process. */
 export function thisProcess(): HomeHolder {
   return { pid: process.pid, started: startOf(process.pid) ?? '' };
+}
+
+/**
+ * A name of this running system, another after each boot; containers of one kernel share it (random(4), boot_id). Without
+ * /proc, the name of the host.
+ */
+export function thisMachine(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    // Not Linux.
+    return `host:${hostname()}`;
+  }
 }
 
 /** Parses the text of a lock file; undefined when it is malformed. */
@@ -38,7 +54,8 @@ export function parseHolder(text: string): HomeHolder {
   const socketPath = 'socketPath' in value ? String(value.socketPath) : undefined;
   const life = 'life' in value ? path.basename(String(value.life)) : undefined;
   const leaving = 'leaving' in value && value.leaving === true;
-  return { pid: Number(value.pid), started: String(value.started), life, socketPath, leaving };
+  const machine = 'machine' in value ? String(value.machine) : undefined;
+  return { pid: Number(value.pid), started: String(value.started), life, socketPath, leaving, machine };
 }
 
 /** True while the process that wrote the lock in `home` runs. */

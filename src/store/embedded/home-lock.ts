@@ -1,20 +1,26 @@
 /**
  * One process per home. The lock is a file `lock.<n>`; the highest n counts. A process that finds its holder dead or gone
  * links its own file as n + 1, which only one process can do; the file of a live holder is never removed. A holder lives
- * while its socket is open (life-socket.ts).
+ * while its socket is open (life-socket.ts). A socket cannot be reached from another machine that shares the folder, nor from
+ * some virtual machines: a holder from there lives while it renews the date of its file.
  */
-import { chmod, link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, open, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { StoreError } from '../../contracts/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import { sleep } from '../../lib/sleep.ts';
 import { openLifeSocket } from './life-socket.ts';
-import { type HomeHolder, isAlive, NOBODY, parseHolder, thisProcess } from './home-holder.ts';
+import { type HomeHolder, isAlive, NOBODY, parseHolder, thisMachine, thisProcess } from './home-holder.ts';
 
 /** How long a second process waits for a first one that is stopping, in milliseconds. */
 const LOCK_WAIT_MS = 30_000;
 
 const POLL_MS = 100;
+
+/** How often the holder of an embedded database renews its lock file, in milliseconds. */
+export const RENEW_MS = 1_000;
+/** A holder on another machine that has not renewed its file for so long is dead, in milliseconds. */
+export const RENEWED_WITHIN_MS = 6_000;
 
 export interface HomeLock {
   /** The same across restarts: with it a restarted node takes back its own lanes at once. */
@@ -24,25 +30,35 @@ export interface HomeLock {
   /** Tells other processes to wait for the home, because this one ends soon. */
   leaving(): Promise<void>;
   release(): Promise<void>;
-  /** False once another process has taken the home over, because it could not see that this one runs. */
-  isOurs(): Promise<boolean>;
+  /**
+   * Shows other machines that this process runs; for a lock with `isRenewed`, to be called every `RENEW_MS`. False once
+   * another process has taken the home over, because it could not see that.
+   */
+  renew(): Promise<boolean>;
 }
 
 /**
  * Creates the home (0700) and takes its lock, waiting up to `waitMs` for a holder that is leaving; with any other live
- * holder it fails at once. Throws `StoreError('home_locked')` naming the holder, or `StoreError('home_unwritable')`.
+ * holder it fails at once. A holder that another machine left is watched for `renewedWithinMs` first. Throws `StoreError('home_locked')` naming the holder, or `StoreError('home_unwritable')`.
  */
-export async function lockHome(home: string, { waitMs = LOCK_WAIT_MS } = {}): Promise<HomeLock> {
+export async function lockHome(
+  home: string,
+  { waitMs = LOCK_WAIT_MS, isRenewed = false, renewedWithinMs = RENEWED_WITHIN_MS } = {},
+): Promise<HomeLock> {
   try {
     const made = await mkdir(home, { recursive: true, mode: 0o700 });
     // The umask of the process may have removed rights from the mode above.
     if (made !== undefined) await chmod(home, 0o700);
     const life = `life.${newId().slice(-12)}`;
     const endLife = await openLifeSocket(home, life);
-    let mine: HomeHolder = { ...thisProcess(), ...(endLife !== undefined && { life }) };
+    let mine: HomeHolder = {
+      ...thisProcess(),
+      ...(endLife !== undefined && { life }),
+      ...(isRenewed && { machine: thisMachine() }),
+    };
     let file: string;
     try {
-      file = await takeLock(home, mine, waitMs);
+      file = await takeLock(home, mine, { waitMs, renewedWithinMs });
     } catch (error) {
       await endLife?.();
       throw error;
@@ -58,7 +74,12 @@ export async function lockHome(home: string, { waitMs = LOCK_WAIT_MS } = {}): Pr
         await write(NOBODY);
         await endLife?.();
       },
-      isOurs: async () => path.join(home, `lock.${Math.max(0, ...(await lockTurns(home)))}`) === file,
+      async renew() {
+        if (path.join(home, `lock.${Math.max(0, ...(await lockTurns(home)))}`) !== file) return false;
+        const now = new Date();
+        await utimes(file, now, now);
+        return true;
+      },
     };
   } catch (error) {
     if (error instanceof StoreError) throw error;
@@ -77,13 +98,17 @@ export async function liveHolder(home: string): Promise<HomeHolder | undefined> 
 }
 
 /** The path of the lock file that is ours now. */
-async function takeLock(home: string, holder: HomeHolder, waitMs: number): Promise<string> {
+async function takeLock(
+  home: string,
+  holder: HomeHolder,
+  { waitMs, renewedWithinMs }: { waitMs: number; renewedWithinMs: number },
+): Promise<string> {
   const deadline = performance.now() + waitMs;
   const mine = await writeAside(home, holder);
   try {
     for (;;) {
       const { turn, holder: other } = await readLock(home);
-      if (!(await isAlive(home, other))) {
+      if (!(await isAlive(home, other)) && !(await isRenewedElsewhere(home, turn, other, renewedWithinMs))) {
         const file = await takeTurn(home, turn + 1, mine);
         if (file === undefined) continue;
         if (other.life !== undefined) await rm(path.join(home, other.life), { force: true });
@@ -114,6 +139,38 @@ async function takeTurn(home: string, turn: number, mine: string): Promise<strin
   }
   for (const past of turns) if (past < turn) await rm(path.join(home, `lock.${past}`), { force: true });
   return file;
+}
+
+/**
+ * Watches the lock file of a holder on another machine, whose socket says nothing here: true as soon as it is renewed, false
+ * when it has not been for `withinMs`. Dates are only compared for being the same, as clocks may differ.
+ */
+async function isRenewedElsewhere(
+  home: string,
+  turn: number,
+  { pid, machine }: HomeHolder,
+  withinMs: number,
+): Promise<boolean> {
+  if (pid === 0 || machine === undefined || machine === thisMachine()) return false;
+  const file = path.join(home, `lock.${turn}`);
+  const before = await dateOf(file);
+  const deadline = performance.now() + withinMs;
+  while (performance.now() < deadline) {
+    await sleep(POLL_MS);
+    if ((await dateOf(file)) !== before) return true;
+  }
+  return false;
+}
+
+/** When the file was written last; undefined when it is gone. It is opened, so that a network file system asks its server. */
+async function dateOf(file: string): Promise<number | undefined> {
+  try {
+    await using handle = await open(file, 'r');
+    return (await handle.stat()).mtimeMs;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
 }
 
 async function readLock(home: string): Promise<{ turn: number; holder: HomeHolder }> {
@@ -163,9 +220,11 @@ async function readInstance(home: string): Promise<string> {
 }
 
 function locked(home: string, holder: HomeHolder): StoreError {
+  const isElsewhere = holder.machine !== undefined && holder.machine !== thisMachine();
+  const where = isElsewhere ? ' of another machine' : '';
   return new StoreError(
     'home_locked',
-    `GATEWAY_HOME ${home} is in use by process ${holder.pid}. Stop that process, or set GATEWAY_HOME to another folder.`,
+    `GATEWAY_HOME ${home} is in use by process ${holder.pid}${where}. Stop that process, or set GATEWAY_HOME to another folder.`,
   );
 }
 

@@ -32,6 +32,7 @@ export function createLanes(database: Database): LaneStore {
         finish(sql, fence, error === undefined ? undefined : cleanText(error), unreported),
       ),
     release: (fence, options) => database.run((sql, attempt) => release(sql, fence, options, attempt)),
+    noteWaiting: (fence, isWaiting) => database.run((sql) => noteWaiting(sql, fence, isWaiting)),
     stop: (session, options) => database.transaction((sql) => stopSession(sql, session, options.fresh)),
     deadLetters: (limit) => database.run((sql) => deadLetters(sql, limit)),
     replayDeadLetter: (lane, seq) =>
@@ -66,7 +67,7 @@ async function release(
   const waitedMs = error === null ? 0 : Math.round(options.delayMs);
   const [row] = await sql<{ held: boolean }[]>`
     with freed as (
-      update lane set owner = null, ${dueAfter(sql, options.delayMs)}
+      update lane set owner = null, suspect_group = abs(suspect_group), ${dueAfter(sql, options.delayMs)}
       where ${holds(sql, fence)} returning key),
     counted as (
       update lane_item set attempts = attempts + ${options.attempt ? 1 : 0}, waited_ms = waited_ms + ${waitedMs},
@@ -75,6 +76,14 @@ async function release(
     select exists (select 1 from freed) as held`;
   // On a repeat, the previous attempt freed the lane, or it has moved on since: either way it is released.
   if (row?.held !== true && attempt === 0) throw new FencedError(fence.lane);
+}
+
+/** A waiting suspect has its group below zero; when it works again, its time alone begins anew. */
+async function noteWaiting(sql: Sql, fence: Fence, isWaiting: boolean): Promise<void> {
+  const group = isWaiting ? sql`-abs(suspect_group)` : sql`abs(suspect_group)`;
+  const rows = await sql`
+    update lane set suspect_group = ${group}, wake_at = now() where ${holds(sql, fence)} returning key`;
+  if (rows.length === 0) throw new FencedError(fence.lane);
 }
 
 async function deadLetters(sql: Sql, limit: number): Promise<DeadLetter[]> {

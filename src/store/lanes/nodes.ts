@@ -1,5 +1,10 @@
 /** Nodes and their leases: who may claim lanes, and what happens to the lanes of dead nodes. */
-import { SUSPECT_ALONE_MS, SUSPECT_CRASHES, SUSPECT_SHARE } from '../../contracts/store/lanes.ts';
+import {
+  SUSPECT_ALONE_MAX_MS,
+  SUSPECT_ALONE_MS,
+  SUSPECT_CRASHES,
+  SUSPECT_SHARE,
+} from '../../contracts/store/lanes.ts';
 import type { LaneHead, LaneCapacity, LaneStore } from '../../contracts/store/lanes.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Database, Sql } from '../database/database.ts';
@@ -24,7 +29,7 @@ export function createNodes(database: Database): NodeStore {
       database.run(async (sql) => {
         await sql`
           with gone as (update node set lease_until = now() where id = ${node})
-          update lane set owner = null where owner = ${node}`;
+          update lane set owner = null, suspect_group = abs(suspect_group) where owner = ${node}`;
       }),
     sweep(node, capacities) {
       const claim = newId();
@@ -67,14 +72,14 @@ async function register(sql: Sql, instance: string, leaseMs: number): Promise<st
 }
 
 /**
- * Frees the lanes of dead nodes, and counts the crash against what had begun: a turn that was still queued did nothing, and
- * an election is no message. A suspect that was the only one of its node is the more to blame; it was claimed as such, so
+ * Frees the lanes of dead nodes, and counts the crash against what had begun: a turn that was still queued or a suspect that
+ * waited did nothing, and an election is no message. A suspect that was the only one of its node is the more to blame; it was claimed as such, so
  * that one whose companions had finished before is not taken for it.
  */
 async function releaseDeadNodes(sql: Sql): Promise<void> {
   await sql`
     with orphaned as (
-      select key, head, class <> 'poll' and (class <> 'in' or not exists (
+      select key, head, class <> 'poll' and suspect_group >= 0 and (class <> 'in' or not exists (
           select from turn where session = substr(key, 4) and lane_seq = head + 1 and state = 'queued')) as begun,
         suspect_group = 1 and not exists (
           select from lane other where other.owner = lane.owner and suspect_group > 0 and other.key <> lane.key) as alone
@@ -83,7 +88,7 @@ async function releaseDeadNodes(sql: Sql): Promise<void> {
       update lane_item set crashes = crashes + 1, lone_crashes = lone_crashes + case when alone then 1 else 0 end
       from orphaned where begun and lane_item.lane = key and lane_item.seq = head + 1 returning key, crashes)
     update lane set owner = null,
-      suspect_group = case when blamed.crashes >= ${SUSPECT_CRASHES} then greatest(suspect_group, 1) else suspect_group end
+      suspect_group = case when blamed.crashes >= ${SUSPECT_CRASHES} then greatest(suspect_group, 1) else abs(suspect_group) end
     from orphaned left join blamed using (key) where lane.key = orphaned.key`;
 }
 
@@ -122,23 +127,25 @@ async function sweep(
 }
 
 /**
- * CTE `suspected`: the suspects that the node may run now, those with the fewest crashes first. None while it works on others,
- * unless those have shown for long enough that they do no harm (a moment of theirs in the future means that the clock was
- * set back).
+ * CTE `suspected`: the suspects that the node may run now, those with the fewest crashes first, equal ones in any order, so
+ * that deaths from outside do not strike the same one each time. None while it works on others, unless those have shown for
+ * long enough that they do no harm (a moment of theirs in the future means that the clock was set back).
  */
 function suspectGroup(sql: Sql, node: string) {
+  const aloneMs = sql`least(${SUSPECT_ALONE_MAX_MS}, ${SUSPECT_ALONE_MS} * 2.0 ^ least(crashes - ${SUSPECT_CRASHES}, 30))`;
   return sql`
     suspects as (
-      select key, crashes, wake_at from lane join lane_item on lane_item.lane = key and lane_item.seq = head + 1
+      select key, crashes from lane join lane_item on lane_item.lane = key and lane_item.seq = head + 1
       where suspect_group > 0 and tail > head and owner is null and ${isDue(sql)}
         and lane.class in (select class from capacity where free > 0)),
     suspected as (
       select key from lane
       where key in (
-          select key from suspects order by crashes, wake_at
+          select key from suspects order by crashes, random()
           limit greatest(1, (select count(*) from suspects) / ${SUSPECT_SHARE}))
         and not exists (
-          select from lane where owner = ${node} and suspect_group > 0
-            and wake_at between ${fromNow(sql, -SUSPECT_ALONE_MS)} and now())
+          select from lane join lane_item on lane_item.lane = key and lane_item.seq = head + 1
+          where owner = ${node} and suspect_group > 0
+            and wake_at between now() - ${aloneMs} * interval '1 millisecond' and now())
       for update skip locked)`;
 }

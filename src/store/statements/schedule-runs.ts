@@ -1,6 +1,7 @@
 /** What became of the slots of schedules: written with the move to the next slot, read with the state of the turns. */
 import { MAX_RUNS_KEPT } from '../../contracts/schedules.ts';
 import type { NewScheduleRun, ScheduleRun, ScheduleStore, ScheduleTurn } from '../../contracts/schedules.ts';
+import { readStoredText, storedText } from '../../contracts/texts/say.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
@@ -45,7 +46,7 @@ export async function insertRuns(sql: Sql, id: string, runs: readonly NewSchedul
   const rows = runs.map(({ dueAt, outcome, why, turnId }) => ({
     due_at: dueAt,
     outcome,
-    why,
+    why: typeof why === 'object' ? storedText(why) : why,
     turn_id: turnId,
   }));
   await sql`
@@ -73,7 +74,7 @@ async function readRuns(sql: Sql, id: string): Promise<ScheduleRun[]> {
     dueAt: new Date(row.dueAt),
     at: new Date(row.at),
     outcome: row.outcome,
-    why: row.why ?? undefined,
+    why: row.why === null ? undefined : (readStoredText(row.why) ?? row.why),
     turnId: row.turnId ?? undefined,
     turn:
       row.state === null

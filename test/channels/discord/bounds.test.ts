@@ -13,7 +13,7 @@ import {
 import { ChannelKinds, MAX_KINDS, MAX_LOOKUPS } from '../../../channels/discord/channel-kinds.ts';
 import { MAX_GUEST_CHATS, Sending } from '../../../channels/discord/sending.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
-import { ACCEPTED } from '../../fakes/discord/setup.ts';
+import { ACCEPTED } from '../../fakes/gateway/channel-setup.ts';
 
 const id = (n: number): string => String(1_000_000_000_000_000_000n + BigInt(n));
 

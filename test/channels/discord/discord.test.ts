@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { channelContract } from '../../contracts/channel.ts';
 import { visibleText } from '../../fakes/discord/markdown.ts';
-import { DiscordSetup, failureOf } from '../../fakes/discord/setup.ts';
+import { DiscordSetup } from '../../fakes/discord/setup.ts';
+import { failureOf } from '../../fakes/gateway/channel-setup.ts';
 import { FLAG_SUPPRESS_EMBEDS, Refusal } from '../../fakes/discord/platform.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 
@@ -24,6 +25,12 @@ channelContract(
       says(chat, text) {
         const { channel, person } = find(chat.chatId);
         last = discord.says(channel, text, person);
+      },
+      types(chat, text) {
+        const { channel, person } = find(chat.chatId);
+        const [, name, mode] = /^\/(\w+)(?: (.+))?$/.exec(text) ?? [];
+        if (name === undefined) discord.says(channel, text, person);
+        else discord.slash(channel, name, mode === undefined ? {} : { mode }, person);
       },
       screen: (chatId) => discord.screen(find(chatId).channel),
       files: (chatId) =>
@@ -117,7 +124,7 @@ describe('calls to the REST API of Discord', () => {
   });
 
   it('create one message when the answer was lost and the part is sent again after a restart', async () => {
-    const part = setup.part(channel.id, 'once', 'outbox-7/0');
+    const part = setup.part(channel.id, 'once', { nonce: 'outbox-7/0' });
     setup.discord.failure({ kind: 'drop' });
     setup.discord.failure({ kind: 'drop' });
     expect(await failureOf(setup.channel.send(part))).toMatchObject({ code: 'unavailable', retryable: true });

@@ -9,7 +9,8 @@ import { FLAG_HAS_SNAPSHOT } from '../../fakes/discord/platform.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 import type { SentFile } from '../../fakes/discord/cdn.ts';
 import type { SayOptions } from '../../fakes/discord/say.ts';
-import { DiscordSetup, failureOf } from '../../fakes/discord/setup.ts';
+import { DiscordSetup } from '../../fakes/discord/setup.ts';
+import { failureOf } from '../../fakes/gateway/channel-setup.ts';
 
 const WAIT = { timeout: 8_000, interval: 5 };
 const VOICE = 1 << 13;

@@ -1,7 +1,8 @@
 /** Failures of the Discord gateway connection: resume, lost sessions, missing heartbeats, fatal closes, outages. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoreError } from '../../../src/contracts/errors.ts';
-import { ACCEPTED, DiscordSetup } from '../../fakes/discord/setup.ts';
+import { DiscordSetup } from '../../fakes/discord/setup.ts';
+import { ACCEPTED } from '../../fakes/gateway/channel-setup.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 
 const WAIT = { timeout: 10_000, interval: 10 };

@@ -123,10 +123,11 @@ describe('messages from Discord', () => {
   });
 
   it.each([
-    ['in a thread', true],
+    ['in a thread that no event has told of', true],
     ['on a server that does not name the kind', false],
   ])('%s ask for the kind of their channel once, and again only after a failure', async (_, named) => {
     setup.discord.namesChannelType = named;
+    setup.discord.tellsOfThreads = false;
     if (named) room = setup.discord.platform.addThread(room);
     const asked = (): number =>
       setup.discord.rest.calls.filter((call) => call === `GET /channels/${room.id}`).length;

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SentMessage } from '../../../src/contracts/message.ts';
 import type { Receipt } from '../../../src/contracts/receive.ts';
-import { ACCEPTED, DiscordSetup } from '../../fakes/discord/setup.ts';
+import { DiscordSetup } from '../../fakes/discord/setup.ts';
+import { ACCEPTED } from '../../fakes/gateway/channel-setup.ts';
 import { Refusal } from '../../fakes/discord/platform.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 

@@ -1,6 +1,6 @@
 /** What people belong to on Discord: told with each message, asked where it is not, and who administrates a server. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { PermissionFlagsBits } from 'discord.js';
+import { PermissionFlagsBits } from 'discord-api-types/v10';
 import { reacts } from '../../fakes/discord/acts.ts';
 import { DiscordSetup } from '../../fakes/discord/setup.ts';
 import { Refusal } from '../../fakes/discord/platform.ts';

@@ -5,7 +5,8 @@ import { REFUSAL_KEPT_MS } from '../../../channels/discord/rest-health.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../src/contracts/channel.ts';
 import { Refusal } from '../../fakes/discord/platform.ts';
 import type { FakeChannel } from '../../fakes/discord/platform.ts';
-import { DiscordSetup, failureOf } from '../../fakes/discord/setup.ts';
+import { DiscordSetup } from '../../fakes/discord/setup.ts';
+import { failureOf } from '../../fakes/gateway/channel-setup.ts';
 
 describe('refusals by Discord', () => {
   let setup: DiscordSetup;

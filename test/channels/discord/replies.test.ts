@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SentMessage } from '../../../src/contracts/message.ts';
 import { Refusal } from '../../fakes/discord/platform.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
-import { ACCEPTED, DiscordSetup, failureOf } from '../../fakes/discord/setup.ts';
+import { DiscordSetup } from '../../fakes/discord/setup.ts';
+import { ACCEPTED, failureOf } from '../../fakes/gateway/channel-setup.ts';
 
 const WAIT = { timeout: 5_000, interval: 5 };
 const THINKING = 'Parley is thinking...';

@@ -5,7 +5,8 @@ import { catchUp, MAX_CHATS_READ } from '../../../channels/discord/catch-up.ts';
 import { StoreError } from '../../../src/contracts/errors.ts';
 import { silentLog } from '../../database.ts';
 import { MemoryConnections } from '../../fakes/connections.ts';
-import { ACCEPTED, DiscordSetup } from '../../fakes/discord/setup.ts';
+import { DiscordSetup } from '../../fakes/discord/setup.ts';
+import { ACCEPTED } from '../../fakes/gateway/channel-setup.ts';
 import { Refusal } from '../../fakes/discord/platform.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_QUESTIONS, Signs } from '../../../channels/discord/earlier/signs.ts';
 import type { FakeChannel, FakeMessage } from '../../fakes/discord/platform.ts';
-import { DiscordSetup, failureOf } from '../../fakes/discord/setup.ts';
+import { DiscordSetup } from '../../fakes/discord/setup.ts';
+import { failureOf } from '../../fakes/gateway/channel-setup.ts';
 import pino from 'pino';
 import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 

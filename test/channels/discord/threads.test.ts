@@ -1,9 +1,12 @@
 /** Threads: one for each question where that is wished, the posts of forums, and where messages need no mention. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_NAME } from '../../../channels/discord/threads/question-threads.ts';
+import { toldThreads } from '../../../channels/discord/threads/told-threads.ts';
 import { edits } from '../../fakes/discord/acts.ts';
 import { DiscordSetup } from '../../fakes/discord/setup.ts';
 import type { SayOptions } from '../../fakes/discord/say.ts';
+import { INTENT } from '../../fakes/discord/gateway-frames.ts';
+import { channelJson, threadOfGuildJson } from '../../fakes/discord/json.ts';
 import { openThread, posts } from '../../fakes/discord/threads.ts';
 import type { FakeChannel, FakeMessage, FakePerson } from '../../fakes/discord/platform.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
@@ -209,5 +212,70 @@ describe('posts of forums', () => {
     });
     await vi.waitFor(() => expect(setup.contents).toContain('missed'), WAIT);
     expect(setup.channel.health().state).toBe('up');
+  });
+});
+
+describe('threads that Discord tells of by itself', () => {
+  let setup: DiscordSetup;
+  let room: FakeChannel;
+
+  beforeEach(async () => {
+    setup = await DiscordSetup.open();
+    room = setup.discord.platform.addChannel(0);
+  });
+  afterEach(async () => {
+    await setup.close();
+  });
+
+  const tell = (event: string, data: object): void =>
+    setup.discord.gateway.dispatch(event, INTENT.guilds, () => data, setup.discord.platform.guildId);
+  const asked = (): string[] => setup.discord.rest.calls.filter((call) => call.startsWith('GET /channels'));
+
+  const WAYS: [how: string, way: (thread: FakeChannel) => void, isTold: boolean][] = [
+    ['with the server, when the connection begins', () => undefined, true],
+    ['as they are opened', () => (setup.discord.tellsOfThreads = true), false],
+    ['as they leave the archive', (thread) => tell('THREAD_UPDATE', channelJson(thread)), false],
+    [
+      'as the bot may read their channel',
+      (thread) =>
+        tell('THREAD_LIST_SYNC', { guild_id: thread.guildId, threads: [threadOfGuildJson(thread)] }),
+      false,
+    ],
+  ];
+
+  it.each(WAYS)('%s cost no call before their messages arrive', async (_how, way, isOld) => {
+    setup.discord.tellsOfThreads = false;
+    const open = (): FakeChannel => setup.discord.platform.addThread(room, { ownerId: '7' });
+    const old = isOld ? open() : undefined;
+    await setup.start();
+    const thread = old ?? open();
+    way(thread);
+    setup.discord.says(thread, 'hello', setup.discord.person('Ada'));
+    await vi.waitFor(() => expect(setup.contents).toEqual(['hello']), WAIT);
+    expect(setup.received[0]).toMatchObject({ chatId: room.id, threadId: thread.id, place: 'group' });
+    expect(asked()).toEqual([]);
+  });
+
+  it('are told while Discord does not answer about them, and nobody waits any longer', async () => {
+    setup.discord.tellsOfThreads = false;
+    await setup.start();
+    const thread = setup.discord.platform.addThread(room);
+    const { promise: until, resolve: release } = Promise.withResolvers<void>();
+    setup.discord.failure({ kind: 'hold', until, match: /^GET \/channels/ });
+    setup.discord.says(thread, 'hello', setup.discord.person('Ada'));
+    await vi.waitFor(() => expect(asked()).toHaveLength(1), WAIT);
+    tell('THREAD_UPDATE', channelJson(thread));
+    await vi.waitFor(() => expect(setup.contents).toEqual(['hello']), WAIT);
+    release();
+  });
+
+  it('are left out where the event does not name their channel', () => {
+    const [id, guild] = ['71', '72'];
+    const whole = { id, type: 11, parent_id: '73', owner_id: '74' };
+    expect([
+      ...toldThreads('GUILD_CREATE', { id: guild, threads: [{ id: '75', type: 11 }, whole, 7] }),
+    ]).toEqual([[id, { place: 'group', guildId: guild, parentId: '73', ownerId: '74' }]]);
+    expect(toldThreads('GUILD_CREATE', { id: guild, unavailable: true }).size).toBe(0);
+    expect(toldThreads('CHANNEL_UPDATE', whole).size).toBe(0);
   });
 });

@@ -47,6 +47,7 @@ channelContract(
       chats: [chats[0]!, chats[1]!],
       secret: ADMIN,
       says: ({ chatId }, text) => post((last = { chatId, text, key: `key-${sent}` })),
+      types: ({ chatId }, text) => post({ chatId, text, key: `key-${sent}` }),
       redelivers: () => {
         if (last !== undefined) post(last);
       },

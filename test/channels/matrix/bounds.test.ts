@@ -5,9 +5,11 @@ import { MAX_BUTTONS } from '../../../channels/matrix/buttons.ts';
 import { MAX_NAMES, MAX_ROOMS, Rooms } from '../../../channels/matrix/receiving/rooms.ts';
 import { ROOMS_AT_ONCE } from '../../../channels/matrix/receiving/receiving.ts';
 import { MAX_DEPTH, render } from '../../../channels/matrix/rendering/render.ts';
+import { Replacements } from '../../../channels/matrix/replacements.ts';
 import { MAX_KNOWN, Sending } from '../../../channels/matrix/sending.ts';
 import { readHtml } from '../../fakes/matrix/html.ts';
-import { ACCEPTED, MatrixSetup } from '../../fakes/matrix/setup.ts';
+import { MatrixSetup } from '../../fakes/matrix/setup.ts';
+import { ACCEPTED } from '../../fakes/gateway/channel-setup.ts';
 
 let setup: MatrixSetup | undefined;
 afterEach(async () => {
@@ -27,7 +29,8 @@ function counting(answer: (path: string) => unknown) {
 
 it('asks again for the members and the name that were asked for longest ago, and for no others', async () => {
   const { calls, client } = counting(() => ({ joined: { a: {}, b: {} }, displayname: 'Ada' }));
-  const rooms = new Rooms({ client, now: () => 0 });
+  const replacements = { predecessorOf: () => Promise.resolve(undefined) };
+  const rooms = new Rooms({ client, replacements, now: () => 0 });
   for (let n = 0; n <= MAX_ROOMS; n += 1) await rooms.placeOf(`!${n}`);
   for (let n = 0; n <= MAX_NAMES; n += 1) await rooms.nameOf('!room', `@${n}:fake.test`);
   calls.length = 0;
@@ -41,7 +44,8 @@ it('asks again for the members and the name that were asked for longest ago, and
 
 it('forgets the events it has sent, the oldest first', async () => {
   const { calls, client } = counting((path) => (path.includes('/send/') ? { event_id: '$one' } : {}));
-  const sending = new Sending({ client, monotonicMs: () => 0 });
+  const replacements = new Replacements({ client, monotonicMs: () => 0 });
+  const sending = new Sending({ client, replacements, monotonicMs: () => 0 });
   const place = { channel: 'matrix', chatId: '!garden' };
   const content = { msgtype: 'm.text', body: 'x', 'm.mentions': {} };
   for (let n = 0; n <= MAX_KNOWN; n += 1) await sending.send(place, content, `nonce ${n}`);

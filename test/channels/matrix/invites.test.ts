@@ -74,7 +74,10 @@ it('answers an invitation that came while it was away', async () => {
   setup.replace();
   await setup.start();
   await isIn(room, 'join');
-  expect(setup.memberships).toMatchObject([{ chatId: room.id, change: 'joined' }]);
+  await vi.waitFor(
+    () => expect(setup.memberships).toMatchObject([{ chatId: room.id, change: 'joined' }]),
+    WAIT,
+  );
 });
 
 it('tells the gateway when it was removed from a room', async () => {

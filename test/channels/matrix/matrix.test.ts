@@ -24,6 +24,11 @@ channelContract('matrix', async () => {
       const { room, person } = find(chat.chatId);
       server.says(room, text, person);
     },
+    types(chat, text) {
+      const { room, person } = find(chat.chatId);
+      // Clients have commands of their own that begin so.
+      if (!text.startsWith('/')) server.says(room, text, person);
+    },
     screen: (chatId) => server.screen(find(chatId).room),
     files: (chatId) => server.files(find(chatId).room),
     reads(text) {

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoreError } from '../../../src/contracts/errors.ts';
 import type { Receipt } from '../../../src/contracts/receive.ts';
-import { ACCEPTED, SlackSetup } from '../../fakes/slack/setup.ts';
+import { SlackSetup } from '../../fakes/slack/setup.ts';
+import { ACCEPTED } from '../../fakes/gateway/channel-setup.ts';
 import type { FakeChat, FakePerson } from '../../fakes/slack/workspace.ts';
 
 const WAIT = { timeout: 8_000, interval: 5 };

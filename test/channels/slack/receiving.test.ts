@@ -1,10 +1,12 @@
 /** What arrives from Slack: mentions, threads, edits, shared messages, the connection's renewal, and what was missed meanwhile. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { manifest } from '../../../channels/slack/manifest.ts';
 import { MAX_CHATS_READ, MAX_PAGES } from '../../../channels/slack/receiving/catch-up.ts';
 import { MAX_WAITING } from '../../../channels/slack/receiving/inbox.ts';
 import { StoreError } from '../../../src/contracts/errors.ts';
 import type { Receipt } from '../../../src/contracts/receive.ts';
-import { ACCEPTED, SlackSetup } from '../../fakes/slack/setup.ts';
+import { SlackSetup } from '../../fakes/slack/setup.ts';
+import { ACCEPTED } from '../../fakes/gateway/channel-setup.ts';
 import { SLACK_TOKEN } from '../../fakes/slack/slack.ts';
 import type { FakeChat, FakePerson } from '../../fakes/slack/workspace.ts';
 
@@ -40,6 +42,16 @@ describe('messages of Slack', () => {
       place: 'group',
     });
     expect(second).toMatchObject({ content: 'and then?', threadId: root.ts, mentioned: false });
+  });
+
+  it('in a thread are commands as they are named there, where Slack takes none with /parley', async () => {
+    await setup.start();
+    const root = setup.slack.says(channel, `${bot()} what is up?`, ada);
+    const { threadId } = (await received(1))[0] ?? {};
+    const written = manifest.writeCommand('stop', { threadId });
+    expect(written).toBe('@parley /stop');
+    setup.slack.says(channel, written.replace('@parley', bot()), ada, { threadTs: root.ts });
+    expect((await received(2))[1]).toMatchObject({ content: '/stop', threadId: root.ts });
   });
 
   it('in a thread that the bot began are meant for it', async () => {

@@ -5,7 +5,8 @@ import { render } from '../../../channels/slack/rendering/render.ts';
 import type { Button } from '../../../src/contracts/message.ts';
 import { parseMarkdown } from '../../../src/lib/markdown.ts';
 import { buttonsOf } from '../../fakes/slack/blocks.ts';
-import { failureOf, SlackSetup } from '../../fakes/slack/setup.ts';
+import { SlackSetup } from '../../fakes/slack/setup.ts';
+import { failureOf } from '../../fakes/gateway/channel-setup.ts';
 import type { FakeChat, FakePerson } from '../../fakes/slack/workspace.ts';
 
 const WAIT = { timeout: 8_000, interval: 5 };
@@ -27,9 +28,9 @@ const calls = (method: string): number => setup.slack.calls.filter((one) => one 
 
 describe('a message to Slack', () => {
   it('is found by its nonce after the process that sent it died', async () => {
-    await setup.channel.send(setup.part(chat.id, 'half an ans', 'nonce'));
+    await setup.channel.send(setup.part(chat.id, 'half an ans', { nonce: 'nonce' }));
     setup.replace();
-    const sent = await setup.channel.send(setup.part(chat.id, 'a whole answer', 'nonce'));
+    const sent = await setup.channel.send(setup.part(chat.id, 'a whole answer', { nonce: 'nonce' }));
     expect(setup.slack.screen(chat)).toEqual(['a whole answer']);
     expect(sent.id).toBe(setup.slack.visible(chat)[0]?.ts);
   });
@@ -38,7 +39,7 @@ describe('a message to Slack', () => {
     const channel = setup.slack.workspace.channel();
     const root = setup.slack.says(channel, 'the thread', ada);
     for (let n = 0; n < 230; n += 1) setup.slack.says(channel, `${n}`, ada, { threadTs: root.ts });
-    const part = { ...setup.part(channel.id, 'once', 'nonce'), threadId: root.ts };
+    const part = { ...setup.part(channel.id, 'once', { nonce: 'nonce' }), threadId: root.ts };
     await setup.channel.send(part);
     setup.replace();
     await setup.channel.send(part);
@@ -63,7 +64,7 @@ describe('a message to Slack', () => {
     setup.slack.failures.push({ kind: 'drop', match: /^chat\.postMessage/ });
     setup.slack.failures.push({ kind: 'status', status: 503, match: /^conversations/ });
     setup.slack.failures.push({ kind: 'status', status: 503, match: /^conversations/ });
-    const part = setup.part(chat.id, 'once', 'nonce');
+    const part = setup.part(chat.id, 'once', { nonce: 'nonce' });
     for (let n = 0; n < 2; n += 1)
       expect(await failureOf(setup.channel.send(part))).toMatchObject({
         code: 'unavailable',
@@ -74,7 +75,10 @@ describe('a message to Slack', () => {
   });
 
   it('keeps its buttons through edits with buttons, and loses them with the first edit without', async () => {
-    const part = (text: string, buttons: Button[]) => ({ ...setup.part(chat.id, text, 'n'), buttons });
+    const part = (text: string, buttons: Button[]) => ({
+      ...setup.part(chat.id, text, { nonce: 'n' }),
+      buttons,
+    });
     const seen = () => buttonsOf(setup.slack.visible(chat)[0]?.blocks).map(({ label }) => label);
     const sent = await setup.channel.send(part('May I?', BUTTONS));
     expect(seen()).toEqual(['Approve', 'Deny']);
@@ -101,8 +105,8 @@ describe('a message to Slack', () => {
   });
 
   it('has a text for notifications within the bytes that an edit may have', async () => {
-    const sent = await setup.channel.send(setup.part(chat.id, 'short', 'n'));
-    await setup.channel.edit?.(sent, setup.part(chat.id, '<…>'.repeat(1_300), 'n'));
+    const sent = await setup.channel.send(setup.part(chat.id, 'short', { nonce: 'n' }));
+    await setup.channel.edit?.(sent, setup.part(chat.id, '<…>'.repeat(1_300), { nonce: 'n' }));
     expect(Buffer.byteLength(setup.slack.visible(chat)[0]?.text ?? '')).toBeLessThanOrEqual(4_000);
     expect(setup.slack.screen(chat)[0]).toHaveLength(3_900);
   });

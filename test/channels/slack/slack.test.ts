@@ -19,6 +19,13 @@ channelContract('slack', async () => {
       const { chat: where, person } = find(chat.chatId);
       slack.says(where, text, person);
     },
+    types(chat, text) {
+      const { chat: where, person } = find(chat.chatId);
+      const [, used] = /^\/parley (.+)$/s.exec(text) ?? [];
+      if (used !== undefined) slack.commands(where, used, person);
+      // Clients say of any other that there is no such command.
+      else if (!text.startsWith('/')) slack.says(where, text, person);
+    },
     screen: (chatId) => slack.screen(find(chatId).chat),
     files: (chatId) =>
       slack

@@ -19,7 +19,7 @@ const COMMANDS: readonly CommandListing[] = [
   { name: 'trust', description: 'Trust', about: 'about.trust', owners: true },
 ];
 const ENGLISH = inEnglish('about.stop');
-const GERMAN = builtInLanguages.say('de')('about.stop');
+const GERMAN = builtInLanguages.say({ language: 'de' })('about.stop');
 
 /** What changes the bot's introduction. */
 const WRITES = [
@@ -142,7 +142,10 @@ describe('the introduction of the bot', () => {
 
 it('tells apart the languages that Telegram does, so many at most', () => {
   const codes = ['en', 'de', 'pt-BR', 'pt', 'yue', ...Array.from('abcdefghijklm', (one) => `${one}${one}`)];
-  const languages = menuLanguages({ codes: () => codes, say: (code) => sayFrom(code ?? 'en', {}) });
+  const languages = menuLanguages({
+    codes: () => codes,
+    say: ({ language = 'en' }) => sayFrom(language, {}),
+  });
   expect(languages.slice(0, 3).map(({ code }) => code)).toEqual(['', 'de', 'pt']);
   expect(languages).toHaveLength(MAX_LANGUAGES);
 });

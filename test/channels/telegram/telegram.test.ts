@@ -19,6 +19,7 @@ async function makeHarness(): Promise<ChannelHarness> {
     chats,
     secret: FAKE_TOKEN,
     says: (chat, text) => void fake.says(chat.chatId, text, chat.senderId),
+    types: (chat, text) => void fake.says(chat.chatId, text, chat.senderId),
     screen: (chatId) => fake.screen(chatId),
     files: (chatId) =>
       fake

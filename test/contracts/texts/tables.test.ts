@@ -51,6 +51,17 @@ describe('the texts', () => {
     expect(odd.map(([key]) => key)).toEqual([]);
   });
 
+  it('name commands through their place, so that each reader sees what the channel takes', () => {
+    const commands = english.flatMap(([key]) => /^about\.(\w+)$/.exec(key)?.[1] ?? []);
+    const literal = new RegExp(`(?<![\\w{/.])/(?:${commands.join('|')})(?![\\w/]|\\.\\w)`);
+    const all = [...english, ...german];
+    const named = all.filter(([, template]) => formsOf(template).some((form) => literal.test(form)));
+    expect(named.map(([key]) => key)).toEqual([]);
+    const places = all.flatMap(([, template]) => placesOf(template).filter((name) => name.startsWith('/')));
+    expect(places.length).toBeGreaterThan(100);
+    expect(places.filter((name) => !commands.includes(name.slice(1)))).toEqual([]);
+  });
+
   it('describe commands and arguments in at most 100 characters, which some networks take', () => {
     const long = [...english, ...german].filter(
       ([key, text]) => /^(about|argument)\./.test(key) && (typeof text !== 'string' || text.length > 100),

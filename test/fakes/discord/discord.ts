@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { FakeCdn } from './cdn.ts';
 import { FakeGateway } from './gateway.ts';
 import { INTENT } from './gateway-frames.ts';
+import { guildsOf } from './guild.ts';
 import { Limits } from './limits.ts';
 import type { ForcedLimit, HiddenLimit } from './limits.ts';
 import { visibleText } from './markdown.ts';
@@ -37,6 +38,10 @@ export class FakeDiscord {
   readonly token = DISCORD_TOKEN;
   /** False: as servers that name no `channel_type` in their events. */
   namesChannelType = true;
+  /** False: as where the events were lost with a process, and the session went on with the next. */
+  tellsOfThreads = true;
+  /** Threads that the gateway has told of, in a server or as they were opened: of the others it tells with their first message. */
+  readonly #toldThreads = new Set<string>();
   readonly #server = createServer((request, response) => {
     if (this.cdn.serves(request, response)) return;
     this.rest.handle(request, response).catch((error: unknown) => {
@@ -65,6 +70,7 @@ export class FakeDiscord {
         session_type: 'normal',
         application: { id: this.platform.applicationId, flags: this.gateway.applicationFlags },
       }),
+      guilds: () => guildsOf(this.platform, ({ id }) => this.#toldThreads.add(id)),
     });
     this.rest = new FakeRest({
       token: this.token,
@@ -132,6 +138,7 @@ export class FakeDiscord {
   deliver(message: FakeMessage): void {
     const channel = this.platform.channel(message.channelId);
     const { bot } = this.platform;
+    if (channel.type === 11) this.#tellOfThread(channel);
     const named = message.author.id === bot.id || message.mentions.some(({ id }) => id === bot.id);
     const intent = channel.type === 1 ? INTENT.directMessages : INTENT.guildMessages;
     this.gateway.dispatch(
@@ -153,6 +160,14 @@ export class FakeDiscord {
       },
       channel.guildId,
     );
+  }
+
+  /** THREAD_CREATE, once for each: Discord keeps no account of who has lost it. */
+  #tellOfThread(thread: FakeChannel): void {
+    if (!this.tellsOfThreads || this.#toldThreads.has(thread.id)) return;
+    this.#toldThreads.add(thread.id);
+    const event = { ...channelJson(thread), newly_created: true };
+    this.gateway.dispatch('THREAD_CREATE', INTENT.guilds, () => event, thread.guildId);
   }
 
   /** A person uses a slash command; gives the id of the interaction. */

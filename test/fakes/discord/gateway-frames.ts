@@ -4,6 +4,7 @@ import type { RawData } from 'ws';
 import { z } from 'zod';
 
 export const INTENT = {
+  guilds: 1 << 0,
   guildMessages: 1 << 9,
   guildMessageReactions: 1 << 10,
   directMessages: 1 << 12,
@@ -20,6 +21,24 @@ export const Identify = z.object({
   properties: z.object({ os: z.string(), browser: z.string(), device: z.string() }),
 });
 export const Resume = z.object({ token: z.string(), session_id: z.string(), seq: z.number().nullable() });
+
+export interface GatewaySettings {
+  token: string;
+  heartbeatMs: number;
+  /** Least time between two identifies; sooner gets an invalid session. */
+  identifySpacingMs: number;
+  now(): number;
+  /** The READY payload without session id and resume address. */
+  ready(): object;
+  /** The servers of the bot, as GUILD_CREATE shows them. */
+  guilds(): { id: string }[];
+  url(): string;
+}
+
+/** Over which of so many connections the events of a server come. */
+export function shardOf(guildId: string, count: number): number {
+  return Number((BigInt(guildId) >> 22n) % BigInt(count));
+}
 
 export function send(socket: WebSocket, frame: object): void {
   if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));

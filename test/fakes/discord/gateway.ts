@@ -4,7 +4,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
-import { Identify, INTENT, readFrame, Resume, send } from './gateway-frames.ts';
+import { Identify, INTENT, readFrame, Resume, send, shardOf } from './gateway-frames.ts';
+import type { GatewaySettings } from './gateway-frames.ts';
 
 const KNOWN_INTENTS = (1 << 26) - 1;
 const MAX_SENDS = 120;
@@ -34,17 +35,6 @@ interface Session {
  * (op 9), or invites to resume for ever (op 9, resumable).
  */
 export type GatewayFailure = 'close_at_identify' | 'cut_after_ready' | 'refuse_sessions' | 'invite_to_resume';
-
-export interface GatewaySettings {
-  token: string;
-  heartbeatMs: number;
-  /** Least time between two identifies; sooner gets an invalid session. */
-  identifySpacingMs: number;
-  now(): number;
-  /** The READY payload without session id and resume address. */
-  ready(): object;
-  url(): string;
-}
 
 export class FakeGateway {
   /** The Developer Portal's switch "Message Content Intent". */
@@ -99,7 +89,7 @@ export class FakeGateway {
     for (const session of this.#sessions.values()) {
       const [shard, count] = session.shard;
       // What belongs to no server comes over the first shard.
-      if (shard !== (guildId === undefined ? 0 : Number((BigInt(guildId) >> 22n) % BigInt(count)))) continue;
+      if (shard !== (guildId === undefined ? 0 : shardOf(guildId, count))) continue;
       if (intent !== 0 && (session.intents & intent) === 0) continue;
       this.#push(session, t, shape(session.intents));
     }
@@ -238,6 +228,9 @@ export class FakeGateway {
         session_id: session.id,
         resume_gateway_url: `${this.#settings.url()}/resume`,
       });
+      const guilds = (intents & INTENT.guilds) === 0 ? [] : this.#settings.guilds();
+      for (const guild of guilds)
+        if (shardOf(guild.id, shardCount) === shardId) this.#push(session, 'GUILD_CREATE', guild);
       if (this.failure === 'cut_after_ready') {
         this.#sessions.delete(id);
         // The READY is on its way.

@@ -1,5 +1,7 @@
 /** The server of the fake Discord: its roles, and who its members are. */
+import { threadOfGuildJson } from './json.ts';
 import { Refusal } from './platform.ts';
+import type { DiscordPlatform, FakeChannel } from './platform.ts';
 import type { Call, Route } from './route.ts';
 
 export const GUILD_ROUTES: Route[] = [
@@ -7,6 +9,21 @@ export const GUILD_ROUTES: Route[] = [
   { method: 'GET', path: '/guilds/:id/roles', effect: (call) => guild(call).roles },
   { method: 'GET', path: '/guilds/:id/members/:id', effect: member },
 ];
+
+/** The servers that have channels, as GUILD_CREATE shows them; `tell` is called with each thread in them. */
+export function guildsOf(
+  { channels, guildId: own }: DiscordPlatform,
+  tell: (thread: FakeChannel) => void,
+): { id: string; threads: object[] }[] {
+  const all = [...channels.values()];
+  const ids = new Set([own, ...all.flatMap(({ guildId }) => guildId ?? [])]);
+  const open = all.filter(({ type, archived }) => type === 11 && archived !== true);
+  open.forEach(tell);
+  return [...ids].map((id) => ({
+    id,
+    threads: open.filter(({ guildId }) => guildId === id).map(threadOfGuildJson),
+  }));
+}
 
 function guild({ platform, ids: [guildId = ''] }: Call) {
   if (guildId !== platform.guildId) throw new Refusal(404, 10_004, 'Unknown Guild');

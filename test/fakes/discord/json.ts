@@ -67,6 +67,12 @@ export function channelJson({ id, type, guildId, parentId, ownerId, name }: Fake
   };
 }
 
+/** A thread in the description of its server, which is not named again. */
+export function threadOfGuildJson(thread: FakeChannel): object {
+  const { guild_id: _, ...json } = channelJson(thread) as { guild_id?: string };
+  return json;
+}
+
 /** Where an interaction was used, and by whose installation of the app: in chats of others only by that of the person. */
 export function installedBy({ guildId, isGuest, type }: FakeChannel, by: FakePerson): object {
   const context = guildId !== undefined ? 0 : isGuest === true || type === 3 ? 2 : 1;

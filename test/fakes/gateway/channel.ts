@@ -15,18 +15,8 @@ import { steadyRates } from '../../../src/contracts/delivery.ts';
 import type { RateLimits } from '../../../src/contracts/delivery.ts';
 import { renderHeavy } from '../../delivery/render.ts';
 import type { FakeClock } from '../clock.ts';
-
-/** Limits that the bot does not know. */
-export interface HiddenLimits {
-  /** Minimum time between two calls in a chat. */
-  chatIntervalMs(chatId: string): number;
-  /** Maximum calls of the whole bot in any second. */
-  callsPerSecond(nowMs: number): number;
-  /** The pause that a refusal of the whole bot's rate asks for; a second by default. */
-  retryAfterMs?: number;
-  /** Such a refusal is one of every call until the pause is over. */
-  bansBot?: boolean;
-}
+import { PlatformLimits } from './hidden-limits.ts';
+import type { HiddenLimits } from './hidden-limits.ts';
 
 export interface FakeChannelOptions {
   clock: FakeClock;
@@ -92,10 +82,8 @@ export class FakeChannel implements Channel {
   #ids = 0;
   #failures: Failure[] = [];
   readonly #inFlight = new Set<string>();
-  readonly #chatCalls = new Map<string, number>();
+  readonly #limits: PlatformLimits | undefined;
   readonly #pausedUntil = new Map<string, number>();
-  #recent: number[] = [];
-  #bannedUntil = 0;
   #gate: Promise<void> | undefined;
 
   constructor(options: FakeChannelOptions) {
@@ -110,6 +98,7 @@ export class FakeChannel implements Channel {
       maxFileBytes = 0,
     } = options;
     this.#options = options;
+    this.#limits = options.limits && new PlatformLimits(options.limits);
     this.name = name;
     this.capabilities = {
       edit,
@@ -270,22 +259,8 @@ export class FakeChannel implements Channel {
 
   #limit(kind: string, chatId: string, at: number): void {
     if (at < (this.#pausedUntil.get(chatId) ?? 0)) this.early++;
-    const { limits } = this.#options;
-    if (limits === undefined) return;
-    this.#recent = this.#recent.filter((time) => at - time < 1_000);
-    const gap = at - (this.#chatCalls.get(chatId) ?? Number.NEGATIVE_INFINITY);
-    const waitMs = limits.chatIntervalMs(chatId) - gap;
-    if (kind !== 'typing' && waitMs > 0)
-      throw this.#refusal(chatId, { code: 'rate_limited', retryAfterMs: waitMs });
-    const pauseMs = limits.retryAfterMs ?? 1_000;
-    if (at < this.#bannedUntil)
-      throw this.#refusal(chatId, { code: 'rate_limited', retryAfterMs: this.#bannedUntil - at });
-    if (this.#recent.length >= limits.callsPerSecond(at)) {
-      if (limits.bansBot === true) this.#bannedUntil = at + pauseMs;
-      throw this.#refusal(chatId, { code: 'rate_limited', retryAfterMs: pauseMs });
-    }
-    this.#recent.push(at);
-    if (kind !== 'typing') this.#chatCalls.set(chatId, at);
+    const refusal = this.#limits?.refusal(kind !== 'typing', chatId, at);
+    if (refusal !== undefined) throw this.#refusal(chatId, { code: 'rate_limited', ...refusal });
   }
 
   #refusal(chatId: string, failure: Failure): ChannelError {

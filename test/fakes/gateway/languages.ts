@@ -16,7 +16,7 @@ const ofStranger = (wanted = 'en'): string => bestLanguage(wanted, [...SAYS.keys
 /** Everybody reads what their platform tells, else English. */
 export const builtInLanguages: PersonLanguages = {
   codes: () => [...SAYS.keys()],
-  say: (language = 'en') => SAYS.get(language) ?? inEnglish,
+  say: ({ language = 'en' }) => SAYS.get(language) ?? inEnglish,
   languageOf: (_userId, wanted) => Promise.resolve(ofStranger(wanted)),
   ofStranger,
   notePlatform: () => Promise.resolve(),

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { z } from 'zod';
+import type { BucketLimit } from './bucket.ts';
 import { Limits } from './limits.ts';
 import { readHtml } from './html.ts';
 import { Refusal, relationOf, Rooms } from './rooms.ts';
@@ -22,6 +23,12 @@ export type Failure = { match: RegExp } & (
 );
 
 const Sent = z.object({ url: z.string().optional(), filename: z.string().default(''), body: z.string() });
+
+interface HomeserverOptions {
+  /** True: some; default: none. */
+  limits?: boolean | BucketLimit;
+  now?: () => number;
+}
 
 interface Said {
   /** The root of a thread. */
@@ -64,12 +71,12 @@ export class FakeHomeserver {
     });
   });
 
-  private constructor({ limits = false, now = Date.now }: { limits?: boolean; now?: () => number }) {
+  private constructor({ limits = false, now = Date.now }: HomeserverOptions) {
     this.limits = new Limits(limits, now);
     this.rooms = new Rooms(now, () => this.wake());
   }
 
-  static async open(options: { limits?: boolean; now?: () => number } = {}): Promise<FakeHomeserver> {
+  static async open(options: HomeserverOptions = {}): Promise<FakeHomeserver> {
     const server = new FakeHomeserver(options);
     server.#server.listen(0, '127.0.0.1');
     await once(server.#server, 'listening');

@@ -1,25 +1,25 @@
-/** Rate limits of the fake homeserver: a bucket for the account's events, as Synapse's `rc_message`, forced 429s, and calls that came too early. */
+/** Rate limits of the fake homeserver: a bucket for the account's events, forced 429s, and calls that came too early. */
+import { Bucket } from './bucket.ts';
+import type { BucketLimit } from './bucket.ts';
 import { Refusal } from './rooms.ts';
 
-/** Events a second after a burst; more than Synapse's default, so that tests need not wait as long. */
-const PER_SECOND = 10;
-const BURST = 10;
+/** Synapse's default. */
+export const SYNAPSE: BucketLimit = { perSecond: 0.2, burst: 10 };
+/** Of a homeserver that is set up for bots: tests that need only some limit do not wait long. */
+const GENEROUS: BucketLimit = { perSecond: 10, burst: 10 };
 
 export class Limits {
   /** 429s given, and calls made before the wait of one was over. */
   refused = 0;
   early = 0;
-  readonly #isOn: boolean;
+  readonly #bucket: Bucket | undefined;
   readonly #now: () => number;
   readonly #forced: number[] = [];
-  #level = 0;
-  #at: number;
   #pausedUntil = 0;
 
-  constructor(isOn: boolean, now: () => number) {
-    this.#isOn = isOn;
+  constructor(limits: boolean | BucketLimit, now: () => number) {
+    if (limits !== false) this.#bucket = new Bucket(limits === true ? GENEROUS : limits);
     this.#now = now;
-    this.#at = now();
   }
 
   /** The next event gets a 429. */
@@ -35,13 +35,8 @@ export class Limits {
       this.early += 1;
       this.#refuse(this.#pausedUntil - now);
     }
-    const forced = this.#forced.shift();
-    if (forced !== undefined) this.#refuse(forced);
-    if (!this.#isOn) return;
-    this.#level = Math.max(0, this.#level - ((now - this.#at) / 1_000) * PER_SECOND);
-    this.#at = now;
-    if (this.#level + 1 > BURST) this.#refuse(((this.#level + 1 - BURST) / PER_SECOND) * 1_000);
-    this.#level += 1;
+    const waitMs = this.#forced.shift() ?? this.#bucket?.take(now) ?? 0;
+    if (waitMs > 0) this.#refuse(waitMs);
   }
 
   #refuse(waitMs: number): never {

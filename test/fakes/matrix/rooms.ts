@@ -24,6 +24,18 @@ export interface FakeRoom {
   events: FakeEvent[];
   /** Newest state event by type and key. */
   state: Map<string, FakeEvent>;
+  /** People without power may write nothing more. */
+  closed?: boolean;
+}
+
+/** How a room is replaced: by default as Synapse does it. */
+interface Upgrade {
+  /** The room that the new one says to replace. */
+  predecessor?: string;
+  /** Who may join. */
+  joinRule?: 'public' | 'invite';
+  /** The old room takes messages further on. */
+  staysOpen?: boolean;
 }
 
 /** A refusal as a homeserver writes it. */
@@ -41,7 +53,7 @@ export class Refusal extends Error {
 /** Events have at most so many bytes ("Size limits"), of which the homeserver itself needs some. */
 const MAX_EVENT_BYTES = 65_536;
 const OVERHEAD_BYTES = 3_000;
-const SERVER = 'fake.test:8448';
+export const SERVER = 'fake.test:8448';
 
 export class Rooms {
   readonly bot: FakePerson = { id: `@parley:${SERVER}`, name: 'Parley' };
@@ -92,6 +104,21 @@ export class Rooms {
     };
     this.rooms.set(room.id, room);
     return room;
+  }
+
+  /** Somebody replaces a room by another, which at first nobody else is in. */
+  upgrade(room: FakeRoom, by: FakePerson, how: Upgrade = {}): FakeRoom {
+    const { predecessor = room.id, joinRule = 'public', staysOpen = false } = how;
+    const fresh = this.empty();
+    const create = { room_version: '11', predecessor: { room_id: predecessor } };
+    this.add(fresh, { type: 'm.room.create', sender: by.id, state_key: '', content: create });
+    this.member(fresh, by, 'join');
+    const rules = { join_rule: joinRule };
+    this.add(fresh, { type: 'm.room.join_rules', sender: by.id, state_key: '', content: rules });
+    const content = { body: 'This room has been replaced', replacement_room: fresh.id };
+    this.add(room, { type: 'm.room.tombstone', sender: by.id, state_key: '', content });
+    room.closed = !staysOpen;
+    return fresh;
   }
 
   /** Changes somebody's membership. */

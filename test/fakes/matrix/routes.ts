@@ -1,7 +1,7 @@
 /** The client-server API of the fake homeserver, as far as bots use it: each route with what it refuses. */
 import { z } from 'zod';
 import { readHtml } from './html.ts';
-import { checkSize, Refusal } from './rooms.ts';
+import { checkSize, Refusal, SERVER } from './rooms.ts';
 import type { FakeEvent, FakeRoom, Rooms } from './rooms.ts';
 
 export interface ApiCall {
@@ -64,6 +64,7 @@ export const ROUTES: readonly Route[] = [
     answer(call) {
       const [roomId = '', transaction = ''] = call.parts;
       const room = roomOf(call.rooms, roomId);
+      if (room.closed === true) throw new Refusal(403, 'M_FORBIDDEN');
       const content = checkContent(call.body);
       return once(call, `${roomId} send ${transaction}`, () =>
         call.rooms.add(room, { type: 'm.room.message', sender: call.rooms.bot.id, content }),
@@ -106,11 +107,19 @@ export const ROUTES: readonly Route[] = [
   },
   {
     method: 'GET',
-    path: new RegExp(`${V3}/rooms/([^/]+)/state/m\\.room\\.member/([^/]+)$`),
-    answer({ rooms, parts: [roomId = '', userId = ''] }) {
-      const member = roomOf(rooms, roomId).state.get(`m.room.member ${userId}`);
-      if (member === undefined) throw new Refusal(404, 'M_NOT_FOUND');
-      return member.content;
+    path: new RegExp(`${V3}/rooms/([^/]+)/state/([^/]+)/([^/]*)$`),
+    answer({ rooms, parts: [roomId = '', type = '', key = ''] }) {
+      const event = roomOf(rooms, roomId).state.get(`${type} ${key}`);
+      if (event === undefined) throw new Refusal(404, 'M_NOT_FOUND');
+      return event.content;
+    },
+  },
+  {
+    method: 'GET',
+    path: new RegExp(`${V3}/rooms/([^/]+)/state$`),
+    answer({ rooms, parts: [roomId = ''] }) {
+      const room = roomOf(rooms, roomId);
+      return [...room.state.values()].map((event) => rooms.shown(room, event));
     },
   },
   {
@@ -167,6 +176,20 @@ export const ROUTES: readonly Route[] = [
         reason === undefined ? {} : { reason },
       );
       return act === 'join' ? { room_id: roomId } : {};
+    },
+  },
+  {
+    method: 'POST',
+    path: new RegExp(`${V3}/join/([^/]+)$`),
+    limit: 'join',
+    answer({ rooms, parts: [roomId = ''], query }) {
+      const room = rooms.rooms.get(roomId);
+      if (room === undefined || query.get('via') !== SERVER) throw new Refusal(404, 'M_NOT_FOUND');
+      const now = rooms.membership(room, rooms.bot.id);
+      const isPublic = room.state.get('m.room.join_rules ')?.content['join_rule'] === 'public';
+      if (now !== 'join' && now !== 'invite' && !isPublic) throw new Refusal(403, 'M_FORBIDDEN');
+      if (now !== 'join') rooms.member(room, rooms.bot, 'join');
+      return { room_id: roomId };
     },
   },
   {

@@ -27,7 +27,7 @@ export function syncAnswer(rooms: Rooms, query: URLSearchParams): { answer: obje
         join[room.id] = joinedRoom(rooms, room, since, taken);
         break;
       case 'invite':
-        if (isFresh) invite[room.id] = { invite_state: { events: [strippedOf(own)] } };
+        if (isFresh) invite[room.id] = { invite_state: { events: [...createOf(room), own].map(strippedOf) } };
         break;
       default:
         if (isFresh && since !== undefined)
@@ -63,6 +63,11 @@ function joinedRoom(
       ...(first !== undefined && { prev_batch: `s${first.at - 1}` }),
     },
   };
+}
+
+function createOf({ state }: FakeRoom): FakeEvent[] {
+  const create = state.get('m.room.create ');
+  return create === undefined ? [] : [create];
 }
 
 /** State that invited people see: without an id ("Stripped state"). */

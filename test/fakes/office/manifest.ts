@@ -9,6 +9,7 @@ import { FakeClock } from '../clock.ts';
 export const office = defineChannel({
   name: 'office',
   label: 'Office chat',
+  writeCommand: (name) => `/office ${name}`,
   needs: 'OFFICE_TOKEN',
   env: z.object({ OFFICE_TOKEN: z.string().startsWith('offb-', 'must begin with offb-').optional() }),
   settings: z.strictObject({ editIntervalMs: z.int().min(1).default(700) }),

@@ -122,7 +122,7 @@ describeGatewayOnEachDatabase(
         .toMatch(new RegExp(`joined into turn ${first?.id}`));
       await expect
         .poll(() => trace(first?.id ?? ''), WAIT)
-        .toMatch(/messages_joined: 1 more[\s\S]*tool list_dir|tool list_dir[\s\S]*messages_joined/);
+        .toMatch(/one more of the sender[\s\S]*tool list_dir|tool list_dir[\s\S]*one more of the sender/);
     });
 
     it('7: it waits for a person', async () => {

@@ -20,7 +20,7 @@ function peopleOf(store: Pick<TestStore, 'chatSettings'>, setting = 'auto') {
   });
   const command = languageCommand(people);
   const call = async (args: string, wanted?: string): Promise<string> => {
-    const say = people.say(await people.languageOf(ADA, wanted));
+    const say = people.say({ language: await people.languageOf(ADA, wanted) });
     const rest = { session: ADA, address: ADA, senderId: '42', memoryOwner: ADA, owner: false } as const;
     const use: CommandCall = { ...rest, userId: ADA, args, say };
     return await command.run(use);

@@ -1,13 +1,13 @@
 /** One process per home: refused, waited for, killed, reopened, attached to. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { campaignSize } from '../../campaign.ts';
-import { isAlive, startOf } from '../../../src/store/embedded/home-holder.ts';
+import { isAlive, startOf, thisMachine } from '../../../src/store/embedded/home-holder.ts';
 import { liveHolder, lockHome } from '../../../src/store/embedded/home-lock.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import { makeEmbeddedHome, silentLog } from '../../database.ts';
@@ -88,6 +88,42 @@ describe('home', () => {
       expect(fourth.lines).not.toContain('open');
     },
   );
+
+  describe('after a process of another machine, which cannot be asked', () => {
+    const ELSEWHERE = { pid: 7, started: '1', life: 'life.gone', machine: 'another-boot' };
+
+    it('is refused while that one renews its lock', async () => {
+      const file = path.join(home, 'lock.1');
+      await writeFile(file, JSON.stringify(ELSEWHERE));
+      let date = 1_000;
+      const renewing = setInterval(() => void utimes(file, (date += 1), date), 20);
+      try {
+        await expect(lockHome(home)).rejects.toMatchObject({
+          code: 'home_locked',
+          message: expect.stringContaining('process 7 of another machine'),
+        });
+      } finally {
+        clearInterval(renewing);
+      }
+    });
+
+    it('goes to the next process once it was watched for long enough, and at once when it was left in order', async () => {
+      await writeFile(path.join(home, 'lock.1'), JSON.stringify(ELSEWHERE));
+      const began = performance.now();
+      await (await lockHome(home, { renewedWithinMs: 300 })).release();
+      expect(performance.now() - began).toBeGreaterThanOrEqual(300);
+      await (await lockHome(home, { renewedWithinMs: 3_600_000 })).release();
+    });
+
+    it('which in its turn renews its lock for as long as it has the database', async () => {
+      const store = await openStore({ home, log: silentLog });
+      const date = async () => (await stat(path.join(home, 'lock.1'))).mtimeMs;
+      const first = await date();
+      await expect.poll(date, { timeout: 10_000 }).toBeGreaterThan(first);
+      expect(await liveHolder(home)).toMatchObject({ machine: thisMachine() });
+      await store.close();
+    });
+  });
 
   it('closes its database when another process could take the home over', async () => {
     const store = await openStore({ home, log: silentLog });

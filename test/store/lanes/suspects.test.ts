@@ -1,6 +1,7 @@
 /** Which message ended a node: what had begun is counted, and suspects run apart until it is known. */
 import { expect, it } from 'vitest';
-import { SUSPECT_ALONE_MS, SUSPECT_SHARE } from '../../../src/contracts/store/lanes.ts';
+import { FencedError } from '../../../src/contracts/errors.ts';
+import { SUSPECT_ALONE_MAX_MS, SUSPECT_ALONE_MS, SUSPECT_SHARE } from '../../../src/contracts/store/lanes.ts';
 import type { LaneHead, LaneKey } from '../../../src/contracts/store/lanes.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
@@ -28,6 +29,16 @@ async function suspects(store: TestStore, count: number): Promise<string> {
   return await boot(store);
 }
 
+/** A running suspect was claimed that long ago, in milliseconds. */
+const startedAgo = ({ sql }: TestStore, { lane }: LaneHead, ms: number) =>
+  sql`update lane set wake_at = now() - ${Math.round(ms)}::int * interval '1 millisecond' where key = ${lane}`;
+
+/** How many further suspects the node claims when `running` has run for `ms`. */
+async function claimedAfter(store: TestStore, running: LaneHead, node: string, ms: number): Promise<number> {
+  await startedAgo(store, running, ms);
+  return (await store.lanes.sweep(node, ROOM)).length;
+}
+
 describeEachDatabase('the death of a node', (databases) => {
   it('counts against the turns that had begun, not against what was still queued', async () => {
     const store = await databases.open();
@@ -51,6 +62,8 @@ describeEachDatabase('the death of a node', (databases) => {
     );
     expect(suspect).toMatchObject({ crashes: 2, loneCrashes: 0 });
     expect(keys(others)).toEqual(['out:t:new']);
+    await startedAgo(store, suspect!, 0);
+    await store.sql`update lane_item set crashes = 9 where lane = ${suspect!.lane}`;
     expect(await store.lanes.sweep(node, ROOM)).toEqual([]);
     await store.lanes.finish(suspect!);
     expect(await store.lanes.sweep(node, ROOM)).toMatchObject([{ crashes: 2 }]);
@@ -85,19 +98,82 @@ describeEachDatabase('the death of a node', (databases) => {
     expect(row).toEqual({ crashes: 3, lone_crashes: 0 });
   });
 
-  it('keeps no suspect waiting for one that has run for a minute without harm, whatever the clock does', async () => {
+  it('keeps no suspect waiting for one that has run for a moment without harm, whatever the clock does', async () => {
     const store = await databases.open();
     const node = await suspects(store, 3);
     const [long] = await store.lanes.sweep(node, ROOM);
-    const startedAgo = (ms: number) =>
-      store.sql`update lane set wake_at = now() - ${ms}::int * interval '1 millisecond' where key = ${long!.lane}`;
-    await startedAgo(SUSPECT_ALONE_MS - 5_000);
-    expect(await store.lanes.sweep(node, ROOM)).toEqual([]);
-    await startedAgo(SUSPECT_ALONE_MS + 1);
+    await startedAgo(store, long!, SUSPECT_ALONE_MS + 1);
     const [second] = await store.lanes.sweep(node, ROOM);
     await store.lanes.finish(second!);
-    await startedAgo(-7_200_000);
+    await startedAgo(store, long!, -7_200_000);
     expect(await store.lanes.sweep(node, ROOM)).toHaveLength(1);
+  });
+
+  it.each([
+    { crashes: 2, aloneMs: SUSPECT_ALONE_MS },
+    { crashes: 5, aloneMs: 8 * SUSPECT_ALONE_MS },
+    { crashes: 9, aloneMs: 128 * SUSPECT_ALONE_MS },
+    { crashes: 10, aloneMs: SUSPECT_ALONE_MAX_MS },
+    { crashes: 2_000, aloneMs: SUSPECT_ALONE_MAX_MS },
+  ])('after $crashes deaths a suspect is alone for $aloneMs ms', async ({ crashes, aloneMs }) => {
+    const store = await databases.open();
+    const node = await suspects(store, 2);
+    await store.sql`update lane_item set crashes = ${crashes}`;
+    const [running] = await store.lanes.sweep(node, ROOM);
+    expect(await claimedAfter(store, running!, node, aloneMs / 2)).toBe(0);
+    expect(await claimedAfter(store, running!, node, aloneMs + 1)).toBe(1);
+  });
+
+  it('lets others run and is not blamed while it waits, and is alone again when it works', async () => {
+    const store = await databases.open();
+    const node = await suspects(store, 2);
+    const [waiting] = await store.lanes.sweep(node, ROOM);
+    await store.lanes.noteWaiting(waiting!, true);
+    const [other] = await store.lanes.sweep(node, ROOM);
+    expect(other).toBeDefined();
+    const counters = async ({ lane }: LaneHead) => {
+      const [row] = await store.sql`select crashes, lone_crashes as lone from lane_item where lane = ${lane}`;
+      return row;
+    };
+    const next = await boot(store);
+    expect(await counters(waiting!)).toEqual({ crashes: 2, lone: 0 });
+    expect(await counters(other!)).toEqual({ crashes: 3, lone: 1 });
+    const [again] = await store.lanes.sweep(next, ROOM);
+    expect(again?.lane).toBe(waiting?.lane);
+    await store.lanes.noteWaiting(again!, true);
+    await store.lanes.noteWaiting(again!, false);
+    await boot(store);
+    expect(await counters(waiting!)).toEqual({ crashes: 3, lone: 1 });
+    await expect(store.lanes.noteWaiting(again!, true)).rejects.toBeInstanceOf(FencedError);
+  });
+
+  it('is a suspect still after it was released while it waited; a head under no suspicion stays so', async () => {
+    const store = await databases.open();
+    const node = await suspects(store, 1);
+    const [head] = await store.lanes.sweep(node, ROOM);
+    await store.lanes.noteWaiting(head!, true);
+    await store.lanes.release(head!, { delayMs: 0, attempt: false });
+    const group = async (lane: LaneKey) =>
+      (await store.sql<{ group: number }[]>`select suspect_group as group from lane where key = ${lane}`)[0]
+        ?.group;
+    expect(await group(head!.lane)).toBe(1);
+    const fresh = await store.lanes.append('out:t:new', 'm', {}, node);
+    await store.lanes.noteWaiting(fresh.heads[0]!, true);
+    await store.lanes.noteWaiting(fresh.heads[0]!, false);
+    expect(await group('out:t:new')).toBe(0);
+  });
+
+  it('begins with any of several equal suspects, so that kills from outside do not strike the same one', async () => {
+    const store = await databases.open();
+    const first = new Set<string>();
+    let node = await suspects(store, 5);
+    for (let round = 0; round < 60 && first.size < 2; round += 1) {
+      const [head] = await store.lanes.sweep(node, ROOM);
+      first.add(head!.lane);
+      await store.lanes.unregister(node);
+      node = await boot(store);
+    }
+    expect(first.size).toBe(2);
   });
 
   it('starts a suspect neither by a further message, nor keeps it from being stopped', async () => {

@@ -79,9 +79,10 @@ export class AnswerParts {
       case 'snapshot':
         this.#dropTexts();
         this.#calls.clear();
-        if (event.text !== '') this.#textOf('snapshot').set(event.text);
+        if (event.text !== '') this.#textOf('snapshot').append(event.text);
         return undefined;
       case 'tool_call':
+        this.#finishTexts();
         // A turn that resumes after a wait or a crash emits its open call again.
         if (this.#tools.get(event.toolCallId)?.isRunning !== true)
           this.#add(new ToolPart(event.name, event.args), event.toolCallId);
@@ -141,13 +142,15 @@ export class AnswerParts {
       this.#dropTexts();
       this.#textOf('stored').set(content);
     }
+    this.#finishTexts();
     // The error is the last text; the texts before it are still an answer.
     const last = [...this.#texts.values()].at(-1);
     last?.element.classList.toggle('turn-error', isError);
   }
 
-  /** Ends thinking and tool calls that still show activity. */
+  /** Ends texts, thinking and tool calls that still show activity. */
   finish() {
+    this.#finishTexts();
     for (const thinking of this.#thinking.values())
       if (thinking.element.classList.contains('running')) thinking.finish(true);
     for (const tool of this.#tools.values()) tool.markUnfinished();
@@ -207,6 +210,10 @@ export class AnswerParts {
   #dropThinking(msgId) {
     this.#thinking.get(msgId)?.element.remove();
     this.#thinking.delete(msgId);
+  }
+
+  #finishTexts() {
+    for (const text of this.#texts.values()) text.finish();
   }
 
   #dropTexts() {

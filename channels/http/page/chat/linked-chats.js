@@ -12,6 +12,7 @@ import { dayAndClock, language, say, sayParts } from '../texts.js';
  * @property {'private' | 'group'} place
  * @property {string | null} name
  */
+/** @typedef {import('../../../../src/contracts/sessions/surfaces.ts').LinkCommand} LinkCommand */
 /** @typedef {LinkedChat & { id: string }} AskedChat */
 /** @typedef {{ surfaces: (LinkedChat & { linkedAt: string })[], asks: AskedChat | null }} Linked */
 
@@ -199,11 +200,12 @@ export class LinkedChats {
   }
 
   async #give() {
-    /** @type {{ code: string }} */
-    const { code } = await this.#api.ask('POST', `${pathOf(this.#key)}/links`);
-    this.#given.replaceChildren(
-      ...sayParts('page.linked.given', { command: h('code', {}, `/link ${code}`) }),
+    /** @type {{ commands: LinkCommand[] }} */
+    const { commands } = await this.#api.ask('POST', `${pathOf(this.#key)}/links`);
+    const ways = commands.map(({ command, networks }) =>
+      h('span', {}, h('code', {}, command), commands.length > 1 ? ` (${networks.join(', ')}) ` : ' '),
     );
+    this.#given.replaceChildren(...sayParts('page.linked.given', { command: h('span', {}, ...ways) }));
   }
 
   async #enter() {

@@ -21,11 +21,15 @@ export function readReference(text, at) {
 }
 
 /**
- * The text with its references resolved.
+ * The text with its references and escapes resolved.
  * @param {string} text
  */
 export function decodeCharacters(text) {
-  return text.replaceAll(/&[^;&]{1,9};/g, (reference) => readReference(reference, 0)?.character ?? reference);
+  return text.replaceAll(
+    /\\([!-/:-@[-`{-~])|&[^;&]{1,9};/g,
+    (found, /** @type {string | undefined} */ escaped) =>
+      escaped ?? readReference(found, 0)?.character ?? found,
+  );
 }
 
 /**

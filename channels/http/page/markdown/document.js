@@ -1,6 +1,17 @@
-/** Reads a whole answer: its formulas as people read them, as in chats of other networks, then its blocks. Pure. */
+/** Reads answers: their formulas as people read them, as in chats of other networks, then their blocks. Pure. */
 import { readableMath } from '../../../../src/lib/math-text.ts';
-import { parseBlocks } from './blocks.js';
+import { parseBlocks, readBlocks } from './blocks.js';
+import { cellsOf } from './table.js';
+
+/** @typedef {import('./nodes.js').Block} Block */
+
+/** What formulas begin with: they may reach over blocks. */
+const FORMULA = /\\[([]|\$\$/;
+/** A last line that says only how the next words will be shown: it is shown with them. */
+const HELD =
+  /(?:^|\n)[ \t>]*(?:[-*+_=#`~|: \t]+|\d{1,9}[.)]?[ \t]*|(?:[-*+]|\d{1,9}[.)]) \[[ xX]?\]?[ \t]*|(?:`{3,}|~{3,})[^`\n]*)$/;
+/** A row that may be the head of a table. */
+const HEAD = /(?:^|\n)[ \t]*(\|[^\n]*)\n?$/;
 
 /**
  * The blocks of an answer in Markdown.
@@ -8,4 +19,44 @@ import { parseBlocks } from './blocks.js';
  */
 export function parseDocument(text) {
   return parseBlocks(readableMath(text));
+}
+
+/** A document that grows at its end: of each longer text only the last block is parsed again. */
+export class GrowingDocument {
+  /** The beginning, which more text does not change. */
+  #settled = '';
+  /** @type {Block[]} */
+  #blocks = [];
+
+  /**
+   * The blocks of the text so far; what its last line says about words to come is left out.
+   * @param {string} text
+   * @returns {Block[]}
+   */
+  blocksOf(text) {
+    if (!text.startsWith(this.#settled)) {
+      this.#settled = '';
+      this.#blocks = [];
+    }
+    const open = text.slice(this.#settled.length);
+    const shown = readableMath(open.replace(HELD, ''));
+    const { blocks, settledLines, settledBlocks } = readBlocks(shown);
+    const known = this.#blocks;
+    if (settledLines > 0 && shown === open && !FORMULA.test(open) && !open.includes('\r')) {
+      this.#settled += `${open.split('\n', settledLines).join('\n')}\n`;
+      this.#blocks = [...known, ...blocks.slice(0, settledBlocks)];
+    }
+    return [...known, ...withTable(shown, blocks)];
+  }
+}
+
+/**
+ * The blocks of a text, where a row at its end is taken for the head of a table: the line of dashes below it comes next.
+ * @param {string} text
+ * @param {Block[]} blocks
+ */
+function withTable(text, blocks) {
+  const head = blocks.at(-1)?.type === 'paragraph' ? HEAD.exec(text)?.[1] : undefined;
+  if (head === undefined || head.trim() === '|') return blocks;
+  return parseBlocks(`${text}${text.endsWith('\n') ? '' : '\n'}|${'-|'.repeat(cellsOf(head).length)}`);
 }

@@ -1,67 +1,68 @@
 /** Parser of inline Markdown: emphasis, code, links. Returns plain objects; linear in the length of the text. */
 import { readReference } from './characters.js';
-import { hiddenHost, matchPairs, readAddress, readPath, readTarget, safeHref } from './links.js';
+import { DELETION, EMPHASIS, joined, pairMarks, readMarks } from './emphasis.js';
+import { textOf, withoutLinks } from './link-words.js';
+import {
+  hiddenHost,
+  linkAddresses,
+  MAX_TARGET,
+  readAddress,
+  readPath,
+  readResource,
+  safeHref,
+} from './links.js';
+
+/** @typedef {import('./nodes.js').Inline} Inline */
+/** @typedef {import('./emphasis.js').Marks} Marks */
+/** An opening bracket: its place in the text and in the list. @typedef {{ start: number, node: number, isPicture: boolean }} Bracket */
+
+const ESCAPABLE = /[!-/:-@[-`{-~]/;
+/** Marks at the end of a growing text, which the next token may continue: they are shown with it. */
+const HELD = /(?:\*{1,3}|_{1,3}|~{1,2}|`{1,3}|!?\[|(?<![^ ])!|\\)$/;
 
 /**
- * @typedef {{ type: 'text', text: string }
- *   | { type: 'code', text: string }
- *   | { type: 'break' }
- *   | { type: 'link', href: string, host?: string | undefined, children: Inline[] }
- *   | { type: 'picture', path: string, children: Inline[] }
- *   | { type: 'strong' | 'em' | 'del', children: Inline[] }} Inline
- */
-
-/** Open emphasis nested deeper than this is text. */
-const MAX_OPEN = 24;
-/** Characters that change the direction in which a text is read. */
-const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-/** Longest link target. */
-const MAX_HREF = 1_000;
-const MARKS = new Set(['*', '_', '~']);
-const PUNCTUATION = /[!-/:-@[-`{-~]/;
-/** @typedef {{ mark: string, children: Inline[] }} Frame */
-
-/**
- * Parses a text; `links` is false inside a link, which cannot contain another.
+ * Parses a text. Of a `growing` one the last line may hold marks that are not closed yet: they are taken for closed.
  * @param {string} text
- * @param {boolean} [links]
+ * @param {boolean} [growing]
  * @returns {Inline[]}
  */
-export function parseInline(text, links = true) {
-  return new InlineParser(text, links).parse();
+export function parseInline(text, growing = false) {
+  return new InlineParser(growing ? text.replace(HELD, '') : text, growing).parse();
 }
 
 class InlineParser {
   #text;
-  #links;
+  #growing;
   #at = 0;
   #plain = '';
-  /** Innermost last; the first holds the result. @type {Frame[]} */
-  #frames = [{ mark: '', children: [] }];
+  /** @type {(Inline | Marks)[]} */
+  #nodes = [];
+  /** Innermost last. @type {Bracket[]} */
+  #brackets = [];
+  /** So many of the brackets stand before a link: they make none, because a link holds no other. */
+  #inactive = 0;
+  /** An address was left in the text, because it may have been that of a link. */
+  #hasAddresses = false;
+  /** Kinds of marks, in the order in which they stand in the text. @type {string[]} */
+  #kinds = [];
   /** Lengths of backtick runs that have no closing run ahead. @type {Set<number>} */
   #unclosed = new Set();
-  /** @type {Map<number, number>} */
-  #brackets;
-  /** @type {Map<number, number>} */
-  #parentheses;
 
   /**
    * @param {string} text
-   * @param {boolean} links
+   * @param {boolean} growing
    */
-  constructor(text, links) {
+  constructor(text, growing) {
     this.#text = text;
-    this.#links = links;
-    const mayLink = text.includes('](');
-    this.#brackets = mayLink ? matchPairs(text, '[', ']') : new Map();
-    this.#parentheses = mayLink ? matchPairs(text, '(', ')') : new Map();
+    this.#growing = growing;
   }
 
   parse() {
     while (this.#at < this.#text.length) this.#step(this.#text.charAt(this.#at));
     this.#flush();
-    while (this.#frames.length > 1) this.#unwrapInnermost();
-    return this.#frames[0]?.children ?? [];
+    if (this.#growing) this.#openLabel();
+    const nodes = pairMarks(this.#nodes, this.#kinds, this.#growing);
+    return this.#hasAddresses ? linkAddresses(nodes) : nodes;
   }
 
   /** @param {string} char */
@@ -69,9 +70,10 @@ class InlineParser {
     if (char === '\\') this.#escape();
     else if (char === '`') this.#code();
     else if (char === '\n') this.#newline();
-    else if (MARKS.has(char)) this.#emphasis(char);
-    else if (char === '[' && this.#links && this.#link(this.#at)) return;
-    else if (char === '!' && this.#text[this.#at + 1] === '[' && this.#link(this.#at + 1)) return;
+    else if (EMPHASIS.includes(char) || char === DELETION) this.#marks(char);
+    else if (char === '[') this.#open(false);
+    else if (char === '!' && this.#text[this.#at + 1] === '[') this.#open(true);
+    else if (char === ']') this.#close();
     else if ((char === 'h' || char === 'H' || char === '<') && this.#autolink()) return;
     else if (char === '&' && this.#characterReference()) return;
     else this.#take(char);
@@ -83,15 +85,14 @@ class InlineParser {
     this.#at += text.length;
   }
 
-  /** @param {Inline} node */
+  /** @param {Inline | Marks} node */
   #push(node) {
     this.#flush();
-    this.#frames.at(-1)?.children.push(node);
+    this.#nodes.push(node);
   }
 
   #flush() {
-    if (this.#plain === '') return;
-    this.#frames.at(-1)?.children.push({ type: 'text', text: this.#plain });
+    if (this.#plain !== '') this.#nodes.push({ type: 'text', text: this.#plain });
     this.#plain = '';
   }
 
@@ -100,7 +101,7 @@ class InlineParser {
     if (next === '\n') {
       this.#push({ type: 'break' });
       this.#at += 2;
-    } else if (PUNCTUATION.test(next)) {
+    } else if (ESCAPABLE.test(next)) {
       this.#plain += next;
       this.#at += 2;
     } else this.#take('\\');
@@ -115,9 +116,10 @@ class InlineParser {
   }
 
   #newline() {
-    const hard = this.#plain.endsWith('  ');
-    this.#plain = this.#plain.trimEnd();
-    if (hard) this.#push({ type: 'break' });
+    const bare = this.#plain.replace(/[ \t]+$/, '');
+    const isHard = /(?<!\t) {2}$/.test(this.#plain);
+    this.#plain = bare;
+    if (isHard) this.#push({ type: 'break' });
     else this.#plain += '\n';
     this.#at += 1;
   }
@@ -126,15 +128,18 @@ class InlineParser {
     const length = this.#runLength('`');
     const start = this.#at + length;
     const end = this.#unclosed.has(length) ? -1 : this.#closingTicks(start, length);
-    if (end < 0) {
+    if (end >= 0) {
+      const code = this.#text.slice(start, end);
+      const padded = /^[ \n][^]*[ \n]$/.test(code) && /[^ \n]/.test(code);
+      this.#push({ type: 'code', text: padded ? code.slice(1, -1) : code });
+      this.#at = end + length;
+    } else if (this.#growing && start < this.#text.length && !this.#text.includes('\n', start)) {
+      this.#push({ type: 'code', text: this.#text.slice(start) });
+      this.#at = this.#text.length;
+    } else {
       this.#unclosed.add(length);
       this.#take('`'.repeat(length));
-      return;
     }
-    const code = this.#text.slice(start, end);
-    const padded = code.startsWith(' ') && code.endsWith(' ') && code.trim() !== '';
-    this.#push({ type: 'code', text: padded ? code.slice(1, -1) : code });
-    this.#at = end + length;
   }
 
   /**
@@ -152,115 +157,106 @@ class InlineParser {
   }
 
   /** @param {string} char */
-  #emphasis(char) {
-    let left = this.#runLength(char);
-    const before = this.#text.charAt(this.#at - 1);
-    const after = this.#text.charAt(this.#at + left);
-    const opens = after !== '' && !/\s/.test(after) && (char !== '_' || !/[\p{L}\p{N}]/u.test(before));
-    const closes = before !== '' && !/\s/.test(before) && (char !== '_' || !/[\p{L}\p{N}]/u.test(after));
-    this.#at += left;
-    // Three or more tildes are text.
-    if (char === '~' && left > 2) {
-      this.#plain += char.repeat(left);
+  #marks(char) {
+    const run = readMarks(this.#text, this.#at);
+    if (run === undefined) {
+      this.#take(char.repeat(this.#runLength(char)));
       return;
     }
-    let closed = closes ? this.#close(char, left) : 0;
-    while (closed > 0) {
-      left -= closed;
-      closed = left > 0 ? this.#close(char, left) : 0;
-    }
-    while (left > 0) {
-      const mark = char.repeat(left === 2 || left > 3 ? 2 : 1);
-      if (opens && this.#frames.length < MAX_OPEN) this.#open(mark);
-      else this.#plain += mark;
-      left -= mark.length;
-    }
+    this.#push(run);
+    this.#at += run.count;
+    const kind = char === DELETION ? DELETION : EMPHASIS;
+    if (!this.#kinds.includes(kind)) this.#kinds.push(kind);
   }
 
-  /** @param {string} mark */
-  #open(mark) {
+  /** @param {boolean} isPicture */
+  #open(isPicture) {
+    const text = isPicture ? '![' : '[';
+    this.#push({ type: 'text', text });
+    this.#brackets.push({ start: this.#at, node: this.#nodes.length - 1, isPicture });
+    this.#at += text.length;
+  }
+
+  /**
+   * The end of a link, of an image as a link to it (the page loads nothing from other servers), or of the place of a file
+   * of the session.
+   */
+  #close() {
+    const open = this.#brackets.pop();
+    const isActive = open?.isPicture === true || this.#brackets.length >= this.#inactive;
+    this.#inactive = Math.min(this.#inactive, this.#brackets.length);
+    const resource = open && isActive ? readResource(this.#text, this.#at + 1) : undefined;
+    if (open === undefined || resource === undefined) {
+      const isGrowing = open !== undefined && isActive && this.#growing && isCut(this.#text, this.#at + 1);
+      if (!isGrowing) return this.#take(']');
+      this.#push({ type: 'label', children: this.#label(open) });
+      this.#at = this.#text.length;
+      return undefined;
+    }
+    const label = this.#label(open);
+    if (open.isPicture) this.#picture(resource.target, textOf(label));
+    else {
+      this.#inactive = this.#brackets.length;
+      this.#link(resource.target, label);
+    }
+    this.#at = resource.end;
+    return undefined;
+  }
+
+  /**
+   * What stands behind an opening bracket, which goes with it. Marks of writing direction could make it read as another
+   * address.
+   * @param {Bracket} open
+   */
+  #label(open) {
     this.#flush();
-    this.#frames.push({ mark, children: [] });
+    const [, ...inside] = this.#nodes.splice(open.node);
+    return joined(withoutLinks(pairMarks(inside, [DELETION, EMPHASIS], false)));
   }
 
   /**
-   * Closes the innermost matching frame of this character; returns the number of characters used.
-   * @param {string} char
-   * @param {number} left
+   * @param {string} target
+   * @param {string} words
    */
-  #close(char, left) {
-    if (left === 1) this.#openStrongInside(char);
-    const fits = (/** @type {Frame} */ { mark }) =>
-      mark[0] === char && (char === '~' ? mark.length === left : mark.length <= left);
-    const index = this.#frames.findLastIndex(fits);
-    if (index < 1) return 0;
-    this.#flush();
-    while (this.#frames.length > index + 1) this.#unwrapInnermost();
-    const frame = this.#frames.pop();
-    if (frame === undefined) return 0;
-    const type = char === '~' ? 'del' : frame.mark.length === 2 ? 'strong' : 'em';
-    if (frame.children.length === 0) this.#plain += frame.mark.repeat(2);
-    else this.#push({ type, children: frame.children });
-    return frame.mark.length;
+  #picture(target, words) {
+    const children = words === '' ? [] : [/** @type {const} */ ({ type: 'text', text: words })];
+    const path = readPath(target);
+    if (path === undefined) this.#link(target, children);
+    else this.#push({ type: 'picture', path, children });
   }
 
   /**
-   * Three opening marks in a row are read as emphasis around strong; when a single mark closes first, it is the reverse.
-   * @param {string} char
+   * @param {string} target
+   * @param {Inline[]} label
    */
-  #openStrongInside(char) {
-    const [outer, inner] = this.#frames.slice(-2);
-    if (inner?.mark !== char.repeat(2) || outer?.mark !== char || outer.children.length > 0) return;
-    outer.mark = inner.mark;
-    inner.mark = char;
-  }
-
-  /** Turns a mark that was never closed into text. */
-  #unwrapInnermost() {
-    const frame = this.#frames.pop();
-    if (frame === undefined) return;
-    this.#frames.at(-1)?.children.push({ type: 'text', text: frame.mark }, ...frame.children);
-  }
-
-  /**
-   * A link, an image as a link to it (the page loads nothing from other servers), or the place of a file of the session.
-   * @param {number} open
-   */
-  #link(open) {
-    const close = this.#brackets.get(open);
-    const end = close === undefined ? undefined : this.#parentheses.get(close + 1);
-    if (close === undefined || end === undefined || end - close > MAX_HREF) return false;
-    const target = readTarget(this.#text.slice(close + 2, end));
-    if (target === undefined) return false;
-    if (!this.#links) {
-      // An image inside a link becomes its description, which is not parsed.
-      this.#plain += this.#text.slice(open + 1, close);
-      this.#at = end + 1;
-      return true;
-    }
+  #link(target, label) {
     const href = safeHref(target);
-    // Marks of writing direction could make a text read as another address.
-    const words = this.#text.slice(open + 1, close).replaceAll(DIRECTION_MARKS, '');
-    const label = parseInline(words, false);
-    const path = this.#at < open ? readPath(target) : undefined;
-    if (path !== undefined) this.#push({ type: 'picture', path, children: label });
-    else if (href === undefined) {
-      this.#flush();
-      this.#frames.at(-1)?.children.push(...label);
-    } else
-      this.#push({
-        type: 'link',
-        href,
-        host: hiddenHost(textOf(label), href),
-        children: label.length === 0 ? [{ type: 'text', text: target }] : label,
-      });
-    this.#at = end + 1;
-    return true;
+    const children = label.length === 0 ? [/** @type {const} */ ({ type: 'text', text: target })] : label;
+    if (href === undefined) this.#nodes.push(...label);
+    else this.#push({ type: 'link', href, host: hiddenHost(textOf(label), href), children });
+  }
+
+  /** The words of a link whose end has not come yet: not "[1", which is often no link, and not "a[i". */
+  #openLabel() {
+    const open = this.#brackets.at(-1);
+    if (open === undefined || this.#brackets.length <= this.#inactive) return;
+    const words = this.#text.slice(open.start + (open.isPicture ? 2 : 1));
+    if (
+      !/^[\p{L}*_`"“(]/u.test(words) ||
+      words.includes('\n') ||
+      /[\w)\]]/.test(this.#text.charAt(open.start - 1))
+    )
+      return;
+    const label = pairMarks(this.#nodes.splice(open.node + 1), [DELETION, EMPHASIS], true);
+    this.#nodes.splice(open.node, 1, { type: 'label', children: joined(withoutLinks(label)) });
   }
 
   #autolink() {
-    const address = this.#links ? readAddress(this.#text, this.#at) : undefined;
-    if (address === undefined) return false;
+    const address = readAddress(this.#text, this.#at, this.#brackets.length === 0);
+    if (address === undefined) {
+      this.#hasAddresses ||= this.#brackets.length > 0;
+      return false;
+    }
     this.#push({ type: 'link', href: address.href, children: [{ type: 'text', text: address.target }] });
     this.#at += address.length;
     return true;
@@ -275,12 +271,16 @@ class InlineParser {
 }
 
 /**
- * The text of parsed nodes, as it is read.
- * @param {Inline[]} nodes
- * @returns {string}
+ * True for a text that ends where the target of a link may stand.
+ * @param {string} text
+ * @param {number} at
  */
-function textOf(nodes) {
-  return nodes
-    .map((node) => ('children' in node ? textOf(node.children) : 'text' in node ? node.text : ' '))
-    .join('');
+function isCut(text, at) {
+  if (at === text.length) return true;
+  if (text[at] !== '(' || text.length - at > MAX_TARGET) return false;
+  const target = text.slice(at);
+  return (
+    /^\( ?(?:<[^>\n]*>?|\S*)(?: (?:["'(].*)?)?$/.test(target) &&
+    target.split('(').length > target.split(')').length
+  );
 }

@@ -1,12 +1,18 @@
 /** Addresses in Markdown: which ones are safe, where a bare one ends, and the target of a link. */
 import { decodeCharacters } from './characters.js';
 
+/** @typedef {import('./nodes.js').Inline} Inline */
+
 /** Schemes that a link may have; other targets are shown as text. */
 const SAFE_SCHEMES = new Set(['http:', 'https:', 'mailto:']);
-/** The target of a link and its optional title. */
-const TARGET = /^(<[^<>\n]*>|\S*)(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?$/;
+/** Longest target and title of a link, in characters. */
+export const MAX_TARGET = 1_000;
+/** Parentheses nested deeper than this are no target. */
+const MAX_PARENTHESES = 32;
+const BLANK = /[ \t\n]*/y;
+const ANGLE_TARGET = /<((?:\\[^\n]|[^<>\n\\]){0,1000})>/y;
+const TITLE = /"(?:\\[^]|[^"\\]){0,1000}"|'(?:\\[^]|[^'\\]){0,1000}'|\((?:\\[^]|[^()\\]){0,1000}\)/y;
 const BARE_LINK = /https?:\/\/[^\s<>"`\\]{1,1000}/iy;
-const REFERENCE_AT_END = /&[a-z\d]{1,30};$/i;
 const ANGLE_LINK = /<((?:https?:\/\/|mailto:)[^\s<>]{1,1000})>/iy;
 
 /**
@@ -35,12 +41,50 @@ export function hiddenHost(text, href) {
 }
 
 /**
- * The target between the parentheses of a link; undefined when they contain something else.
+ * The target of a link, between its parentheses; undefined where something else stands.
  * @param {string} text
+ * @param {number} at the opening parenthesis
+ * @returns {{ target: string, end: number } | undefined}
  */
-export function readTarget(text) {
-  const [, target] = TARGET.exec(text.trim()) ?? [];
-  return target === undefined ? undefined : decodeCharacters(target);
+export function readResource(text, at) {
+  if (text[at] !== '(') return undefined;
+  const start = skip(BLANK, text, at + 1);
+  const afterAngle = skip(ANGLE_TARGET, text, start);
+  const end = text[start] === '<' ? afterAngle : endOfTarget(text, start);
+  if (text[start] === '<' && afterAngle === start) return undefined;
+  const target = text[start] === '<' ? text.slice(start + 1, end - 1) : text.slice(start, end);
+  const behind = skip(BLANK, text, end);
+  const titled = behind > end ? skip(BLANK, text, skip(TITLE, text, behind)) : behind;
+  return text[titled] === ')' ? { target: decodeCharacters(target), end: titled + 1 } : undefined;
+}
+
+/**
+ * The place behind what a pattern finds there.
+ * @param {RegExp} pattern
+ * @param {string} text
+ * @param {number} at
+ */
+function skip(pattern, text, at) {
+  pattern.lastIndex = at;
+  return at + (pattern.exec(text)?.[0].length ?? 0);
+}
+
+/**
+ * The end of a target without brackets, whose parentheses are balanced.
+ * @param {string} text
+ * @param {number} start
+ */
+function endOfTarget(text, start) {
+  let depth = 0;
+  for (let at = start; at < text.length && at <= start + MAX_TARGET; at += 1) {
+    const char = text.charAt(at);
+    if (char <= ' ' || char === '\u007f' || (char === ')' && depth === 0)) return at;
+    if (char === '\\' && /[!-/:-@[-`{-~]/.test(text.charAt(at + 1))) at += 1;
+    else if (char === '(') depth += 1;
+    else if (char === ')') depth -= 1;
+    if (depth > MAX_PARENTHESES) return at;
+  }
+  return start;
 }
 
 /**
@@ -58,17 +102,18 @@ export function readPath(target) {
 }
 
 /**
- * An address in the text itself, bare or in angle brackets, and its length in characters.
+ * An address in the text itself, in angle brackets or `bare`, and its length in characters.
  * @param {string} text
  * @param {number} at
+ * @param {boolean} mayBeBare
  * @returns {{ target: string, href: string, length: number } | undefined}
  */
-export function readAddress(text, at) {
+export function readAddress(text, at, mayBeBare) {
   ANGLE_LINK.lastIndex = at;
   const angle = ANGLE_LINK.exec(text);
   BARE_LINK.lastIndex = at;
   const isInWord = /[A-Za-z]/.test(text.charAt(at - 1));
-  const bare = angle === null && !isInWord ? BARE_LINK.exec(text)?.[0] : undefined;
+  const bare = mayBeBare && angle === null && !isInWord ? BARE_LINK.exec(text)?.[0] : undefined;
   const target = angle?.[1] ?? (bare === undefined ? undefined : withoutTrailing(bare));
   const href = target === undefined ? undefined : safeHref(target);
   if (target === undefined || href === undefined) return undefined;
@@ -76,39 +121,52 @@ export function readAddress(text, at) {
 }
 
 /**
- * The position of the closing mark for each opening one, found in one pass.
- * @param {string} text
- * @param {string} opening
- * @param {string} closing
+ * Nodes whose bare addresses are links.
+ * @param {Inline[]} nodes
+ * @returns {Inline[]}
  */
-export function matchPairs(text, opening, closing) {
-  /** @type {Map<number, number>} */
-  const pairs = new Map();
-  /** @type {number[]} */
-  const open = [];
-  for (let i = 0; i < text.length; i += 1) {
-    const char = text[i];
-    if (char === '\\') i += 1;
-    else if (char === opening) open.push(i);
-    else if (char === closing) {
-      const start = open.pop();
-      if (start !== undefined) pairs.set(start, i);
-    }
-  }
-  return pairs;
+export function linkAddresses(nodes) {
+  return nodes.flatMap((node) => {
+    if (node.type === 'text') return linksOf(node.text);
+    if (node.type !== 'strong' && node.type !== 'em' && node.type !== 'del') return node;
+    return { ...node, children: linkAddresses(node.children) };
+  });
 }
 
 /**
- * A bare link without the punctuation of the sentence after it, and without a character reference.
+ * @param {string} text
+ * @returns {Inline[]}
+ */
+function linksOf(text) {
+  /** @type {Inline[]} */
+  const nodes = [];
+  let from = 0;
+  for (const { index } of text.matchAll(/https?:\/\//gi)) {
+    const address =
+      index >= from && /^$|[\s\p{P}\p{S}]/u.test(text.charAt(index - 1))
+        ? readAddress(text, index, true)
+        : undefined;
+    if (address === undefined) continue;
+    if (index > from) nodes.push({ type: 'text', text: text.slice(from, index) });
+    nodes.push({ type: 'link', href: address.href, children: [{ type: 'text', text: address.target }] });
+    from = index + address.length;
+  }
+  if (from < text.length) nodes.push({ type: 'text', text: text.slice(from) });
+  return nodes;
+}
+
+/**
+ * A bare link without the punctuation of the sentence after it, without a character reference, and without the brackets
+ * of a link around it.
  * @param {string} link
  */
 function withoutTrailing(link) {
-  let end = link.length - (REFERENCE_AT_END.exec(link)?.[0].length ?? 0);
-  while (end > 0) {
-    const last = link[end - 1] ?? '';
-    const unopened = last === ')' && !link.slice(0, end).includes('(');
-    if (!unopened && !".,;:!?'*_~".includes(last)) break;
-    end -= 1;
+  const bracket = link.search(/\][([]/);
+  let bare = bracket < 0 ? link : link.slice(0, bracket);
+  for (;;) {
+    const trailing = /(?:[!"'*,.:;?_~\]]|&[a-z]{1,30};)$/i.exec(bare)?.[0];
+    const unopened = bare.endsWith(')') && bare.split('(').length < bare.split(')').length;
+    if (trailing === undefined && !unopened) return bare;
+    bare = bare.slice(0, -(trailing?.length ?? 1));
   }
-  return link.slice(0, end);
 }

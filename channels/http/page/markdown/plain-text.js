@@ -2,8 +2,8 @@
 import { parseDocument } from './document.js';
 import { parseInline } from './inline.js';
 
-/** @typedef {import('./blocks.js').Block} Block */
-/** @typedef {import('./inline.js').Inline} Inline */
+/** @typedef {import('./nodes.js').BlockBody} BlockBody */
+/** @typedef {import('./nodes.js').Inline} Inline */
 
 /**
  * The words of a text, a block in each line.
@@ -14,7 +14,7 @@ export function plainText(text) {
 }
 
 /**
- * @param {Block} block
+ * @param {BlockBody} block
  * @returns {string[]}
  */
 function linesOf(block) {

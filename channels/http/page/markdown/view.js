@@ -1,21 +1,23 @@
 /** Draws parsed Markdown as elements. A growing text redraws only the blocks that changed. */
 import { copyButton, h } from '../dom.js';
 import { colourSoon } from './code-colours.js';
-import { parseDocument } from './document.js';
+import { GrowingDocument, parseDocument } from './document.js';
 import { parseInline } from './inline.js';
 import { inlineText } from './plain-text.js';
 import { say } from '../texts.js';
 
-/** @typedef {import('./blocks.js').Block} Block */
-/** @typedef {import('./inline.js').Inline} Inline */
+/** @typedef {import('./nodes.js').BlockBody} BlockBody */
+/** @typedef {import('./nodes.js').Inline} Inline */
 
-/** A growing text, drawn at most once per frame. */
+/** A text that may grow, drawn at most once per frame. While it grows, marks that are not closed yet are shown as if they were. */
 export class LiveMarkdown {
   element = h('div', { class: 'md' });
   text = '';
   /** Sources of the drawn blocks. @type {string[]} */
   #drawn = [];
   #scheduled = false;
+  /** While it grows. @type {GrowingDocument | undefined} */
+  #growing;
   #onDraw;
 
   /** @param {() => void} [onDraw] called after each drawing */
@@ -23,14 +25,32 @@ export class LiveMarkdown {
     this.#onDraw = onDraw;
   }
 
-  /** @param {string} delta */
+  /**
+   * Adds to its end: it grows until it is finished or set.
+   * @param {string} delta
+   */
   append(delta) {
-    this.set(this.text + delta);
+    this.#growing ??= new GrowingDocument();
+    this.text += delta;
+    this.#schedule();
   }
 
-  /** @param {string} text */
+  /**
+   * Sets the whole text.
+   * @param {string} text
+   */
   set(text) {
+    this.#growing = undefined;
     this.text = text;
+    this.#schedule();
+  }
+
+  /** Shows it as a whole: no more will come. */
+  finish() {
+    if (this.#growing !== undefined) this.set(this.text);
+  }
+
+  #schedule() {
     if (this.#scheduled) return;
     this.#scheduled = true;
     requestAnimationFrame(() => this.#draw());
@@ -38,51 +58,64 @@ export class LiveMarkdown {
 
   #draw() {
     this.#scheduled = false;
-    const blocks = parseDocument(this.text);
-    const kept = blocks.findIndex((block, index) => block.source !== this.#drawn[index]);
+    const growing = this.#growing;
+    const blocks = growing?.blocksOf(this.text) ?? parseDocument(this.text);
+    const isOpen = (/** @type {number} */ index) => growing !== undefined && index === blocks.length - 1;
+    const wanted = blocks.map(({ source }, index) => (isOpen(index) ? `${source}\0` : source));
+    const kept = wanted.findIndex((source, index) => source !== this.#drawn[index]);
     const from = kept < 0 ? blocks.length : kept;
     while (this.element.children.length > from) this.element.lastElementChild?.remove();
-    this.element.append(...blocks.slice(from).map(drawBlock));
-    this.#drawn = blocks.map((block) => block.source);
+    this.element.append(...blocks.slice(from).map((block, index) => drawBlock(block, isOpen(from + index))));
+    this.#drawn = wanted;
     this.#onDraw();
   }
 }
 
 /**
- * @param {Block} block
+ * @param {BlockBody} block
+ * @param {boolean} growing
  * @returns {HTMLElement}
  */
-function drawBlock(block) {
+function drawBlock(block, growing) {
   switch (block.type) {
     case 'paragraph':
-      return h('p', { dir: 'auto' }, ...drawInline(block.text));
+      return h('p', { dir: 'auto' }, ...drawInline(block.text, growing));
     case 'heading':
-      return drawHeading(block.level, block.text);
+      return drawHeading(block.level, block.text, growing);
     case 'code':
       return drawCode(block.language, block.text);
     case 'rule':
       return h('hr');
     case 'quote':
-      return h('blockquote', { dir: 'auto' }, ...block.children.map(drawBlock));
+      return h('blockquote', { dir: 'auto' }, ...drawBlocks(block.children, growing));
     case 'list':
-      return drawList(block);
+      return drawList(block, growing);
     case 'table':
-      return drawTable(block);
+      return drawTable(block, growing);
     default:
       return h('p');
   }
 }
 
 /**
+ * @param {BlockBody[]} blocks
+ * @param {boolean} growing
+ */
+function drawBlocks(blocks, growing) {
+  return blocks.map((block, index) => drawBlock(block, growing && index === blocks.length - 1));
+}
+
+/**
  * The headings of an answer start below the levels of the page's own headings.
  * @param {number} level
  * @param {string} text
+ * @param {boolean} growing
  */
-function drawHeading(level, text) {
+function drawHeading(level, text, growing) {
   return h(
     'div',
     { class: `heading h${level}`, role: 'heading', 'aria-level': level + 2, dir: 'auto' },
-    ...drawInline(text),
+    ...drawInline(text, growing),
   );
 }
 
@@ -107,9 +140,13 @@ function drawCode(language, text) {
   );
 }
 
-/** @param {Extract<Block, { type: 'list' }>} list */
-function drawList(list) {
-  const items = list.items.map(({ checked, tight, children }) => {
+/**
+ * @param {Extract<BlockBody, { type: 'list' }>} list
+ * @param {boolean} growing
+ */
+function drawList(list, growing) {
+  const items = list.items.map(({ checked, tight, children }, index) => {
+    const isOpen = growing && index === list.items.length - 1;
     const item = h('li', { class: checked === undefined ? undefined : 'task', dir: 'auto' });
     if (checked !== undefined)
       item.append(
@@ -121,8 +158,9 @@ function drawList(list) {
         }),
       );
     for (const child of children) {
-      if (tight && child.type === 'paragraph') item.append(...drawInline(child.text));
-      else item.append(drawBlock(child));
+      const isLast = isOpen && child === children.at(-1);
+      if (tight && child.type === 'paragraph') item.append(...drawInline(child.text, isLast));
+      else item.append(drawBlock(child, isLast));
     }
     return item;
   });
@@ -130,13 +168,30 @@ function drawList(list) {
   return start === undefined ? h('ul', { dir: 'auto' }, ...items) : h('ol', { start, dir: 'auto' }, ...items);
 }
 
-/** @param {Extract<Block, { type: 'table' }>} table */
-function drawTable({ align, head, rows }) {
-  const cell =
-    (/** @type {'th' | 'td'} */ tag) => (/** @type {string} */ text, /** @type {number} */ column) =>
-      h(tag, { class: `to-${align[column] ?? 'left'}`, dir: 'auto' }, ...drawInline(text));
-  const body = rows.map((row) => h('tr', {}, ...row.map(cell('td'))));
-  const drawn = h('table', {}, h('thead', {}, h('tr', {}, ...head.map(cell('th')))), h('tbody', {}, ...body));
+/**
+ * @param {Extract<BlockBody, { type: 'table' }>} table
+ * @param {boolean} growing
+ */
+function drawTable({ align, head, rows }, growing) {
+  const drawRow = (
+    /** @type {string[]} */ row,
+    /** @type {'th' | 'td'} */ tag,
+    /** @type {boolean} */ isOpen,
+  ) =>
+    h(
+      'tr',
+      {},
+      ...row.map((text, column) =>
+        h(
+          tag,
+          { class: `to-${align[column] ?? 'left'}`, dir: 'auto' },
+          ...drawInline(text, isOpen && column === row.length - 1),
+        ),
+      ),
+    );
+  const body = rows.map((row, index) => drawRow(row, 'td', growing && index === rows.length - 1));
+  const headRow = drawRow(head, 'th', growing && rows.length === 0);
+  const drawn = h('table', {}, h('thead', {}, headRow), h('tbody', {}, ...body));
   const cells = () => [head, ...rows].map((row) => row.map(inlineText).join('\t')).join('\n');
   const region = {
     class: 'table-scroll',
@@ -152,9 +207,12 @@ function drawTable({ align, head, rows }) {
   );
 }
 
-/** @param {string} text */
-function drawInline(text) {
-  return parseInline(text).map(drawNode);
+/**
+ * @param {string} text
+ * @param {boolean} growing
+ */
+function drawInline(text, growing) {
+  return parseInline(text, growing).map(drawNode);
 }
 
 /**
@@ -174,6 +232,8 @@ function drawNode(node) {
         ...node.children.map(drawNode),
         node.host === undefined ? '' : ` (${node.host})`,
       );
+    case 'label':
+      return h('span', { class: 'open-link' }, ...node.children.map(drawNode));
     case 'picture':
       return h('span', { class: 'picture-place', 'data-path': node.path }, ...node.children.map(drawNode));
     case 'strong':

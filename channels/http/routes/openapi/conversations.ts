@@ -80,7 +80,11 @@ export const SESSION_OPERATIONS: Operations = {
     tag: 'sessions',
     summary: 'A code by which another chat can ask to share the session: once, ten minutes',
     status: 201,
-    answer: z.object({ code: z.string(), expiresAt: z.string() }),
+    answer: z.object({
+      code: z.string(),
+      commands: z.array(z.object({ command: z.string(), networks: z.array(z.string()) })),
+      expiresAt: z.string(),
+    }),
   },
   'POST /v1/sessions/:key/link': {
     tag: 'sessions',

@@ -40,8 +40,8 @@ export const about = {
 
   'argument.language': 'A language, or auto for that of your app',
   'argument.memory': 'Words to look for',
-  'argument.verify': 'The number /memory shows',
-  'argument.forget': 'The number /memory shows, or "all"',
+  'argument.verify': 'The number {/memory} shows',
+  'argument.forget': 'The number {/memory} shows, or "all"',
   'argument.queue': 'queue, steer, interrupt, collect',
   'argument.title': 'The new title',
   'argument.on_off': 'on or off',

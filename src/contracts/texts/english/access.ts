@@ -8,22 +8,22 @@ export const access = {
   'group.hello_not_allowed':
     "Hello! I answer only in groups that whoever runs me has allowed. This one is allowed on the gateway's machine with: npx parley pair group {channel} {chat}",
   'group.hello_mention':
-    'Hello! Mention me, reply to one of my messages or send a command, and I answer. Send /help to see what else I can do.',
-  'group.hello': 'Hello! I answer every message here. Send /help to see what else I can do.',
+    'Hello! Mention me, reply to one of my messages or send a command, and I answer. Send {/help} to see what else I can do.',
+  'group.hello': 'Hello! I answer every message here. Send {/help} to see what else I can do.',
   'group.quiet':
     'Bots have caused {turns} answers here within {within} minutes. For {quiet} minutes I answer no bot in this chat; people are answered as always.',
 
   'observe.private': 'There is nothing to observe in a private chat.',
-  'observe.usage': 'Write /observe on or /observe off.',
+  'observe.usage': 'Write {/observe} on or {/observe} off.',
   'observe.owners_only': 'Only an owner can switch whether I read along here.',
   'observe.on':
-    'I read along here: the last {most} messages that do not mention me are kept, and the model reads them with the next one that does. I answer none of them. /observe off ends it and deletes them.',
+    'I read along here: the last {most} messages that do not mention me are kept, and the model reads them with the next one that does. I answer none of them. {/observe} off ends it and deletes them.',
   'observe.off': 'I keep nothing here that does not mention me.',
 
   'refused.queue_full': {
-    one: '{count} of your messages is still waiting, so this one was not accepted. Send /stop to drop it.',
+    one: '{count} of your messages is still waiting, so this one was not accepted. Send {/stop} to drop it.',
     other:
-      '{count} of your messages are still waiting, so this one was not accepted. Send /stop to drop them.',
+      '{count} of your messages are still waiting, so this one was not accepted. Send {/stop} to drop them.',
   },
   'refused.tools_pending':
     'This session waits for the results of the tool calls {ids}: send them as tool messages, or stop the session.',
@@ -43,7 +43,7 @@ export const access = {
     'This token may not choose another model: only one with the scope "admin" may. It may use {instead}; a profile with "usableBy": "everyone" is for all.',
 
   'waiting.for_approval':
-    'Your message is next: first I wait for an answer about `{tool}` (its buttons, /approve or /deny; /stop drops everything).',
+    'Your message is next: first I wait for an answer about `{tool}` (its buttons, {/approve} or {/deny}; {/stop} drops everything).',
 
   'button.copy': 'Copy the command',
   'button.unknown': 'This button is unknown. Nothing was changed.',

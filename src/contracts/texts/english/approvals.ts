@@ -3,9 +3,9 @@
 export const approvals = {
   'approval.may_i': 'May I do this?',
   'approval.how': {
-    one: 'Press a button, or write /approve or /deny. A reply to this message denies it, and I read the reply as your reason. Without an answer in a minute it will not run.',
+    one: 'Press a button, or write {/approve} or {/deny}. A reply to this message denies it, and I read the reply as your reason. Without an answer in a minute it will not run.',
     other:
-      'Press a button, or write /approve or /deny. A reply to this message denies it, and I read the reply as your reason. Without an answer in {count} minutes it will not run.',
+      'Press a button, or write {/approve} or {/deny}. A reply to this message denies it, and I read the reply as your reason. Without an answer in {count} minutes it will not run.',
   },
   'approval.approve': 'Approve',
   'approval.deny': 'Deny',
@@ -28,8 +28,8 @@ export const approvals = {
   'decided.denied': 'Denied: it will not be run.',
   'decided.approved': 'Approved.',
   'decided.rule_stored':
-    'Approved. Exactly this runs here without a question from now on; /rules shows and removes that.',
-  'decided.rule_full': 'Approved. Not remembered: this chat has {most} rules, see /rules.',
+    'Approved. Exactly this runs here without a question from now on; {/rules} shows and removes that.',
+  'decided.rule_full': 'Approved. Not remembered: this chat has {most} rules, see {/rules}.',
   'decided.rule_not_offered': 'Approved. Only this once: it cannot be allowed for good.',
   'decided.stopped': 'Nothing changed: it was stopped.',
   'decided.already_approved': 'Nothing changed: it was already approved by {who}.',
@@ -42,14 +42,14 @@ export const approvals = {
   'decided.reason_cut': 'Only the first {most} characters of your reason were kept.',
 
   'rules.owners_only': 'In a group, only an owner of this bot sees and ends its rules.',
-  'rules.usage': 'Write /rules, /rules remove and a number of the list, or /rules remove all.',
-  'rules.unknown': 'There is no such rule here. /rules lists them.',
+  'rules.usage': 'Write {/rules}, {/rules} remove and a number of the list, or {/rules} remove all.',
+  'rules.unknown': 'There is no such rule here. {/rules} lists them.',
   'rules.removed': {
     one: 'Removed: I ask again from now on.',
     other: 'Removed {count} rules: I ask again from now on.',
   },
   'rules.none': 'Nothing that needs an approval runs here without a question.',
-  'rules.list': 'These calls run here without a question (/rules remove and a number ends one):',
+  'rules.list': 'These calls run here without a question ({/rules} remove and a number ends one):',
   'rules.line': {
     one: '{number}. {call}, since {since} by {who}, used {count} time',
     other: '{number}. {call}, since {since} by {who}, used {count} times',

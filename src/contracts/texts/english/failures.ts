@@ -8,7 +8,7 @@ export const failures = {
   'failure.timeout_chunk': 'The model fell silent in the middle of its answer. Please try again.',
   'failure.timeout_chunk_plain': 'The model fell silent in the middle of its answer.',
   'failure.context_overflow':
-    'This is too long for the model. Send a shorter message, or begin afresh with /new.',
+    'This is too long for the model. Send a shorter message, or begin afresh with {/new}.',
   'failure.unavailable': 'The model is not available right now. Please try again later.',
   'failure.unavailable_plain': 'The model is not available right now.',
   'failure.out_of_memory':

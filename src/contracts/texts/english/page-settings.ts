@@ -119,7 +119,7 @@ export const pageSettings = {
   'page.set.change_time': 'Change time',
   'page.set.history': 'History',
   'page.set.its_chat': 'Its chat',
-  'page.set.no_schedules': 'There are no schedules. /schedule add in a chat makes one.',
+  'page.set.no_schedules': 'There are no schedules. {/schedule} add in a chat makes one.',
   'page.set.paused': 'paused or over',
   'page.set.schedule_about': '{session} · {timing} · {next} · last {moment}',
   'page.set.sign_out_of': 'Sign out {name}?',

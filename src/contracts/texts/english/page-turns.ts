@@ -6,9 +6,9 @@ export const pageTurns = {
   'page.part.unfinished': 'not finished',
   'page.part.done': 'done',
   'page.approval.always_hint':
-    'Approve, and run the same call with the same arguments in this chat without a question from now on. /rules ends it.',
+    'Approve, and run the same call with the same arguments in this chat without a question from now on. {/rules} ends it.',
   'page.approval.not_kept':
-    'Approved this once: this chat has as many rules as it may have. /rules lists them.',
+    'Approved this once: this chat has as many rules as it may have. {/rules} lists them.',
   'page.approval.reason': 'Reason for denying it',
   'page.approval.why_not': 'Why not? The model reads it.',
   'page.approval.approve': 'Approve',

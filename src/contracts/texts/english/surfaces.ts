@@ -1,39 +1,39 @@
 /** Chats that share a conversation: codes, questions in both of them, and who has joined or left. */
 
 export const surfaces = {
-  'link.how': 'Press Join, or write /link yes. Otherwise decline, or write /link no.',
+  'link.how': 'Press Join, or write {/link} yes. Otherwise decline, or write {/link} no.',
   'link.join': 'Join',
   'link.decline': 'Decline',
   'link.joined': 'Joined: {where}.',
   'link.declined': 'Declined: nothing was joined: {where}.',
   'link.declined_here': 'Declined: nothing was joined.',
-  'link.nothing': 'Nothing is asked here, or not any more. /link gives a new code.',
+  'link.nothing': 'Nothing is asked here, or not any more. {/link} gives a new code.',
   'link.code':
-    'To share this conversation, send this within ten minutes in the other chat: `/link {code}`\n\nI then ask here, too, before anything is joined. Give the code to nobody else.',
+    'To share this conversation, send this within ten minutes in the other chat: {ways}\n\nI then ask here, too, before anything is joined. Give the code to nobody else.',
   'link.asked': 'I have asked on {where}, too.',
   'link.both_agreed': 'Both have agreed: the chats are one conversation now.',
   'link.waiting': 'Thank you. I wait for {where}.',
   'link.foreign': 'Somebody else is asked here.',
   'link.full': 'That conversation has {most} chats, and takes no more.',
-  'link.too_many': 'This conversation has as many chats as it can have: /unlink in one first.',
+  'link.too_many': 'This conversation has as many chats as it can have: {/unlink} in one first.',
   'link.admins_only': 'Only an owner of this bot or an administrator of this group can link it.',
   'link.has_joined':
-    '{where} shares this conversation now. /surfaces lists its chats, /unlink separates one.',
+    '{where} shares this conversation now. {/surfaces} lists its chats, {/unlink} separates one.',
   'link.unknown': {
     one: 'I do not know this code. Type it as it was shown; there is one more try.',
     other: 'I do not know this code. Type it as it was shown; there are {count} more tries.',
   },
   'link.expired':
-    'This code is no longer valid: it lives ten minutes. Send /link in the other chat for a new one.',
-  'link.used': 'This code was used already. Send /link in the other chat for a new one.',
+    'This code is no longer valid: it lives ten minutes. The command `link` in the other chat gives a new one.',
+  'link.used': 'This code was used already. The command `link` in the other chat gives a new one.',
   'link.limited': {
     one: 'Too many wrong codes: I take none here for a minute.',
     other: 'Too many wrong codes: I take none here for {count} minutes.',
   },
   'link.same': 'This chat shares that conversation already. Enter the code in the chat that is to join.',
-  'link.linked': 'This chat shares another conversation. Send /unlink first.',
+  'link.linked': 'This chat shares another conversation. Send {/unlink} first.',
   'link.giver_linked':
-    'The chat that gave this code shares another conversation. Send /unlink there first, or give a code here and enter it there.',
+    'The chat that gave this code shares another conversation. Send the command `unlink` there first, or give a code here and enter it there.',
   'link.web':
     'Both are conversations on the web, where each stays one of its own. Enter the code in a chat on another network.',
   'link.explain_join':
@@ -43,7 +43,7 @@ export const surfaces = {
   'link.group_reads_there': 'Everybody in this group will read what is said there.',
   'link.group_reads_here': 'Everybody in that group will read what is said here.',
   'link.stays':
-    'What was said here until now stays as it is, apart from the shared conversation; /unlink brings it back.',
+    'What was said here until now stays as it is, apart from the shared conversation; {/unlink} brings it back.',
   'link.explain_asked':
     '**{where}** has entered the code of this chat and would join this conversation: both would show the same questions and answers, and each could reply, stop and approve.',
   'link.explain_given':
@@ -58,7 +58,7 @@ export const surfaces = {
   'unlink.unreachable': 'I can no longer write to {where}, so it has left this conversation.',
 
   'surfaces.none':
-    'This chat shares its conversation with no other. /link gives a code to enter in another chat.',
+    'This chat shares its conversation with no other. {/link} gives a code to enter in another chat.',
   'surfaces.list': 'This conversation is shared by:',
   'surfaces.line': '- {where}, since {since} UTC',
   'surfaces.here': '- {where}, since {since} UTC - this chat',

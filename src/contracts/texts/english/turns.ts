@@ -34,7 +34,7 @@ export const turns = {
   'turn.model_instead': 'The model {model} {why}; {instead} answers instead.',
   'turn.usual_instead': 'The usual model {why}; {instead} answers instead.',
   'turn.not_spoken':
-    'This answer could not be spoken: {why} Answers go on as text; /voice off ends the attempts.',
+    'This answer could not be spoken: {why} Answers go on as text; {/voice} off ends the attempts.',
 
   'model_fails.unavailable': 'cannot be reached',
   'model_fails.out_of_memory': 'is out of memory',
@@ -63,14 +63,14 @@ export const turns = {
   'wait.resume': 'Resume',
   'wait.stop': 'Stop',
   'wait.how_step': {
-    one: 'Press a button, or write /run or /skip. Without an answer in a minute the plan is cancelled.',
+    one: 'Press a button, or write {/run} or {/skip}. Without an answer in a minute the plan is cancelled.',
     other:
-      'Press a button, or write /run or /skip. Without an answer in {count} minutes the plan is cancelled.',
+      'Press a button, or write {/run} or {/skip}. Without an answer in {count} minutes the plan is cancelled.',
   },
   'wait.how_pause': {
-    one: 'Press a button, or write /resume or /stop. Without an answer in a minute the plan is cancelled.',
+    one: 'Press a button, or write {/resume} or {/stop}. Without an answer in a minute the plan is cancelled.',
     other:
-      'Press a button, or write /resume or /stop. Without an answer in {count} minutes the plan is cancelled.',
+      'Press a button, or write {/resume} or {/stop}. Without an answer in {count} minutes the plan is cancelled.',
   },
   'wait.was_run': 'This step was allowed to run.',
   'wait.was_skipped': 'This step was skipped.',

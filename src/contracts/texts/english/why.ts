@@ -71,7 +71,7 @@ export const why = {
   'why.refused_forbidden': 'a rule forbids it',
   'why.refused_rate_limited':
     'its sender wrote too fast (limits.messagesPerMinute), or used up a day’s tokens',
-  'why.refused_queue_full': 'too many messages of the session wait already (/stop drops them)',
+  'why.refused_queue_full': 'too many messages of the session wait already ({/stop} drops them)',
   'why.refused_too_large': 'it is too long',
   'why.refused_empty': 'it has neither text nor a file',
   'why.refused_tools_pending': 'its session waits for results of its client’s tools',

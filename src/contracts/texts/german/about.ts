@@ -42,8 +42,8 @@ export const about: TranslationOf<typeof english> = {
 
   'argument.language': 'Eine Sprache, oder auto für die deiner App',
   'argument.memory': 'Wörter, nach denen ich suche',
-  'argument.verify': 'Die Nummer, die /memory zeigt',
-  'argument.forget': 'Die Nummer, die /memory zeigt, oder "all" für alles',
+  'argument.verify': 'Die Nummer, die {/memory} zeigt',
+  'argument.forget': 'Die Nummer, die {/memory} zeigt, oder "all" für alles',
   'argument.queue': 'queue, steer, interrupt, collect',
   'argument.title': 'Der neue Titel',
   'argument.on_off': 'on oder off',

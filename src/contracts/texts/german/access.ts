@@ -10,22 +10,22 @@ export const access: TranslationOf<typeof english> = {
   'group.hello_not_allowed':
     'Hallo! Ich antworte nur in Gruppen, die mein Betreiber freigegeben hat. Diese hier gibt er auf dem Rechner des Gateways frei mit: npx parley pair group {channel} {chat}',
   'group.hello_mention':
-    'Hallo! Erwähne mich, antworte auf eine meiner Nachrichten oder schick einen Befehl, dann antworte ich. /help zeigt, was ich sonst noch kann.',
-  'group.hello': 'Hallo! Ich antworte hier auf jede Nachricht. /help zeigt, was ich sonst noch kann.',
+    'Hallo! Erwähne mich, antworte auf eine meiner Nachrichten oder schick einen Befehl, dann antworte ich. {/help} zeigt, was ich sonst noch kann.',
+  'group.hello': 'Hallo! Ich antworte hier auf jede Nachricht. {/help} zeigt, was ich sonst noch kann.',
   'group.quiet':
     'Bots haben hier innerhalb von {within} Minuten {turns} Antworten ausgelöst. In diesem Chat antworte ich {quiet} Minuten lang keinem Bot mehr; Menschen antworte ich wie immer.',
 
   'observe.private': 'In einem privaten Chat gibt es nichts mitzulesen.',
-  'observe.usage': 'Schreib /observe on oder /observe off.',
+  'observe.usage': 'Schreib {/observe} on oder {/observe} off.',
   'observe.owners_only': 'Nur ein Eigentümer kann einstellen, ob ich hier mitlese.',
   'observe.on':
-    'Ich lese hier mit: Die letzten {most} Nachrichten, die mich nicht erwähnen, hebe ich auf, und das Modell liest sie mit der nächsten, die mich erwähnt. Auf keine davon antworte ich. /observe off beendet das und löscht sie.',
+    'Ich lese hier mit: Die letzten {most} Nachrichten, die mich nicht erwähnen, hebe ich auf, und das Modell liest sie mit der nächsten, die mich erwähnt. Auf keine davon antworte ich. {/observe} off beendet das und löscht sie.',
   'observe.off': 'Was mich hier nicht erwähnt, hebe ich nicht auf.',
 
   'refused.queue_full': {
-    one: '{count} Nachricht von dir wartet noch, deshalb habe ich diese nicht angenommen. /stop verwirft sie.',
+    one: '{count} Nachricht von dir wartet noch, deshalb habe ich diese nicht angenommen. {/stop} verwirft sie.',
     other:
-      '{count} Nachrichten von dir warten noch, deshalb habe ich diese nicht angenommen. /stop verwirft sie.',
+      '{count} Nachrichten von dir warten noch, deshalb habe ich diese nicht angenommen. {/stop} verwirft sie.',
   },
   'refused.tools_pending':
     'Dieses Gespräch wartet auf die Ergebnisse der Werkzeugaufrufe {ids}: Schick sie als tool-Nachrichten, oder halte das Gespräch an.',
@@ -47,7 +47,7 @@ export const access: TranslationOf<typeof english> = {
     'Dieses Token darf kein anderes Modell wählen, das darf nur eines mit dem Recht „admin“. Es darf {instead} benutzen; ein Profil mit "usableBy": "everyone" ist für alle.',
 
   'waiting.for_approval':
-    'Deine Nachricht ist als Nächste dran: Vorher warte ich auf eine Antwort zu `{tool}` (mit den Knöpfen, /approve oder /deny; /stop verwirft alles).',
+    'Deine Nachricht ist als Nächste dran: Vorher warte ich auf eine Antwort zu `{tool}` (mit den Knöpfen, {/approve} oder {/deny}; {/stop} verwirft alles).',
 
   'button.copy': 'Befehl kopieren',
   'button.unknown': 'Diesen Knopf kenne ich nicht. Nichts wurde geändert.',

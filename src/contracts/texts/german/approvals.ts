@@ -5,9 +5,9 @@ import type { TranslationOf } from '../template.ts';
 export const approvals: TranslationOf<typeof english> = {
   'approval.may_i': 'Darf ich das tun?',
   'approval.how': {
-    one: 'Drück einen Knopf, oder schreib /approve oder /deny. Eine Antwort auf diese Nachricht lehnt ab, und ich lese sie als deinen Grund. Ohne Antwort innerhalb einer Minute wird es nicht ausgeführt.',
+    one: 'Drück einen Knopf, oder schreib {/approve} oder {/deny}. Eine Antwort auf diese Nachricht lehnt ab, und ich lese sie als deinen Grund. Ohne Antwort innerhalb einer Minute wird es nicht ausgeführt.',
     other:
-      'Drück einen Knopf, oder schreib /approve oder /deny. Eine Antwort auf diese Nachricht lehnt ab, und ich lese sie als deinen Grund. Ohne Antwort innerhalb von {count} Minuten wird es nicht ausgeführt.',
+      'Drück einen Knopf, oder schreib {/approve} oder {/deny}. Eine Antwort auf diese Nachricht lehnt ab, und ich lese sie als deinen Grund. Ohne Antwort innerhalb von {count} Minuten wird es nicht ausgeführt.',
   },
   'approval.approve': 'Zustimmen',
   'approval.deny': 'Ablehnen',
@@ -30,8 +30,8 @@ export const approvals: TranslationOf<typeof english> = {
   'decided.denied': 'Abgelehnt: Es wird nicht ausgeführt.',
   'decided.approved': 'Zugestimmt.',
   'decided.rule_stored':
-    'Zugestimmt. Genau das läuft hier von jetzt an ohne Frage; /rules zeigt es und nimmt es zurück.',
-  'decided.rule_full': 'Zugestimmt. Nicht gemerkt: Dieser Chat hat schon {most} Regeln, siehe /rules.',
+    'Zugestimmt. Genau das läuft hier von jetzt an ohne Frage; {/rules} zeigt es und nimmt es zurück.',
+  'decided.rule_full': 'Zugestimmt. Nicht gemerkt: Dieser Chat hat schon {most} Regeln, siehe {/rules}.',
   'decided.rule_not_offered': 'Zugestimmt. Nur dieses eine Mal: Für immer lässt es sich nicht erlauben.',
   'decided.stopped': 'Nichts geändert: Es wurde angehalten.',
   'decided.already_approved': 'Nichts geändert: {who} hat schon zugestimmt.',
@@ -44,14 +44,14 @@ export const approvals: TranslationOf<typeof english> = {
   'decided.reason_cut': 'Von deinem Grund habe ich nur die ersten {most} Zeichen behalten.',
 
   'rules.owners_only': 'In einer Gruppe sieht und beendet nur ein Eigentümer dieses Bots die Regeln.',
-  'rules.usage': 'Schreib /rules, /rules remove und eine Nummer der Liste, oder /rules remove all.',
-  'rules.unknown': 'Eine solche Regel gibt es hier nicht. /rules zeigt sie alle.',
+  'rules.usage': 'Schreib {/rules}, {/rules} remove und eine Nummer der Liste, oder {/rules} remove all.',
+  'rules.unknown': 'Eine solche Regel gibt es hier nicht. {/rules} zeigt sie alle.',
   'rules.removed': {
     one: 'Entfernt: Von jetzt an frage ich wieder.',
     other: '{count} Regeln entfernt: Von jetzt an frage ich wieder.',
   },
   'rules.none': 'Hier läuft nichts ohne Frage, das eine Zustimmung braucht.',
-  'rules.list': 'Diese Aufrufe laufen hier ohne Frage (/rules remove und eine Nummer beendet einen):',
+  'rules.list': 'Diese Aufrufe laufen hier ohne Frage ({/rules} remove und eine Nummer beendet einen):',
   'rules.line': {
     one: '{number}. {call}, seit {since} durch {who}, {count}-mal benutzt',
     other: '{number}. {call}, seit {since} durch {who}, {count}-mal benutzt',

@@ -39,7 +39,7 @@ export const commands: TranslationOf<typeof english> = {
     one: 'MCP-Server {name}: {state}, 1 Werkzeug',
     other: 'MCP-Server {name}: {state}, {count} Werkzeuge',
   },
-  'status.profile_errors': 'Einige Profile haben Fehler: /profile zeigt sie.',
+  'status.profile_errors': 'Einige Profile haben Fehler: {/profile} zeigt sie.',
   'status.settings_errors': 'Die Einstellungen haben Fehler; ihr letzter gültiger Stand gilt weiter:',
   'status.webhook': {
     one: 'Webhook {name}: {count} Ereignis wartet.',
@@ -68,15 +68,15 @@ export const commands: TranslationOf<typeof english> = {
     'Hier lesen andere mit. Frag mich in einem privaten Chat, was ich mir über dich gemerkt habe.',
   'memory.none': 'Ich habe mir noch nichts über dich gemerkt.',
   'memory.no_match': 'Dazu habe ich mir nichts gemerkt.',
-  'memory.list': 'Was ich mir über dich gemerkt habe (/forget und eine Nummer löscht etwas davon):',
+  'memory.list': 'Was ich mir über dich gemerkt habe ({/forget} und eine Nummer löscht etwas davon):',
   'memory.unverified': '(unbestätigt)',
-  'memory.more': 'Es gibt noch mehr: suche darin mit /memory und ein paar Wörtern.',
+  'memory.more': 'Es gibt noch mehr: suche darin mit {/memory} und ein paar Wörtern.',
   'memory.doubt':
-    'Solange etwas unbestätigt ist, fragen dich Werkzeuge vorher, die über diesen Chat hinaus wirken. Bestätige es mit /verify und seiner Nummer.',
+    'Solange etwas unbestätigt ist, fragen dich Werkzeuge vorher, die über diesen Chat hinaus wirken. Bestätige es mit {/verify} und seiner Nummer.',
   'memory.no_number': 'Unter der Nummer {number} habe ich mir nichts gemerkt.',
-  'verify.usage': 'Schreib /verify und eine Nummer aus /memory.',
+  'verify.usage': 'Schreib {/verify} und eine Nummer aus {/memory}.',
   'verify.done': 'Nummer {number} ist bestätigt.',
-  'forget.usage': 'Schreib /forget und eine Nummer aus /memory, oder /forget all.',
+  'forget.usage': 'Schreib {/forget} und eine Nummer aus {/memory}, oder {/forget} all.',
   'forget.done': 'Nummer {number} habe ich vergessen.',
   'forget.nothing': 'Ich hatte mir nichts über dich gemerkt.',
   'forget.all': 'Ich habe alles über dich vergessen ({facts}).',
@@ -90,7 +90,7 @@ export const commands: TranslationOf<typeof english> = {
   'queue.collect': 'kurz nacheinander geschickte Nachrichten werden gemeinsam beantwortet',
 
   'title.none':
-    'Dieser Chat hat noch keinen Titel: Er bekommt einen nach der ersten Antwort. Mit /title und ein paar Wörtern gibst du ihm selbst einen.',
+    'Dieser Chat hat noch keinen Titel: Er bekommt einen nach der ersten Antwort. Mit {/title} und ein paar Wörtern gibst du ihm selbst einen.',
   'title.is': 'Der Titel dieses Chats: {title}',
   'title.changed': 'Dieser Chat heißt jetzt: {title}',
   'title.too_long': 'Der Titel hat {length} Zeichen; er darf 1 bis {most} haben.',
@@ -98,14 +98,14 @@ export const commands: TranslationOf<typeof english> = {
   'session.raced': 'Jemand anderes hat dieses Gespräch gerade begonnen: Schick das bitte noch einmal.',
 
   'try.busy':
-    'Gerade wird eine Antwort geschrieben, oder eine wartet: Warte, bis sie fertig ist, oder beende sie mit /stop.',
+    'Gerade wird eine Antwort geschrieben, oder eine wartet: Warte, bis sie fertig ist, oder beende sie mit {/stop}.',
   'try.nothing': 'Eine solche Frage gibt es in diesem Gespräch nicht. Nichts wurde geändert.',
   'try.summarized':
     'Das gehört inzwischen zur Zusammenfassung älterer Nachrichten und lässt sich nicht mehr ändern.',
   'try.foreign': 'Das kann nur noch einmal fragen, wer es gefragt hat, und nur im selben Chat.',
   'try.too_old': 'Diese Frage ist zu lange her, um sie noch einmal zu stellen: Schick sie bitte neu.',
   'try.ran_a_plan':
-    'Diese Nachricht hat einen gespeicherten Plan ausgeführt: /plan run startet ihn noch einmal.',
+    'Diese Nachricht hat einen gespeicherten Plan ausgeführt: {/plan} run startet ihn noch einmal.',
   'try.has_client_tools':
     'Diese Frage kam von einem Programm mit eigenen Werkzeugen: Es muss sie selbst noch einmal stellen.',
   'try.too_many_tries': 'Diese Frage hat {most} Antworten, mehr gehen nicht: Schick sie bitte neu.',
@@ -115,8 +115,8 @@ export const commands: TranslationOf<typeof english> = {
     'Ich antworte noch einmal. Was die frühere Antwort mit ihren Werkzeugen getan hat, ist nicht rückgängig gemacht: {effects}.',
 
   'trust.owners_only':
-    'Nur ein Eigentümer kann dem vertrauen, was dieses Gespräch gelesen hat. /new beginnt ein neues.',
-  'trust.busy': 'Hier ist eine Antwort noch nicht fertig: Warte darauf, oder schick vorher /stop.',
+    'Nur ein Eigentümer kann dem vertrauen, was dieses Gespräch gelesen hat. {/new} beginnt ein neues.',
+  'trust.busy': 'Hier ist eine Antwort noch nicht fertig: Warte darauf, oder schick vorher {/stop}.',
   'trust.nothing': 'Dieses Gespräch hat keinen fremden Text gelesen. Nichts wurde geändert.',
   'trust.done':
     'Dieses Gespräch hat fremden Text gelesen ({sources}). Von jetzt an gilt dieser Text als vertrauenswürdig: Werkzeuge, die über diesen Chat hinaus wirken, fragen seinetwegen nicht mehr. Was von jetzt an gelesen wird, zählt neu.',
@@ -124,7 +124,7 @@ export const commands: TranslationOf<typeof english> = {
   'language.now': 'Ich spreche {name} mit dir ({code}).',
   'language.now_auto': 'Ich spreche {name} mit dir ({code}), weil deine App so eingestellt ist.',
   'language.others':
-    'Sprachen: {languages}. /language und ein Kürzel wechselt, /language auto richtet sich nach deiner App.',
+    'Sprachen: {languages}. {/language} und ein Kürzel wechselt, {/language} auto richtet sich nach deiner App.',
   'language.changed': 'Von jetzt an spreche ich {name} mit dir.',
   'language.auto': 'Von jetzt an richte ich mich nach der Sprache deiner App; das ist {name}.',
   'language.unknown': '„{name}“ spreche ich nicht. Sprachen: {languages}.',

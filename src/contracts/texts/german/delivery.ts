@@ -51,14 +51,14 @@ export const delivery: TranslationOf<typeof english> = {
   'stream.own': 'Hier entscheidet jedes Programm selbst, wie es Antworten zeigt.',
   'stream.now': 'Antworten erscheinen hier {how} ({mode}). Du wählst mit {choices}.',
   'stream.changed': 'Von der nächsten Antwort an erscheinen sie hier {how}.',
-  'stream.unknown': 'Hier nimmt /stream {modes}.',
+  'stream.unknown': 'Hier nimmt {/stream} {modes}.',
   'stream.draft': 'als Entwurf, der zur Nachricht wird, wenn er fertig ist',
   'stream.edit': 'in einer Nachricht, die wächst',
   'stream.off': 'erst, wenn sie fertig sind',
   'voice.on':
-    'Antworten werden hier auch gesprochen, als Sprachnachricht nach ihrem Text. /voice off beendet das.',
-  'voice.off': 'Antworten werden hier nicht gesprochen. /voice on ändert das.',
-  'voice.usage': 'Schreib /voice on oder /voice off.',
+    'Antworten werden hier auch gesprochen, als Sprachnachricht nach ihrem Text. {/voice} off beendet das.',
+  'voice.off': 'Antworten werden hier nicht gesprochen. {/voice} on ändert das.',
+  'voice.usage': 'Schreib {/voice} on oder {/voice} off.',
   'voice.cannot':
     'Dieses Gateway kann nicht sprechen: Setz speech.baseUrl in config.json auf einen Server für Sprachausgabe.',
   'speech.beginning': '*Der Anfang, gesprochen; die ganze Antwort ist der Text darüber.*',

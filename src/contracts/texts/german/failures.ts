@@ -11,7 +11,7 @@ export const failures: TranslationOf<typeof english> = {
   'failure.timeout_chunk': 'Das Modell ist mitten in seiner Antwort verstummt. Versuch es bitte noch einmal.',
   'failure.timeout_chunk_plain': 'Das Modell ist mitten in seiner Antwort verstummt.',
   'failure.context_overflow':
-    'Das ist für das Modell zu lang. Schick eine kürzere Nachricht, oder fang mit /new neu an.',
+    'Das ist für das Modell zu lang. Schick eine kürzere Nachricht, oder fang mit {/new} neu an.',
   'failure.unavailable': 'Das Modell ist gerade nicht erreichbar. Versuch es bitte später noch einmal.',
   'failure.unavailable_plain': 'Das Modell ist gerade nicht erreichbar.',
   'failure.out_of_memory':

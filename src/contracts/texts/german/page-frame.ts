@@ -53,7 +53,7 @@ export const pageFrame = {
   'page.linked': 'Verbundene Chats',
   'page.linked.list': 'Chats, die dieses Gespräch teilen',
   'page.linked.how':
-    'Ein anderer Chat von dir, in welchem Netz auch immer, kann dieses Gespräch teilen. Lass dir einen Code geben und schick ihn dort, oder gib den ein, den `/link` dir dort gegeben hat. Beide Seiten werden gefragt, bevor etwas verbunden wird.',
+    'Ein anderer Chat von dir, in welchem Netz auch immer, kann dieses Gespräch teilen. Lass dir einen Code geben und schick ihn dort, oder gib den ein, den dir dort der Befehl `link` gegeben hat. Beide Seiten werden gefragt, bevor etwas verbunden wird.',
   'page.linked.give': 'Code geben',
   'page.linked.code': 'Code des anderen Chats',
   'page.linked.enter': 'Eingeben',

@@ -119,7 +119,7 @@ export const pageSettings = {
   'page.set.change_time': 'Zeit ändern',
   'page.set.history': 'Verlauf',
   'page.set.its_chat': 'Sein Chat',
-  'page.set.no_schedules': 'Es gibt keine Zeitpläne. /schedule add in einem Chat macht einen.',
+  'page.set.no_schedules': 'Es gibt keine Zeitpläne. {/schedule} add in einem Chat macht einen.',
   'page.set.paused': 'pausiert oder vorbei',
   'page.set.schedule_about': '{session} · {timing} · {next} · zuletzt {moment}',
   'page.set.sign_out_of': '{name} abmelden?',

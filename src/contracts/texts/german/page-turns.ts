@@ -6,9 +6,9 @@ export const pageTurns = {
   'page.part.unfinished': 'nicht fertig',
   'page.part.done': 'fertig',
   'page.approval.always_hint':
-    'Zustimmen und denselben Aufruf mit denselben Argumenten in diesem Chat von jetzt an ohne Frage ausführen. /rules beendet das.',
+    'Zustimmen und denselben Aufruf mit denselben Argumenten in diesem Chat von jetzt an ohne Frage ausführen. {/rules} beendet das.',
   'page.approval.not_kept':
-    'Dieses eine Mal zugestimmt: Dieser Chat hat so viele Regeln, wie er haben darf. /rules zeigt sie.',
+    'Dieses eine Mal zugestimmt: Dieser Chat hat so viele Regeln, wie er haben darf. {/rules} zeigt sie.',
   'page.approval.reason': 'Grund der Ablehnung',
   'page.approval.why_not': 'Warum nicht? Das Modell liest es.',
   'page.approval.approve': 'Zustimmen',

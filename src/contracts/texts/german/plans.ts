@@ -7,34 +7,34 @@ export const plans: TranslationOf<typeof english> = {
   'mode.teacher': 'jeder Schritt wird erklärt und wartet auf deinen Start',
   'mode.agentic': 'Schritte laufen von selbst, und ein gescheiterter wird repariert',
   'mode.is': 'Modus: {mode}.',
-  'mode.line': '/mode {mode} - {meaning}',
-  'mode.line_now': '/mode {mode} - {meaning} (jetzt)',
+  'mode.line': '{/mode} {mode} - {meaning}',
+  'mode.line_now': '{/mode} {mode} - {meaning} (jetzt)',
   'mode.changed': 'Modus: {mode}. Von deiner nächsten Nachricht an gilt: {meaning}.',
   'mode.unknown': 'Einen Modus „{name}“ gibt es nicht. Modi: {modes}.',
   'mode.renamed': 'Einen Modus „{name}“ gibt es nicht. Er heißt jetzt „planner“.',
   'mode.plan_running':
-    'Gerade läuft ein Plan: Der Modus lässt sich ändern, sobald er zu Ende ist. /stop beendet ihn.',
+    'Gerade läuft ein Plan: Der Modus lässt sich ändern, sobald er zu Ende ist. {/stop} beendet ihn.',
 
   'planning.auto': 'das Modell bittet um einen Plan, wenn eine Aufgabe einen braucht',
   'planning.always': 'vor jeder Antwort steht ein Plan',
   'planning.none': 'Hier werden keine Pläne gemacht, deshalb bewirkt der Modus nichts. {why}',
   'planning.off':
-    'Im Profil „{profile}“ ist das Planen aus. Setz "planning" in profiles/{profile}/config.json auf "auto", oder wechsle mit /profile zu einem anderen Profil.',
+    'Im Profil „{profile}“ ist das Planen aus. Setz "planning" in profiles/{profile}/config.json auf "auto", oder wechsle mit {/profile} zu einem anderen Profil.',
   'planning.is': 'Planen im Profil „{profile}“: {planning} ({meaning}).',
   'planning.no_tools': 'Das Profil hat keine Werkzeuge: Jeder Schritt ist Arbeit des Modells selbst.',
   'planning.model_without_tools':
     'Das Modell „{model}“ kann keine Werkzeuge aufrufen: Schritte, die eines brauchen, scheitern in jedem Modus.',
   'planning.cannot_ask':
-    'Deshalb kann das Modell nicht von selbst um einen Plan bitten; /plan und ein Auftrag macht einen.',
+    'Deshalb kann das Modell nicht von selbst um einen Plan bitten; {/plan} und ein Auftrag macht einen.',
   'planning.model_unknown': 'Was das Modell kann, ist gerade nicht bekannt: Sein Server antwortet nicht.',
 
-  'plan.how_request': '/plan und ein Auftrag macht einen Plan und führt nichts davon aus',
-  'plan.how_list': '/plans zeigt die Pläne dieses Gesprächs',
+  'plan.how_request': '{/plan} und ein Auftrag macht einen Plan und führt nichts davon aus',
+  'plan.how_list': '{/plans} zeigt die Pläne dieses Gesprächs',
   'plan.how_run':
-    '/plan run 2 führt Plan 2 aus, auch noch einmal; dahinter planner, teacher oder agentic für den Modus',
-  'plan.how_show': '/plan show 2 zeigt seine Karte, wie sie jetzt ist, /plan cancel 2 verwirft ihn',
-  'plan.how_edit': '/plan edit und Änderungen, eine pro Zeile, ändert den neuesten Plan',
-  'plan.edit_usage': 'Schreib /plan edit und die Änderungen, eine pro Zeile:',
+    '{/plan} run 2 führt Plan 2 aus, auch noch einmal; dahinter planner, teacher oder agentic für den Modus',
+  'plan.how_show': '{/plan} show 2 zeigt seine Karte, wie sie jetzt ist, {/plan} cancel 2 verwirft ihn',
+  'plan.how_edit': '{/plan} edit und Änderungen, eine pro Zeile, ändert den neuesten Plan',
+  'plan.edit_usage': 'Schreib {/plan} edit und die Änderungen, eine pro Zeile:',
   'plan.edit_reply': 'Antworte auf diese Nachricht oder auf den Plan mit deinen Änderungen, eine pro Zeile:',
   'plan.edit_drop': '`2 drop` nimmt Schritt 2 heraus',
   'plan.edit_move': '`3 before 1` (oder `3 after 1`) verschiebt Schritt 3 vor (oder hinter) Schritt 1',
@@ -48,9 +48,9 @@ export const plans: TranslationOf<typeof english> = {
   'plan.changed': 'Der Plan ist geändert.',
   'plan.changed_next': 'Der Plan ist geändert. Das gilt vom nächsten Schritt an.',
   'plan.cancelled': 'Der Plan ist verworfen; nichts davon läuft.',
-  'plan.none': 'In diesem Gespräch gibt es keine Pläne. /plan und ein Auftrag macht einen.',
+  'plan.none': 'In diesem Gespräch gibt es keine Pläne. {/plan} und ein Auftrag macht einen.',
   'plan.none_running': 'In diesem Gespräch gibt es keinen Plan.',
-  'plan.no_number': 'Einen Plan {number} gibt es in diesem Gespräch nicht. /plans zeigt sie alle.',
+  'plan.no_number': 'Einen Plan {number} gibt es in diesem Gespräch nicht. {/plans} zeigt sie alle.',
   'plan.line': {
     one: '{number}. {goal} ({count} Schritt, {state})',
     other: '{number}. {goal} ({count} Schritte, {state})',
@@ -59,7 +59,7 @@ export const plans: TranslationOf<typeof english> = {
     one: '{count} älterer steht nicht in der Liste; seine Nummer gilt weiter.',
     other: '{count} ältere stehen nicht in der Liste; ihre Nummern gelten weiter.',
   },
-  'plan.run_again': '/plan run {number} führt Plan {number} aus, auch noch einmal.',
+  'plan.run_again': '{/plan} run {number} führt Plan {number} aus, auch noch einmal.',
   'plan.run_times': { one: 'einmal ausgeführt', other: '{count}-mal ausgeführt' },
   'plan.stored': 'nicht begonnen',
   'plan.running': 'läuft',
@@ -79,9 +79,13 @@ export const plans: TranslationOf<typeof english> = {
   'plan.other_card':
     'Dieser Plan hat sich inzwischen geändert. Seine Karte zeigt ihn, wie er jetzt ist; nichts ist geschehen.',
   'plan.busy': 'Der Plan ändert sich gerade zu schnell. Nichts wurde geändert; versuch es noch einmal.',
-  'plan.begun': 'Der Plan hat begonnen: /stop beendet ihn.',
+  'plan.thinking_need': 'Braucht das einen Plan?',
+  'plan.thinking_again': 'Ein zweiter Blick',
+  'plan.thinking_plan': 'Der Plan',
+  'plan.thinking_step': 'Schritt {number}: {description}',
+  'plan.begun': 'Der Plan hat begonnen: {/stop} beendet ihn.',
   'plan.over_unchangeable':
-    'Dieser Plan ist zu Ende und lässt sich nicht mehr ändern. /plans zeigt die, die noch einmal laufen können.',
+    'Dieser Plan ist zu Ende und lässt sich nicht mehr ändern. {/plans} zeigt die, die noch einmal laufen können.',
   'plan.planner_fixed':
     'Im Modus planner folgt das Modell seinem Plan von selbst: Er lässt sich nur ändern, bevor er läuft.',
   'plan.planner_stops':
@@ -90,7 +94,7 @@ export const plans: TranslationOf<typeof english> = {
   'plan.cancelled_before': 'Abgebrochen, bevor er lief.',
   'plan.cancelled_again': 'Abgebrochen: Er läuft nicht noch einmal.',
   'plan.not_begun':
-    'Dieser Plan hat noch nicht begonnen. /run oder seine Karte startet ihn, /plan cancel verwirft ihn.',
+    'Dieser Plan hat noch nicht begonnen. {/run} oder seine Karte startet ihn, {/plan} cancel verwirft ihn.',
   'plan.over': 'Dieser Plan ist zu Ende.',
   'plan.stopped': 'Der Plan ist beendet.',
   'plan.step_runs': 'Der Schritt läuft.',
@@ -114,12 +118,12 @@ export const plans: TranslationOf<typeof english> = {
   'plan.say_teacher': 'Führe den Plan Schritt für Schritt aus.',
   'plan.started_already':
     'Dieser Lauf wurde schon gestartet. Den nächsten startet die Karte unter seinem Namen.',
-  'plan.too_many_runs': 'Dieser Plan lief schon {most}-mal, mehr geht nicht. /plan macht einen neuen.',
+  'plan.too_many_runs': 'Dieser Plan lief schon {most}-mal, mehr geht nicht. {/plan} macht einen neuen.',
   'plan.no_steps': 'Dieser Plan hat keine Schritte.',
   'plan.already_running':
-    'In diesem Gespräch läuft gerade ein Plan. Warte, bis er zu Ende ist, oder beende ihn mit /stop.',
+    'In diesem Gespräch läuft gerade ein Plan. Warte, bis er zu Ende ist, oder beende ihn mit {/stop}.',
   'plan.elsewhere':
-    'Dieser Plan gehört zu einem Chat auf {channel}: Dort läuft er, mit seiner Karte oder /plan run.',
+    'Dieser Plan gehört zu einem Chat auf {channel}: Dort läuft er, mit seiner Karte oder {/plan} run.',
 
   'edit.none': 'In dieser Nachricht steht keine Änderung.',
   'edit.too_many': 'Höchstens {most} Änderungen gehen auf einmal; das sind {changes}.',

@@ -37,7 +37,7 @@ export const turns: TranslationOf<typeof english> = {
   'turn.model_instead': 'Das Modell {model} {why}; stattdessen antwortet {instead}.',
   'turn.usual_instead': 'Das übliche Modell {why}; stattdessen antwortet {instead}.',
   'turn.not_spoken':
-    'Diese Antwort konnte nicht gesprochen werden: {why} Antworten kommen weiter als Text; /voice off beendet die Versuche.',
+    'Diese Antwort konnte nicht gesprochen werden: {why} Antworten kommen weiter als Text; {/voice} off beendet die Versuche.',
 
   'model_fails.unavailable': 'ist nicht erreichbar',
   'model_fails.out_of_memory': 'hat keinen Speicher mehr',
@@ -66,14 +66,14 @@ export const turns: TranslationOf<typeof english> = {
   'wait.resume': 'Fortsetzen',
   'wait.stop': 'Beenden',
   'wait.how_step': {
-    one: 'Drück einen Knopf, oder schreib /run oder /skip. Ohne Antwort innerhalb einer Minute wird der Plan abgebrochen.',
+    one: 'Drück einen Knopf, oder schreib {/run} oder {/skip}. Ohne Antwort innerhalb einer Minute wird der Plan abgebrochen.',
     other:
-      'Drück einen Knopf, oder schreib /run oder /skip. Ohne Antwort innerhalb von {count} Minuten wird der Plan abgebrochen.',
+      'Drück einen Knopf, oder schreib {/run} oder {/skip}. Ohne Antwort innerhalb von {count} Minuten wird der Plan abgebrochen.',
   },
   'wait.how_pause': {
-    one: 'Drück einen Knopf, oder schreib /resume oder /stop. Ohne Antwort innerhalb einer Minute wird der Plan abgebrochen.',
+    one: 'Drück einen Knopf, oder schreib {/resume} oder {/stop}. Ohne Antwort innerhalb einer Minute wird der Plan abgebrochen.',
     other:
-      'Drück einen Knopf, oder schreib /resume oder /stop. Ohne Antwort innerhalb von {count} Minuten wird der Plan abgebrochen.',
+      'Drück einen Knopf, oder schreib {/resume} oder {/stop}. Ohne Antwort innerhalb von {count} Minuten wird der Plan abgebrochen.',
   },
   'wait.was_run': 'Dieser Schritt durfte laufen.',
   'wait.was_skipped': 'Dieser Schritt wurde übersprungen.',

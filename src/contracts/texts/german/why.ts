@@ -75,7 +75,7 @@ export const why = {
   'why.refused_forbidden': 'eine Regel verbietet sie',
   'why.refused_rate_limited':
     'wer sie schrieb, schrieb zu schnell (limits.messagesPerMinute) oder hat die Tokens eines Tages verbraucht',
-  'why.refused_queue_full': 'es warten schon zu viele Nachrichten des Gesprächs (/stop verwirft sie)',
+  'why.refused_queue_full': 'es warten schon zu viele Nachrichten des Gesprächs ({/stop} verwirft sie)',
   'why.refused_too_large': 'sie ist zu lang',
   'why.refused_empty': 'sie hat weder Text noch Datei',
   'why.refused_tools_pending': 'ihr Gespräch wartet auf Ergebnisse der Werkzeuge seines Clients',

@@ -38,6 +38,56 @@ describeGateway('a bot that is divided among two connections', { discord: true }
 });
 
 describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes with two shards', () => {
+  it('share them when they start together: each is heard over its own, and both lanes are the one left when the other stops', async () => {
+    const a = await openGatewayFixture('postgres', { discord: true });
+    onTestFinished(() => a.close());
+    const b = await openGatewayFixture('postgres', { discord: true, beside: a });
+    onTestFinished(() => b.close());
+    const { discord } = a;
+    const both = chats(discord);
+    for (const room of both) await a.store.access.addGrant('discord', 'group', room.id);
+    discord.gateway.shards = 2;
+    discord.gateway.shardsRequired = 2;
+    // However busy the machine is: neither learns how many connections there are before the other.
+    const { promise: until, resolve: release } = Promise.withResolvers<void>();
+    for (const _ of [a, b]) discord.failure({ kind: 'hold', until, match: /^GET \/gateway\/bot/ });
+    discord.rest.calls.length = 0;
+    const stopped = [a, b].map(() => Promise.withResolvers<void>());
+    const restarts = [a, b].map((node, at) =>
+      node.restart(async () => {
+        stopped[at]?.resolve();
+        await Promise.all(stopped.map(({ promise }) => promise));
+      }),
+    );
+    await vi.waitFor(
+      () => expect(discord.rest.calls.filter((call) => call === 'GET /gateway/bot')).toHaveLength(2),
+      LONG,
+    );
+    release();
+    await Promise.all(restarts);
+    await vi.waitFor(() => expect(discord.gateway.connected).toEqual([0, 1]), LONG);
+    const owners = async (): Promise<string[]> => {
+      const lanes = await b.sql<{ owner: string }[]>`
+        select owner from lane where key like 'poll:discord:%:2' and owner is not null order by key`;
+      return lanes.map(({ owner }) => owner);
+    };
+    expect(new Set(await owners()).size).toBe(2);
+    const say = (text: string): void => {
+      for (const room of both) discord.says(room, text, discord.person('Ada'), { mention: true });
+    };
+    say('shared');
+    for (const room of both) await vi.waitFor(() => expect(answersIn(discord, room)).toHaveLength(1), LONG);
+    const { identifies, resumes } = discord.gateway.counts;
+    await a.gateway.stop();
+    say('alone');
+    for (const room of both)
+      await vi.waitFor(() => expect(answersIn(discord, room).join()).toContain('alone'), LONG);
+    expect(new Set(await owners()).size).toBe(1);
+    for (const room of both) expect(answersIn(discord, room)).toHaveLength(2);
+    // The session of the shard that was left goes on, and that of the other was never interrupted.
+    expect(discord.gateway.counts).toMatchObject({ identifies, resumes: resumes + 1 });
+  });
+
   it('a killed node is followed by the other one, which answers once what was written meanwhile', async () => {
     const a = await openGatewayFixture('postgres', { discord: true });
     onTestFinished(() => a.close());

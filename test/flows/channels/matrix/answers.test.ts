@@ -125,11 +125,11 @@ describeGateway('Matrix', { env, tools: riskyTools(ran) }, (fixture) => {
       }, WAIT);
     };
     server.says(one, '!link', person);
-    const code = await seen(one, /link ([0-9A-Z]{5}-[0-9A-Z]{5})/);
+    const code = await seen(one, /!link ([0-9A-Z]{5}-[0-9A-Z]{5}) \(Matrix/);
     server.says(linked, `!link ${code}`, person);
-    await seen(linked, /link yes/);
+    await seen(linked, /!link yes/);
     server.says(linked, '!link yes', person);
-    await seen(one, /link yes/);
+    await seen(one, /!link yes/);
     server.says(one, '!link yes', person);
     await vi.waitFor(() => expect(server.screen(linked).length).toBeGreaterThan(1), WAIT);
     server.says(linked, 'together now', person);

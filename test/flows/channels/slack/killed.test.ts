@@ -1,33 +1,14 @@
 /** A gateway killed in the middle of an answer on Slack: nothing is lost, and nothing is on screen twice. */
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { startScenario } from '../../../crash/scenario.ts';
-import type { Scenario } from '../../../crash/scenario.ts';
+import { describe, expect, it, vi } from 'vitest';
 import { textOf } from '../../../fakes/slack/slack.ts';
-
-const SERVER = process.env['DATABASE_URL'];
-const LONG = { timeout: 60_000, interval: 50 };
-/** Three starts of a gateway, each of which may take its time. */
-const MINUTES = 180_000;
-const DATABASES = [
-  { database: 'embedded', postgresUrl: undefined, isHere: process.env['ONLY_DATABASE'] !== 'postgres' },
-  { database: 'postgres', postgresUrl: SERVER, isHere: SERVER !== undefined },
-];
-const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
-
-let open: Scenario | undefined;
-afterEach(() => open?.close());
+import { DATABASES, gatewaysOn, killWhileAnswering, LONG, MINUTES } from '../killed.ts';
 
 describe.each(DATABASES)(
   'a gateway killed while it answers on Slack, on $database',
   ({ postgresUrl, isHere }) => {
+    const startOne = gatewaysOn('slack');
     const start = async () => {
-      const scenario = (open = await startScenario({ postgresUrl, sessions: { slack: 1 } }));
-      const [gateway] = scenario.gateways;
-      const [place] = scenario.places;
-      if (gateway === undefined || place === undefined)
-        throw new Error('a scenario has a gateway and a place');
-      gateway.start();
-      await gateway.url();
+      const { scenario, gateway, place } = await startOne(postgresUrl);
       const { slack } = scenario;
       await vi.waitFor(() => expect(slack.socketMode.open).toBe(1), LONG);
       const chat = slack.workspace.chat(place.chatId);
@@ -41,17 +22,9 @@ describe.each(DATABASES)(
     it.skipIf(!isHere)(
       'finishes the answer in the message that is there, and reads what was said meanwhile',
       async () => {
-        const { scenario, gateway, says, screen } = await start();
-        scenario.ollama.answer({ text: words(200), perSecond: 20 }, { when: 'tell me' });
-        says('tell me');
-        await vi.waitFor(() => expect(screen().join('')).toContain('word9'), LONG);
-        await gateway.kill();
-        scenario.ollama.answer(words(200), { when: 'tell me' });
-        scenario.ollama.answer('The second answer.', { when: 'said while it was dead' });
-        says('said while it was dead');
-        gateway.start();
-        await gateway.url();
-        await vi.waitFor(() => expect(screen()).toEqual([words(200), 'The second answer.']), LONG);
+        const started = await start();
+        const whole = await killWhileAnswering(started);
+        await vi.waitFor(() => expect(started.screen()).toEqual(whole), LONG);
       },
       MINUTES,
     );

@@ -1,11 +1,11 @@
 /** The trees of the two Markdown parsers in one normal form. */
 import type { Nodes, RootContent } from 'mdast';
-import { parseBlocks } from '../../../channels/http/page/markdown/blocks.js';
-import type { Block } from '../../../channels/http/page/markdown/blocks.js';
-import { parseInline } from '../../../channels/http/page/markdown/inline.js';
-import type { Inline } from '../../../channels/http/page/markdown/inline.js';
-import { readPath, safeHref } from '../../../channels/http/page/markdown/links.js';
-import { parseMarkdown } from '../../../src/lib/markdown.ts';
+import { parseBlocks } from '../../../../channels/http/page/markdown/blocks.js';
+import type { BlockBody, Inline } from '../../../../channels/http/page/markdown/nodes.js';
+import { parseInline } from '../../../../channels/http/page/markdown/inline.js';
+import { readPath, safeHref } from '../../../../channels/http/page/markdown/links.js';
+import { parseMarkdown } from '../../../../src/lib/markdown.ts';
+import { referenceRoot } from './reference.ts';
 
 /** A node: its kind with the attributes that are shown, then its children. */
 export type Tree = [kind: string, ...children: (Tree | string)[]];
@@ -13,6 +13,11 @@ export type Tree = [kind: string, ...children: (Tree | string)[]];
 /** The gateway's tree. */
 export function gatewayTree(text: string): Tree[] {
   return joinTexts(parseMarkdown(text).children.flatMap(fromMdast));
+}
+
+/** The tree of what the reference reads. */
+export function referenceTree(text: string): Tree[] {
+  return joinTexts(referenceRoot(text).children.flatMap(fromMdast));
 }
 
 /** The page's tree. */
@@ -84,7 +89,7 @@ function linked(url: string, children: Tree[]): Tree[] {
   return href === undefined ? children : [[`link ${href}`, ...children]];
 }
 
-function fromBlock(block: Block): Tree {
+function fromBlock(block: BlockBody): Tree {
   switch (block.type) {
     case 'paragraph':
       return ['paragraph', ...inlineTree(block.text)];

@@ -1,10 +1,12 @@
 /** The page's Markdown parser without a browser: its results, its speed on any text, and the safety of links. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseBlocks } from '../../../channels/http/page/markdown/blocks.js';
-import { parseInline } from '../../../channels/http/page/markdown/inline.js';
-import { safeHref } from '../../../channels/http/page/markdown/links.js';
-import { HOSTILE_TEXTS, markdownish } from '../../contracts/hostile-texts.ts';
+import { MAX_DEPTH } from '../../../../channels/http/page/markdown/block-reader.js';
+import { parseBlocks } from '../../../../channels/http/page/markdown/blocks.js';
+import { MAX_NESTED } from '../../../../channels/http/page/markdown/emphasis.js';
+import { parseInline } from '../../../../channels/http/page/markdown/inline.js';
+import { MAX_TARGET, safeHref } from '../../../../channels/http/page/markdown/links.js';
+import { HOSTILE_TEXTS, markdownish } from '../../../contracts/hostile-texts.ts';
 
 /** Longest time on 64 KiB, in milliseconds. */
 const BUDGET_MS = 50;
@@ -36,7 +38,7 @@ describe('inline Markdown', () => {
     ['&lt;b&gt; &#8364; &#0; &copy;', [{ text: '<b> € \ufffd &copy;' }]],
     ['~~gone~~', [{ type: 'del' }]],
     ['snake_case_name and 2 * 3 * 4', [{ text: 'snake_case_name and 2 * 3 * 4' }]],
-    ['**open', [{ text: '**' }, { text: 'open' }]],
+    ['**open', [{ text: '**open' }]],
     ['`a*b*` ``c`d``', [{ type: 'code', text: 'a*b*' }, { text: ' ' }, { type: 'code', text: 'c`d' }]],
     ['\\*not\\* this', [{ text: '*not* this' }]],
     [
@@ -185,6 +187,32 @@ describe('blocks of Markdown', () => {
       }),
       { numRuns: 300 },
     );
+  });
+});
+
+describe('what is nested', () => {
+  const depthOf = (nodes: Tree[]): number =>
+    Math.max(0, ...nodes.map((node) => (node.children === undefined ? 0 : 1 + depthOf(node.children))));
+
+  it(`is emphasis up to a depth of ${MAX_NESTED}, and text beyond it`, () => {
+    const nested = (depth: number): string => `${'*a _b '.repeat(depth / 2)}c${'_ d*'.repeat(depth / 2)}`;
+    expect(depthOf(parseInline(nested(MAX_NESTED)))).toBe(MAX_NESTED);
+    const beyond = parseInline(nested(MAX_NESTED + 2));
+    expect(depthOf(beyond)).toBe(MAX_NESTED);
+    expect(flat(beyond)).toContain('*a _b a');
+  });
+
+  it(`is a quote or a list up to a depth of ${MAX_DEPTH}, and text beyond it`, () => {
+    const [at, beyond] = [MAX_DEPTH, MAX_DEPTH + 1].map((depth) => parseBlocks('> '.repeat(depth)));
+    const text = JSON.stringify(parseBlocks(`${'> '.repeat(MAX_DEPTH)}> a`));
+    expect([depthOf(at!), depthOf(beyond!)]).toEqual([MAX_DEPTH, MAX_DEPTH]);
+    expect(text).toContain('"text":"> a"');
+  });
+
+  it(`is a link to a target of at most ${MAX_TARGET} characters, and text beyond it`, () => {
+    const link = (length: number): string => `[a](https://${'x'.repeat(length - 'https://'.length)})`;
+    expect(parseInline(link(MAX_TARGET))).toMatchObject([{ type: 'link' }]);
+    expect(flat(parseInline(link(MAX_TARGET + 1)))).toContain('[a](https://x');
   });
 });
 

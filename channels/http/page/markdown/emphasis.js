@@ -1,0 +1,219 @@
+/** Marks of emphasis and deletion: which runs open and close, and the trees that pairs of them make, as CommonMark and GFM say. Pure. */
+
+/** @typedef {import('./nodes.js').Inline} Inline */
+/**
+ * A run of marks whose partner is not known yet; `grows`: while the answer grows it is shown as if it were closed.
+ * @typedef {{ type: 'marks', mark: string, count: number, opens: boolean, closes: boolean, grows: boolean }} Marks
+ */
+/** A run that may open, its place in the list, and how deep the trees behind it are. @typedef {{ run: Marks, at: number, depth: number }} Opener */
+
+/** Emphasis nested deeper than this stays text. */
+export const MAX_NESTED = 24;
+/** Kinds of marks; of two kinds that cross each other, the one that stands first in the text is read first. */
+export const EMPHASIS = '*_';
+export const DELETION = '~';
+
+/** As `micromark` sees characters: symbols are punctuation, the halves of an emoji are letters. */
+const PUNCTUATION = /[\p{P}\p{S}]/u;
+/** Scripts that put no blanks between words. */
+const WITHOUT_BLANKS = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u3000-\u303f\uff00-\uffef]/u;
+
+/** @param {string} char */
+function kindOf(char) {
+  if (char === '' || /\s/.test(char)) return 'blank';
+  return PUNCTUATION.test(char) ? 'punctuation' : 'letter';
+}
+
+/**
+ * The run of marks at a place. Three tildes or more are no marks.
+ * @param {string} text
+ * @param {number} at
+ * @returns {Marks | undefined}
+ */
+export function readMarks(text, at) {
+  const mark = text.charAt(at);
+  let end = at + 1;
+  while (text[end] === mark) end += 1;
+  const count = end - at;
+  if (mark === DELETION && count > 2) return undefined;
+  const [last, next] = [text.charAt(at - 1), text.charAt(end)];
+  const [before, after] = [kindOf(last), kindOf(next)];
+  const isLeft = after === 'letter' || (after === 'punctuation' && before !== 'letter');
+  const isRight = before === 'letter' || (before === 'punctuation' && after !== 'letter');
+  const grows =
+    (before !== 'letter' || WITHOUT_BLANKS.test(last)) &&
+    count <= (mark === DELETION ? 2 : 3) &&
+    (mark !== DELETION || count === 2) &&
+    !text.includes('\n', end);
+  const run = { type: /** @type {const} */ ('marks'), mark, count, grows };
+  if (mark === DELETION) return { ...run, opens: isLeft, closes: isRight };
+  const opens = isLeft || (next === DELETION && after !== 'blank');
+  const closes = isRight || last === DELETION;
+  if (mark === '_')
+    return {
+      ...run,
+      opens: opens && (before !== 'letter' || !closes),
+      closes: closes && (after !== 'letter' || !opens),
+    };
+  // "**Note:**text" and "漢字**「漢字」**漢字": models write them, and no blank belongs there.
+  return {
+    ...run,
+    opens: opens || (after === 'punctuation' && WITHOUT_BLANKS.test(last)),
+    closes: closes || before === 'punctuation',
+  };
+}
+
+/**
+ * The trees that runs of marks make of a list; runs without a partner become text.
+ * @param {(Inline | Marks)[]} nodes
+ * @param {readonly string[]} kinds those that are left, the first one now
+ * @param {boolean} growing marks that open at the end are taken for closed
+ * @returns {Inline[]}
+ */
+export function pairMarks(nodes, kinds, growing) {
+  const [kind, ...rest] = kinds;
+  if (kind === undefined) return joined(nodes);
+  return new Pairing(kind, rest).of(nodes, growing);
+}
+
+class Pairing {
+  #kind;
+  #rest;
+  /** @type {(Inline | Marks)[]} */
+  #out = [];
+  /** Innermost last. @type {Opener[]} */
+  #openers = [];
+  /** By the look of a closing run: openers before this one are known not to fit it. @type {Map<string, number>} */
+  #misfits = new Map();
+
+  /**
+   * @param {string} kind
+   * @param {readonly string[]} rest
+   */
+  constructor(kind, rest) {
+    this.#kind = kind;
+    this.#rest = rest;
+  }
+
+  /**
+   * @param {(Inline | Marks)[]} nodes
+   * @param {boolean} growing
+   */
+  of(nodes, growing) {
+    for (const node of nodes) {
+      const isMarks = node.type === 'marks' && this.#kind.includes(node.mark);
+      if (isMarks && node.closes) this.#close(node);
+      if (isMarks && node.count === 0) continue;
+      if (isMarks && node.opens) this.#openers.push({ run: node, at: this.#out.length, depth: 0 });
+      this.#out.push(node);
+    }
+    if (growing) this.#closeGrowing();
+    return this.#inside(this.#out, growing);
+  }
+
+  /**
+   * The other kinds within a list in which the marks of this kind are spent.
+   * @param {(Inline | Marks)[]} nodes
+   * @param {boolean} growing
+   */
+  #inside(nodes, growing) {
+    const spent = nodes.map((node) =>
+      node.type === 'marks' && this.#kind.includes(node.mark) ? textOfMarks(node) : node,
+    );
+    return pairMarks(spent, this.#rest, growing);
+  }
+
+  /** @param {Marks} closer */
+  #close(closer) {
+    for (let found = this.#openerOf(closer); found >= 0; found = this.#openerOf(closer)) {
+      const { run } = /** @type {Opener} */ (this.#openers[found]);
+      const used = closer.mark === DELETION ? closer.count : Math.min(2, run.count, closer.count);
+      closer.count -= used;
+      this.#wrap(found, used, false);
+      for (const [look, from] of this.#misfits) this.#misfits.set(look, Math.min(from, found));
+    }
+  }
+
+  /** @param {Marks} closer */
+  #openerOf(closer) {
+    if (closer.count === 0) return -1;
+    const look = `${closer.mark}${closer.opens}${closer.mark === DELETION ? closer.count : closer.count % 3}`;
+    const from = this.#misfits.get(look) ?? 0;
+    let found = this.#openers.length - 1;
+    while (found >= from && !this.#stopsAt(found, closer)) found -= 1;
+    if (found >= from && (this.#openers[found]?.depth ?? 0) < MAX_NESTED) return found;
+    this.#misfits.set(look, this.#openers.length);
+    return -1;
+  }
+
+  /**
+   * @param {number} index
+   * @param {Marks} closer
+   */
+  #stopsAt(index, closer) {
+    const opener = this.#openers[index];
+    return opener !== undefined && (opener.depth >= MAX_NESTED || fits(opener.run, closer));
+  }
+
+  /**
+   * Makes a tree of what stands behind an opener.
+   * @param {number} index
+   * @param {number} used marks of the opener
+   * @param {boolean} growing
+   */
+  #wrap(index, used, growing) {
+    const opened = /** @type {Opener} */ (this.#openers[index]);
+    const { run, at } = opened;
+    const depth = 1 + this.#openers.splice(index).reduce((most, opener) => Math.max(most, opener.depth), 0);
+    const children = this.#inside(this.#out.splice(at + 1), growing);
+    run.count -= used;
+    if (run.count > 0) this.#openers.push(opened);
+    else this.#out.pop();
+    this.#out.push({ type: run.mark === DELETION ? 'del' : used === 2 ? 'strong' : 'em', children });
+    const around = this.#openers.at(-1);
+    if (around !== undefined) around.depth = Math.max(around.depth, depth);
+  }
+
+  #closeGrowing() {
+    for (let index = this.#openers.length - 1; index >= 0; index -= 1) {
+      const { run, depth } = /** @type {Opener} */ (this.#openers[index]);
+      if (!run.grows || depth >= MAX_NESTED) continue;
+      this.#wrap(index, Math.min(2, run.count), true);
+      if (run.count > 0) this.#wrap(index, run.count, true);
+    }
+  }
+}
+
+/**
+ * @param {Marks} opener
+ * @param {Marks} closer
+ */
+function fits(opener, closer) {
+  if (opener.mark !== closer.mark) return false;
+  if (opener.mark === DELETION) return opener.count === closer.count;
+  const mayBeEither = opener.closes || closer.opens;
+  return !mayBeEither || closer.count % 3 === 0 || (opener.count + closer.count) % 3 !== 0;
+}
+
+/** @param {Marks} run @returns {Inline} */
+function textOfMarks({ mark, count }) {
+  return { type: 'text', text: mark.repeat(count) };
+}
+
+/**
+ * The list with neighbouring texts as one.
+ * @param {(Inline | Marks)[]} nodes
+ * @returns {Inline[]}
+ */
+export function joined(nodes) {
+  /** @type {Inline[]} */
+  const list = [];
+  for (const node of nodes) {
+    const one = node.type === 'marks' ? textOfMarks(node) : node;
+    const last = list.at(-1);
+    if (one.type === 'text' && last?.type === 'text')
+      list[list.length - 1] = { type: 'text', text: last.text + one.text };
+    else list.push(one);
+  }
+  return list;
+}

@@ -1,0 +1,63 @@
+/** One line of Markdown as it is read from its start: quotes, items and fences each take their part of it. */
+
+/** The distance of tab stops, in columns. */
+const TAB_STOP = 4;
+
+/** What is left of a line. Columns count from its start, as tabs do. */
+export class Line {
+  /** What is left of it. */
+  rest;
+  #column = 0;
+
+  /** @param {string} text */
+  constructor(text) {
+    this.rest = text;
+  }
+
+  /** True when only blanks are left. */
+  get isBlank() {
+    return /^[ \t]*$/.test(this.rest);
+  }
+
+  /** What is left without the blanks before it. */
+  get bare() {
+    return this.rest.replace(/^[ \t]+/, '');
+  }
+
+  /** Columns of the blanks that come next. */
+  get indent() {
+    let column = this.#column;
+    for (const char of /^[ \t]*/.exec(this.rest)?.[0] ?? '') column += widthAt(char, column);
+    return column - this.#column;
+  }
+
+  /**
+   * Takes characters that are no tabs.
+   * @param {number} count
+   */
+  take(count) {
+    this.rest = this.rest.slice(count);
+    this.#column += count;
+  }
+
+  /**
+   * Takes blanks, at most so many columns of them; a tab that is wider becomes the blanks that are left of it.
+   * @param {number} columns
+   */
+  takeBlanks(columns) {
+    const end = this.#column + columns;
+    while (this.#column < end && /^[ \t]/.test(this.rest)) {
+      const next = this.#column + widthAt(this.rest.charAt(0), this.#column);
+      this.rest = ' '.repeat(Math.max(0, next - end)) + this.rest.slice(1);
+      this.#column = Math.min(next, end);
+    }
+  }
+}
+
+/**
+ * @param {string} blank
+ * @param {number} column
+ */
+function widthAt(blank, column) {
+  return blank === '\t' ? TAB_STOP - (column % TAB_STOP) : 1;
+}

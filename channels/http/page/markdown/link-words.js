@@ -1,0 +1,33 @@
+/** The words of a link in parsed inline Markdown. Pure. */
+
+/** @typedef {import('./nodes.js').Inline} Inline */
+
+/** Characters that change the direction in which a text is read. */
+const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * The words of a link: other links in it become their words.
+ * @param {Inline[]} nodes
+ * @returns {Inline[]}
+ */
+export function withoutLinks(nodes) {
+  return nodes.flatMap((node) => {
+    if (node.type === 'text') return { ...node, text: node.text.replaceAll(DIRECTION_MARKS, '') };
+    if (node.type === 'code' || node.type === 'break') return node;
+    const children = withoutLinks(node.children);
+    return node.type === 'strong' || node.type === 'em' || node.type === 'del'
+      ? { ...node, children }
+      : children;
+  });
+}
+
+/**
+ * The text of parsed nodes, as it is read.
+ * @param {Inline[]} nodes
+ * @returns {string}
+ */
+export function textOf(nodes) {
+  return nodes
+    .map((node) => ('children' in node ? textOf(node.children) : 'text' in node ? node.text : ' '))
+    .join('');
+}

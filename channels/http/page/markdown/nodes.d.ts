@@ -1,0 +1,31 @@
+/** What Markdown is made of, once it is parsed. */
+
+/** A part of a text. `host` is where a link leads whose words look like another address; a `label` is a link whose end has not come yet. */
+export type Inline =
+  | { type: 'text'; text: string }
+  | { type: 'code'; text: string }
+  | { type: 'break' }
+  | { type: 'link'; href: string; host?: string | undefined; children: Inline[] }
+  | { type: 'label'; children: Inline[] }
+  | { type: 'picture'; path: string; children: Inline[] }
+  | { type: 'strong' | 'em' | 'del'; children: Inline[] };
+
+/** A block. Texts are inline Markdown, but for that of code. */
+export type BlockBody =
+  | { type: 'paragraph'; text: string }
+  | { type: 'heading'; level: number; text: string }
+  | { type: 'code'; language: string; text: string }
+  | { type: 'rule' }
+  | { type: 'quote'; children: BlockBody[] }
+  | { type: 'list'; start: number | undefined; items: Item[] }
+  | { type: 'table'; align: string[]; head: string[]; rows: string[][] };
+
+/** An item of a list; a `tight` one has no blank lines between its blocks. */
+export interface Item {
+  checked: boolean | undefined;
+  tight: boolean;
+  children: BlockBody[];
+}
+
+/** A block of a document; `source` is its text: blocks with the same source look the same. */
+export type Block = BlockBody & { source: string };

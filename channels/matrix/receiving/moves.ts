@@ -1,0 +1,67 @@
+/** Follows a room that was replaced ("Room upgrades"): the bot goes along, and so does the conversation. */
+import { ChannelError } from '../../../src/contracts/errors.ts';
+import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
+import type { Log } from '../../../src/contracts/log.ts';
+import { CLIENT, pathOf } from '../client.ts';
+import type { MatrixClient } from '../client.ts';
+import { serverOf } from '../ids.ts';
+import type { NamedRoom, Replacements } from '../replacements.ts';
+
+/** Longest wait for a room of another homeserver, in milliseconds. */
+const JOIN_MS = 30_000;
+
+export interface MoveParts {
+  client: Pick<MatrixClient, 'call'>;
+  gateway: Pick<GatewayApi, 'chatMoved'>;
+  replacements: Replacements;
+  log: Log;
+}
+
+/**
+ * Follows where a room says that it goes on; `into`: only to this room. False where it says nothing, or nothing that the other
+ * room confirms. The same move twice acts once. Throws `ChannelError` when it is to be tried again, or `StoreError`.
+ */
+export async function followRoom(parts: MoveParts, roomId: string, into?: string): Promise<boolean> {
+  const { replacements, gateway, log } = parts;
+  replacements.forget(roomId);
+  const named = await replacements.namedBy(roomId);
+  if (named === undefined || (into !== undefined && into !== named.roomId)) return false;
+  const move = { channel: 'matrix', from: roomId, to: named.roomId };
+  if (!(await isConfirmed(parts, roomId, named))) {
+    log.warn(move, 'matrix_replacement_refused');
+    return false;
+  }
+  await gateway.chatMoved(move);
+  log.info(move, 'matrix_room_replaced');
+  return true;
+}
+
+/** Whether the new room names the old one. Only its members can read that, so the bot joins, and leaves a room that does not. */
+async function isConfirmed(parts: MoveParts, before: string, named: NamedRoom): Promise<boolean> {
+  const { client, replacements } = parts;
+  const known = await replacements.replaces(named.roomId, before);
+  if (known !== undefined) return known;
+  await join(parts, named);
+  const isPredecessor = await replacements.replaces(named.roomId, before);
+  if (isPredecessor === false)
+    await client.call('POST', pathOf(CLIENT, 'rooms', named.roomId, 'leave'), { body: {}, limit: 'leave' });
+  return isPredecessor === true;
+}
+
+/** A room that does not admit the bot, or whose server does not answer, is entered once somebody invites the bot. */
+async function join({ client, log }: MoveParts, { roomId, by }: NamedRoom): Promise<void> {
+  const via = serverOf(by);
+  try {
+    await client.call('POST', pathOf(CLIENT, 'join', roomId), {
+      // The second name is the one of older homeservers.
+      query: { via, server_name: via },
+      body: {},
+      silenceMs: JOIN_MS,
+      limit: 'join',
+    });
+  } catch (error) {
+    if (!(error instanceof ChannelError) || error.code === 'rate_limited' || error.code === 'unauthorized')
+      throw error;
+    log.warn({ err: error, chatId: roomId }, 'matrix_replacement_not_joined');
+  }
+}

@@ -1,0 +1,109 @@
+/** Rooms that others have replaced ("Room upgrades"): trusted where the old room and the new one say the same of each other. */
+import { z } from 'zod';
+import { ChannelError } from '../../src/contracts/errors.ts';
+import { Recent } from '../../src/lib/recent.ts';
+import { CLIENT, pathOf } from './client.ts';
+import type { MatrixClient } from './client.ts';
+import { readEvent, readMember } from './events.ts';
+import { ROOM_ID } from './ids.ts';
+
+/** How long it is known that a room goes on, or where, in milliseconds, and of how many rooms. */
+const KNOWN_MS = 3_600_000;
+const MAX_ROOMS = 2_000;
+/** Replacements in a row that are followed at once. */
+export const MAX_MOVES = 5;
+
+const TOMBSTONE = 'm.room.tombstone';
+const Tombstone = z.object({ replacement_room: z.string().regex(ROOM_ID) });
+const Create = z.object({
+  predecessor: z
+    .object({ room_id: z.string().regex(ROOM_ID) })
+    .optional()
+    .catch(undefined),
+});
+
+/** What a tombstone says. */
+export interface NamedRoom {
+  roomId: string;
+  /** Who wrote it. */
+  by: string;
+}
+
+export class Replacements {
+  readonly #client: Pick<MatrixClient, 'call'>;
+  /** The room where each goes on: its own id for one that was not replaced. */
+  readonly #known: Recent<string>;
+
+  constructor({ client, monotonicMs }: { client: Pick<MatrixClient, 'call'>; monotonicMs: () => number }) {
+    this.#client = client;
+    this.#known = new Recent(KNOWN_MS, MAX_ROOMS, monotonicMs);
+  }
+
+  /** A room has changed: it is asked for again. */
+  forget(roomId: string): void {
+    this.#known.delete(roomId);
+  }
+
+  /** Throws `ChannelError`: `chat_moved` for a room that the bot is to leave for another, or what asking for it throws. */
+  async check(roomId: string): Promise<void> {
+    let movedTo = this.#known.get(roomId);
+    if (movedTo === undefined) {
+      movedTo = await this.#last(roomId);
+      this.#known.set(roomId, movedTo);
+    }
+    if (movedTo !== roomId)
+      throw new ChannelError('chat_moved', 'The Matrix room was replaced.', { movedTo });
+  }
+
+  /** The room that a tombstone names, where whoever wrote it is still there; undefined without one. Throws `ChannelError`. */
+  async namedBy(roomId: string): Promise<NamedRoom | undefined> {
+    const content = await this.#state(roomId, TOMBSTONE, '');
+    const to = Tombstone.safeParse(content).data?.replacement_room;
+    if (to === undefined || to === roomId) return undefined;
+    // Only with all of the state it is told who wrote it.
+    const all = z.array(z.unknown()).safeParse(await this.#state(roomId)).data ?? [];
+    const events = all.flatMap((one) => readEvent(one) ?? []);
+    const by = events.find(({ type, state_key: key }) => type === TOMBSTONE && key === '')?.sender;
+    const isThere = events.some((event) => {
+      const member = readMember(event);
+      return member !== undefined && member.userId === by && member.membership === 'join';
+    });
+    return by !== undefined && isThere ? { roomId: to, by } : undefined;
+  }
+
+  /** Whether a room says that it replaces the other; undefined where the bot is not in it. Throws `ChannelError`. */
+  async replaces(roomId: string, before: string): Promise<boolean | undefined> {
+    const create = await this.#create(roomId);
+    return create && create.predecessor?.room_id === before;
+  }
+
+  /** The room that a room says to replace, which need not say so. Throws `ChannelError`. */
+  async predecessorOf(roomId: string): Promise<string | undefined> {
+    return (await this.#create(roomId))?.predecessor?.room_id;
+  }
+
+  async #create(roomId: string): Promise<z.infer<typeof Create> | undefined> {
+    return Create.safeParse(await this.#state(roomId, 'm.room.create', '')).data;
+  }
+
+  /** The last of the rooms that replaced each other. */
+  async #last(roomId: string): Promise<string> {
+    let last = roomId;
+    for (let move = 0; move < MAX_MOVES; move += 1) {
+      const named = await this.namedBy(last);
+      if (named === undefined || (await this.replaces(named.roomId, last)) !== true) break;
+      last = named.roomId;
+    }
+    return last;
+  }
+
+  /** Undefined for what is not there, or not for the bot. */
+  async #state(roomId: string, ...key: [] | [type: string, key: string]): Promise<unknown> {
+    try {
+      return await this.#client.call('GET', pathOf(CLIENT, 'rooms', roomId, 'state', ...key));
+    } catch (error) {
+      if (!(error instanceof ChannelError) || error.retryable) throw error;
+      return undefined;
+    }
+  }
+}

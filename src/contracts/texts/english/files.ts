@@ -1,0 +1,44 @@
+/** Why a file of a message could not be used, or a recording not be listened to: each ends a sentence about the file. */
+
+export const files = {
+  'upload.problem': '⚠ {name}: {why}.',
+  'upload.stopped': 'fetching it was stopped',
+  'upload.too_many': 'only {most} files of a message are read',
+  'upload.too_large': 'it is larger than {most} MB (media.maxFileMb in config.json)',
+  'upload.person_full': 'your files here have reached {most} MB together; they are removed after {days} days',
+  'upload.empty': 'it is empty',
+  'upload.folder_full': 'the folder of this session is full; {/help} tells how to begin another one',
+  'upload.not_fetched': 'it could not be fetched',
+  'upload.not_fetched_because': 'it could not be fetched: {why}',
+  'upload.other': '{why}',
+  'upload.foreign': 'it is no file of this session',
+  'upload.gone': 'it is no longer here',
+  'upload.no_download': 'this channel cannot fetch files',
+  'upload.fetched_slowly': 'fetching it takes too long',
+  'upload.busy': 'too many files are being read at the moment; please send it again later',
+  'upload.read_slowly': 'reading it takes too long',
+  'upload.damaged': 'it cannot be read: it is damaged, or needs too much memory',
+  'upload.unreadable': 'cannot be read ({why})',
+  'hear.none':
+    'it is a recording, and this gateway cannot listen: set transcription.baseUrl in config.json to a speech-to-text server',
+  'hear.nothing': 'nothing is said in it',
+  'hear.failed': 'it could not be listened to: {why}',
+  'hear.no_transcript':
+    'The speech-to-text server answered with something else than a transcript: check transcription.baseUrl in config.json.',
+  'hear.unauthorized': 'The speech-to-text server refuses the gateway: check TRANSCRIPTION_API_KEY.',
+  'hear.not_found':
+    'The speech-to-text server knows no /audio/transcriptions there, or no model "{model}": check transcription in config.json{reason}.',
+  'hear.refused_large': 'The recording is too large for the speech-to-text server.',
+  'hear.busy': 'The speech-to-text server has too much to do just now.',
+  'hear.broken': 'The speech-to-text server failed with status {status}{reason}.',
+  'hear.unreadable': 'The speech-to-text server cannot read this recording{reason}.',
+  'hear.odd_status':
+    'The speech-to-text server answered with status {status}: check transcription.baseUrl in config.json.',
+  'hear.unreachable':
+    'The speech-to-text server cannot be reached{reason}: check transcription.baseUrl in config.json.',
+  'hear.too_long':
+    'Recordings of up to {most} minutes are listened to (transcription.maxMinutes in config.json).',
+  'hear.too_large': 'Recordings of up to 25 MB are listened to.',
+  'hear.too_slow': 'The speech-to-text server took longer than {most} minutes.',
+  'hear.endless': 'The speech-to-text server gave an answer without end.',
+} as const;

@@ -1,0 +1,29 @@
+/** The part of the channel contract about commands: what a text names, people can write. */
+import { describe, expect, it, vi } from 'vitest';
+import { channels } from '../../channels/index.ts';
+import type { InboundMessage } from '../../src/contracts/message.ts';
+import type { Receive } from '../../src/contracts/receive.ts';
+import { WAIT } from './channel-harness.ts';
+import type { ChannelHarness } from './channel-harness.ts';
+
+/** Runs the part over the harness of each test. */
+export function commandContract(
+  name: string,
+  {
+    harness,
+    receive,
+    received,
+  }: { harness: () => ChannelHarness; receive: Receive; received: () => InboundMessage[] },
+): void {
+  describe('commands', () => {
+    it('are understood as the manifest says that people write them', async () => {
+      const writeCommand = channels.find((one) => one.name === name)?.writeCommand ?? (() => '');
+      await harness().channel.start(receive);
+      const [chat] = harness().chats;
+      harness().types(chat, writeCommand('stop', {}));
+      harness().types(chat, `${writeCommand('queue', {})} steer`);
+      const contents = (): string[] => received().map(({ content }) => content);
+      await vi.waitFor(() => expect(contents()).toEqual(['/stop', '/queue steer']), WAIT);
+    });
+  });
+}

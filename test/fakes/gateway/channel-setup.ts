@@ -1,0 +1,91 @@
+/** A channel in front of a fake platform, and a gateway that only records: what the set-ups of such channels have alike. */
+import pino from 'pino';
+import type { Channel, OutboundPart } from '../../../src/contracts/channel.ts';
+import { ChannelError } from '../../../src/contracts/errors.ts';
+import type { InboundMessage, MembershipChange } from '../../../src/contracts/message.ts';
+import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
+import { parseMarkdown } from '../../../src/lib/markdown.ts';
+import { MemoryConnections } from '../connections.ts';
+import { builtInLanguages } from './languages.ts';
+
+export const ACCEPTED: Receipt = { kind: 'accepted', turnId: 'turn', seq: 1, position: 0 };
+
+export abstract class ChannelSetup {
+  /** Set by the set-up's constructor. */
+  abstract channel: Channel;
+  /** What the store keeps of the connection. */
+  readonly connections = new MemoryConnections();
+  readonly received: InboundMessage[] = [];
+  readonly memberships: MembershipChange[] = [];
+  /** Lines of the channel's log. */
+  readonly log: string[] = [];
+  /** Groups in which the bot answers. */
+  groups: string[] = [];
+  /** The gateway's receipt for each message. */
+  verdict: (message: InboundMessage) => Promise<Receipt> = () => Promise.resolve(ACCEPTED);
+  readonly receive: Receive = async (message) => {
+    this.received.push(message);
+    return await this.verdict(message);
+  };
+
+  /** A new channel on the same store. */
+  protected abstract create(): Channel;
+  protected abstract closePlatform(): Promise<void>;
+
+  /** What every such channel is given. */
+  protected get deps() {
+    return {
+      log: pino({ level: 'trace' }, { write: (line: string) => this.log.push(line) }),
+      connections: this.connections,
+      languages: builtInLanguages,
+    };
+  }
+
+  /** What every such channel is given of the gateway. */
+  protected readonly gateway = {
+    groups: () => Promise.resolve(this.groups),
+    membershipChanged: async (change: MembershipChange) => void this.memberships.push(change),
+  };
+
+  get contents(): string[] {
+    return this.received.map(({ content }) => content);
+  }
+
+  async start(): Promise<void> {
+    await this.channel.start(this.receive);
+  }
+
+  /** Another channel on the same store; the one before must have been stopped. */
+  replace(): void {
+    this.channel = this.create();
+  }
+
+  /** Stops the channel, and starts another one on the same store, as a restart or another node does. */
+  async restart(meanwhile: () => void = () => undefined): Promise<void> {
+    await this.channel.stop();
+    meanwhile();
+    this.replace();
+    await this.start();
+  }
+
+  async close(): Promise<void> {
+    await this.channel.stop();
+    await this.closePlatform();
+  }
+
+  /** A part of an answer in a chat; its nonce is the text. */
+  part(chatId: string, text: string, more: Partial<OutboundPart> = {}): OutboundPart {
+    const body = this.channel.render(parseMarkdown(text));
+    return { channel: this.channel.name, chatId, body, buttons: [], nonce: text, ...more };
+  }
+}
+
+/** The `ChannelError` that a call throws. Throws when it throws none. */
+export async function failureOf(call: Promise<unknown> | undefined): Promise<ChannelError> {
+  const error: unknown = await Promise.resolve(call).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof ChannelError) return error;
+  throw new Error(`no ChannelError but ${String(error)}`);
+}
