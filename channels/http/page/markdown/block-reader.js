@@ -1,7 +1,7 @@
 /** Reads the blocks of Markdown line by line, as CommonMark and GFM say; indented lines are no code, underlined ones no headings. */
 
 import { decodeCharacters } from './characters.js';
-import { Line } from './line.js';
+import { Line, withoutBlanksAtEnd } from './line.js';
 import { cellsOf, columnsOf } from './table.js';
 
 /** @typedef {import('./nodes.js').BlockBody} BlockBody */
@@ -61,7 +61,7 @@ export class BlockReader {
     this.#leaf = undefined;
     if (leaf?.type === 'code') leaf.body.text = leaf.lines.join('\n');
     if (leaf?.type !== 'paragraph') return;
-    const text = leaf.lines.join('\n').replace(/[ \t]+$/, '');
+    const text = withoutBlanksAtEnd(leaf.lines.join('\n'));
     const task = leaf.item === undefined ? null : TASK.exec(text);
     leaf.body.text = task === null ? text : text.slice(task[0].length);
     if (task !== null && leaf.item !== undefined) leaf.item.checked = /x/i.test(task[1] ?? '');
@@ -221,7 +221,7 @@ export class BlockReader {
 
   /** @param {Code} code */
   #readCode(code) {
-    const closing = this.#line.bare.replace(/[ \t]+$/, '');
+    const closing = withoutBlanksAtEnd(this.#line.bare);
     if (closing.length >= code.fence.length && closing === code.fence.charAt(0).repeat(closing.length)) {
       this.end();
       return;
@@ -263,8 +263,8 @@ export class BlockReader {
 
 /** @param {string} text */
 function withoutClosingHashes(text) {
-  const bare = text.replace(/[ \t]+$/, '');
+  const bare = withoutBlanksAtEnd(text);
   let end = bare.length;
   while (end > 0 && bare[end - 1] === '#') end -= 1;
-  return end === 0 || /[ \t]/.test(bare.charAt(end - 1)) ? bare.slice(0, end).replace(/[ \t]+$/, '') : bare;
+  return end === 0 || /[ \t]/.test(bare.charAt(end - 1)) ? withoutBlanksAtEnd(bare.slice(0, end)) : bare;
 }

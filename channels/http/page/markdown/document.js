@@ -9,7 +9,7 @@ import { cellsOf } from './table.js';
 const FORMULA = /\\[([]|\$\$/;
 /** A last line that says only how the next words will be shown: it is shown with them. */
 const HELD =
-  /(?:^|\n)[ \t>]*(?:[-*+_=#`~|: \t]+|\d{1,9}[.)]?[ \t]*|(?:[-*+]|\d{1,9}[.)]) \[[ xX]?\]?[ \t]*|(?:`{3,}|~{3,})[^`\n]*)$/;
+  /^[ \t>]*(?:[-*+_=#`~|:][-*+_=#`~|: \t]*|\d{1,9}[.)]?[ \t]*|(?:[-*+]|\d{1,9}[.)]) \[[ xX]?\]?[ \t]*|(?:`{3,}|~{3,})[^`]*)?$/;
 /** A row that may be the head of a table. */
 const HEAD = /(?:^|\n)[ \t]*(\|[^\n]*)\n?$/;
 
@@ -39,7 +39,7 @@ export class GrowingDocument {
       this.#blocks = [];
     }
     const open = text.slice(this.#settled.length);
-    const shown = readableMath(open.replace(HELD, ''));
+    const shown = readableMath(withoutHeldLine(open));
     const { blocks, settledLines, settledBlocks } = readBlocks(shown);
     const known = this.#blocks;
     if (settledLines > 0 && shown === open && !FORMULA.test(open) && !open.includes('\r')) {
@@ -48,6 +48,13 @@ export class GrowingDocument {
     }
     return [...known, ...withTable(shown, blocks)];
   }
+}
+
+/** @param {string} text */
+function withoutHeldLine(text) {
+  const start = text.lastIndexOf('\n') + 1;
+  const isHeld = start < text.length && HELD.test(text.slice(start));
+  return isHeld ? text.slice(0, Math.max(0, start - 1)) : text;
 }
 
 /**

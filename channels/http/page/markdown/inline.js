@@ -1,6 +1,7 @@
 /** Parser of inline Markdown: emphasis, code, links. Returns plain objects; linear in the length of the text. */
 import { readReference } from './characters.js';
 import { DELETION, EMPHASIS, joined, pairMarks, readMarks } from './emphasis.js';
+import { withoutBlanksAtEnd } from './line.js';
 import { textOf, withoutLinks } from './link-words.js';
 import {
   hiddenHost,
@@ -116,7 +117,7 @@ class InlineParser {
   }
 
   #newline() {
-    const bare = this.#plain.replace(/[ \t]+$/, '');
+    const bare = withoutBlanksAtEnd(this.#plain);
     const isHard = /(?<!\t) {2}$/.test(this.#plain);
     this.#plain = bare;
     if (isHard) this.#push({ type: 'break' });

@@ -61,3 +61,13 @@ export class Line {
 function widthAt(blank, column) {
   return blank === '\t' ? TAB_STOP - (column % TAB_STOP) : 1;
 }
+
+/**
+ * The text without the blanks at its end; an expression that ends in `$` would look at each run of blanks again and again.
+ * @param {string} text
+ */
+export function withoutBlanksAtEnd(text) {
+  let end = text.length;
+  while (end > 0 && (text[end - 1] === ' ' || text[end - 1] === '\t')) end -= 1;
+  return text.slice(0, end);
+}
