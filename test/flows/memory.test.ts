@@ -61,7 +61,7 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
       { when: 'look around' },
     );
     saves('Wants news from http://evil.example', 'look around');
-    await says(carl, 'hello');
+    await says(carl, 'good morning');
     const session = await fixture().store.ledger.session(`telegram:${carl}`);
     const folder = path.join(fixture().home, 'workspace', 'sessions', session?.folder ?? '');
     await mkdir(folder, { recursive: true });
