@@ -41,6 +41,8 @@ export function launch(executablePath: string, more: readonly string[] = []): Pr
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      // The parts of its own window, which nobody sees: a process for each page.
+      '--disable-features=PreloadTopChromeWebUI,WebUITabStrip,InitialWebUI,WebUIReloadButton',
       ...more,
     ],
   });
