@@ -29,8 +29,8 @@ export default defineConfig({
     reporters: ['default', 'json'],
     outputFile: { json: process.env['TEST_REPORT'] ?? 'test/.tmp/report.json' },
     pool: 'forks',
-    // One more than the cores of a small machine: many tests wait for processes, platforms and browsers.
-    maxWorkers: 3,
+    // Two more than the cores of a small machine: many tests wait for processes, platforms and browsers.
+    maxWorkers: 4,
     // Tests that run beside each other in a file wait for paced platforms and models, not for the processor.
     maxConcurrency: 12,
     testTimeout: 60_000,

@@ -1,8 +1,22 @@
 /** The page over time: many chats, older messages, broken connections, small screens. */
 import { expect, it, vi } from 'vitest';
 import type { EventBody } from '../../src/contracts/event.ts';
+import type { InboundMessage } from '../../src/contracts/message.ts';
 import { signIn, WAIT, write } from './browser.ts';
 import { describePageOnFakeGateway, TOKEN } from './describe-page.ts';
+
+/** A message of a private chat on Telegram. */
+const said = (chatId: string, content: string): InboundMessage => ({
+  id: 'u1',
+  channel: 'telegram',
+  chatId,
+  senderId: chatId,
+  content,
+  timestamp: Date.now(),
+  media: [],
+  place: 'private',
+  mentioned: true,
+});
 
 describePageOnFakeGateway('the page, over time', (tab, fixture) => {
   it('reconnects by itself and shows exactly what was sent meanwhile', async () => {
@@ -99,23 +113,30 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     expect(await list.getByText('about cats').count()).toBe(1);
   });
 
+  it('keeps the open menu of a chat, and the focus in it, when the list changes', async () => {
+    await fixture.open();
+    (await fixture.ask('about birds')).end();
+    const list = tab.page.getByRole('navigation', { name: 'Your chats' });
+    await list.getByLabel('Actions for “about birds”').click();
+    const rename = list.getByRole('button', { name: 'Rename “about birds”' });
+    await rename.focus();
+    await rename.evaluate((element) => element.setAttribute('data-seen', ''));
+    fixture.api.gateway.commit('telegram:43', 't1', 'user', 'from a train', false);
+    await fixture.api.gateway.receive(said('43', 'I have arrived'));
+    await list.getByText('from a train').waitFor();
+    expect(await tab.page.locator(':focus').getAttribute('data-seen')).toBe('');
+    await tab.page.keyboard.press('Escape');
+    await rename.waitFor({ state: 'hidden' });
+    expect(await tab.page.locator(':focus').getAttribute('aria-label')).toBe('Actions for “about birds”');
+  });
+
   it('shows chats of other channels to the owner, who can follow but not write in them', async () => {
     fixture.api.gateway.commit('telegram:42', 't1', 'user', 'from my phone', false);
     await fixture.open();
     await tab.page.getByText('from my phone').click();
     await tab.page.getByText('This chat is on Telegram.').waitFor();
     expect(await tab.page.getByLabel('Message', { exact: true }).isVisible()).toBe(false);
-    const receipt = await fixture.api.gateway.receive({
-      id: 'u1',
-      channel: 'telegram',
-      chatId: '42',
-      senderId: '42',
-      content: 'live from the phone',
-      timestamp: Date.now(),
-      media: [],
-      place: 'private',
-      mentioned: true,
-    });
+    const receipt = await fixture.api.gateway.receive(said('42', 'live from the phone'));
     expect(receipt.kind).toBe('accepted');
     await tab.page.locator('.message-text', { hasText: 'live from the phone' }).waitFor();
     fixture.turns[0]?.say('seen at once');

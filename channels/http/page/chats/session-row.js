@@ -43,6 +43,7 @@ export function nameOf({ key, title, preview }) {
  * @property {boolean} isCurrent
  * @property {boolean | undefined} selected undefined while nobody selects
  * @property {() => void} open
+ * @property {() => void} menuClosed
  * @property {[label: string, act: () => void][]} actions
  */
 
@@ -55,7 +56,7 @@ function ownerOf({ own, ownerName }) {
  * @param {Session} session
  * @param {RowOptions} options
  */
-export function sessionRow(session, { isCurrent, selected, open, actions }) {
+export function sessionRow(session, { isCurrent, selected, open, menuClosed, actions }) {
   const { key, updatedAt, state, unread, pinned } = session;
   const where = [key.startsWith('http:') ? ownerOf(session) : channelOf(key), shortTime(updatedAt)];
   const isUnread = unread > 0 && !isCurrent && state !== 'running';
@@ -86,7 +87,7 @@ export function sessionRow(session, { isCurrent, selected, open, actions }) {
     ),
   );
   const row = h('div', { class: 'session-row', 'data-key': key }, button);
-  if (selected === undefined) row.append(menuOf(nameOf(session), actions));
+  if (selected === undefined) row.append(menuOf(nameOf(session), actions, menuClosed));
   return row;
 }
 
@@ -100,8 +101,9 @@ function stateMark(state) {
 /**
  * @param {string} name
  * @param {RowOptions['actions']} actions
+ * @param {() => void} closed
  */
-function menuOf(name, actions) {
+function menuOf(name, actions, closed) {
   const summary = h(
     'summary',
     { class: 'icon-button', 'aria-label': say('page.row.actions', { name }) },
@@ -129,6 +131,9 @@ function menuOf(name, actions) {
       ),
     ),
   );
+  menu.addEventListener('toggle', () => {
+    if (!menu.open) closed();
+  });
   menu.addEventListener('focusout', ({ relatedTarget }) => {
     if (relatedTarget instanceof Node && !menu.contains(relatedTarget)) menu.open = false;
   });

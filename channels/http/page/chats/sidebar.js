@@ -38,6 +38,8 @@ export class Sidebar {
   #archived = false;
   /** Keys that are selected; undefined = nobody selects. @type {Set<string> | undefined} */
   #selected;
+  /** The chat whose row is not drawn again, because its menu was open. @type {string | null | undefined} */
+  #inUse;
   /** It is loaded again soon. */
   #isDue = false;
 
@@ -123,10 +125,15 @@ export class Sidebar {
     await this.#api.changeSession(session.key, { readSeq: session.readSeq });
   }
 
-  /** Draws the list as it was loaded last. */
+  /** Draws the list as it was loaded last. A row whose menu is open stays as it is until that closes. */
   redraw() {
-    const focused = document.activeElement?.closest('[data-key]')?.getAttribute('data-key');
-    const rows = this.#sessions.map((session) => this.#row(session));
+    const active = document.activeElement;
+    const focused = active?.closest('[data-key]')?.getAttribute('data-key');
+    const inUse = this.#list.querySelector('.session-row:has(> [open])');
+    this.#inUse = this.#selected === undefined ? inUse?.getAttribute('data-key') : undefined;
+    const rows = this.#sessions.map((session) =>
+      inUse !== null && session.key === this.#inUse ? inUse : this.#row(session),
+    );
     this.#list.replaceChildren(...rows);
     if (this.#hasMore)
       this.#list.append(
@@ -136,7 +143,10 @@ export class Sidebar {
           say('page.chats.more'),
         ),
       );
-    const again = focused ? this.#list.querySelector(`[data-key="${CSS.escape(focused)}"] .session`) : null;
+    const place = active?.tagName === 'SUMMARY' ? 'summary' : '.session';
+    const again = this.#list.contains(active)
+      ? active
+      : focused && this.#list.querySelector(`[data-key="${CSS.escape(focused)}"] ${place}`);
     if (again instanceof HTMLElement) again.focus({ preventScroll: true });
     if (rows.length === 0)
       this.#list.append(
@@ -155,6 +165,7 @@ export class Sidebar {
       isCurrent: key === this.#current,
       selected: this.#selected?.has(key),
       open: () => (this.#selected === undefined ? this.#host.open(key) : this.#toggle(key)),
+      menuClosed: () => this.#inUse === key && this.redraw(),
       actions: [
         [say('page.row.rename'), () => this.#run(this.#rename(session))],
         [

@@ -131,7 +131,7 @@ describeGateway('Matrix', { env, tools: riskyTools(ran) }, (fixture) => {
     server.says(linked, '!link yes', person);
     await seen(one, /!link yes/);
     server.says(one, '!link yes', person);
-    await vi.waitFor(() => expect(server.screen(linked).length).toBeGreaterThan(1), WAIT);
+    for (const where of [linked, one]) await seen(where, /shares this conversation now/);
     server.says(linked, 'together now', person);
     for (const where of [linked, one]) await seen(where, /echo: .*Lin writes on Matrix\]\n(together now)/);
   });
