@@ -1,5 +1,5 @@
 /** The errors that may leave a module; other errors are converted where they occur. */
-import { inEnglish } from './texts/say.ts';
+import { inEnglish, said } from './texts/say.ts';
 import type { PlainKey, Said, Say } from './texts/say.ts';
 
 /** What an error carries besides its message. */
@@ -122,7 +122,7 @@ export type ProviderErrorCode =
 export class ProviderError extends GatewayError {
   declare readonly code: ProviderErrorCode;
 
-  constructor(code: ProviderErrorCode, message: string, details: ErrorDetails = {}) {
+  constructor(code: ProviderErrorCode, message: string | Said, details: ErrorDetails = {}) {
     super(code, message, details);
   }
 }
@@ -193,15 +193,16 @@ const WITHOUT_RETRY: Partial<Readonly<Record<ProviderErrorCode, PlainKey>>> = {
 
 /**
  * The one place where an error becomes words for a reader. Operators read the message, which names addresses and settings;
- * people read what happened, and when to try again. An operator who reads another language reads both. Never throws.
+ * people read what happened, and when to try again. Where a message stands in no table, an operator who reads another language
+ * reads both. Never throws.
  */
 export function wordError(error: GatewayError, reader: ErrorReader, say: Say = inEnglish): string {
+  if (error instanceof ProviderError && reader === 'person') return wordFailure(error, say);
   if (error.said !== undefined) return say.told(error.said);
   if (reader === 'operator') {
     if (say.language === 'en' || !(error instanceof ProviderError)) return error.message;
     return say('failure.detailed', { what: wordFailure(error, say), detail: error.message });
   }
-  if (error instanceof ProviderError) return wordFailure(error, say);
   if (error instanceof StoreError) return say('failure.store');
   if (error instanceof ConfigError) return say('failure.config');
   return error.message;
@@ -215,9 +216,14 @@ function wordFailure({ code, retryAfterMs }: ProviderError, say: Say): string {
 
 /** A time to wait, rounded up: seconds below two minutes, minutes below two hours, then hours. */
 export function inWords(ms: number, say: Say = inEnglish): string {
+  return say.told(timeSaid(ms));
+}
+
+/** The same, to be said later. */
+export function timeSaid(ms: number): Said {
   const seconds = Math.max(1, Math.ceil(ms / 1_000));
-  if (seconds < 120) return say('time.seconds', { seconds });
+  if (seconds < 120) return said('time.seconds', { seconds });
   const minutes = Math.ceil(seconds / 60);
-  if (minutes < 120) return say('time.minutes', { count: minutes });
-  return say('time.hours', { count: Math.ceil(minutes / 60) });
+  if (minutes < 120) return said('time.minutes', { count: minutes });
+  return said('time.hours', { count: Math.ceil(minutes / 60) });
 }

@@ -1,6 +1,7 @@
 /** The body of one answer as it arrives: read packet by packet, given up at once when its call ends early. */
 import type { Dispatcher } from 'undici';
 import { ProviderError } from '../contracts/errors.ts';
+import { said } from '../contracts/texts/say.ts';
 
 /** An answer that is being read; only one reader at a time. */
 export interface Answer {
@@ -75,5 +76,5 @@ export function createAnswer(
 
 /** The error of a call that its caller's signal ended. */
 export function stoppedCall(signal: AbortSignal): ProviderError {
-  return new ProviderError('aborted', 'The model call was stopped.', { cause: signal.reason });
+  return new ProviderError('aborted', said('provider.stopped'), { cause: signal.reason });
 }

@@ -1,5 +1,6 @@
 /** Calls that a vendor's own client makes (list the models, describe one), over our connections instead of its own. */
 import { ProviderError } from '../contracts/errors.ts';
+import { said } from '../contracts/texts/say.ts';
 import type { CallRules, Connections } from './connections.ts';
 import { readWhole } from './read-answer.ts';
 
@@ -42,5 +43,5 @@ export async function callClient<T>(
 }
 
 function notJson(): ProviderError {
-  return new ProviderError('bad_response', 'The model server sent an answer that is not JSON.');
+  return new ProviderError('bad_response', said('provider.not_json'));
 }

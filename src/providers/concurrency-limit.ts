@@ -1,5 +1,7 @@
 /** Limits the calls that one model server answers at a time; the others wait and take turns by user. */
 import { ProviderError } from '../contracts/errors.ts';
+import { said } from '../contracts/texts/say.ts';
+import type { PlainKey } from '../contracts/texts/say.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
 import type { ChatRequest } from '../contracts/provider.ts';
 
@@ -13,19 +15,19 @@ export type AcquireSlot = (
 ) => Promise<() => void>;
 
 /** `setting` is the field of the configuration that sets `limit`. */
-export function createConcurrencyLimit(limit: number, server: string, setting: string): AcquireSlot {
+export function createConcurrencyLimit(limit: number, server: PlainKey, setting: string): AcquireSlot {
   const slots = createFairQueue(limit, MAX_WAITING_CALLS);
   return async (request, signal) => {
     const acquired = slots.enter(request.userId ?? '', signal, request.onQueued);
     const release = await acquired.catch((cause: unknown) => {
-      throw new ProviderError('aborted', 'The model call was stopped while it waited for its turn.', {
+      throw new ProviderError('aborted', said('provider.stopped_waiting'), {
         cause,
       });
     });
     if (release !== undefined) return release;
     throw new ProviderError(
       'unavailable',
-      `${MAX_WAITING_CALLS} calls wait for ${server} already: try again later, or raise ${setting}.`,
+      said('provider.queue_full', { most: MAX_WAITING_CALLS, server: said(server), setting }),
       { retryable: true },
     );
   };

@@ -1,5 +1,6 @@
 /** A cache of what models can do, as their server says. */
 import { ProviderError } from '../contracts/errors.ts';
+import { said } from '../contracts/texts/say.ts';
 import type { ModelCapabilities } from '../contracts/provider.ts';
 
 /** How long a capability is cached (B-26), in milliseconds. */
@@ -43,7 +44,7 @@ export function createDiscovery(
 async function untilAborted<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
   const gone = Promise.withResolvers<never>();
   const onAbort = (): void =>
-    gone.reject(new ProviderError('aborted', 'The model call was stopped.', { cause: signal.reason }));
+    gone.reject(new ProviderError('aborted', said('provider.stopped'), { cause: signal.reason }));
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
   try {

@@ -1,16 +1,18 @@
 /** What can go wrong with any model server, as `ProviderError`s that name the setting to change. */
 import { ProviderError } from '../contracts/errors.ts';
+import { said } from '../contracts/texts/say.ts';
+import type { PlainKey } from '../contracts/texts/say.ts';
 
 /** The server that an error is about. */
 export interface Where {
   /** What kind of server it is, as in "Ollama". */
-  server: string;
+  server: PlainKey;
   /** Its address, without credentials. */
   host: string;
   /** Names the setting that holds the address. */
   setting: string;
   /** How such a server is started. */
-  start: string;
+  start: PlainKey;
   /** The model, if one was asked. */
   model?: string | undefined;
 }
@@ -21,46 +23,37 @@ const MAX_QUOTED = 300;
 /** The error for a connection that failed; `answered` tells whether the head of an answer had come. */
 export function lostConnection(where: Where, error: unknown, answered: boolean): ProviderError {
   if (error instanceof ProviderError) return error;
-  const { server, host, setting, start } = where;
+  const { host, setting } = where;
+  const server = said(where.server);
   if (codeOf(error) === 'UND_ERR_DESTROYED') {
-    return new ProviderError('aborted', `The connections to ${server} were closed.`, { cause: error });
+    return new ProviderError('aborted', said('provider.closed', { server }), { cause: error });
   }
   if (answered) {
-    return new ProviderError(
-      'bad_response',
-      `The connection to ${server} broke in the middle of the answer.`,
-      {
-        retryable: true,
-        cause: error,
-      },
-    );
+    return new ProviderError('bad_response', said('provider.broke_midway', { server }), {
+      retryable: true,
+      cause: error,
+    });
   }
   if (codeOf(error).startsWith('HPE_')) {
-    const message = `${host} does not speak HTTP: ${setting} must name ${server}.`;
+    const message = said('provider.not_http', { host, setting, server });
     return new ProviderError('bad_response', message, { cause: error });
   }
-  return new ProviderError(
-    'unavailable',
-    `No model server answers at ${host} (${codeOf(error) || 'connection failed'}): ${start}, or set ${setting} to where it runs.`,
-    { retryable: true, cause: error },
-  );
+  const code = codeOf(error) || said('provider.connection_failed');
+  const message = said('provider.no_answer', { host, code, start: said(where.start), setting });
+  return new ProviderError('unavailable', message, { retryable: true, cause: error });
 }
 
 /** The error for whatever else was thrown (by an answer of another shape, for instance). */
 export function toProviderError({ server, host }: Where, error: unknown): ProviderError {
   if (error instanceof ProviderError) return error;
-  return new ProviderError('bad_response', `${server} at ${host} sent an answer that cannot be read.`, {
-    cause: error,
-  });
+  const message = said('provider.unreadable', { server: said(server), host });
+  return new ProviderError('bad_response', message, { cause: error });
 }
 
 /** The error for a request that was not answered in time. */
 export function timedOut({ server, host, setting }: Where, afterMs: number, cause: unknown): ProviderError {
-  return new ProviderError(
-    'unavailable',
-    `${server} at ${host} did not answer within ${afterMs / 1000} s: check the server ${setting} names.`,
-    { retryable: true, cause },
-  );
+  const message = said('provider.slow', { server: said(server), host, seconds: afterMs / 1_000, setting });
+  return new ProviderError('unavailable', message, { retryable: true, cause });
 }
 
 export function clip(text: string): string {

@@ -1,5 +1,6 @@
 /** The list of kinds of model servers, one line each, and the provider that reaches all configured servers. */
 import { ConfigError } from '../contracts/errors.ts';
+import { inEnglish } from '../contracts/texts/say.ts';
 import type { LLMProvider } from '../contracts/provider.ts';
 import type { ProviderKind } from './kind.ts';
 import { BARE_PROVIDER, createModelNames, defaultServer } from './model-names.ts';
@@ -49,7 +50,7 @@ export async function openModelServers(
     usual: prefixOf(beside?.name ?? usual),
     modelProblem(name) {
       const found = names.find(name);
-      return 'problem' in found ? found.problem : undefined;
+      return 'problem' in found ? inEnglish.told(found.problem) : undefined;
     },
   };
 }
@@ -57,7 +58,7 @@ export async function openModelServers(
 /** `MODEL` is a model of the default server unless it names another. */
 function defaultModel(model: string, names: ModelNames, usual: string): string {
   const found = names.find(model);
-  if ('problem' in found) throw new ConfigError('bad_config', `MODEL: ${found.problem}`);
+  if ('problem' in found) throw new ConfigError('bad_config', `MODEL: ${inEnglish.told(found.problem)}`);
   return found.model === model ? prefixOf(usual) + model : model;
 }
 

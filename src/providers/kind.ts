@@ -1,6 +1,7 @@
 /** A kind of model server: what `config.json` may say of one, and how its provider is made. */
 import { z } from 'zod';
 import type { LLMProvider } from '../contracts/provider.ts';
+import type { PlainKey } from '../contracts/texts/say.ts';
 
 /** Calls to one server that run at once when nothing else is set. */
 export const DEFAULT_CONCURRENCY = 32;
@@ -40,7 +41,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** How the environment names one server of a kind: the provider that has the kind's own name. */
 export interface EnvironmentRule {
   /** Completes "set …" for a user who asks for such a model while no server is configured. */
-  needs: string;
+  needs: PlainKey;
   /** The server that the environment names; undefined when it names none. */
   read(env: Environment): EnvironmentServer | undefined;
 }

@@ -1,4 +1,6 @@
 /** Which server a model's name means: `<provider>/<model>`, or a bare name for a model of Ollama or of the only server. */
+import { said } from '../contracts/texts/say.ts';
+import type { Said } from '../contracts/texts/say.ts';
 import type { ProviderKind } from './kind.ts';
 import type { ModelServer } from './servers.ts';
 
@@ -13,7 +15,7 @@ export interface ModelPlace {
 
 export interface ModelNames {
   /** Where a name leads, or why it leads nowhere. */
-  find(name: string): ModelPlace | { problem: string };
+  find(name: string): ModelPlace | { problem: Said };
   /** The name under which everybody calls a provider's model. */
   nameOf(place: ModelPlace): string;
 }
@@ -43,15 +45,15 @@ export function createModelNames(
   const ownNames = names.size > 1 && [...names].some((name) => kinds.every(({ kind }) => kind !== name));
   const bareProvider = names.has(BARE_PROVIDER) ? BARE_PROVIDER : defaultServer(servers);
 
-  const problemOf = (name: string, prefix: string, model: string): string | undefined => {
-    const shown = JSON.stringify(name.slice(0, MAX_NAME_SHOWN));
+  const problemOf = (name: string, prefix: string, model: string): Said | undefined => {
+    const about = { name: name.slice(0, MAX_NAME_SHOWN), provider: prefix };
     const environment = kinds.find(({ kind }) => kind === prefix)?.environment;
     if (environment !== undefined) {
-      return `${shown} is a model of the provider "${prefix}", and none is configured: set ${environment.needs}, or write providers.${prefix} into config.json.`;
+      return said('provider.needs_setting', { ...about, needs: said(environment.needs) });
     }
     if (!ownNames || model.includes(':')) return undefined;
     const known = [...names].join(', ');
-    return `${shown} names the provider "${prefix}", which is not configured: write providers.${prefix} into config.json, or use one of ${known}. A model of ${bareProvider} with a slash in its name is called ${bareProvider}/${prefix}/….`;
+    return said('provider.not_configured', { ...about, known, usual: bareProvider });
   };
 
   return {

@@ -1,5 +1,6 @@
 /** From the packets of an answer to its chunks: split into texts, each parsed once, each chunk passed on as it comes. */
 import { ProviderError } from '../contracts/errors.ts';
+import { said } from '../contracts/texts/say.ts';
 import type { ChatChunk } from '../contracts/provider.ts';
 import type { Answer } from './answer.ts';
 import { createDocumentCollector } from './text-splitters.ts';
@@ -92,7 +93,7 @@ export async function readWhole(answer: Answer): Promise<string> {
 
 /** The error for an answer that ended before it was complete. */
 export function endedEarly(): ProviderError {
-  return new ProviderError('bad_response', 'The model server ended its answer before it was complete.', {
+  return new ProviderError('bad_response', said('provider.ended_early'), {
     retryable: true,
   });
 }

@@ -1,6 +1,8 @@
 /** What the refusals of model servers have in common: how they are worded, when to come back, what the model cannot do. */
-import { inWords, ProviderError } from '../contracts/errors.ts';
+import { ProviderError, timeSaid } from '../contracts/errors.ts';
 import type { ProviderErrorCode } from '../contracts/errors.ts';
+import { said } from '../contracts/texts/say.ts';
+import type { Said } from '../contracts/texts/say.ts';
 import { clip } from './errors.ts';
 import type { Where } from './errors.ts';
 import { fieldsOf, listOf, textOf, wordOf } from './read-fields.ts';
@@ -21,7 +23,7 @@ export type RefusedFeature = 'tools' | 'thinking' | 'temperature' | 'max_tokens'
 export class FeatureError extends ProviderError {
   readonly feature: RefusedFeature;
 
-  constructor(feature: RefusedFeature, message: string) {
+  constructor(feature: RefusedFeature, message: Said) {
     super('bad_request', message);
     this.feature = feature;
   }
@@ -74,57 +76,57 @@ const FEATURES: readonly { feature: RefusedFeature; words: RegExp }[] = [
 ];
 
 /** The error for a prompt that does not fit, when that is what the server said; undefined when it is not. */
-export function overflowIn({ model }: Where, said: string): ProviderError | undefined {
-  if (!OVERFLOWS.some((words) => words.test(said))) return undefined;
-  return new ProviderError(
-    'context_overflow',
-    `The prompt does not fit the window of "${model}": ${clip(said)}`,
-  );
+export function overflowIn({ model }: Where, words: string): ProviderError | undefined {
+  if (!OVERFLOWS.some((overflow) => overflow.test(words))) return undefined;
+  const message = said('provider.prompt_too_long', { model: `${model}`, reason: clip(words) });
+  return new ProviderError('context_overflow', message);
 }
 
 /**
  * The error for a refusal that means the same from every server: too long, a quota, a pause, a feature the model lacks, a
- * server in trouble. `said` is its text, as `saidIn` reads it. Undefined for any other.
+ * server in trouble. `told` is its text, as `saidIn` reads it. Undefined for any other.
  */
 export function commonRefusal(
   where: Where,
   refusal: Refusal,
-  said: string | undefined,
+  told: string | undefined,
 ): ProviderError | undefined {
   const { status, text } = refusal;
-  const words = said ?? text;
+  const words = told ?? text;
+  const refused = said('provider.refused', { host: where.host, status, reason: clip(words) });
   if (status === 402 || QUOTA.test(words)) return failed(where, 'quota_exceeded', refusal, words);
   if (status === 429) return failed(where, 'rate_limited', refusal, words);
   const overflow = overflowIn(where, words);
   if (overflow !== undefined) return overflow;
-  if (said !== undefined && NO_PICTURES.test(said))
-    return new FeatureError('pictures', `${where.host} refused the call (${status}): ${clip(words)}`);
+  if (told !== undefined && NO_PICTURES.test(told)) return new FeatureError('pictures', refused);
   const noMemory = status >= 500 ? outOfMemoryIn(where, words) : undefined;
   if (noMemory !== undefined) return noMemory;
   if ((status >= 500 && status !== 501) || status === 408 || status === 425 || status === 499)
     return failed(where, 'unavailable', refusal, words);
-  const refused = said !== undefined && FEATURES.find((each) => each.words.test(said));
-  if (refused)
-    return new FeatureError(refused.feature, `${where.host} refused the call (${status}): ${clip(words)}`);
-  return undefined;
+  const lacking = told === undefined ? undefined : FEATURES.find((each) => each.words.test(told));
+  return lacking && new FeatureError(lacking.feature, refused);
 }
 
 /** The error for a model that does not fit the memory of its machine, when that is what the server said. */
-export function outOfMemoryIn({ host, model }: Where, said: string): ProviderError | undefined {
-  if (!OUT_OF_MEMORY.test(said)) return undefined;
-  const message = `The machine of the model server at ${host} has too little memory for "${model}": ${clip(said)}`;
+export function outOfMemoryIn({ host, model }: Where, words: string): ProviderError | undefined {
+  if (!OUT_OF_MEMORY.test(words)) return undefined;
+  const message = said('provider.little_memory', { host, model: `${model}`, reason: clip(words) });
   return new ProviderError('out_of_memory', message, { retryable: true });
 }
 
 function failed(where: Where, code: ProviderErrorCode, refusal: Refusal, words: string): ProviderError {
   const { status, retryAfterMs } = refusal;
-  const later = retryAfterMs === undefined ? '' : ` It asks to come back in ${inWords(retryAfterMs)}.`;
+  const { host, setting } = where;
+  const about = { host, setting, status, reason: clip(words) };
+  const message =
+    retryAfterMs === undefined
+      ? said('provider.answered', about)
+      : said('provider.answered_later', { ...about, time: timeSaid(retryAfterMs) });
   const retryable = code !== 'quota_exceeded';
-  return new ProviderError(
-    code,
-    `The model server at ${where.host} (${where.setting}) answered ${status}: ${clip(words)}${later}`,
-    { retryable, ...(retryable && retryAfterMs !== undefined && { retryAfterMs }) },
-  );
+  return new ProviderError(code, message, {
+    retryable,
+    ...(retryable && retryAfterMs !== undefined && { retryAfterMs }),
+  });
 }
 
 /**

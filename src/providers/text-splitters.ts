@@ -1,5 +1,6 @@
 /** How the packets of an answer become texts of bounded length: lines of a stream, or one whole document. */
 import { ProviderError } from '../contracts/errors.ts';
+import { said } from '../contracts/texts/say.ts';
 
 /** The longest line taken from a model server, in bytes. */
 export const MAX_LINE_BYTES = 1024 * 1024;
@@ -25,7 +26,7 @@ export function createLineSplitter(): TextSplitter {
       if (end === 0) {
         held.push(packet);
         heldBytes += packet.length;
-        if (heldBytes > MAX_LINE_BYTES) throw tooLong('a line longer', MAX_LINE_BYTES);
+        if (heldBytes > MAX_LINE_BYTES) throw tooLong('provider.long_line', MAX_LINE_BYTES);
         return [];
       }
       // Without the newline, after which a last and empty line would begin.
@@ -42,7 +43,7 @@ export function createLineSplitter(): TextSplitter {
 /** Throws `ProviderError` for a line over the limit. A UTF-16 unit is at most three bytes: short lines need no count. */
 export function checkLineLength(line: string): void {
   if (line.length * 3 > MAX_LINE_BYTES && Buffer.byteLength(line) > MAX_LINE_BYTES)
-    throw tooLong('a line longer', MAX_LINE_BYTES);
+    throw tooLong('provider.long_line', MAX_LINE_BYTES);
 }
 
 /** All packets as one text, at the end. */
@@ -52,7 +53,7 @@ export function createDocumentCollector(): TextSplitter {
   return {
     push(packet) {
       bytes += packet.length;
-      if (bytes > MAX_DOCUMENT_BYTES) throw tooLong('more', MAX_DOCUMENT_BYTES);
+      if (bytes > MAX_DOCUMENT_BYTES) throw tooLong('provider.too_much', MAX_DOCUMENT_BYTES);
       packets.push(packet);
       return [];
     },
@@ -60,6 +61,6 @@ export function createDocumentCollector(): TextSplitter {
   };
 }
 
-function tooLong(what: string, limit: number): ProviderError {
-  return new ProviderError('bad_response', `The model server sent ${what} than ${limit} bytes.`);
+function tooLong(key: 'provider.long_line' | 'provider.too_much', bytes: number): ProviderError {
+  return new ProviderError('bad_response', said(key, { bytes }));
 }

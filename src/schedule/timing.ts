@@ -1,6 +1,5 @@
 /** When a schedule runs next: pure, with the clock as an argument. */
 import { Cron } from 'croner';
-import { toGatewayError } from '../contracts/errors.ts';
 import { isTimeZone } from '../lib/time-zone.ts';
 import { MIN_EVERY_MS } from '../contracts/schedules.ts';
 import type { ScheduleTiming } from '../contracts/schedules.ts';
@@ -73,9 +72,6 @@ function readCron(expression: string, timeZone: string): Cron {
   try {
     return new Cron(expression, { timezone: timeZone });
   } catch (error) {
-    const why = toGatewayError(error)
-      .message.replace(/^CronPattern: /, '')
-      .slice(0, 200);
-    throw badSchedule(said('schedule.no_cron_why', { expression: shown, why }), error);
+    throw badSchedule(said('schedule.no_cron', { expression: shown }), error);
   }
 }

@@ -122,7 +122,11 @@ describe('a schedule is refused', () => {
   it.each([
     ['that never comes', cron('0 0 30 2 *'), /never comes/],
     ['whose year is over', cron('0 0 0 1 1 * 2020'), /never comes/],
-    ['that is no cron line', cron('every morning'), /not a cron line, such as "0 9/],
+    [
+      'that is no cron line',
+      cron('every morning'),
+      /not a cron line: five numbers or stars, .* such as "0 9/,
+    ],
     ['with a minute that is none', cron('61 * * * *'), /not a cron line.*minute/],
     ['that is a date', cron('2026-12-01T09:00:00'), /not a cron line/],
     ['that is endless text', cron('* '.repeat(500)), /not a cron line/],

@@ -1,5 +1,6 @@
 /** The model that answers where nothing names one: chosen once among those of the server, and kept while it is there. */
 import { GatewayError, ProviderError } from '../../contracts/errors.ts';
+import { said } from '../../contracts/texts/say.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { ChatProvider } from '../../contracts/provider.ts';
 import type { ChoiceStore } from '../../contracts/store/records.ts';
@@ -50,8 +51,6 @@ async function firstForChats(
   }
   throw new ProviderError(
     'unknown_model',
-    names.length === 0
-      ? 'The model server has no model yet: fetch one (for Ollama: ollama pull llama3.2) or set MODEL.'
-      : 'None of the models of the server answers chats: fetch one that does (for Ollama: ollama pull llama3.2) or set MODEL.',
+    names.length === 0 ? said('provider.no_models') : said('provider.no_chat_models'),
   );
 }

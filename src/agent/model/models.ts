@@ -8,7 +8,7 @@ import type { ChoiceStore } from '../../contracts/store/records.ts';
 import { createChosenModel } from './chosen-model.ts';
 import { FallbackModels } from './fallback-models.ts';
 import { namedByProfiles, reportModels } from './model-report.ts';
-import { inEnglish } from '../../contracts/texts/say.ts';
+import { inEnglish, said } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 /** Time that the server's list of models is cached, in milliseconds (B-26). */
@@ -16,6 +16,9 @@ const LIST_CACHE_MS = 5 * 60_000;
 
 /** Longest wait of `/status` for the model server to name its models, in milliseconds. */
 const DESCRIBE_MS = 2_000;
+
+/** Names longer than this are cut in messages, in UTF-16 units. */
+const MAX_NAME_SHOWN = 100;
 
 export interface ModelsDeps {
   provider: ChatProvider;
@@ -169,24 +172,21 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
       if (name === deps.model) return { model: name };
       const model = await findModel(name, signal);
       if (model !== undefined) return { model };
-      throw new GatewayError(
-        'unknown_model',
-        `There is no model or profile "${name.slice(0, 100)}": GET /v1/models lists them.`,
-      );
+      throw new GatewayError('unknown_model', said('model.unknown', { name: name.slice(0, MAX_NAME_SHOWN) }));
     },
     async checkProfile(id, signal) {
       const model = find(id)?.model;
       if (model === undefined || model === deps.model) return;
-      const cannotAnswer = `The profile "${id}" cannot answer:`;
       try {
         if ((await findModel(model, signal)) !== undefined) return;
       } catch (error) {
         if (signal.aborted || !(error instanceof GatewayError) || error.retryable) return;
-        const message = `${cannotAnswer} ${error.message}`;
+        const message = said('profile.cannot_answer', { profile: id, why: error.said ?? error.message });
         if (error instanceof ProviderError) throw new ProviderError(error.code, message, { cause: error });
         throw new GatewayError(error.code, message, { cause: error });
       }
-      throw new GatewayError('unknown_model', `${cannotAnswer} there is no model "${model.slice(0, 100)}".`);
+      const name = model.slice(0, MAX_NAME_SHOWN);
+      throw new GatewayError('unknown_model', said('profile.no_such_model', { profile: id, name }));
     },
   };
 }

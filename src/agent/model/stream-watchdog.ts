@@ -1,5 +1,6 @@
 /** Watches a model's stream: silence ends it, and however the reading ends the connection is closed (N-60…N-63). */
 import { ProviderError } from '../../contracts/errors.ts';
+import { said } from '../../contracts/texts/say.ts';
 
 /** Reason with which every connection is closed, finished ones too: made once, because making an error is expensive. */
 const CLOSED = new ProviderError('aborted', 'This answer is not read any further.');
@@ -113,15 +114,13 @@ export class StreamWatchdog {
 function silenceBeforeAnswer(limitMs: number): ProviderError {
   return new ProviderError(
     'timeout_first_chunk',
-    `The model did not begin to answer within ${limitMs / 1_000} s (LLM_STREAM_FIRST_CHUNK_TIMEOUT).`,
+    said('provider.silent_first', { seconds: limitMs / 1_000 }),
     { retryable: true },
   );
 }
 
 function silenceBetweenChunks(limitMs: number): ProviderError {
-  return new ProviderError(
-    'timeout_chunk',
-    `The model fell silent for ${limitMs / 1_000} s (LLM_STREAM_CHUNK_TIMEOUT).`,
-    { retryable: true },
-  );
+  return new ProviderError('timeout_chunk', said('provider.silent', { seconds: limitMs / 1_000 }), {
+    retryable: true,
+  });
 }

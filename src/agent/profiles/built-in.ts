@@ -1,6 +1,8 @@
 /** The profiles that are there without any file: `default`, and `chat`, `coder` and `researcher`, which folders of these names replace. */
 import { profileSchema } from '../../contracts/profile.ts';
 import type { Profile, ProfileSettings } from '../../contracts/profile.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 
 /** Persona of the bot when the configuration has none. */
 const DEFAULT_PERSONA =
@@ -37,7 +39,7 @@ const SPECIALISTS: readonly { id: string; systemPrompt: string; settings: Partia
     id: 'chat',
     systemPrompt: '',
     settings: {
-      description: 'Talks only: no tools and no plans',
+      description: inEnglish('profile.of_chat'),
       usableBy: 'everyone',
       enabledTools: [],
       planning: 'off',
@@ -47,7 +49,7 @@ const SPECIALISTS: readonly { id: string; systemPrompt: string; settings: Partia
     id: 'coder',
     systemPrompt: CODER_PROMPT,
     settings: {
-      description: 'Works on the files of the conversation and runs programs',
+      description: inEnglish('profile.of_coder'),
       enabledTools: ['list_dir', 'read_file', 'write_file', 'edit_file', 'exec', 'web_fetch'],
       maxIterations: 40,
     },
@@ -56,11 +58,19 @@ const SPECIALISTS: readonly { id: string; systemPrompt: string; settings: Partia
     id: 'researcher',
     systemPrompt: RESEARCHER_PROMPT,
     settings: {
-      description: 'Finds things out on the web, with sources',
+      description: inEnglish('profile.of_researcher'),
       enabledTools: ['web_search', 'web_fetch', 'list_dir', 'read_file', 'write_file'],
     },
   },
 ];
+
+const DESCRIPTIONS = ['profile.of_chat', 'profile.of_coder', 'profile.of_researcher'] as const;
+
+/** What a profile is for, in the reader's language where the profile is a built-in one. */
+export function describeProfile({ description }: Profile, say: Say): string | undefined {
+  const key = DESCRIPTIONS.find((one) => inEnglish(one) === description);
+  return key === undefined ? description : say(key);
+}
 
 /** The profile `default`; without a persona of the gateway's own it has a friendly one. */
 export function defaultProfile(persona: string = DEFAULT_PERSONA): Profile {

@@ -9,6 +9,7 @@ import { mayUseProfile } from '../../contracts/profile.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import { namesLike } from '../../lib/matching.ts';
 import type { Models } from '../model/models.ts';
+import { describeProfile } from './built-in.ts';
 import type { Profiles } from './profiles.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
@@ -107,7 +108,8 @@ async function usedHere(deps: ProfileCommandDeps, call: CommandCall) {
 }
 
 function profileLine(profile: Profile, current: string, say: Say): string {
-  const { id, description, model, enabledTools } = profile;
+  const { id, model, enabledTools } = profile;
+  const description = describeProfile(profile, say);
   const about = [
     ...(description === undefined ? [] : [description]),
     ...(model === undefined ? [] : [say('profile.model', { model })]),

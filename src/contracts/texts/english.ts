@@ -13,6 +13,7 @@ import { pageTurns } from './english/page-turns.ts';
 import { pageChat } from './english/page-chat.ts';
 import { pagePlans } from './english/page-plans.ts';
 import { pageSettings } from './english/page-settings.ts';
+import { providers } from './english/providers.ts';
 import { plans } from './english/plans.ts';
 import { settings } from './english/settings.ts';
 import { surfaces } from './english/surfaces.ts';
@@ -36,6 +37,7 @@ export const ENGLISH = {
   ...pagePlans,
   ...pageSettings,
   ...plans,
+  ...providers,
   ...settings,
   ...surfaces,
   ...trace,

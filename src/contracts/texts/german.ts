@@ -14,6 +14,7 @@ import { pageTurns } from './german/page-turns.ts';
 import { pageChat } from './german/page-chat.ts';
 import { pagePlans } from './german/page-plans.ts';
 import { pageSettings } from './german/page-settings.ts';
+import { providers } from './german/providers.ts';
 import { plans } from './german/plans.ts';
 import { settings } from './german/settings.ts';
 import { surfaces } from './german/surfaces.ts';
@@ -38,6 +39,7 @@ export const GERMAN: TranslationOf<typeof ENGLISH> = {
   ...pagePlans,
   ...pageSettings,
   ...plans,
+  ...providers,
   ...settings,
   ...surfaces,
   ...trace,

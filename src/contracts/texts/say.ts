@@ -77,17 +77,16 @@ export function storedText(text: Said): string {
 export function readStoredText(stored: string): Said | undefined {
   if (!stored.startsWith('{"key":')) return undefined;
   try {
-    const { key, values } = STORED.parse(JSON.parse(stored));
-    return isTextKey(key) ? { key, values } : undefined;
+    return STORED.parse(JSON.parse(stored));
   } catch {
     // A sentence that looks like one.
     return undefined;
   }
 }
 
-const STORED = z.object({
-  key: z.string(),
-  values: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
+const STORED: z.ZodType<Said> = z.object({
+  key: z.string().refine(isTextKey),
+  values: z.lazy(() => z.record(z.string(), z.union([z.string(), z.number(), STORED]))).optional(),
 });
 
 /** Whether there is a text under this key, which may need values. */

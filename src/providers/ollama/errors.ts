@@ -1,5 +1,6 @@
 /** What Ollama's own refusals and error lines mean, and what to do about them. */
 import { ProviderError } from '../../contracts/errors.ts';
+import { said } from '../../contracts/texts/say.ts';
 import { clip } from '../errors.ts';
 import type { Where } from '../errors.ts';
 import { commonRefusal, outOfMemoryIn, overflowIn, saidIn } from '../refusals.ts';
@@ -7,37 +8,32 @@ import type { Refusal } from '../refusals.ts';
 
 /** An Ollama as error messages name it; `host` is without credentials, `setting` holds its address. */
 export function ollamaAt(host: string, setting: string): Where {
-  return { server: 'Ollama', host, setting, start: 'start it with `ollama serve`' };
+  return { server: 'provider.ollama', host, setting, start: 'provider.start_ollama' };
 }
 
 /** The error for an answer that is not 200. */
 export function refusedBy(where: Where, refusal: Refusal): ProviderError {
   const { status, text } = refusal;
-  const said = saidIn(text);
-  if (status === 404 && where.model !== undefined && said !== undefined) return unknownModel(where);
+  const { host, setting } = where;
+  const words = saidIn(text);
+  if (status === 404 && where.model !== undefined && words !== undefined) return unknownModel(where);
   if (status === 401 || status === 403) {
-    return new ProviderError(
-      'unauthorized',
-      `${where.host} refused the access (${status}): check ${where.setting} and its key.`,
-    );
+    return new ProviderError('unauthorized', said('provider.access_refused', { host, status, setting }));
   }
-  const common = commonRefusal(where, refusal, said);
+  const common = commonRefusal(where, refusal, words);
   if (common !== undefined) return common;
-  if (said === undefined) {
-    return new ProviderError(
-      'bad_response',
-      `${where.host} answered ${status} and not as Ollama would: ${where.setting} must name an Ollama server.`,
-    );
+  if (words === undefined) {
+    return new ProviderError('bad_response', said('provider.not_ollama', { host, status, setting }));
   }
   return new ProviderError(
     'bad_request',
-    `Ollama at ${where.host} refused the call (${status}): ${clip(said ?? text)}`,
+    said('provider.ollama_refused', { host, status, reason: clip(words) }),
   );
 }
 
 /** The error for an `{"error": …}` line after status 200. */
 export function failedMidway(where: Where, error: string): ProviderError {
-  const broken = `Ollama broke off its answer: ${clip(error)}`;
+  const broken = said('provider.ollama_broke_off', { reason: clip(error) });
   return (
     overflowIn(where, error) ??
     outOfMemoryIn(where, error) ??
@@ -47,8 +43,5 @@ export function failedMidway(where: Where, error: string): ProviderError {
 
 /** The error for a model that the server does not list. */
 function unknownModel({ host, model }: Where): ProviderError {
-  return new ProviderError(
-    'unknown_model',
-    `Ollama at ${host} has no model "${model}": fetch it with \`ollama pull ${model}\`, or name another.`,
-  );
+  return new ProviderError('unknown_model', said('provider.ollama_no_model', { host, model: `${model}` }));
 }

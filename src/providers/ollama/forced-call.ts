@@ -4,6 +4,7 @@
  */
 import type { AnswerFormat, ChatChunk, ChatRequest, ToolCall, ToolSchema } from '../../contracts/provider.ts';
 import { ProviderError } from '../../contracts/errors.ts';
+import { said } from '../../contracts/texts/say.ts';
 import { createCallMaker, offeredTools } from '../tool-calls.ts';
 import type { MakeToolCall } from '../tool-calls.ts';
 
@@ -102,7 +103,7 @@ function toCall(text: string, tool: string | undefined, makeCall: MakeToolCall):
   const args = tool === undefined ? (isObject(value?.['arguments']) ? value['arguments'] : undefined) : value;
   const name = tool ?? value?.['name'];
   if (typeof name !== 'string') {
-    throw new ProviderError('bad_response', 'The model did not call a tool, though it had to.', {
+    throw new ProviderError('bad_response', said('provider.no_call'), {
       retryable: true,
     });
   }

@@ -8,7 +8,7 @@ export const ollamaKind = defineKind({
   kind: 'ollama',
   settings: settingsFor('ollama'),
   environment: {
-    needs: 'OLLAMA_HOST to where it is',
+    needs: 'provider.needs_ollama',
     read: ({ OLLAMA_HOST }) => ({
       baseUrl: OLLAMA_HOST ?? OLLAMA_URL,
       addressSetting: 'OLLAMA_HOST',

@@ -1,5 +1,6 @@
 /** Reads Ollama's streams: lines, each a JSON object, the last one `done`. Fields are read leniently, one by one. */
 import { ProviderError } from '../../contracts/errors.ts';
+import { said } from '../../contracts/texts/say.ts';
 import type { ChatChunk, FinishReason } from '../../contracts/provider.ts';
 import { endedEarly } from '../read-answer.ts';
 import type { AnswerReader } from '../read-answer.ts';
@@ -92,7 +93,7 @@ function parseObject(line: string): Fields {
 
 function garbage(line: string, cause?: unknown): ProviderError {
   const shown = JSON.stringify(line.slice(0, 80));
-  const message = `The model server sent a line that is not a JSON object: ${shown}`;
+  const message = said('provider.bad_line', { line: shown });
   return new ProviderError('bad_response', message, { cause });
 }
 
@@ -104,9 +105,13 @@ function errorText(error: unknown): string {
 function toDone(line: Fields, called: boolean): ChatChunk {
   const reason = wordOf(line['done_reason']);
   if (reason === 'error') {
-    throw new ProviderError('bad_response', 'Ollama broke off its answer (done_reason "error").', {
-      retryable: true,
-    });
+    throw new ProviderError(
+      'bad_response',
+      said('provider.ollama_failed', { reason: 'done_reason "error"' }),
+      {
+        retryable: true,
+      },
+    );
   }
   const nanos = (numberOf(line['prompt_eval_duration']) ?? 0) + (numberOf(line['eval_duration']) ?? 0);
   return {

@@ -1,5 +1,6 @@
 /** What the refusals and errors of an OpenAI-compatible server mean, and which variable to change. */
 import { ProviderError } from '../../contracts/errors.ts';
+import { said } from '../../contracts/texts/say.ts';
 import { clip } from '../errors.ts';
 import type { Where } from '../errors.ts';
 import { commonRefusal, outOfMemoryIn, overflowIn, saidIn } from '../refusals.ts';
@@ -20,11 +21,11 @@ export function openaiAt(
   { addressSetting, keySetting }: { addressSetting: string; keySetting: string },
 ): OpenaiPlace {
   return {
-    server: 'an OpenAI-compatible server',
+    server: 'provider.some_server',
     host,
     setting: addressSetting,
     keySetting,
-    start: 'start the server',
+    start: 'provider.start_server',
   };
 }
 
@@ -34,44 +35,43 @@ export function refusedBy(where: OpenaiPlace, refusal: Refusal): ProviderError {
   const { host, model, setting, keySetting } = where;
   // The server's own text is left out: some repeat a part of the key.
   if (status === 401 || status === 403) {
-    return new ProviderError('unauthorized', `${host} refused the key (${status}): set ${keySetting}.`);
+    return new ProviderError(
+      'unauthorized',
+      said('provider.key_refused', { host, status, setting: keySetting }),
+    );
   }
-  const said = saidIn(text);
-  if (status === 404 && model !== undefined && said !== undefined && /model/i.test(said)) {
+  const words = saidIn(text);
+  if (status === 404 && model !== undefined && words !== undefined && /model/i.test(words)) {
     return unknownModel(where, []);
   }
-  const common = commonRefusal(where, refusal, said);
+  const common = commonRefusal(where, refusal, words);
   if (common !== undefined) return common;
-  if (status === 404 || said === undefined) {
-    return new ProviderError(
-      'bad_response',
-      `${host} answered ${status}: ${setting} must name an OpenAI-compatible API, usually an address that ends in /v1.`,
-    );
+  if (status === 404 || words === undefined) {
+    return new ProviderError('bad_response', said('provider.not_openai', { host, status, setting }));
   }
   return new ProviderError(
     'bad_request',
-    `The model server at ${host} refused the call with ${status}: ${clip(said)}`,
+    said('provider.openai_refused', { host, status, reason: clip(words) }),
   );
 }
 
 /** The error an event tells after status 200. */
 export function failedMidway(where: Where, data: string): ProviderError {
-  const said = saidIn(data) ?? data;
-  const broken = `The model server at ${where.host} broke off its answer: ${clip(said)}`;
+  const words = saidIn(data) ?? data;
+  const broken = said('provider.openai_broke_off', { host: where.host, reason: clip(words) });
   return (
-    overflowIn(where, said) ??
-    outOfMemoryIn(where, said) ??
+    overflowIn(where, words) ??
+    outOfMemoryIn(where, words) ??
     new ProviderError('bad_response', broken, { retryable: true })
   );
 }
 
 /** The error for a model the server does not list; `has` is what it does, as others call those. */
 export function unknownModel({ host, model }: Where, has: readonly string[]): ProviderError {
-  const named = has.slice(0, MAX_NAMED);
-  const choice =
-    named.length === 0 ? 'name another in MODEL' : `set MODEL to one it has: ${named.join(', ')}`;
+  const about = { host, model: `${model}` };
+  const models = clip(has.slice(0, MAX_NAMED).join(', '));
   return new ProviderError(
     'unknown_model',
-    `The server at ${host} has no model "${model}": load it there, or ${clip(choice)}.`,
+    models === '' ? said('provider.no_model', about) : said('provider.no_model_has', { ...about, models }),
   );
 }

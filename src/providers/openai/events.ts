@@ -1,5 +1,6 @@
 /** Reads an OpenAI-compatible stream: server-sent events, one JSON object each, that end with `[DONE]`. */
 import { ProviderError } from '../../contracts/errors.ts';
+import { said } from '../../contracts/texts/say.ts';
 import type { ChatChunk } from '../../contracts/provider.ts';
 import { endedEarly } from '../read-answer.ts';
 import type { AnswerReader } from '../read-answer.ts';
@@ -79,7 +80,7 @@ export function createEventReader({ failed, makeCall }: ReaderOptions): AnswerRe
       if (line === '' || /^(:|(event|id|retry):)/.test(line)) return NOTHING;
       // Older llama-servers tell an error in a field of its own.
       if (line.startsWith('error:')) throw failed(line.slice('error:'.length).trim());
-      throw new ProviderError('bad_response', 'The model server sent a line that is no server-sent event.');
+      throw new ProviderError('bad_response', said('provider.no_event'));
     },
     end() {
       if (whole.length > 0) return readWhole(whole.join('\n'), pieces, failed);
@@ -123,15 +124,15 @@ function readWhole(text: string, pieces: AnswerPieces, failed: ReaderOptions['fa
 
 /** Neither the text nor its parser's error are repeated: some servers repeat a part of the key. */
 function notJson(): ProviderError {
-  return new ProviderError('bad_response', 'The model server sent data that is not JSON.');
+  return new ProviderError('bad_response', said('provider.data_not_json'));
 }
 
 function notAnAnswer(): ProviderError {
-  return new ProviderError('bad_response', 'The model server sent JSON that is no answer of a model.');
+  return new ProviderError('bad_response', said('provider.not_an_answer'));
 }
 
 function tooLong(): ProviderError {
-  return new ProviderError('bad_response', `The model server sent more than ${MAX_DOCUMENT_BYTES} bytes.`);
+  return new ProviderError('bad_response', said('provider.too_much', { bytes: MAX_DOCUMENT_BYTES }));
 }
 
 /** Undefined for text that is no JSON, or not yet. Throws for JSON that is no object. */
@@ -145,7 +146,7 @@ function parseObject(data: string): Fields | undefined {
   }
   const event = fieldsOf(value);
   if (event !== undefined) return event;
-  throw new ProviderError('bad_response', 'The model server sent data that is not a JSON object.');
+  throw new ProviderError('bad_response', said('provider.no_object'));
 }
 
 /** The fields of an event that are looked at; whatever they hold. */

@@ -20,7 +20,7 @@ export const openaiKind = defineKind({
       ),
   }),
   environment: {
-    needs: 'OPENAI_BASE_URL to where it is (or OPENAI_API_KEY for OpenAI itself)',
+    needs: 'provider.needs_openai',
     read: ({ OPENAI_BASE_URL, OPENAI_API_KEY }) =>
       OPENAI_BASE_URL === undefined && OPENAI_API_KEY === undefined
         ? undefined

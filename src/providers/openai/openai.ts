@@ -54,7 +54,11 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
   const connections = createConnections(url, headers);
   const streams = options.stream ?? true;
   const limit = options.concurrency ?? DEFAULT_CONCURRENCY;
-  const acquire = createConcurrencyLimit(limit, 'the model server', `providers.${options.name}.concurrency`);
+  const acquire = createConcurrencyLimit(
+    limit,
+    'provider.the_server',
+    `providers.${options.name}.concurrency`,
+  );
   /** What a server says may hold the key it was sent. */
   const hide = (said: string): string => (apiKey === undefined ? said : said.replaceAll(apiKey, '…'));
 

@@ -1,7 +1,7 @@
 /** Which language is taken of those that somebody wants, and what operators read of a failure in it. */
 import { describe, expect, it } from 'vitest';
 import { GERMAN } from '../../../src/contracts/texts/german.ts';
-import { sayFrom } from '../../../src/contracts/texts/say.ts';
+import { readStoredText, said, sayFrom, storedText } from '../../../src/contracts/texts/say.ts';
 import { ProviderError, wordError } from '../../../src/contracts/errors.ts';
 import { bestLanguage } from '../../../src/contracts/texts/languages.ts';
 
@@ -41,4 +41,24 @@ describe('a failure of the model', () => {
       'Das Modell ist gerade nicht erreichbar. Versuch es in 3 s noch einmal.',
     );
   });
+
+  it('is told to operators in their language alone where the tables have its details, and never to anybody else', () => {
+    const german = sayFrom('de', GERMAN);
+    const about = { host: 'http://127.0.0.1:11434', model: 'odd' };
+    const unknown = new ProviderError('unknown_model', said('provider.no_model', about));
+    expect(unknown.message).toBe(
+      'The server at http://127.0.0.1:11434 has no model "odd": load it there, or name another in MODEL.',
+    );
+    expect(wordError(unknown, 'operator', german)).toBe(
+      'Der Server unter http://127.0.0.1:11434 hat kein Modell „odd“: lade es dort, oder nenn ein anderes in MODEL.',
+    );
+    expect(wordError(unknown, 'person', german)).toBe(german('failure.unknown_model'));
+  });
+});
+
+it('keeps a text with texts among its values, and reads nothing else for one', () => {
+  const kept = said('profile.cannot_answer', { profile: 'x', why: said('model.unknown', { name: 'odd' }) });
+  expect(readStoredText(storedText(kept))).toEqual(kept);
+  const strange = '{"key":"profile.cannot_answer","values":{"why":{"key":"no.such"}}}';
+  expect(readStoredText(strange)).toBeUndefined();
 });

@@ -12,6 +12,13 @@ export const settings = {
   'profile.errors': 'The files of some profiles have errors; their last valid content stays in use.',
   'profile.unknown': 'There is no profile "{name}". Profiles: {profiles}.',
   'profile.changed': 'The profile is {profile} now, from the next message on.',
+  'model.unknown':
+    'There is no model or profile "{name}": {/model} and {/profile} list them, over HTTP GET /v1/models.',
+  'profile.cannot_answer': 'The profile "{profile}" cannot answer: {why}',
+  'profile.no_such_model': 'The profile "{profile}" cannot answer: there is no model "{name}".',
+  'profile.of_chat': 'Talks only: no tools and no plans',
+  'profile.of_coder': 'Works on the files of the conversation and runs programs',
+  'profile.of_researcher': 'Finds things out on the web, with sources',
   'model.is': 'Model: {model}',
   'model.chosen': '(chosen for this conversation; {/model} default undoes it)',
   'model.change': 'Change it with {/model} NAME:',
@@ -104,9 +111,8 @@ export const settings = {
   'schedule.never': '"{expression}" never comes: no such day will be.',
   'schedule.passed': 'That time has passed; it is {now} now.',
   'schedule.too_often': '"{expression}" runs more often than once a minute, which is the most.',
-  'schedule.no_cron': '"{expression}" is not a cron line, such as "0 9 * * *" for every day at nine.',
-  'schedule.no_cron_why':
-    '"{expression}" is not a cron line, such as "0 9 * * *" for every day at nine: {why}',
+  'schedule.no_cron':
+    '"{expression}" is not a cron line: five numbers or stars, for minute, hour, day, month and weekday, such as "0 9 * * *" for every day at nine.',
   'schedule.by_task': 'A scheduled task cannot add schedules; a person can, with {/schedule} add.',
   'schedule.in_group':
     'In a group only an owner of this bot can add schedules, and only where the group itself is allowed. In a private chat you can add your own.',

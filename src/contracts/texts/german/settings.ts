@@ -14,6 +14,13 @@ export const settings: TranslationOf<typeof english> = {
   'profile.errors': 'Die Dateien einiger Profile haben Fehler; ihr letzter gültiger Stand gilt weiter.',
   'profile.unknown': 'Ein Profil „{name}“ gibt es nicht. Profile: {profiles}.',
   'profile.changed': 'Das Profil ist jetzt {profile}, von der nächsten Nachricht an.',
+  'model.unknown':
+    'Ein Modell oder Profil „{name}“ gibt es nicht: {/model} und {/profile} zählen sie auf, über HTTP GET /v1/models.',
+  'profile.cannot_answer': 'Das Profil „{profile}“ kann nicht antworten: {why}',
+  'profile.no_such_model': 'Das Profil „{profile}“ kann nicht antworten: ein Modell „{name}“ gibt es nicht.',
+  'profile.of_chat': 'Redet nur: keine Werkzeuge und keine Pläne',
+  'profile.of_coder': 'Arbeitet an den Dateien des Gesprächs und führt Programme aus',
+  'profile.of_researcher': 'Findet Dinge im Web heraus, mit Quellen',
   'model.is': 'Modell: {model}',
   'model.chosen': '(für dieses Gespräch gewählt; {/model} default nimmt es zurück)',
   'model.change': 'Wechsle mit {/model} NAME:',
@@ -108,8 +115,8 @@ export const settings: TranslationOf<typeof english> = {
   'schedule.never': '„{expression}“ kommt nie: Einen solchen Tag gibt es nicht.',
   'schedule.passed': 'Diese Zeit ist vorbei; es ist jetzt {now}.',
   'schedule.too_often': '„{expression}“ läuft öfter als einmal in der Minute, und öfter geht es nicht.',
-  'schedule.no_cron': '„{expression}“ ist keine cron-Zeile, wie „0 9 * * *“ für jeden Tag um neun.',
-  'schedule.no_cron_why': '„{expression}“ ist keine cron-Zeile, wie „0 9 * * *“ für jeden Tag um neun: {why}',
+  'schedule.no_cron':
+    '„{expression}“ ist keine cron-Zeile: fünf Zahlen oder Sterne, für Minute, Stunde, Tag, Monat und Wochentag, wie „0 9 * * *“ für jeden Tag um neun.',
   'schedule.by_task':
     'Eine geplante Aufgabe kann keine Zeitpläne hinzufügen; ein Mensch kann es, mit {/schedule} add.',
   'schedule.in_group':

@@ -1,0 +1,237 @@
+/**
+ * Everything that the gateway says in a chat stands in the tables of texts: in a made-up language that marks each of them, only
+ * data stands outside of the marks.
+ */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { riskyTools } from '../../fakes/agent/risky-tools.ts';
+import { MARKED, wordsOutside, writeMarkedLanguage } from '../../fakes/marked-language.ts';
+import type { Failure } from '../../fakes/ollama/ollama.ts';
+import { startFakeSpeech } from '../../fakes/speech.ts';
+import type { Params } from '../../fakes/telegram/refusal.ts';
+import { startFakeTranscription } from '../../fakes/transcription.ts';
+import { describeGateway, WAIT } from '../setup.ts';
+
+const OWNER = '9401';
+const FRIEND = '9402';
+const STRANGER = '9403';
+const GROUP = '-1009401';
+const REASON = '{"error":{"message":"own words"}}';
+
+/** Names, and the words of others. */
+const DATA = new Set(
+  [
+    'fake latest plain whisper default chat coder researcher planner teacher agentic auto',
+    'queue steer interrupt collect draft edit off on add remove all qaa en de English Deutsch telegram',
+    'wipe tell note look fetch list_dir read_file write_file edit_file web_fetch memory cron spawn_agent message send_file',
+    // Of a person, of the model, of the servers, of a tool, of a library, of a file.
+    'Person Fine own words wipes disk word old Invalid PDF structure txt bin pdf http no_plan Wash Paint',
+  ].flatMap((words) => words.split(' ')),
+);
+
+const speech = await startFakeSpeech();
+const transcription = await startFakeTranscription();
+afterAll(async () => {
+  await speech.close();
+  await transcription.close();
+});
+
+async function furnish(home: string): Promise<void> {
+  const file = {
+    access: { telegram: { allow: [FRIEND] }, owners: { telegram: [OWNER] } },
+    language: MARKED,
+    limits: { messagesPerMinute: 6_000, messagesAtOnce: 1_000 },
+    media: { maxFileMb: 1 },
+    speech: { baseUrl: speech.url },
+    transcription: { baseUrl: transcription.url, maxMinutes: 1 },
+  };
+  await writeFile(path.join(home, 'config.json'), JSON.stringify(file), { mode: 0o600 });
+  await writeMarkedLanguage(home);
+}
+
+/** In this order: some need what those before them did. */
+const COMMANDS = [
+  ...['/start', '/help', '/status', '/language', '/language xx', '/stop'],
+  ...['/model', '/model odd', '/model nowhere/odd', '/model openai/odd', '/model plain', '/model default'],
+  ...['/profile', '/profile odd', '/profile chat', '/profile default', '/mode', '/mode odd', '/mode planner'],
+  ...['/queue', '/queue odd', '/queue collect', '/queue queue', '/title', '/title x', '/usage', '/why'],
+  ...[
+    '/memory',
+    '/memory odd',
+    '/forget',
+    '/forget 9',
+    '/verify',
+    '/verify 9',
+    '/trust',
+    '/observe',
+    '/observe on',
+  ],
+  ...['/approve', '/approve odd', '/deny', '/rules', '/rules odd', '/rules remove 9', '/rules remove all'],
+  ...[
+    '/plan',
+    '/plans',
+    '/plan run 9',
+    '/plan show 9',
+    '/plan cancel 9',
+    '/plan edit',
+    '/run',
+    '/skip',
+    '/pause',
+    '/resume',
+  ],
+  ...[
+    '/link',
+    '/link odd',
+    '/surfaces',
+    '/unlink',
+    '/voice',
+    '/voice odd',
+    '/stream',
+    '/stream odd',
+    '/stream draft',
+  ],
+  ...[
+    '/schedule',
+    '/schedule add "odd" x',
+    '/schedule add "in 1 hour" x',
+    '/schedule',
+    '/schedule remove 9',
+    '/schedule odd',
+  ],
+  ...['/prompt', '/prompt odd odd', '/retry', '/undo', '/new'],
+];
+
+/** How the model's server fails. */
+const FAILURES: readonly Failure[] = [
+  ...[400, 401, 402, 404].map((status) => ({ kind: 'status', status, error: 'own words' }) as const),
+  { kind: 'status', status: 400, error: 'own words', html: true },
+  { kind: 'status', status: 400, error: 'own words: exceeds the available context' },
+  { kind: 'error_line', after: 1, error: 'own words' },
+  { kind: 'bytes', after: 1, bytes: 'own words\n' },
+  { kind: 'cut', after: 1 },
+  { kind: 'no_done', after: 1 },
+];
+
+const options = { telegram: true, tools: riskyTools([]), furnish, model: { fallback: 'Fine.' } };
+
+describeGateway('a gateway whose every text is marked', options, (fixture) => {
+  const bot = () => fixture().telegram;
+  /** Waits until the chat has so many new messages and nothing is under way; gives what is new, with the labels of buttons. */
+  async function newIn(chat: string, act: () => unknown, least = 1): Promise<string> {
+    const before = bot().messages(chat).length;
+    await act();
+    await vi.waitFor(() => expect(bot().messages(chat).length).toBeGreaterThanOrEqual(before + least), WAIT);
+    await fixture().idle(`telegram:${chat}`);
+    return screenOf(chat, before);
+  }
+  const screenOf = (chat: string, from: number): string =>
+    bot()
+      .messages(chat)
+      .slice(from)
+      .flatMap(({ text, buttons }) => [text, ...buttons.map(({ text: label }) => label)])
+      .join('\n\n');
+  /** Words that are neither marked, nor data, nor what the person wrote. */
+  const strays = (screen: string, written = ''): string[] =>
+    wordsOutside(screen).filter((word) => !DATA.has(word) && !written.split(/\W+/).includes(word));
+  const presses = async (chat: string, label: string): Promise<string> => {
+    await vi.waitFor(
+      () =>
+        expect(
+          bot()
+            .messages(chat)
+            .flatMap(({ buttons }) => buttons)
+            .map(({ text }) => text),
+        ).toContain(label),
+      WAIT,
+    );
+    const id = bot().press(chat, label, chat);
+    return await vi.waitFor(() => {
+      const answer = bot().pressed.answers.get(id);
+      if (answer === undefined) throw new Error('the press is not answered yet');
+      return answer;
+    }, WAIT);
+  };
+
+  it.each(COMMANDS)('answers %s without a word outside of the tables', async (command) => {
+    const screen = await newIn(OWNER, () => bot().says(OWNER, command, OWNER));
+    expect(screen).toContain('⟦');
+    expect(strays(screen, command)).toEqual([]);
+  });
+
+  describe.each([
+    ['an owner', OWNER],
+    ['somebody else', FRIEND],
+  ])('tells %s', (_, who) => {
+    it.each(FAILURES)('of a model server that fails: %j', async (failure) => {
+      const question = `${JSON.stringify(failure)} ${who}`;
+      fixture().ollama.answer({ text: 'Fine. Fine. Fine.', failure }, { when: question, times: 9 });
+      const screen = await newIn(who, () => bot().says(who, question, who));
+      expect(screen).toContain('⟦');
+      expect(strays(screen, 'exceeds the available context')).toEqual([]);
+    });
+
+    it('of files that cannot be used', async () => {
+      const { files } = bot();
+      const sends = (fields: Params) => newIn(who, () => bot().sends(who, fields, who), 2);
+      const screens = [
+        await sends(files.document({ bytes: Buffer.from('x'), size: 5e6, name: 'a.txt' })),
+        await sends(files.document({ bytes: Buffer.from(''), name: 'b.txt' })),
+        await sends(files.document({ bytes: Buffer.from('%PDF-1.7 broken'), name: 'c.pdf' })),
+        await sends(files.voice(Buffer.from('OggS\0\x02 long'), 300)),
+      ];
+      for (const status of [401, 404, 413, 422, 302]) {
+        transcription.fails(status, REASON);
+        screens.push(await sends(files.voice(Buffer.from(`OggS\0\x02 ${who} ${status}`), 3)));
+      }
+      for (const screen of screens) expect(screen).toContain('⟦');
+      expect(strays(screens.join('\n'), 'voice')).toEqual([]);
+    });
+
+    it('of an answer that could not be spoken', async () => {
+      const screens = [await newIn(who, () => bot().says(who, '/voice on', who))];
+      speech.fails(400, REASON);
+      screens.push(await newIn(who, () => bot().says(who, 'speak', who), 2));
+      screens.push(await newIn(who, () => bot().says(who, '/voice off', who)));
+      for (const screen of screens) expect(screen).toContain('⟦');
+      expect(strays(screens.join('\n'), 'tts alloy')).toEqual([]);
+    });
+
+    it('of a call that needs an approval', async () => {
+      const before = bot().messages(who).length;
+      for (const label of ['⟦Approve⟧', '⟦Deny⟧']) {
+        const call = { toolCalls: [{ name: 'wipe', args: { word: 'old' } }] };
+        fixture().ollama.answer(call, { when: `${label} ${who}` });
+        const answer = { text: '' };
+        await newIn(who, async () => {
+          bot().says(who, `${label} ${who}`, who);
+          answer.text = await presses(who, label);
+        });
+        expect(strays(answer.text)).toEqual([]);
+      }
+      expect(strays(screenOf(who, before))).toEqual([]);
+    });
+
+    it('of a plan, its buttons and its end', async () => {
+      const goal = `paint ${who}`;
+      fixture().ollama.answer('Two.\nREFLECT: no', { when: goal });
+      fixture().ollama.answer('Steps\n1. [SELF] Wash\n2. [SELF] Paint', { when: goal });
+      const before = bot().messages(who).length;
+      await newIn(who, () => bot().says(who, `/plan ${goal}`, who));
+      expect(strays(screenOf(who, before), goal)).toEqual([]);
+      expect(strays(await presses(who, '⟦Run⟧'))).toEqual([]);
+      await vi.waitFor(() => expect(screenOf(who, before)).toContain('⟦Run again⟧'), WAIT);
+      await fixture().idle(`telegram:${who}`);
+      expect(strays(screenOf(who, before), goal)).toEqual([]);
+    });
+  });
+
+  it('tells strangers and unknown groups how they get in', async () => {
+    const screens = [
+      await newIn(STRANGER, () => bot().says(STRANGER, 'hello', STRANGER)),
+      await newIn(GROUP, () => bot().says(GROUP, '@parley_test_bot hello', OWNER)),
+    ];
+    for (const screen of screens) expect(screen).toContain('⟦');
+    expect(strays(screens.join('\n'))).toEqual([]);
+  });
+});
