@@ -211,15 +211,10 @@ export function wordError(error: GatewayError, reader: ErrorReader, say: Say = i
 function wordFailure({ code, retryAfterMs }: ProviderError, say: Say): string {
   if (retryAfterMs === undefined) return say(MODEL_FAILURES[code]);
   const what = say(WITHOUT_RETRY[code] ?? MODEL_FAILURES[code]);
-  return say('failure.try_in', { what, time: inWords(retryAfterMs, say) });
+  return say('failure.try_in', { what, time: timeSaid(retryAfterMs) });
 }
 
 /** A time to wait, rounded up: seconds below two minutes, minutes below two hours, then hours. */
-export function inWords(ms: number, say: Say = inEnglish): string {
-  return say.told(timeSaid(ms));
-}
-
-/** The same, to be said later. */
 export function timeSaid(ms: number): Said {
   const seconds = Math.max(1, Math.ceil(ms / 1_000));
   if (seconds < 120) return said('time.seconds', { seconds });

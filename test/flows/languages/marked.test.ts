@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import { MARKED, wordsOutside, writeMarkedLanguage } from '../../fakes/marked-language.ts';
+import { MARKED, wordsOutside, writeMarkedLanguage } from './marked-language.ts';
 import type { Failure } from '../../fakes/ollama/ollama.ts';
 import { startFakeSpeech } from '../../fakes/speech.ts';
 import type { Params } from '../../fakes/telegram/refusal.ts';
@@ -19,10 +19,10 @@ const STRANGER = '9403';
 const GROUP = '-1009401';
 const REASON = '{"error":{"message":"own words"}}';
 
-/** Names, and the words of others. */
+/** Names, and what a model, a server, a tool or a person wrote. */
 const DATA = new Set(
   [
-    'fake latest plain whisper default chat coder researcher planner teacher agentic auto',
+    'fake latest plain hears default chat coder researcher planner teacher agentic auto',
     'queue steer interrupt collect draft edit off on add remove all qaa en de English Deutsch telegram',
     'wipe tell note look fetch list_dir read_file write_file edit_file web_fetch memory cron spawn_agent message send_file',
     // Of a person, of the model, of the servers, of a tool, of a library, of a file.
@@ -44,7 +44,7 @@ async function furnish(home: string): Promise<void> {
     limits: { messagesPerMinute: 6_000, messagesAtOnce: 1_000 },
     media: { maxFileMb: 1 },
     speech: { baseUrl: speech.url },
-    transcription: { baseUrl: transcription.url, maxMinutes: 1 },
+    transcription: { baseUrl: transcription.url, model: 'hears', maxMinutes: 1 },
   };
   await writeFile(path.join(home, 'config.json'), JSON.stringify(file), { mode: 0o600 });
   await writeMarkedLanguage(home);
@@ -52,55 +52,17 @@ async function furnish(home: string): Promise<void> {
 
 /** In this order: some need what those before them did. */
 const COMMANDS = [
-  ...['/start', '/help', '/status', '/language', '/language xx', '/stop'],
-  ...['/model', '/model odd', '/model nowhere/odd', '/model openai/odd', '/model plain', '/model default'],
-  ...['/profile', '/profile odd', '/profile chat', '/profile default', '/mode', '/mode odd', '/mode planner'],
-  ...['/queue', '/queue odd', '/queue collect', '/queue queue', '/title', '/title x', '/usage', '/why'],
-  ...[
-    '/memory',
-    '/memory odd',
-    '/forget',
-    '/forget 9',
-    '/verify',
-    '/verify 9',
-    '/trust',
-    '/observe',
-    '/observe on',
-  ],
-  ...['/approve', '/approve odd', '/deny', '/rules', '/rules odd', '/rules remove 9', '/rules remove all'],
-  ...[
-    '/plan',
-    '/plans',
-    '/plan run 9',
-    '/plan show 9',
-    '/plan cancel 9',
-    '/plan edit',
-    '/run',
-    '/skip',
-    '/pause',
-    '/resume',
-  ],
-  ...[
-    '/link',
-    '/link odd',
-    '/surfaces',
-    '/unlink',
-    '/voice',
-    '/voice odd',
-    '/stream',
-    '/stream odd',
-    '/stream draft',
-  ],
-  ...[
-    '/schedule',
-    '/schedule add "odd" x',
-    '/schedule add "in 1 hour" x',
-    '/schedule',
-    '/schedule remove 9',
-    '/schedule odd',
-  ],
-  ...['/prompt', '/prompt odd odd', '/retry', '/undo', '/new'],
-];
+  '/start | /help | /status | /language | /language xx | /stop | /model | /model odd',
+  '/model nowhere/odd | /model openai/odd | /model plain | /model default | /profile | /profile odd',
+  '/profile chat | /profile default | /mode | /mode odd | /mode planner | /queue | /queue odd',
+  '/queue collect | /queue queue | /title | /title x | /usage | /why | /memory | /memory odd',
+  '/forget | /forget 9 | /verify | /verify 9 | /trust | /observe | /observe on | /approve',
+  '/approve odd | /deny | /rules | /rules odd | /rules remove 9 | /rules remove all | /plan | /plans',
+  '/plan run 9 | /plan show 9 | /plan cancel 9 | /plan edit | /run | /skip | /pause | /resume | /link',
+  '/link odd | /surfaces | /unlink | /voice | /voice odd | /stream | /stream odd | /stream draft',
+  '/schedule | /schedule add "odd" x | /schedule add "in 1 hour" x | /schedule | /schedule remove 9',
+  '/schedule odd | /prompt | /prompt odd odd | /retry | /undo | /new',
+].flatMap((commands) => commands.split(' | '));
 
 /** How the model's server fails. */
 const FAILURES: readonly Failure[] = [

@@ -1,9 +1,9 @@
 /** A made-up language in which everything that the gateway says stands between marks: what stands outside of them is data, or was forgotten. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ENGLISH } from '../../src/contracts/texts/english.ts';
-import { PLACE } from '../../src/contracts/texts/template.ts';
-import type { Template } from '../../src/contracts/texts/template.ts';
+import { ENGLISH } from '../../../src/contracts/texts/english.ts';
+import { PLACE } from '../../../src/contracts/texts/template.ts';
+import type { Template } from '../../../src/contracts/texts/template.ts';
 
 /** Its code. Nobody's app is set to it. */
 export const MARKED = 'qaa';
