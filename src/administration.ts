@@ -15,7 +15,7 @@ import { editableConfig } from './live-config.ts';
 import { logFileOf } from './ops/log-file.ts';
 import { tailLog } from './ops/log-tail.ts';
 import { hashSecret, newToken } from './security/index.ts';
-import { changeConfigFile, jsonSchema, readConfigForm } from './settings/index.ts';
+import { changeConfigFile, describedIn, jsonSchema, readConfigForm } from './settings/index.ts';
 import type { LiveSettings } from './settings/index.ts';
 import type { Store } from './store/store.ts';
 
@@ -134,9 +134,9 @@ function configurationOf({ settings, log }: AdministrationParts): ConfigPart {
   const names = Object.keys(environmentSchemaFor(manifests).shape);
   const environment = names.map((name) => ({ name, isSet: config.environment[name] !== undefined }));
   return {
-    config(): ConfigReport {
+    config(texts): ConfigReport {
       const { needsRestart } = settings.report();
-      return { ...readConfigForm(file), schema, environment, needsRestart };
+      return { ...readConfigForm(file), schema: describedIn(schema, texts), environment, needsRestart };
     },
     changeConfig(version, changes) {
       const changed = changeConfigFile(file, version, changes);

@@ -7,7 +7,9 @@ import { proxySignInRule } from './contracts/operator/proxy-sign-in.ts';
 import { retentionRule } from './contracts/operator/retention.ts';
 import { SCHEDULE_LIMITS } from './contracts/schedules.ts';
 import { SESSION_START } from './contracts/store/records.ts';
+import { GERMAN_SETTINGS } from './contracts/texts/german/setting-descriptions.ts';
 import { AUTO, LANGUAGE_CODE } from './contracts/texts/languages.ts';
+import type { SettingKey } from './contracts/texts/say.ts';
 import { webhooksRule } from './delivery/index.ts';
 import { bindingsRule, hooksRule, limitsRule } from './intake/index.ts';
 import { mcpRule } from './mcp/settings.ts';
@@ -33,19 +35,48 @@ export const gatewayFile = z.strictObject({
   tools: z
     .strictObject({
       // Checked against the list of tools once it is made.
-      enabled: z.array(z.string().min(1)).optional(),
-      exec: z.boolean().default(false),
-      ports: z.array(z.int().min(1).max(65_535)).max(100).default([]),
+      enabled: z
+        .array(z.string().min(1))
+        .optional()
+        .describe(
+          '[tools](tools.md) of the default profile; unset = `list_dir`, `read_file`, `write_file`, `edit_file`, `web_fetch`, `memory`, `cron`, `spawn_agent`, `message`, and `web_search` where search is set up',
+        ),
+      exec: z
+        .boolean()
+        .default(false)
+        .describe("gives the tool `exec` its sandbox (bubblewrap, no network, the session's folder only)"),
+      ports: z
+        .array(z.int().min(1).max(65_535))
+        .max(100)
+        .default([])
+        .describe('ports `web_fetch` may reach besides 80 and 443; addresses must be public either way'),
     })
     .prefault({}),
   search: searchRule.optional(),
-  approvals: z.strictObject({ expireMinutes: z.int().min(1).max(1_440).default(60) }).prefault({}),
+  approvals: z
+    .strictObject({
+      expireMinutes: z
+        .int()
+        .min(1)
+        .max(1_440)
+        .default(60)
+        .describe('how long a dangerous tool call waits for a person; without an answer it is not run'),
+    })
+    .prefault({}),
   schedules: z
     .strictObject({
-      timeZone: z.string().refine(isTimeZone, 'must be a time zone such as Europe/Berlin, or UTC').optional(),
-      perSession: scheduleLimit(SCHEDULE_LIMITS.perSession),
-      perUser: scheduleLimit(SCHEDULE_LIMITS.perUser),
-      total: scheduleLimit(SCHEDULE_LIMITS.total),
+      timeZone: z
+        .string()
+        .refine(isTimeZone, 'must be a time zone such as Europe/Berlin, or UTC')
+        .optional()
+        .describe(
+          "IANA name, such as `Europe/Berlin`, in which cron expressions and times are read where they name none; unset = the machine's",
+        ),
+      perSession: scheduleLimit(SCHEDULE_LIMITS.perSession).describe('schedules that one chat may have'),
+      perUser: scheduleLimit(SCHEDULE_LIMITS.perUser).describe(
+        'schedules that one person or token may have, all chats together',
+      ),
+      total: scheduleLimit(SCHEDULE_LIMITS.total).describe('schedules of all; the last tenth is for owners'),
     })
     .prefault({}),
   limits: limitsRule.prefault({}),
@@ -59,13 +90,23 @@ export const gatewayFile = z.strictObject({
     .describe(
       'language in which the gateway itself speaks to people: `auto` = as the app of each tells it, else `en`, `de`, or one of the files in `languages/`; `/language` of a person wins',
     ),
-  bindings: bindingsRule,
+  bindings: bindingsRule.describe('which profile and model answer where, see [Bindings](#bindings)'),
   mcp: mcpRule,
   media: mediaRule.prefault({}),
   heartbeat: z
     .strictObject({
-      everyMinutes: z.int().min(0).max(10_080).default(0),
-      session: z.templateLiteral([z.string().regex(/^[a-z][a-z0-9]*$/), ':', z.string().min(1)]).optional(),
+      everyMinutes: z
+        .int()
+        .min(0)
+        .max(10_080)
+        .default(0)
+        .describe('interval of the [heartbeat](schedules.md#heartbeat); 0 = never'),
+      session: z
+        .templateLiteral([z.string().regex(/^[a-z][a-z0-9]*$/), ':', z.string().min(1)])
+        .optional()
+        .describe(
+          'the chat where it writes, `<channel>:<chat id>`; unset = the private chat of the first owner',
+        ),
     })
     .prefault({}),
   transcription: transcriptionRule.optional(),
@@ -106,12 +147,22 @@ export const gatewayFile = z.strictObject({
     .optional()
     .describe('signs people in on the page whom an identity proxy has let in; unset = off'),
   retention: retentionRule.prefault({}),
-  persona: z.string().max(20_000).optional(),
+  persona: z.string().max(20_000).optional().describe('who the bot is: the first part of its system prompt'),
   turns: z
     .strictObject({
-      concurrency: z.int().min(1).max(4_096).default(256),
-      mode: z.enum(MODES).default(SESSION_START.mode),
-      queueMode: z.enum(['queue', 'steer', 'interrupt', 'collect']).default(SESSION_START.queueMode),
+      concurrency: z.int().min(1).max(4_096).default(256).describe('concurrent turns of this gateway'),
+      mode: z
+        .enum(MODES)
+        .default(SESSION_START.mode)
+        .describe(
+          'how plans are followed in new chats: `planner`, `teacher` or `agentic`, see [Modes](profiles-and-planning.md#modes)',
+        ),
+      queueMode: z
+        .enum(['queue', 'steer', 'interrupt', 'collect'])
+        .default(SESSION_START.queueMode)
+        .describe(
+          'how messages that arrive during an answer are handled in new chats: `queue`, `steer`, `interrupt` or `collect`, see [Chatting](chatting.md#commands)',
+        ),
     })
     .prefault({}),
 });
@@ -183,6 +234,19 @@ export function fileSchemaFor(channels: readonly ChannelManifest[]) {
     channels: z.strictObject(Object.fromEntries(settings)).prefault({}),
     ...gatewayFile.shape,
   });
+}
+
+/** What the fields of that file mean in German, those of the given channels included. */
+export function germanSettingsFor(
+  channels: readonly ChannelManifest[],
+): Readonly<Record<SettingKey, string>> {
+  const own = channels.flatMap(({ name, german = {} }) =>
+    Object.entries(german).map(([path, text]): [SettingKey, string] => [
+      `setting.channels.${name}.${path}`,
+      text,
+    ]),
+  );
+  return { ...GERMAN_SETTINGS, ...Object.fromEntries(own) };
 }
 
 /** The environment with the variables of the given channels; all others are ignored. */

@@ -1,9 +1,11 @@
 /** The first part of the composition root: access control, the two buses, and delivery to the channels. */
 import path from 'node:path';
+import { channels as manifests } from '../channels/index.ts';
 import packageFile from '../package.json' with { type: 'json' };
 import { accessOf } from './config-views.ts';
 import { proxyTokenOf } from './contracts/operator/proxy-sign-in.ts';
 import type { Config } from './config.ts';
+import { fileSchemaFor, germanSettingsFor } from './config-schema.ts';
 import { chooseFanout, createEventBus, createMessageBus } from './bus/index.ts';
 import type { Channel } from './contracts/channel.ts';
 import type { Log } from './contracts/log.ts';
@@ -27,7 +29,7 @@ import { readHeaders, startTelemetry } from './ops/index.ts';
 import type { TelemetryTarget } from './ops/index.ts';
 import { systemClock } from './lib/clock.ts';
 import { createAccessPolicy, ensureFirstToken, ownersOf } from './security/index.ts';
-import { createLanguages, watchFolders } from './settings/index.ts';
+import { createLanguages, descriptionsOf, jsonSchema, watchFolders } from './settings/index.ts';
 import type { HomeStore } from './store/open-store.ts';
 import { createOutgoingFiles, createSessionFiles } from './tools/index.ts';
 
@@ -115,6 +117,8 @@ export async function openTransport(
     folder: path.join(config.home, 'languages'),
     watch: (changed) => watchFolders(changed, log),
     writeCommand,
+    german: germanSettingsFor(manifests),
+    settings: () => [...descriptionsOf(jsonSchema(fileSchemaFor(manifests))).keys()],
     log,
   });
   await languageFiles.open();

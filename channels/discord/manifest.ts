@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
 import { withSlash } from '../../src/contracts/isomorphic/fill-text.js';
+import { german } from './german.ts';
 
 const perSecond = z.number().min(1).max(1_000);
 const SNOWFLAKE = /^\d{1,20}$/;
@@ -81,6 +82,7 @@ export const manifest = defineChannel({
       .prefault({}),
   }),
   // The ids of direct messages and of server channels look alike.
+  german,
   ids: {
     userId: SNOWFLAKE,
     chatId: SNOWFLAKE,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defineChannel } from '../../src/contracts/channel.ts';
 import { withSlash } from '../../src/contracts/isomorphic/fill-text.js';
 import { isNetwork } from './limits/client-address.ts';
+import { german } from './german.ts';
 
 /** A limit of a token or an address. */
 const limit = (fallback: number, meaning: string) =>
@@ -60,6 +61,7 @@ export const manifest = defineChannel({
       })
       .prefault({}),
   }),
+  german,
   secretShapes: [],
   isOn: () => true,
   secrets: () => [],

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
 import { CHAT_ID, privacyOf, USER_ID } from './ids.ts';
+import { german } from './german.ts';
 
 const perSecond = z.number().min(0.1).max(1_000);
 
@@ -52,6 +53,7 @@ export const manifest = defineChannel({
       })
       .prefault({}),
   }),
+  german,
   ids: {
     userId: USER_ID,
     chatId: CHAT_ID,

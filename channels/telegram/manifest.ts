@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { STREAM_MODES } from '../../src/contracts/delivery.ts';
 import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
 import { withSlash } from '../../src/contracts/isomorphic/fill-text.js';
+import { german } from './german.ts';
 
 /** Least milliseconds between two edits in one chat. */
 const interval = z.int().min(1).max(MAX_EDIT_INTERVAL_MS);
@@ -118,6 +119,7 @@ export const manifest = defineChannel({
       })
       .prefault({}),
   }),
+  german,
   ids: {
     userId: /^\d{1,20}$/,
     chatId: /^-?\d{1,20}$/,

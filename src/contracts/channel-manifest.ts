@@ -7,6 +7,8 @@ import type { ChannelManifest } from './channel.ts';
 const RESERVED_NAMES = ['system', 'token', 'owners'];
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+const isTexts = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.values(value).every(isText);
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 const isPattern = (value: unknown): boolean => value instanceof RegExp;
 
@@ -20,13 +22,15 @@ const FIELDS: Record<keyof ChannelManifest, [isRight: (value: unknown) => boolea
   ],
   needs: [isText, "the variable that switches the channel on, such as 'IRC_TOKEN', or 'nothing'"],
   alsoNeeds: [
-    (value) =>
-      value === undefined ||
-      (typeof value === 'object' && value !== null && Object.values(value).every(isText)),
+    (value) => value === undefined || isTexts(value),
     "{ IRC_SERVER: 'Address of the IRC server' } with a question for each variable that is needed, too, or no field",
   ],
   env: [(value) => value instanceof z.ZodObject, 'z.object({ … }) of its environment variables'],
   settings: [isStrictObject, 'z.strictObject({ … }) of its settings: other fields must be refused'],
+  german: [
+    (value) => value === undefined || isTexts(value),
+    "{ 'limits.perUser': '…' } with what its settings mean in German, or no field",
+  ],
   ids: [
     (value) => value === undefined || hasIds(value),
     '{ userId: /^…$/, chatId: /^…$/, description: "an id such as …" }, or no field',

@@ -2,11 +2,25 @@
 import { z } from 'zod';
 import { Recent } from '../lib/recent.ts';
 
-/** `limits` of config.json: model tokens of one user and UTC day, and how fast a Telegram or Discord sender may write. */
+/** `limits` of config.json: model tokens of one user and UTC day, and how fast one person may write. */
 export const limitsRule = z.strictObject({
-  tokensPerDay: z.int().min(1).max(1_000_000_000).optional(),
-  messagesPerMinute: z.int().min(1).max(6_000).default(10),
-  messagesAtOnce: z.int().min(1).max(1_000).default(5),
+  tokensPerDay: z
+    .int()
+    .min(1)
+    .max(1_000_000_000)
+    .optional()
+    .describe(
+      'model tokens that one person, or one HTTP token, may use in a day (UTC); owners have no such limit; unset = nobody has',
+    ),
+  messagesPerMinute: z
+    .int()
+    .min(1)
+    .max(6_000)
+    .default(10)
+    .describe(
+      'messages that one person may write in a minute; owners, and callers over HTTP, have no such limit',
+    ),
+  messagesAtOnce: z.int().min(1).max(1_000).default(5).describe('of these, how many at once'),
 });
 
 export type IntakeLimits = z.infer<typeof limitsRule>;

@@ -20,15 +20,54 @@ const value = z.string().max(8_192);
 
 const server = z
   .strictObject({
-    command: z.string().min(1).max(4_096).optional(),
-    args: z.array(value).max(100).optional(),
-    env: z.record(z.string().regex(VARIABLE, 'is no name of a variable'), value).optional(),
-    cwd: z.string().min(1).max(4_096).optional(),
-    url: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
-    headers: z.record(z.string().regex(HEADER, 'is no name of a header'), value).optional(),
-    trusted: z.boolean().default(false),
-    tools: z.array(z.string().min(1).max(128)).max(200).optional(),
-    timeoutMs: z.int().min(1_000).max(MAX_TIMEOUT_MS).default(DEFAULT_TIMEOUT_MS),
+    command: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .optional()
+      .describe('a program of this machine that is the server; or `url`'),
+    args: z
+      .array(value)
+      .max(100)
+      .optional()
+      .describe(
+        "its arguments; `${VARIABLE}` stands for a variable of the gateway's environment, here and in `env` and `headers`",
+      ),
+    env: z
+      .record(z.string().regex(VARIABLE, 'is no name of a variable'), value)
+      .optional()
+      .describe(
+        "its variables; of the gateway's own it gets `PATH`, `HOME`, `TMPDIR`, `LANG`, `LC_ALL` and `TZ`",
+      ),
+    cwd: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .optional()
+      .describe('the folder it runs in; unset = `mcp/<name>` in `GATEWAY_HOME`'),
+    url: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .optional()
+      .describe('address of a server over HTTP, any address; or `command`'),
+    headers: z
+      .record(z.string().regex(HEADER, 'is no name of a header'), value)
+      .optional()
+      .describe('headers of every request to it, such as `{"Authorization": "Bearer ${NOTES_TOKEN}"}`'),
+    trusted: z
+      .boolean()
+      .default(false)
+      .describe('you vouch for what it says of its tools, see [Trust](mcp.md#trust)'),
+    tools: z
+      .array(z.string().min(1).max(128))
+      .max(200)
+      .optional()
+      .describe("the only tools that are taken, by the server's own names; unset = all"),
+    timeoutMs: z
+      .int()
+      .min(1_000)
+      .max(MAX_TIMEOUT_MS)
+      .default(DEFAULT_TIMEOUT_MS)
+      .describe('longest run of one call, in milliseconds'),
   })
   .superRefine((given, issues) => {
     const refuse = (message: string, path: string[] = []): void =>
@@ -63,7 +102,10 @@ export const mcpRule = z
     servers: z
       .record(serverName, server)
       .refine((servers) => Object.keys(servers).length <= MAX_SERVERS, `has at most ${MAX_SERVERS} servers`)
-      .default({}),
+      .default({})
+      .describe(
+        '[MCP servers](mcp.md) by name, at most 16; a name has `a-z`, `0-9` and single `-` or `_`, and begins the names of its tools',
+      ),
   })
   .prefault({});
 

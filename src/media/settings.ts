@@ -4,14 +4,30 @@ import type { FileLimits, PersonLimit } from '../contracts/file-api.ts';
 
 /** `media` in `config.json`. */
 export const mediaRule = z.strictObject({
-  /** Largest file. */
-  maxFileMb: z.int().min(1).max(2_000).default(20),
-  /** Files of one message; the rest are refused. */
-  maxFilesPerMessage: z.int().min(1).max(100).default(10),
-  /** What one person's files may take up together. */
-  maxMbPerPerson: z.int().min(1).max(1_000_000).default(500),
-  /** Files are removed after this time. */
-  keepDays: z.int().min(1).max(3_650).default(30),
+  maxFileMb: z
+    .int()
+    .min(1)
+    .max(2_000)
+    .default(20)
+    .describe('largest [file](files.md) of a message, in megabytes; a larger one is refused with a sentence'),
+  maxFilesPerMessage: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(10)
+    .describe('files of one message that are read; the rest are refused'),
+  maxMbPerPerson: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(500)
+    .describe('what the files of one person may take up together, in megabytes'),
+  keepDays: z
+    .int()
+    .min(1)
+    .max(3_650)
+    .default(30)
+    .describe('days after which the files of messages are removed'),
 });
 
 export type MediaSettings = z.infer<typeof mediaRule>;

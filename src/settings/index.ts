@@ -4,6 +4,7 @@ export { configCommand, editedText } from './config-command.ts';
 export { withVariables } from './env-file.ts';
 export { writeWhole } from './write-file.ts';
 export type { ConfigFile } from './config-command.ts';
+export { describedIn, descriptionsOf } from './descriptions.ts';
 export { differences } from './differences.ts';
 export { createLanguages } from './languages.ts';
 export { readJson } from './read-json.ts';

@@ -1,9 +1,10 @@
 /** A file with the gateway's texts in a language: the keys of the English table, each with its text. Pure. */
 import { z } from 'zod';
 import { ENGLISH } from '../contracts/texts/english.ts';
-import type { TextKey, TextTable } from '../contracts/texts/say.ts';
+import type { SettingKey, TextTable } from '../contracts/texts/say.ts';
 import { placesOf } from '../contracts/texts/template.ts';
 import type { Template } from '../contracts/texts/template.ts';
+import { keysOf } from './descriptions.ts';
 import { readJson } from './read-json.ts';
 
 /** Longest text, in UTF-16 units. */
@@ -12,7 +13,7 @@ export const MAX_TEXT_CHARS = 2_000;
 const MAX_TOLD = 10;
 
 /** The table and the keys that it lacks, or what is wrong with it, by line. */
-export type ReadTable = { table: TextTable; missing: readonly TextKey[] } | { errors: readonly string[] };
+export type ReadTable = { table: TextTable; missing: readonly string[] } | { errors: readonly string[] };
 
 const text = z.string().min(1).max(MAX_TEXT_CHARS);
 const forms = z.strictObject({
@@ -26,23 +27,42 @@ const forms = z.strictObject({
 
 const KEYS = new Map(Object.entries(ENGLISH).map(([key, template]) => [key, template]));
 
-/** Reads a file; `shown` is its name in errors. Never throws. */
-export function readTable(content: string, shown: string): ReadTable {
+/** Reads a file; `shown` is its name in errors, `settings` are the paths of the settings that it may describe. Never throws. */
+export function readTable(content: string, shown: string, settings: readonly string[]): ReadTable {
+  const keys = new Set<string>(settings.flatMap(keysOf));
+  const isOfSetting = (key: string): key is SettingKey => keys.has(key);
   const { value, errors: form, placeOf } = readJson(content);
   const errors = form.map(({ place, message }) => `${shown}${place}: ${message}`);
   const entries = z.record(z.string(), z.unknown()).safeParse(value);
   if (!entries.success) return { errors: [...errors, `${shown}: holds no object of texts`] };
-  const table: Record<string, Template> = {};
+  const texts: Record<string, Template> = {};
+  const descriptions: Record<SettingKey, string> = {};
   for (const [key, given] of Object.entries(entries.data)) {
-    const read = readText(key, given);
-    if ('problem' in read) errors.push(`${shown}${placeOf([key])}: ${key.slice(0, 80)}: ${read.problem}`);
-    else table[key] = read.template;
+    const refuse = (problem: string): void =>
+      void errors.push(`${shown}${placeOf([key])}: ${key.slice(0, 80)}: ${problem}`);
+    if (isOfSetting(key)) {
+      const { data } = text.safeParse(given);
+      if (data === undefined) refuse(NO_TEXT);
+      else descriptions[key] = data;
+    } else {
+      const read = readText(key, given);
+      if ('problem' in read) refuse(read.problem);
+      else texts[key] = read.template;
+    }
   }
   if (errors.length > MAX_TOLD) errors.splice(MAX_TOLD, errors.length, `${shown}: and more errors`);
   if (errors.length > 0) return { errors };
-  const missing = [...KEYS.keys()].filter((key): key is TextKey => !Object.hasOwn(table, key));
-  return { table, missing };
+  const missing = [...KEYS.keys()].filter((key) => !Object.hasOwn(texts, key));
+  const undescribed = settings.filter(
+    (path) => !keysOf(path).some((key) => Object.hasOwn(descriptions, key)),
+  );
+  return {
+    table: { ...texts, ...descriptions },
+    missing: [...missing, ...undescribed.map((path) => `setting.${path}`)],
+  };
 }
+
+const NO_TEXT = `must be a text of at most ${MAX_TEXT_CHARS} characters`;
 
 function readText(key: string, given: unknown): { template: Template } | { problem: string } {
   const english = KEYS.get(key);
@@ -53,7 +73,7 @@ function readText(key: string, given: unknown): { template: Template } | { probl
     return {
       problem: plural
         ? 'must be a text, or an object with "other" and the other forms of plurals of the language'
-        : `must be a text of at most ${MAX_TEXT_CHARS} characters`,
+        : NO_TEXT,
     };
   const known = placesOf(english);
   const unknown = placesOf(parsed.data).filter((name) => !known.includes(name) && name !== 'count');

@@ -9,7 +9,7 @@ import type { Languages } from '../contracts/texts/languages.ts';
 import { ENGLISH } from '../contracts/texts/english.ts';
 import { GERMAN } from '../contracts/texts/german.ts';
 import { speaker } from '../contracts/texts/say.ts';
-import type { Recipient, TextTable } from '../contracts/texts/say.ts';
+import type { Recipient, SettingKey, TextTable } from '../contracts/texts/say.ts';
 import { readTable } from './language-file.ts';
 import type { ReadTable } from './language-file.ts';
 
@@ -24,6 +24,10 @@ export interface LanguageFilesOptions {
   watch: WatchFolders;
   /** A command as a reader writes it. */
   writeCommand: (name: string, to: Recipient) => string;
+  /** What the settings mean in German. */
+  german: Readonly<Record<SettingKey, string>>;
+  /** Gives the paths of the settings that a file may describe. */
+  settings: () => readonly string[];
   log: Log;
 }
 
@@ -47,9 +51,16 @@ type Speaker = ReturnType<typeof speaker>;
 const english = speaker('en', ENGLISH);
 
 /** Creates them; no file is read before `open`. */
-export function createLanguages({ folder, watch, writeCommand, log }: LanguageFilesOptions): LanguageFiles {
+export function createLanguages({
+  folder,
+  watch,
+  writeCommand,
+  german,
+  settings,
+  log,
+}: LanguageFilesOptions): LanguageFiles {
   const kept = new Map<string, Extract<ReadTable, { table: TextTable }>>();
-  let says = saysOf(kept);
+  let says = saysOf(kept, german);
   let errors: readonly string[] = [];
   /** What the log has told of missing texts. */
   const told = new Map<string, string>();
@@ -58,10 +69,10 @@ export function createLanguages({ folder, watch, writeCommand, log }: LanguageFi
   const look = async (): Promise<void> => {
     try {
       watcher?.folders([folder]);
-      const files = await readFolder(folder);
+      const files = await readFolder(folder, settings);
       for (const code of kept.keys()) if (!files.some((file) => file.code === code)) kept.delete(code);
       for (const { code, read } of files) if ('table' in read) kept.set(code, read);
-      says = saysOf(kept);
+      says = saysOf(kept, german);
       tellMissing(kept, told, log);
       setErrors(files.flatMap(({ read }) => ('errors' in read ? read.errors : [])));
     } catch (error) {
@@ -95,10 +106,16 @@ export function createLanguages({ folder, watch, writeCommand, log }: LanguageFi
 }
 
 /** A file of a built-in language changes single texts of it. */
-function saysOf(files: ReadonlyMap<string, { table: TextTable }>): ReadonlyMap<string, Speaker> {
+function saysOf(
+  files: ReadonlyMap<string, { table: TextTable }>,
+  german: LanguageFilesOptions['german'],
+): ReadonlyMap<string, Speaker> {
   const codes = [...new Set([...BUILT_IN.keys(), ...[...files.keys()].toSorted()])];
   return new Map(
-    codes.map((code) => [code, speaker(code, { ...BUILT_IN.get(code), ...files.get(code)?.table })]),
+    codes.map((code) => {
+      const described = code === 'de' ? german : {};
+      return [code, speaker(code, { ...BUILT_IN.get(code), ...described, ...files.get(code)?.table })];
+    }),
   );
 }
 
@@ -119,12 +136,18 @@ function tellMissing(
 }
 
 /** Every file of the folder, in the order of their names. Throws errors of the file system. */
-async function readFolder(folder: string): Promise<{ code: string; read: ReadTable }[]> {
+async function readFolder(
+  folder: string,
+  settings: () => readonly string[],
+): Promise<{ code: string; read: ReadTable }[]> {
   const names = (await readdir(folder)).filter((name) => /^[^.].*\.json$/.test(name)).toSorted();
   const found = await Promise.all(
     names.slice(0, MAX_LANGUAGE_FILES).map(async (name) => {
       const code = name.slice(0, -'.json'.length);
-      return { code, read: await readOne(path.join(folder, name), `languages/${name}`, code) };
+      return {
+        code,
+        read: await readOne({ file: path.join(folder, name), shown: `languages/${name}`, code, settings }),
+      };
     }),
   );
   const [more] = names.slice(MAX_LANGUAGE_FILES);
@@ -133,14 +156,22 @@ async function readFolder(folder: string): Promise<{ code: string; read: ReadTab
   return [...found, { code: '', read: { errors: [error] } }];
 }
 
-async function readOne(file: string, shown: string, code: string): Promise<ReadTable> {
+interface LanguageFile {
+  file: string;
+  /** Its name in errors. */
+  shown: string;
+  code: string;
+  settings: () => readonly string[];
+}
+
+async function readOne({ file, shown, code, settings }: LanguageFile): Promise<ReadTable> {
   if (!LANGUAGE_CODE.test(code))
     return { errors: [`${shown}: a file is named by its language, such as fr.json or pt-BR.json`] };
   try {
     const { size } = await stat(file);
     if (size > MAX_LANGUAGE_BYTES)
       return { errors: [`${shown}: is too long: ${size} bytes, and ${MAX_LANGUAGE_BYTES} are allowed`] };
-    return readTable(await readFile(file, 'utf8'), shown);
+    return readTable(await readFile(file, 'utf8'), shown, settings());
   } catch (error) {
     return { errors: [`${shown}: cannot be read: ${toGatewayError(error).message}`] };
   }

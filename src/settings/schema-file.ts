@@ -3,10 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
+import { withoutLinks } from './descriptions.ts';
 
-/** The JSON Schema of what people write into a file with these fields. */
-export function jsonSchema(schema: z.ZodObject): Record<string, unknown> {
-  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+/** The JSON Schema of what people write into a file with these fields, with descriptions for readers without other pages. */
+export function jsonSchema(schema: z.ZodObject): Readonly<Record<string, unknown>> {
+  return withoutLinks(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
 }
 
 /** The same as a file. Editors that know them take its comments and trailing commas, too. */

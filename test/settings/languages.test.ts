@@ -3,6 +3,7 @@ import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ENGLISH } from '../../src/contracts/texts/english.ts';
 import { createLanguages, MAX_LANGUAGE_BYTES, MAX_LANGUAGE_FILES } from '../../src/settings/languages.ts';
 import type { LanguageFiles } from '../../src/settings/languages.ts';
 import { MAX_TEXT_CHARS } from '../../src/settings/language-file.ts';
@@ -24,6 +25,8 @@ beforeEach(async () => {
       changed = tell;
       return { folders: () => undefined, close: () => undefined };
     },
+    german: { 'setting.limits.messagesPerMinute': 'wie viele' },
+    settings: () => ['limits.messagesPerMinute', 'access.telegram.dm', 'providers.*.kind'],
     writeCommand: (name, { channel }) => (channel === 'matrix' ? `!${name}` : `/${name}`),
     log: { ...silentLog, warn: note, error: note, info: note },
   });
@@ -84,6 +87,21 @@ describe('languages', () => {
     ]);
   });
 
+  it('describe settings, once for all channels or entries with a star', async () => {
+    const described = {
+      'setting.limits.messagesPerMinute': 'Combien {de} messages.',
+      'setting.access.*.dm': 'Qui peut écrire.',
+    };
+    await write('fr.json', { ...described, 'setting.providers.*.kind': 'Sorte.' });
+    await languages.open();
+    expect(languages.errors()).toEqual([]);
+    expect(languages.say({ language: 'fr' }).table).toMatchObject(described);
+    expect(languages.say({ language: 'de' }).table['setting.limits.messagesPerMinute']).toBe('wie viele');
+    expect(logged).toEqual([
+      [expect.objectContaining({ missing: Object.keys(ENGLISH).length }), 'language_incomplete'],
+    ]);
+  });
+
   it('change single texts of the built-in ones', async () => {
     await write('de.json', { 'stop.stopped': 'Schluss.' });
     await languages.open();
@@ -116,6 +134,8 @@ describe('languages', () => {
     ['plurals without the last form', { 'stop.dropped': { one: '1' } }, 'with "other"'],
     ['a plural where there is none', { 'stop.stopped': { other: 'x' } }, 'must be a text'],
     ['a text that is too long', { 'stop.stopped': 'x'.repeat(MAX_TEXT_CHARS + 1) }, 'must be a text'],
+    ['a setting that there is not', { 'setting.limits.x': 'x' }, 'setting.limits.x: there is no such text'],
+    ['a description that is no text', { 'setting.access.*.dm': { other: 'x' } }, 'must be a text'],
     ['a list', [], 'holds no object'],
   ])('refuse a file with %s', async (_, content, message) => {
     await write('fr.json', content);

@@ -2,6 +2,7 @@
 import type { Grant, PairingRecord, Scope, TokenRecord } from '../access.ts';
 import type { Profile } from '../profile.ts';
 import type { LaneKey, DeadLetter } from '../store/lanes.ts';
+import type { TextTable } from '../texts/say.ts';
 
 /** Rows of a page of memories or of dead letters. */
 export const MAX_ADMIN_ROWS = 200;
@@ -65,7 +66,7 @@ export interface ConfigReport {
   file: string;
   /** Changes name it, so that an edit in between is noticed. */
   version: string;
-  /** JSON Schema of the file. */
+  /** JSON Schema of the file, with descriptions for its reader. */
   schema: Readonly<Record<string, unknown>>;
   /** What the file says, without its defaults; texts that may be secrets are `SET_SECRET`. */
   written: unknown;
@@ -119,7 +120,8 @@ export interface Administration {
   dropDeadLetter: AdministrationStore['dropDeadLetter'];
   /** The newest lines at or above the level, oldest first. */
   log(asked: { lines: number; level: string }): Promise<LogLine[]>;
-  config(): ConfigReport;
+  /** With the settings described as `texts` do; those that it lacks, in English. */
+  config(texts: TextTable): ConfigReport;
   /** All changes or none. */
   changeConfig(version: string, changes: readonly ConfigChange[]): ConfigChanged;
 }

@@ -26,8 +26,13 @@ type ValuesOf<Key extends TextKey> = NamesOf<English[Key]> extends never ? [] : 
 /** Keys of texts without values. */
 export type PlainKey = { [Key in TextKey]: NamesOf<English[Key]> extends never ? Key : never }[TextKey];
 
-/** A table as far as it goes: what is missing is said in English. */
-export type TextTable = Readonly<Partial<Record<TextKey, Template>>>;
+/** The key of what a setting of `config.json` means: `setting.limits.messagesPerMinute`, shown as it is, without values. */
+export type SettingKey = `setting.${string}`;
+
+/** A table as far as it goes: what is missing is said in English, settings as their schema describes them. */
+export type TextTable = Readonly<Partial<Record<TextKey, Template>>> & {
+  readonly [key: SettingKey]: string | undefined;
+};
 
 /** Gives texts by their key, with their values. */
 export interface SayText {

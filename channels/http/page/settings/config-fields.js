@@ -1,20 +1,10 @@
 /** Fields of the configuration's form: one for each value that the schema of the file has. */
 import { h } from '../dom.js';
+import { descriptionOf } from './config-descriptions.js';
 import { choice } from './parts.js';
 import { say } from '../texts.js';
 
-/**
- * The part of JSON Schema that the form reads.
- * @typedef {object} Schema
- * @property {string} [type]
- * @property {string} [description]
- * @property {unknown} [default]
- * @property {(string | number)[]} [enum]
- * @property {Record<string, Schema>} [properties]
- * @property {Schema} [items]
- * @property {Schema[]} [anyOf]
- * @property {unknown} [additionalProperties]
- */
+/** @typedef {import('./config-descriptions.js').Schema} Schema */
 
 /**
  * @typedef {{ path: string[], value?: unknown }} Change
@@ -66,7 +56,7 @@ function fieldOf(schema, path, written, value) {
     'div',
     { class: 'config-field' },
     h('label', {}, h('span', {}, name), control.element),
-    ...(schema.description === undefined ? [] : [h('p', { class: 'quiet' }, schema.description)]),
+    ...descriptionOf(schema),
     ...(written === undefined
       ? []
       : [

@@ -1,5 +1,6 @@
 /** The screen about `config.json`: a form by its schema, which writes what was changed and says what counts when. */
 import { h } from '../dom.js';
+import { descriptionOf, groupTitle } from './config-descriptions.js';
 import { fieldsOf } from './config-fields.js';
 import { row, rows, section } from './parts.js';
 import { say } from '../texts.js';
@@ -8,7 +9,7 @@ import { say } from '../texts.js';
  * @typedef {object} Config
  * @property {string} file
  * @property {string} version
- * @property {import('./config-fields.js').Schema} schema
+ * @property {import('./config-descriptions.js').Schema} schema
  * @property {Record<string, unknown>} written
  * @property {Record<string, unknown>} values
  * @property {{ name: string, isSet: boolean }[]} environment
@@ -27,6 +28,7 @@ export async function configScreen(host) {
     .filter(([name]) => name !== '$schema')
     .map(([name, schema]) => ({
       name,
+      schema,
       fields: fieldsOf(schema, [name], config.written[name], config.values[name]),
     }))
     .filter(({ fields }) => fields.length > 0);
@@ -62,11 +64,12 @@ export async function configScreen(host) {
   const made = h(
     'form',
     { class: 'config-form' },
-    ...groups.map(({ name, fields }) =>
+    ...groups.map(({ name, schema, fields }) =>
       h(
         'details',
         { class: 'config-group', open: config.written[name] !== undefined },
-        h('summary', {}, name),
+        h('summary', {}, ...groupTitle(name)),
+        ...(schema.properties === undefined ? [] : descriptionOf(schema)),
         ...fields.map(({ element }) => element),
       ),
     ),

@@ -4,10 +4,12 @@ import { MAX_CONFIG_CHANGES } from '../../../../src/contracts/operator/administr
 import { readJson } from '../../body.ts';
 import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
+import { sayToCaller } from '../language.ts';
 
-/** The file with its schema; texts that may be secrets are only told to be set. */
-export function readConfig(c: HttpContext, { gateway }: HandlerDeps): Response {
-  return c.json(gateway.administration.config());
+/** The file with its schema, described in the caller's language; texts that may be secrets are only told to be set. */
+export async function readConfig(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const { table } = await sayToCaller(c, deps);
+  return c.json(deps.gateway.administration.config(table));
 }
 
 /** The body. */

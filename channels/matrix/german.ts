@@ -1,0 +1,12 @@
+/** What the settings of Matrix mean in German, by their paths. */
+
+export const german: Readonly<Record<string, string>> = {
+  editIntervalMs:
+    'Millisekunden, die in einem Raum zwischen zwei Änderungen einer wachsenden Antwort mindestens vergehen',
+  burst: 'Ereignisse, die in einem Raum auf einmal hinausgehen dürfen',
+  accountBurst:
+    'Ereignisse, die in allen Räumen zusammen auf einmal hinausgehen dürfen: `burst_count` in `rc_message` von Synapse',
+  'eventsPerSecond.start': 'Ereignisse des ganzen Kontos in der Sekunde, zu Beginn',
+  'eventsPerSecond.most':
+    'worauf das steigen darf, solange Ereignisse warten und der Homeserver keins ablehnt',
+};

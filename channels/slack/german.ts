@@ -1,0 +1,10 @@
+/** What the settings of Slack mean in German, by their paths. */
+
+export const german: Readonly<Record<string, string>> = {
+  editIntervalMs:
+    'Millisekunden, die in einem Kanal zwischen zwei Änderungen einer wachsenden Antwort mindestens vergehen',
+  burst:
+    'Nachrichten, die in einem Kanal auf einmal hinausgehen dürfen; Slack erlaubt dort etwa eine in der Sekunde',
+  'editsPerSecond.start': 'Änderungen im ganzen Workspace in der Sekunde, zu Beginn',
+  'editsPerSecond.most': 'worauf das steigen darf, solange Änderungen warten und Slack keine ablehnt',
+};

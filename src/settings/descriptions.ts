@@ -1,0 +1,89 @@
+/** What the settings of `config.json` mean, in the language of whoever reads the form. Pure. */
+import type { SettingKey, TextTable } from '../contracts/texts/say.ts';
+
+/** JSON Schema. */
+type Schema = Readonly<Record<string, unknown>>;
+
+/** Words that lead to another page, in the Markdown of docs/configuration.md. */
+const LINK = /\[([^\]]+)\]\([^)\s]+\)/g;
+
+/** The schema with its descriptions as texts that lead nowhere: editors and the form show them beside no other page. */
+export function withoutLinks(schema: Schema): Schema {
+  return describedBy(schema, (_path, description) => description.replaceAll(LINK, '$1'));
+}
+
+/** The schema with its descriptions in the language of a table; what that lacks stays as it is. */
+export function describedIn(schema: Schema, table: TextTable): Schema {
+  return describedBy(
+    schema,
+    (path, description) =>
+      keysOf(path)
+        .map((key) => table[key])
+        .find(isText) ?? description,
+  );
+}
+
+/** What the schema says of each setting, by its path, in its order: `limits.messagesPerMinute`, `providers.*.kind`. */
+export function descriptionsOf(schema: Schema): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  describedBy(schema, (path, description) => {
+    found.set(path, description);
+    return description;
+  });
+  return found;
+}
+
+/**
+ * The keys under which a table may describe a setting: its path, and that with a star for one name in it, so that
+ * `setting.access.*.dm` is said of every channel.
+ */
+export function keysOf(path: string): SettingKey[] {
+  const names = path.split('.');
+  const patterns = names.map((_, nth) => names.with(nth, '*').join('.'));
+  return [path, ...patterns].map((one): SettingKey => `setting.${one}`);
+}
+
+function isText(found: string | undefined): found is string {
+  return found !== undefined;
+}
+
+type Describe = (path: string, description: string) => string;
+
+/** A copy in which `describe` gives each description; a star stands for the names of a record and the entries of a list. */
+function describedBy(schema: Schema, describe: Describe, path = ''): Schema {
+  const inner = (name: string): string => (path === '' ? name : `${path}.${name}`);
+  const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
+    switch (keyword) {
+      case 'description':
+        return [keyword, typeof value === 'string' ? describe(path, value) : value];
+      case 'properties':
+        return [keyword, mapped(value, (child, name) => describedBy(child, describe, inner(name)))];
+      case 'additionalProperties':
+      case 'items':
+        return [keyword, isSchema(value) ? describedBy(value, describe, inner('*')) : value];
+      case 'anyOf':
+      case 'oneOf':
+      case 'allOf':
+        return [
+          keyword,
+          Array.isArray(value)
+            ? value.map((one: unknown) => (isSchema(one) ? describedBy(one, describe, path) : one))
+            : value,
+        ];
+      default:
+        return [keyword, value];
+    }
+  });
+  return Object.fromEntries(entries);
+}
+
+function mapped(value: unknown, map: (child: Schema, name: string) => Schema): unknown {
+  if (!isSchema(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, child]) => [name, isSchema(child) ? map(child, name) : child]),
+  );
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,46 @@
+/** What the settings mean: told of each of them, in German, too. */
+import { expect, it } from 'vitest';
+import { channels } from '../../channels/index.ts';
+import { fileSchemaFor, germanSettingsFor } from '../../src/config-schema.ts';
+import { keysOf } from '../../src/settings/descriptions.ts';
+import { describedIn, descriptionsOf, jsonSchema } from '../../src/settings/index.ts';
+import { settingsOf } from '../docs/settings.ts';
+
+const schema = jsonSchema(fileSchemaFor(channels));
+const english = descriptionsOf(schema);
+const inGerman = germanSettingsFor(channels);
+const german = new Map<string, string>(Object.entries(inGerman));
+const keyOf = (path: string): string => keysOf(path).find((key) => german.has(key)) ?? 'none';
+
+it('stands in the schema for every setting, without links of the pages', () => {
+  const named = settingsOf(fileSchemaFor(channels)).map(({ name }) => name.replaceAll('<name>', '*'));
+  expect(named.length).toBeGreaterThan(140);
+  expect(named.filter((name) => !english.has(name))).toEqual([]);
+  expect([...english].filter(([, text]) => text.includes(']('))).toEqual([]);
+  expect(english.get('mcp.servers')).toMatch(/^MCP servers by name/);
+});
+
+it('is told in German of every setting', () => {
+  const told = descriptionsOf(describedIn(schema, inGerman));
+  expect([...english].filter(([path, text]) => told.get(path) === text)).toEqual([]);
+});
+
+it('is told in German of no setting that there is not', () => {
+  const used = new Set([...english.keys()].map(keyOf));
+  expect([...german.keys()].filter((key) => !used.has(key))).toEqual([]);
+});
+
+it('names the same values and fields in German as in English', () => {
+  const codeOf = (text = ''): string[] =>
+    [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code.replaceAll(/<[^>]*>/g, '<>')).toSorted();
+  const differ = [...english].filter(
+    ([path, text]) => codeOf(text).join() !== codeOf(german.get(keyOf(path))).join(),
+  );
+  expect(differ).toEqual([]);
+});
+
+it('keeps the description of the schema where a language has none', () => {
+  const told = descriptionsOf(describedIn(schema, { 'setting.access.*.dm': 'Qui peut écrire.' }));
+  expect(told.get('access.slack.dm')).toBe('Qui peut écrire.');
+  expect(told.get('access.slack.allow')).toBe(english.get('access.slack.allow'));
+});
