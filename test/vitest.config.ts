@@ -1,7 +1,7 @@
 /** How the tests run: node 24 on the sources as written, a report for `npm run` tools to read. */
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
-import { existingTests, LongestFirst } from './runs/order.ts';
+import { existingTests, leftOut, LongestFirst } from './runs/order.ts';
 
 /**
  * Files that need a process of their own, because they replace a module, change the environment of the process, bound the
@@ -44,7 +44,7 @@ export default defineConfig({
         test: {
           name: 'shared',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...ALONE],
+          exclude: [...configDefaults.exclude, ...ALONE, ...leftOut()],
           // The files of a worker share its process: loading the modules and starting a database is most of a small file's time.
           isolate: false,
         },

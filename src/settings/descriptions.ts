@@ -5,7 +5,7 @@ import type { SettingKey, TextTable } from '../contracts/texts/say.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 /** Words that lead to another page, in the Markdown of docs/configuration.md. */
-const LINK = /\[([^\]]+)\]\([^)\s]+\)/g;
+const LINK = /\[([^[\]]{1,200})\]\([^()\s]{1,200}\)/g;
 
 /** The schema with its descriptions as texts that lead nowhere: editors and the form show them beside no other page. */
 export function withoutLinks(schema: Schema): Schema {

@@ -49,6 +49,37 @@ const LONGEST = existingTests([
   'tools/files/crossings.test.ts',
 ]);
 
+/**
+ * Files whose proof is repetition: campaigns, processes killed at many moments, whole corpora, a copy of the project that is
+ * checked. The gate runs all of them (`.ci/run`, which sets `CI`); without it only a run that names files does.
+ */
+const REPEATING = existingTests([
+  'agent/tools/injection.test.ts',
+  'browser/approvals-crash.test.ts',
+  'campaigns/campaigns.test.ts',
+  'corpora/growing-answers.test.ts',
+  'corpora/published.test.ts',
+  'docs/extending.test.ts',
+  'flows/channels/matrix/killed.test.ts',
+  'flows/channels/slack/killed.test.ts',
+  'flows/mcp/killed.test.ts',
+  'flows/media/files-killed.test.ts',
+  'flows/media/speech-killed.test.ts',
+  'flows/operator/webhooks-killed.test.ts',
+  'flows/plans/plan-first-killed.test.ts',
+  'flows/plans/plan-killed.test.ts',
+  'flows/poison.test.ts',
+  'flows/sessions/retry-crash.test.ts',
+  'flows/surfaces/killed.test.ts',
+  'patterns/patterns.test.ts',
+]);
+
+/** The files that this run leaves out. */
+export function leftOut(): string[] {
+  const namesFiles = process.argv.some((argument) => /^test\/(?!vitest\.config)/.test(argument));
+  return process.env['CI'] === undefined && !namesFiles ? REPEATING : [];
+}
+
 export class LongestFirst extends BaseSequencer {
   /** Files that run alone come first of all: among the others they would end the shared worker. */
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -13,12 +13,13 @@ describePage('acting on a conversation', (tab) => {
   afterAll(() => fixture.close());
   beforeEach(() => tab.open(fixture.gateway.url, { token: OWNER }));
 
-  /** The texts of the conversation that can be seen. */
-  const seen = async (): Promise<string[]> => {
-    const texts = await tab.page.locator('#transcript :is(.message-text, .md)').all();
-    const visible = await Promise.all(texts.map(async (one) => ((await one.isVisible()) ? [one] : [])));
-    return await Promise.all(visible.flat().map((one) => one.innerText()));
-  };
+  /** The texts of the conversation that can be seen, all of one moment. */
+  const seen = async (): Promise<string[]> =>
+    await tab.page
+      .locator('#transcript :is(.message-text, .md)')
+      .evaluateAll((all: HTMLElement[]) =>
+        all.filter((one) => one.checkVisibility()).map((one) => one.innerText),
+      );
   const shows = (...texts: string[]): Promise<void> =>
     vi.waitFor(async () => expect(await seen()).toEqual(texts), WAIT);
   const press = async (name: string): Promise<void> =>

@@ -12,6 +12,8 @@ import { openApi } from '../client.ts';
 import type { OpenApi } from '../client.ts';
 import { codeOf, PNG } from './file-client.ts';
 
+const WAIT = { timeout: 20_000, interval: 10 };
+
 let api: OpenApi;
 let asked: StatelessMessage[] = [];
 beforeEach(async () => {
@@ -160,12 +162,12 @@ describe('a large body', () => {
       yield* completion(request, signal);
     };
     const held = Array.from({ length: MAX_LARGE_BODIES }, () => sized(MAX_BODY_BYTES + 1_000));
-    await vi.waitFor(() => expect(running).toBe(MAX_LARGE_BODIES));
+    await vi.waitFor(() => expect(running).toBe(MAX_LARGE_BODIES), WAIT);
     expect(await codeOf(await sized(MAX_BODY_BYTES + 1_000))).toBe('503 too_many_large_bodies');
     const small = complete('a small one');
     release.resolve();
     expect((await small).status).toBe(200);
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual(held.map(() => 200));
-    await vi.waitFor(async () => expect((await sized(MAX_BODY_BYTES + 1_000)).status).toBe(200));
+    await vi.waitFor(async () => expect((await sized(MAX_BODY_BYTES + 1_000)).status).toBe(200), WAIT);
   });
 });
