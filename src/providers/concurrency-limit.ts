@@ -1,7 +1,7 @@
 /** Limits the calls that one model server answers at a time; the others wait and take turns by user. */
 import { ProviderError } from '../contracts/errors.ts';
 import { said } from '../contracts/texts/say.ts';
-import type { PlainKey } from '../contracts/texts/say.ts';
+import type { Said } from '../contracts/texts/say.ts';
 import { createFairQueue } from '../lib/fair-queue.ts';
 import type { ChatRequest } from '../contracts/provider.ts';
 
@@ -15,7 +15,7 @@ export type AcquireSlot = (
 ) => Promise<() => void>;
 
 /** `setting` is the field of the configuration that sets `limit`. */
-export function createConcurrencyLimit(limit: number, server: PlainKey, setting: string): AcquireSlot {
+export function createConcurrencyLimit(limit: number, server: string | Said, setting: string): AcquireSlot {
   const slots = createFairQueue(limit, MAX_WAITING_CALLS);
   return async (request, signal) => {
     const acquired = slots.enter(request.userId ?? '', signal, request.onQueued);
@@ -27,7 +27,7 @@ export function createConcurrencyLimit(limit: number, server: PlainKey, setting:
     if (release !== undefined) return release;
     throw new ProviderError(
       'unavailable',
-      said('provider.queue_full', { most: MAX_WAITING_CALLS, server: said(server), setting }),
+      said('provider.queue_full', { most: MAX_WAITING_CALLS, server, setting }),
       { retryable: true },
     );
   };

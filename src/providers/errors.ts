@@ -1,18 +1,18 @@
 /** What can go wrong with any model server, as `ProviderError`s that name the setting to change. */
 import { ProviderError } from '../contracts/errors.ts';
 import { said } from '../contracts/texts/say.ts';
-import type { PlainKey } from '../contracts/texts/say.ts';
+import type { Said } from '../contracts/texts/say.ts';
 
 /** The server that an error is about. */
 export interface Where {
-  /** What kind of server it is, as in "Ollama". */
-  server: PlainKey;
+  /** What kind of server it is: its name, as in "Ollama", or a text. */
+  server: string | Said;
   /** Its address, without credentials. */
   host: string;
   /** Names the setting that holds the address. */
   setting: string;
-  /** How such a server is started. */
-  start: PlainKey;
+  /** How such a server is started, likewise. */
+  start: string | Said;
   /** The model, if one was asked. */
   model?: string | undefined;
 }
@@ -23,8 +23,7 @@ const MAX_QUOTED = 300;
 /** The error for a connection that failed; `answered` tells whether the head of an answer had come. */
 export function lostConnection(where: Where, error: unknown, answered: boolean): ProviderError {
   if (error instanceof ProviderError) return error;
-  const { host, setting } = where;
-  const server = said(where.server);
+  const { server, host, setting, start } = where;
   if (codeOf(error) === 'UND_ERR_DESTROYED') {
     return new ProviderError('aborted', said('provider.closed', { server }), { cause: error });
   }
@@ -39,20 +38,20 @@ export function lostConnection(where: Where, error: unknown, answered: boolean):
     return new ProviderError('bad_response', message, { cause: error });
   }
   const code = codeOf(error) || said('provider.connection_failed');
-  const message = said('provider.no_answer', { host, code, start: said(where.start), setting });
+  const message = said('provider.no_answer', { host, code, start, setting });
   return new ProviderError('unavailable', message, { retryable: true, cause: error });
 }
 
 /** The error for whatever else was thrown (by an answer of another shape, for instance). */
 export function toProviderError({ server, host }: Where, error: unknown): ProviderError {
   if (error instanceof ProviderError) return error;
-  const message = said('provider.unreadable', { server: said(server), host });
+  const message = said('provider.unreadable', { server, host });
   return new ProviderError('bad_response', message, { cause: error });
 }
 
 /** The error for a request that was not answered in time. */
 export function timedOut({ server, host, setting }: Where, afterMs: number, cause: unknown): ProviderError {
-  const message = said('provider.slow', { server: said(server), host, seconds: afterMs / 1_000, setting });
+  const message = said('provider.slow', { server, host, seconds: afterMs / 1_000, setting });
   return new ProviderError('unavailable', message, { retryable: true, cause });
 }
 

@@ -8,7 +8,7 @@ import type { Refusal } from '../refusals.ts';
 
 /** An Ollama as error messages name it; `host` is without credentials, `setting` holds its address. */
 export function ollamaAt(host: string, setting: string): Where {
-  return { server: 'provider.ollama', host, setting, start: 'provider.start_ollama' };
+  return { server: 'Ollama', host, setting, start: said('provider.start_ollama') };
 }
 
 /** The error for an answer that is not 200. */

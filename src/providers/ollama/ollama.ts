@@ -33,7 +33,7 @@ export function createOllama(options: ServerOptions): LLMProvider {
   const connections = createConnections(url, headers);
   const acquire = createConcurrencyLimit(
     options.concurrency ?? DEFAULT_CONCURRENCY,
-    'provider.ollama',
+    'Ollama',
     `providers.${options.name}.concurrency`,
   );
   /** The window that was last requested for each model, in tokens. */

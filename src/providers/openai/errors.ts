@@ -21,11 +21,11 @@ export function openaiAt(
   { addressSetting, keySetting }: { addressSetting: string; keySetting: string },
 ): OpenaiPlace {
   return {
-    server: 'provider.some_server',
+    server: said('provider.some_server'),
     host,
     setting: addressSetting,
     keySetting,
-    start: 'provider.start_server',
+    start: said('provider.start_server'),
   };
 }
 

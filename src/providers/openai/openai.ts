@@ -1,6 +1,7 @@
 /** Any OpenAI-compatible server as a provider (llama-server, vLLM, LM Studio, …): chats over its HTTP API, models through the `openai` package. */
 import type { ClientOptions } from 'openai';
 import { ConfigError } from '../../contracts/errors.ts';
+import { said } from '../../contracts/texts/say.ts';
 import type { LLMProvider, ModelCapabilities } from '../../contracts/provider.ts';
 import { createCapabilities, createChat } from '../chat.ts';
 import type { ChatServer } from '../chat.ts';
@@ -56,7 +57,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
   const limit = options.concurrency ?? DEFAULT_CONCURRENCY;
   const acquire = createConcurrencyLimit(
     limit,
-    'provider.the_server',
+    said('provider.the_server'),
     `providers.${options.name}.concurrency`,
   );
   /** What a server says may hold the key it was sent. */

@@ -26,7 +26,7 @@ const DATA = new Set(
     'queue steer interrupt collect draft edit off on add remove all qaa en de English Deutsch telegram',
     'wipe tell note look fetch list_dir read_file write_file edit_file web_fetch memory cron spawn_agent message send_file',
     // Of a person, of the model, of the servers, of a tool, of a library, of a file.
-    'Person Fine own words wipes disk word old Invalid PDF structure txt bin pdf http no_plan Wash Paint',
+    'Person Fine Ollama own words wipes disk word old Invalid PDF structure txt bin pdf http no_plan Wash Paint',
   ].flatMap((words) => words.split(' ')),
 );
 

@@ -1,7 +1,6 @@
 /** What failed at a model server, for those who run the gateway; everybody else reads `failure.…`. */
 
 export const providers = {
-  'provider.ollama': 'Ollama',
   'provider.some_server': 'an OpenAI-compatible server',
   'provider.the_server': 'the model server',
   'provider.start_ollama': 'start it with `ollama serve`',

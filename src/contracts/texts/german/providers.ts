@@ -1,7 +1,6 @@
 /** What failed at a model server, for those who run the gateway, in German. */
 
 export const providers = {
-  'provider.ollama': 'Ollama',
   'provider.some_server': 'mit OpenAIs API',
   'provider.the_server': 'mit OpenAIs API',
   'provider.start_ollama': 'starte ihn mit `ollama serve`',
