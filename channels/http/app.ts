@@ -16,6 +16,7 @@ import { answerError, callerReader, HttpError, toHttpError } from './errors.ts';
 import {
   chooseAnswer,
   forkSession,
+  readChoices,
   readSessionModel,
   retryQuestion,
   undoQuestion,
@@ -84,6 +85,7 @@ export const API: readonly Route[] = [
   { method: 'POST', path: '/v1/hooks/:name', handle: callHook },
   { method: 'POST', path: '/v1/updates/:channel', handle: takeUpdate },
   { method: 'POST', path: '/v1/interactions/:channel', handle: takeInteraction },
+  { method: 'GET', path: '/v1/choices', scope: 'chat', handle: readChoices },
   { method: 'GET', path: '/v1/commands', scope: 'chat', handle: listCommands },
   { method: 'GET', path: '/v1/language', scope: 'chat', handle: readLanguage },
   { method: 'PATCH', path: '/v1/language', scope: 'chat', handle: chooseLanguage },

@@ -10,6 +10,7 @@ import { versionOf } from '../../src/contracts/plans/plan-edits.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
 import type { MessageRecord, SessionRecord } from '../../src/contracts/store/records.ts';
 import type { Fork } from '../../src/contracts/sessions/fork.ts';
+import type { SessionChoices, SessionModel } from '../../src/contracts/sessions/conversation-api.ts';
 import type { WaitingQueue } from '../../src/contracts/sessions/waiting.ts';
 import type { FoundSession, ListedSession } from '../../src/contracts/sessions/session-list.ts';
 import type { ScheduleRecord, ToldScheduleRun } from '../../src/contracts/schedules.ts';
@@ -33,6 +34,10 @@ export type WireQueue = Json<ReturnType<typeof wireQueue>>;
 export type WireFork = Json<ReturnType<typeof wireFork>>;
 /** A session that was found, as clients read it. */
 export type WireFound = Json<ReturnType<typeof wireFound>>;
+/** What may be chosen for a session, as clients read it. */
+export type WireChoices = Json<ReturnType<typeof wireChoices>>;
+/** Who answers in a session, as clients read it. */
+export type WireSessionModel = Json<ReturnType<typeof wireSessionModel>>;
 /** A stored message as clients read it. */
 export type WireMessage = Json<ReturnType<typeof wireMessage>>;
 /** A pending approval as clients read it. */
@@ -91,7 +96,8 @@ export function wireFound({ key, title, ownerName, updatedAt, match }: FoundSess
 
 /** The message as people see it, with its files; `leftOut` where the model no longer reads it. */
 export function wireMessage(message: MessageRecord) {
-  const { seq, role, content, turnId, createdAt, senderName, isPlan, isError, leftOut, tries } = message;
+  const { seq, role, content, turnId, createdAt, senderName, isPlan, isError, leftOut, tries, model } =
+    message;
   const attachments = (message.attachments ?? []).map(wireFile);
   return {
     seq,
@@ -104,8 +110,21 @@ export function wireMessage(message: MessageRecord) {
     isError,
     leftOut: leftOut ?? false,
     tries: tries ?? null,
+    model: model ?? null,
     attachments,
   };
+}
+
+/** What may be chosen for a session. */
+export function wireChoices({ profiles, models, mode, model, problem }: SessionChoices) {
+  const answers = model && { ...model, reason: model.reason ?? null, tools: model.tools ?? null };
+  const listed = profiles.map((profile) => ({ ...profile, description: profile.description ?? null }));
+  return { profiles: listed, models, mode, model: answers ?? null, problem: problem ?? null };
+}
+
+/** Who answers in a session. */
+export function wireSessionModel({ configured, from, profileId, answering, reason, tools }: SessionModel) {
+  return { configured, from, profileId, answering, reason: reason ?? null, tools: tools ?? null };
 }
 
 /** The approval with the tool call it is about, or with the plan that waits for it. */

@@ -1147,6 +1147,14 @@ export interface Api {
       [k: string]: unknown;
     };
   };
+  'GET /v1/choices': {
+    query?: {
+      profile?: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
   'GET /v1/commands': {
     answer: {
       [k: string]: unknown;
@@ -1289,6 +1297,11 @@ export interface Api {
         | null;
       model?: string;
       mode?: string;
+      session?: {
+        profileId?: string;
+        model?: string;
+        mode?: string;
+      };
     };
     answer: Receipt;
   };
@@ -2082,6 +2095,7 @@ export interface Message {
   isPlan: boolean;
   isError: boolean;
   leftOut: boolean;
+  model: string | null;
   [k: string]: unknown;
 }
 export interface Usage {

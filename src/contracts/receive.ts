@@ -8,6 +8,7 @@ import { parseAddress } from './message.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
 import type { ExecutionMode } from './plan.ts';
 import type { Source } from './risk.ts';
+import type { SessionChoice } from './store/records.ts';
 import type { Say } from './texts/say.ts';
 
 /** Result of `receive`. The channel may acknowledge to its platform after any of these. */
@@ -50,6 +51,8 @@ export interface ReceiveOptions {
   profileId?: string | undefined;
   /** Execution mode for this turn instead of that of the session (S-05). */
   mode?: ExecutionMode | undefined;
+  /** Settings of the session, when this is its first message; a session that has others keeps its own. */
+  begins?: SessionChoice | undefined;
   /** The stored plan that the turn runs. */
   plan?: PlanToRun | undefined;
   /** The question of this turn is asked again; the content is that of the question. */

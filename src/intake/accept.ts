@@ -40,6 +40,7 @@ export async function accept(
     model: options.model,
     profileId: options.profileId,
     mode: options.mode,
+    begins: options.begins,
     plan: options.plan,
     options: options.options,
     ...(isOwner && { isOwner }),

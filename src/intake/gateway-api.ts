@@ -45,6 +45,7 @@ import { actOnPlan } from './plans/plan-control.ts';
 import type { LinkDeps } from './surfaces/links.ts';
 import { createSurfaceApi } from './surfaces/surface-api.ts';
 import { createConversationApi } from './sessions/conversation-api.ts';
+import type { NewSessionDeps } from './sessions/new-session.ts';
 import type { SessionModelDeps } from './sessions/session-model.ts';
 import { deleteSession } from './sessions/delete-session.ts';
 import { checkedChange } from './sessions/session-change.ts';
@@ -89,7 +90,7 @@ export interface GatewayApiDeps extends Pick<
   schedules: Schedules;
   usage: UsageStore;
   checkTokenBudget: CheckTokenBudget;
-  profiles: ChoiceDeps['profiles'];
+  profiles: NewSessionDeps['profiles'];
   /** Completions without a session. */
   agent: Pick<GatewayApi, 'complete' | 'embed'> & {
     /** Throws `FieldError` for an option that the model cannot honour. */

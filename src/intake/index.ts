@@ -31,6 +31,7 @@ import type { ModeDeps } from './plans/modes.ts';
 import type { PlanningDeps } from './plans/planning-off.ts';
 import { createPlanButtons, createPlanCommands } from './plans/plan-control.ts';
 import type { ChoiceDeps } from './choice.ts';
+import type { NewSessionDeps } from './sessions/new-session.ts';
 import { observeCommand } from './groups/observe-command.ts';
 import { createAnswerButtons } from './questions/answer-buttons.ts';
 import { createAskAgain } from './questions/edited-question.ts';
@@ -102,7 +103,7 @@ export interface IntakeOptions
   questions: QuestionStore;
   /** Shows at a question that it waits. Never throws. */
   noteWaiting: (question: AskedQuestion) => void;
-  profiles: () => readonly (ReturnType<ChoiceDeps['profiles']>[number] &
+  profiles: () => readonly (ReturnType<NewSessionDeps['profiles']>[number] &
     ReturnType<PlanningDeps['profiles']>[number])[];
   /** Counts messages that did not become turns. */
   noteRefusal: NoteRefusal;

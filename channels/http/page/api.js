@@ -7,7 +7,7 @@ export { ApiError };
 /** @typedef {import('../wire.ts').WireListed} Session */
 /** @typedef {import('../wire.ts').WireSession} SessionSettings */
 /** @typedef {import('../wire.ts').WireFound} FoundSession */
-/** @typedef {{ title?: string | null, mode?: string, queueMode?: string, model?: string | null, pinned?: boolean, archived?: boolean, readSeq?: number }} SessionChange */
+/** @typedef {{ title?: string | null, mode?: string, queueMode?: string, model?: string | null, profileId?: string, pinned?: boolean, archived?: boolean, readSeq?: number }} SessionChange */
 /** @typedef {import('../wire.ts').WireMessage} Message */
 /** @typedef {import('../wire.ts').WireApproval} Approval */
 /** @typedef {import('../wire.ts').WireSchedule} Schedule */
@@ -101,7 +101,7 @@ export class Api {
   /**
    * Posts a message; a repeat with the same `idempotencyKey` gets the same answer.
    * @param {string} key
-   * @param {{ content: string, model?: string, files?: string[] }} body
+   * @param {{ content: string, session?: import('./chat/session-head.js').Beginning, files?: string[] }} body
    * @param {string} idempotencyKey
    * @returns {Promise<Receipt>}
    */
@@ -261,13 +261,6 @@ export class Api {
 
   /** Any other route. @type {<Answer>(method: string, path: string, body?: unknown) => Promise<Answer>} */
   ask = (method, path, body) => this.#requests.json(method, path, body);
-
-  /** @returns {Promise<string[]>} */
-  async models() {
-    /** @type {{ data: { id: string }[] }} */
-    const { data } = await this.#requests.json('GET', '/v1/models');
-    return data.map(({ id }) => id);
-  }
 
   /**
    * The stream of a session's events. Not an EventSource, which could send the token only in the address.

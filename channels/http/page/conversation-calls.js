@@ -57,6 +57,24 @@ export class ConversationCalls {
   }
 
   /**
+   * What can be chosen for a chat with this profile.
+   * @param {string} profile
+   * @returns {Promise<import('../wire.ts').WireChoices>}
+   */
+  choices(profile) {
+    return this.#requests.json('GET', `/v1/choices?profile=${encodeURIComponent(profile)}`);
+  }
+
+  /**
+   * Who answers the next message of a chat.
+   * @param {string} key
+   * @returns {Promise<import('../wire.ts').WireSessionModel>}
+   */
+  model(key) {
+    return this.#requests.json('GET', `${pathOf(key)}/model`);
+  }
+
+  /**
    * What became of a turn.
    * @param {string} turnId
    * @returns {Promise<import('../wire.ts').WireTrace>}

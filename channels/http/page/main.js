@@ -179,8 +179,7 @@ async function startPage() {
     },
     refused: showError,
   }).catch(showError);
-  // Models last: chats are readable while the model server cannot be reached.
-  await Promise.all([schedules.refresh().catch(showError), chat.loadModels().catch(showError)]);
+  await schedules.refresh().catch(showError);
 }
 
 startPage().catch(showError);

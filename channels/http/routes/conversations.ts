@@ -15,7 +15,8 @@ import {
   wantedLanguages,
 } from '../inbound.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
-import { acceptedAt, wireFork } from '../wire.ts';
+import { acceptedAt, wireChoices, wireFork, wireSessionModel } from '../wire.ts';
+import { sayToCaller } from './language.ts';
 
 /** Largest number of a message. */
 const MAX_SEQ = 2_147_483_647;
@@ -97,11 +98,17 @@ function digestOf(words: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(words)).digest('hex');
 }
 
+/** What may be chosen for a new session, or for one with the `profile` of the query; without a model server `problem` says why. */
+export async function readChoices(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const say = await sayToCaller(c, deps);
+  const found = await deps.gateway.conversations.choices(c.get('caller'), c.req.query('profile'), say);
+  return c.json(wireChoices(found));
+}
+
 /** Who answers the next message of the session, the model that it is to have, and why another one answers. */
 export async function readSessionModel(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = readableKey(c.req.param('key') ?? '');
   const found = await deps.gateway.conversations.model(c.get('caller'), key);
   if (found === undefined) throw noSession(key);
-  const { configured, from, profileId, answering, reason = null, tools = null } = found;
-  return c.json({ configured, from, profileId, answering, reason, tools });
+  return c.json(wireSessionModel(found));
 }

@@ -30,6 +30,14 @@ export const messageSchema = z.strictObject({
   model: z.string().min(1).optional(),
   /** The plan mode of this turn, instead of the session's. */
   mode: z.string().optional(),
+  /** Settings of the session, which count when this is its first message. */
+  session: z
+    .strictObject({
+      profileId: z.string().min(1).optional(),
+      model: z.string().min(1).optional(),
+      mode: z.string().optional(),
+    })
+    .optional(),
 });
 
 /** A message with the id of its session (the part behind `http:`), and the `Idempotency-Key` of its sender. */
@@ -53,12 +61,25 @@ export async function acceptPosted(
   const signal = AbortSignal.timeout(MODELS_TIMEOUT_MS);
   const choice = posted.model === undefined ? {} : await deps.gateway.resolveModel(posted.model, signal);
   const mode = posted.mode === undefined ? undefined : readMode(posted.mode);
+  const begins = posted.session && (await checkedBeginning(deps, caller, posted.session));
   // Read before the message is accepted: a fast turn may have ended when this answer is made.
   const before = deps.gateway.lastEventId(`http:${id}`);
-  const receipt = await deps.receive(message, { caller, mode, ...choice });
+  const receipt = await deps.receive(message, { caller, mode, begins, ...choice });
   if (receipt.kind === 'refused') throw refusal(receipt, `http:${id}`);
   checkRepeat(receipt);
   return acceptedAt(receipt, before);
+}
+
+function checkedBeginning(
+  { gateway }: Pick<HandlerDeps, 'gateway'>,
+  caller: Caller,
+  { profileId, model, mode }: NonNullable<Posted['session']>,
+): ReturnType<HandlerDeps['gateway']['conversations']['checkChoice']> {
+  return gateway.conversations.checkChoice(caller, {
+    ...(profileId !== undefined && { profileId }),
+    ...(model !== undefined && { model }),
+    ...(mode !== undefined && { mode }),
+  });
 }
 
 /** The uploaded files that the message names. Throws `HttpError` 400 or 404. */

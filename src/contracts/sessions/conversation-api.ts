@@ -3,6 +3,9 @@ import type { Caller } from '../access.ts';
 import type { SessionKey } from '../message.ts';
 import type { WhoAnswers } from '../provider.ts';
 import type { Fork } from './fork.ts';
+import type { ExecutionMode } from '../plan.ts';
+import type { SessionChoice } from '../store/records.ts';
+import type { Say } from '../texts/say.ts';
 import type { WaitingQueue } from './waiting.ts';
 import type { Question } from './tries.ts';
 
@@ -12,6 +15,20 @@ export interface SessionModel extends WhoAnswers {
   /** What names it: the session, a binding of its chat, its profile, or the gateway for everybody. */
   from: 'session' | 'binding' | 'profile' | 'gateway';
   profileId: string;
+}
+
+/** What a caller may choose for a session, and what it has without a choice. */
+export interface SessionChoices {
+  /** Those that the caller may use; `plans` says whether the mode of plans has any effect. */
+  profiles: readonly { id: string; description: string | undefined; plans: boolean }[];
+  /** Models by name; those that are chosen with a profile are not repeated. */
+  models: readonly string[];
+  /** The mode of a new session. */
+  mode: ExecutionMode;
+  /** The model of a session that names none, and who answers for it; undefined while no model server answers. */
+  model: ({ configured: string } & WhoAnswers) | undefined;
+  /** Why no model is known, and what to do. */
+  problem: string | undefined;
 }
 
 /** For sessions that the caller may see; undefined for any other. Methods throw only `GatewayError`. */
@@ -32,6 +49,16 @@ export interface ConversationApi {
   undo(caller: Caller, key: SessionKey): Promise<Question | undefined>;
   /** Who answers the next message of the session. Throws `ProviderError` where no model is named and no server answers. */
   model(caller: Caller, key: SessionKey): Promise<SessionModel | undefined>;
+  /** What the caller may choose for a session with this profile; in English, or as `say` says it. */
+  choices(caller: Caller, profileId: string | undefined, say?: Say): Promise<SessionChoices>;
+  /**
+   * Checks what the caller chose for a session that does not exist yet. Throws `GatewayError`: `forbidden`, `unknown_model`,
+   * `unknown_profile`, `bad_mode`.
+   */
+  checkChoice(
+    caller: Caller,
+    asked: { profileId?: string; model?: string; mode?: string },
+  ): Promise<SessionChoice>;
   /** Lets the model read this turn, of all answers to its question (`TryStore.choose`). Throws `GatewayError('not_changed')`. */
   choose(caller: Caller, key: SessionKey, turnId: string): Promise<Question | undefined>;
   /** What waits behind the running turn. */

@@ -4,6 +4,7 @@ import type { CallerOptions } from '../provider.ts';
 import type { ExecutionMode } from '../plan.ts';
 import type { WhyNot } from '../sessions/tries.ts';
 import type { LaneStep } from './lanes.ts';
+import type { SessionChoice } from './records.ts';
 import type { PlanToRun } from './plan-store.ts';
 
 /** Context rows of earlier turns that a turn reads (B-35). */
@@ -43,6 +44,8 @@ export interface AcceptRequest {
   plan?: PlanToRun | undefined;
   options?: CallerOptions | undefined;
   isOwner?: boolean | undefined;
+  /** Settings of the session, when this is its first message. */
+  begins?: SessionChoice | undefined;
   /** Refuse the message while the session waits for its caller's tools. */
   unlessToolsPending?: boolean | undefined;
   /** The token that owns the `http:` session this message creates; a session of another token refuses the message. */

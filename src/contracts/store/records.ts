@@ -23,6 +23,8 @@ export interface MessageRecord {
   attachments?: readonly Attachment[] | undefined;
   /** The model does not read it: it was taken back, or another answer was chosen. */
   leftOut?: true | undefined;
+  /** Of an answer: the model that wrote it, where its journal still knows. */
+  model?: string | undefined;
   /** Of an answer to a question that has several. */
   tries?: TryPlace | undefined;
   createdAt: Date;
@@ -181,6 +183,9 @@ export interface RemovedFolders {
 
 /** Settings of a new session; users can change them (`/mode`, `/queue`). */
 export type SessionStart = Pick<SessionRecord, 'mode' | 'queueMode'>;
+
+/** What a person has chosen for a session before its first message makes it. */
+export type SessionChoice = Partial<Pick<SessionRecord, 'profileId' | 'model' | 'mode'>>;
 
 /** Defaults when the configuration has none (S-04). */
 export const SESSION_START: SessionStart = { mode: 'planner', queueMode: 'queue' };

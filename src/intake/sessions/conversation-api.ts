@@ -10,10 +10,15 @@ import { changeWaiting } from './change-waiting.ts';
 import type { WaitingDeps } from './change-waiting.ts';
 import { forkSession } from './fork-session.ts';
 import type { ForkDeps } from './fork-session.ts';
+import { checkedChoice, sessionChoices } from './new-session.ts';
+import type { NewSessionDeps } from './new-session.ts';
 import { sessionModel } from './session-model.ts';
 import type { SessionModelDeps } from './session-model.ts';
 
-export type ConversationDeps = ForkDeps & WaitingDeps & SessionModelDeps & { tries: TryStore };
+export type ConversationDeps = ForkDeps &
+  WaitingDeps &
+  SessionModelDeps &
+  NewSessionDeps & { tries: TryStore };
 
 /** Makes the API. `visible` gives a session that the caller may see. */
 export function createConversationApi(
@@ -46,6 +51,8 @@ export function createConversationApi(
       const session = await visible(caller, key);
       return session && (await sessionModel(deps, session));
     },
+    choices: (caller, profileId, say) => sessionChoices(deps, caller, profileId, say),
+    checkChoice: (caller, asked) => checkedChoice(deps, caller, asked),
     async choose(caller, key, turnId) {
       return (await visible(caller, key)) && told(key, await deps.tries.choose(key, turnId));
     },

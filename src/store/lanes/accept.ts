@@ -7,7 +7,7 @@ import { cleanJson } from '../../lib/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import { memoryOwnerOf } from '../../contracts/message.ts';
 import type { Address, SentMessage, SessionKey } from '../../contracts/message.ts';
-import type { SessionStart } from '../../contracts/store/records.ts';
+import type { SessionChoice, SessionStart } from '../../contracts/store/records.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { newTurnPast, openedAtOnce, openedNow } from './turn/open-turn.ts';
 import type { NewTurn } from './turn/open-turn.ts';
@@ -57,7 +57,8 @@ export function acceptCall(request: AcceptRequest, newSessions: SessionStart): A
     ownerTokenId: request.ownerTokenId ?? null,
     anyOwner: request.anyOwner === true || request.ownerTokenId === undefined,
     unlessToolsPending: request.unlessToolsPending === true,
-    newSessions,
+    newSessions: { ...newSessions, ...request.begins },
+    begins: request.begins,
     node: request.node,
     claim: turnId,
     placeholder: message.placeholder,
@@ -85,7 +86,8 @@ export interface AcceptCall {
   ownerTokenId: string | null;
   anyOwner: boolean;
   unlessToolsPending: boolean;
-  newSessions: SessionStart;
+  newSessions: SessionStart & SessionChoice;
+  begins: SessionChoice | undefined;
   node: string | undefined;
   claim: string;
   placeholder: SentMessage | undefined;
@@ -152,6 +154,7 @@ function positionOf(sql: Sql) {
 /** The one statement; undefined when the lane takes no message. */
 export async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRow | undefined> {
   const lane = sql`(select 'in:' || session as key from target) source`;
+  const { mode, queueMode, profileId, model } = call.newSessions;
   const refuses = call.unlessToolsPending ? waitsForCaller(sql, sql`l.`) : undefined;
   const startsNow =
     call.opens === undefined
@@ -165,12 +168,14 @@ export async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRo
       insert into lane_item (lane, seq, dedupe, payload)
       select key, tail, ${call.dedupe}, ${call.payload}::jsonb from bumped returning *),
     talk as (
-      insert into session as s (key, owner_token_id, message_seq, mode, queue_mode)
-      select session, ${call.ownerTokenId}, ${call.shown}::int, ${call.newSessions.mode}, ${call.newSessions.queueMode}
+      insert into session as s (key, owner_token_id, message_seq, mode, queue_mode, profile_id, profile_chosen, model)
+      select session, ${call.ownerTokenId}, ${call.shown}::int, ${mode}, ${queueMode},
+        ${profileId ?? 'default'}, ${profileId !== undefined}, ${model ?? null}
       from target, bumped
       on conflict (key) do update set updated_at = case when ${call.shown} = 1 then now() else s.updated_at end, message_seq =
         -- Dividing by zero undoes the whole statement, also when two tokens make the same session at once.
         case when ${call.anyOwner} or s.owner_token_id = ${call.ownerTokenId} then s.message_seq + ${call.shown}::int else s.message_seq / 0 end
+        ${chosenFirst(sql, call)}
       returning s.*),
     begun as (
       insert into turn (id, session, address, lane_seq, user_seq, retry_of, state)
@@ -189,6 +194,18 @@ export async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRo
       ${call.opens === undefined ? sql`null` : sql`case when ${startsNow} then ${openedNow(sql, call.opens)} end`} as opened
     from talk, bumped`;
   return row;
+}
+
+/** Assignments: a session that files have made before its first message gets what was chosen for it. */
+function chosenFirst(sql: Sql, { begins }: AcceptCall) {
+  if (begins === undefined) return sql``;
+  const { mode = null, profileId = null, model = null } = begins;
+  const isFirst = sql`s.message_seq = 0 and not s.profile_chosen and s.model is null`;
+  return sql`,
+        mode = case when ${isFirst} then coalesce(${mode}, s.mode) else s.mode end,
+        profile_id = case when ${isFirst} then coalesce(${profileId}, s.profile_id) else s.profile_id end,
+        profile_chosen = s.profile_chosen or (${isFirst} and ${profileId !== null}),
+        model = case when ${isFirst} then ${model} else s.model end`;
 }
 
 /** True when a person's message ends the running turn. */

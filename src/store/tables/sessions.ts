@@ -17,6 +17,10 @@ const triesOfMessage = {
   nth: sql<number>`(select count(*)::int from turn other
     where (other.retry_of = coalesce(${turn.retryOf}, ${turn.id}) or other.id = coalesce(${turn.retryOf}, ${turn.id}))
       and other.lane_seq <= ${turn.laneSeq})`,
+  // The last answer of its model: a turn may have gone on with another one.
+  model: sql<string | null>`(select answered.payload ->> 'model' from context answered
+    where answered.turn_id = ${turn.id} and answered.kind = 'assistant' and answered.payload ? 'model'
+    order by answered.seq desc limit 1)`,
   count: sql<number>`(select count(*)::int + 1 from turn other where other.retry_of = coalesce(${turn.retryOf}, ${turn.id}))`,
 };
 
@@ -26,14 +30,18 @@ interface Marks {
   othersRead: boolean;
   nth: number;
   count: number;
+  model: string | null;
 }
 
-function marksOf(marks: Marks | null, { role }: { role: string }): Pick<MessageRecord, 'leftOut' | 'tries'> {
+type MessageMarks = Pick<MessageRecord, 'leftOut' | 'tries' | 'model'>;
+
+function marksOf(marks: Marks | null, { role }: { role: string }): MessageMarks {
   if (marks === null) return {};
-  const { leftOut, first: of, othersRead, nth, count } = marks;
+  const { leftOut, first: of, othersRead, nth, count, model } = marks;
   const isAnswer = role === 'assistant';
   return {
     ...(leftOut === true && (isAnswer || !othersRead) && { leftOut: true }),
+    ...(isAnswer && model !== null && { model }),
     ...(isAnswer && count > 1 && { tries: { of, nth, count } }),
   };
 }

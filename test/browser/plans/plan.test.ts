@@ -193,7 +193,7 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
 
   it('shows and changes the plan mode, except while a turn runs (S-40, S-42)', async () => {
     const mode = tab.page.getByLabel('Plan mode');
-    expect(await mode.isVisible()).toBe(false);
+    await mode.waitFor();
     const turn = await fixture.ask('hello');
     await mode.waitFor();
     expect(await mode.locator('option').allInnerTexts()).toEqual(['Planner', 'Teacher', 'Agentic']);

@@ -1,6 +1,7 @@
 /** What the fake gateway answers unless a test says otherwise: its health, its models, a new session. */
 import { GatewayError } from '../../../src/contracts/errors.ts';
 import type { GatewayApi, HealthReport } from '../../../src/contracts/gateway-api.ts';
+import { readMode } from '../../../src/contracts/plan.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 import type { SessionRecord } from '../../../src/contracts/store/records.ts';
 
@@ -18,6 +19,9 @@ export const READY: HealthReport = {
   version: '0.1.0',
   demo: false,
 };
+
+/** Nothing stands in for the usual model. */
+const ANSWERING = { configured: 'big:7b', answering: 'big:7b', reason: undefined, tools: true };
 
 /** A gateway without plans, and without sessions that anybody may act on. */
 export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations' | 'surfaces' | 'signIns' | 'hooks'> = {
@@ -51,7 +55,18 @@ export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations' | 'surfaces' | 's
     fork: async () => undefined,
     lastQuestion: async () => undefined,
     undo: async () => undefined,
-    model: async () => undefined,
+    model: async () => ({ ...ANSWERING, from: 'gateway', profileId: 'default' }),
+    choices: async () => ({
+      profiles: [
+        { id: 'default', description: undefined, plans: true },
+        { id: 'chatty', description: 'Talks', plans: false },
+      ],
+      models: ['big:7b', 'tiny:1b'],
+      mode: 'planner',
+      model: ANSWERING,
+      problem: undefined,
+    }),
+    checkChoice: async (_caller, { mode, ...asked }) => ({ ...asked, ...(mode && { mode: readMode(mode) }) }),
     choose: async () => undefined,
     queue: async () => undefined,
     changeWaiting: async () => undefined,

@@ -38,7 +38,7 @@ export class FakeGateway implements GatewayApi {
   readonly turns = new Map<string, FakeTurn>();
   readonly newestPlans = new Map<SessionKey, PlanRecord>();
   plans: GatewayApi['plans'] = EMPTY.plans;
-  conversations: GatewayApi['conversations'] = EMPTY.conversations;
+  conversations: GatewayApi['conversations'] = { ...EMPTY.conversations };
   readonly surfaces = EMPTY.surfaces;
   pendingApprovals: ApprovalRecord[] = [];
   chatMoved: GatewayApi['chatMoved'] = async () => undefined;
@@ -94,7 +94,7 @@ export class FakeGateway implements GatewayApi {
     if (isEmpty) return refused('empty', 'The message is empty.');
     if (message.content.length > MAX_TEXT) return refused('too_large', `At most ${MAX_TEXT} characters.`);
     if (message.content === '/status') return { kind: 'handled', reply: 'All is well.' };
-    const session = known ?? this.addSession(key, owner);
+    const session = known ?? this.addSession(key, owner, options.begins);
     const repeated = repeatOf(message, [...this.turns.values()], session);
     if (repeated !== undefined) return repeated;
     const isFull = session.queue.length >= MAX_PENDING;
@@ -240,8 +240,8 @@ export class FakeGateway implements GatewayApi {
   health = (): ReturnType<GatewayApi['health']> => Promise.resolve(this.report);
 
   // For tests.
-  addSession(key: SessionKey, ownerTokenId?: string): FakeSession {
-    const record = newRecord(key, ownerTokenId);
+  addSession(key: SessionKey, ownerTokenId?: string, begins: Partial<SessionRecord> = {}): FakeSession {
+    const record = { ...newRecord(key, ownerTokenId), ...begins };
     const session: FakeSession = { record, messages: [], queue: [] };
     this.#sessions.set(key, session);
     return session;

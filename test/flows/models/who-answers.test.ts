@@ -138,6 +138,32 @@ describeGateway('who answers', { env: { MODEL: 'gone' }, furnish, model: { model
     expect(able.messages[0]?.content).toContain('Use your tools');
   });
 
+  it('says what may be chosen for a new session, begins it with the choice, and names the model of each answer', async () => {
+    const choices = await (await fixture().call('/v1/choices')).json();
+    expect(choices).toMatchObject({ mode: 'planner', model: { configured: 'gone' }, problem: null });
+    expect(choices.models).toEqual(['fake:latest', 'plain:latest', 'big:latest']);
+    expect(choices.profiles.map(({ id }: { id: string }) => id)).toEqual(['default', 'large', 'typo']);
+    const large = await (await fixture().call('/v1/choices?profile=large')).json();
+    expect(large.model).toMatchObject({ configured: 'big', answering: 'big' });
+    const begin = (session: object, content = 'a beginning'): Promise<Response> =>
+      fixture().call('/v1/sessions/http:begun/messages', { json: { content, session } });
+    expect((await begin({ model: 'nosuch' })).status).toBe(404);
+    expect((await begin({ mode: 'wild' })).status).toBe(400);
+    await begin({ profileId: 'large', model: 'plain', mode: 'teacher' });
+    await fixture().idle('http:begun');
+    await begin({ model: 'fake', mode: 'agentic' }, 'going on');
+    await fixture().idle('http:begun');
+    const session = await (await fixture().call('/v1/sessions/http:begun')).json();
+    expect(session).toMatchObject({ profileId: 'large', model: 'plain', mode: 'teacher' });
+    const { messages } = await (await fixture().call('/v1/sessions/http:begun/messages')).json();
+    expect(messages.map(({ model }: { model: string | null }) => model)).toEqual([
+      null,
+      'plain',
+      null,
+      'plain',
+    ]);
+  });
+
   it('makes the plan that was asked for with the model that answers instead', async () => {
     await say('plans', '/profile large');
     const refused = { failure: { kind: 'status', status: 500, error: NO_MEMORY } } as const;

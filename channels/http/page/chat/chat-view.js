@@ -2,7 +2,7 @@
 import { ApiError } from '../api.js';
 import { ApprovalCards } from './approval-cards.js';
 import { Composer } from './composer.js';
-import { byId, h } from '../dom.js';
+import { byId } from '../dom.js';
 import { followSession } from '../follow.js';
 import { showGreeting } from './greeting.js';
 import { LinkedChats } from './linked-chats.js';
@@ -47,7 +47,6 @@ export class ChatView {
   #queue;
   #linked;
   #composer;
-  #model = byId('model', HTMLSelectElement);
   #banner = byId('connection-banner', HTMLElement);
   /** @type {Transcript | undefined} */
   #transcript;
@@ -66,7 +65,10 @@ export class ChatView {
     this.#host = host;
     this.#head = new SessionHead(api, host.showError);
     this.#queue = new QueuePanel(api, host.showError);
-    this.#linked = new LinkedChats(api, { showError: host.showError, made: () => this.#follow() });
+    this.#linked = new LinkedChats(api, {
+      showError: host.showError,
+      made: () => this.#follow(),
+    });
     this.#approvals = new ApprovalCards(api, host.showError, (approvals) =>
       this.#transcript?.setPlanApprovals(approvals),
     );
@@ -84,15 +86,6 @@ export class ChatView {
       const isFree = !event.defaultPrevented && document.querySelector('dialog[open]') === null;
       if (event.key === 'Escape' && isFree && this.#transcript?.running === true) void this.#stop();
     });
-  }
-
-  /** Fills the model picker; `default` is the session's model. */
-  async loadModels() {
-    const ids = await this.#api.models();
-    const options = ids.map((id) =>
-      h('option', { value: id }, id === 'default' ? say('page.chat.default_model') : id),
-    );
-    this.#model.replaceChildren(...options);
   }
 
   /**
@@ -116,10 +109,9 @@ export class ChatView {
     const here = key.startsWith('http:');
     this.#composer.open(key);
     this.#setTitle(fresh ? say('page.chat.new') : this.#sidebar.titleOf(key));
-    byId('model-picker', HTMLElement).hidden = !here;
     this.showChannel();
     this.#setRunning(false);
-    this.#head.open(key);
+    this.#head.open(key, fresh);
     this.#approvals.open(key);
     this.#queue.open(key);
     this.#linked.open(key);
@@ -193,6 +185,7 @@ export class ChatView {
         if (event.type !== 'turn_ended') return;
         byId('announcer', HTMLElement).textContent = transcript.wordsOf(event.turnId);
         refresh();
+        this.#head.refreshModel();
         this.#host.changed();
       },
     });
@@ -221,14 +214,21 @@ export class ChatView {
     if (shown === undefined) return;
     this.#showGreeting(false);
     const idempotencyKey = crypto.randomUUID();
-    const model =
-      this.#model.value === 'default' || this.#model.value === '' ? {} : { model: this.#model.value };
+    const session = this.#head.beginning;
     const attempt = async () => {
       try {
-        const body = { content, ...model, ...(files.length > 0 && { files: files.map(({ file }) => file) }) };
+        const named = files.map(({ file }) => file);
+        const body = {
+          content,
+          ...(session && { session }),
+          ...(named.length > 0 && { files: named }),
+        };
         const receipt = await this.#api.postMessage(key, body, idempotencyKey);
         if (receipt.handled) shown.handled(receipt.reply);
-        else shown.accepted(receipt);
+        else {
+          shown.accepted(receipt);
+          if (key === this.key) this.#head.begun();
+        }
         this.#sent(key, content.trim() === '' ? (files[0]?.name ?? '') : content);
       } catch (error) {
         shown.failed(error instanceof ApiError ? error.message : String(error), () => {

@@ -1,7 +1,11 @@
-/** The head of a chat: its profile and its plan mode. */
+/** The head of a chat: the profile, the plan mode and the model, chosen for the chat itself, also before it has begun. */
 import { ApiError } from '../api.js';
 import { byId } from '../dom.js';
 import { say } from '../texts.js';
+
+/** @typedef {import('../../wire.ts').WireChoices} Choices */
+/** @typedef {import('../../wire.ts').WireSessionModel} SessionModel */
+/** @typedef {{ profileId?: string, model?: string, mode?: string }} Beginning What a new chat is to begin with. */
 
 /** The modes in the order of the list, each with its explanation. @type {[import('../../../../src/contracts/plan.ts').ExecutionMode, string][]} */
 const MODES = [
@@ -10,14 +14,30 @@ const MODES = [
   ['agentic', say('page.mode.agentic')],
 ];
 
+/**
+ * The name of a model in the list: of the default one, and of one that another model answers for.
+ * @param {string} model
+ * @param {{ isDefault: boolean, answering: string }} how
+ */
+function modelLabel(model, { isDefault, answering: other }) {
+  const name = isDefault ? say('page.model.default', { model }) : model;
+  return other === model ? name : say('page.model.replaced', { name, other });
+}
+
 /** Shows and changes the settings of the open session. */
 export class SessionHead {
   #api;
   #showError;
-  #profile = byId('profile-badge', HTMLElement);
-  #picker = byId('mode-picker', HTMLElement);
+  #profile = byId('profile', HTMLSelectElement);
   #mode = byId('mode', HTMLSelectElement);
+  #model = byId('model', HTMLSelectElement);
   #key = '';
+  /** What was chosen for a chat that has not begun; undefined once it has. @type {Beginning | undefined} */
+  #beginning;
+  /** What can be chosen, with the profile that it is for. @type {{ profile: string, choices: Choices } | undefined} */
+  #known;
+  /** A turn runs: the mode cannot change. */
+  #running = false;
 
   /**
    * @param {import('../api.js').Api} api
@@ -31,56 +51,187 @@ export class SessionHead {
       option.title = label;
       this.#mode.add(option);
     }
-    this.#mode.addEventListener('change', () => void this.#setMode());
+    this.#mode.addEventListener('change', () => void this.#change({ mode: this.#mode.value }));
+    this.#profile.addEventListener('change', () => void this.#change({ profileId: this.#profile.value }));
+    this.#model.addEventListener('change', () => void this.#change({ model: this.#model.value || null }));
   }
 
   /**
    * Switches to another chat, whose session is not loaded yet.
    * @param {string} key
+   * @param {boolean} fresh it has not begun
    */
-  open(key) {
+  open(key, fresh) {
     this.#key = key;
-    this.#profile.hidden = true;
-    this.#picker.hidden = true;
+    this.#beginning = fresh ? {} : undefined;
+    for (const picker of [this.#profile, this.#mode, this.#model])
+      picker.labels[0]?.toggleAttribute('hidden', true);
+    if (fresh) void this.refresh();
   }
 
-  /** Reloads the session; one that does not exist yet shows nothing. */
+  /** What was chosen for the first message of the chat; undefined when nothing was, or it has begun. */
+  get beginning() {
+    return this.#beginning !== undefined && Object.keys(this.#beginning).length > 0
+      ? this.#beginning
+      : undefined;
+  }
+
+  /** The chat has begun: from now on its own settings are shown. */
+  begun() {
+    this.#beginning = undefined;
+  }
+
+  /** Loads what can be chosen, and the session; for one that does not exist yet, what was chosen for it. */
   async refresh() {
     const key = this.#key;
     try {
-      const session = await this.#api.session(key);
+      const session = this.#beginning === undefined ? await this.#sessionOf(key) : undefined;
+      const { profileId = 'default', model: chosen = null } = session ?? this.#beginning ?? {};
+      const [choices, found] = await Promise.all([
+        this.#choicesFor(profileId),
+        session === undefined ? undefined : this.#modelOf(key),
+      ]);
       if (key !== this.#key) return;
-      this.#profile.hidden = session.profileId === 'default';
-      this.#profile.textContent = session.profileId;
-      this.#show(session.mode);
-      this.#picker.hidden = false;
+      this.#showProfiles(choices, profileId);
+      this.#showMode(choices, profileId, session?.mode ?? this.#beginning?.mode ?? choices.mode);
+      this.#showModels(choices, chosen, found);
     } catch (error) {
-      if (!(error instanceof ApiError && error.status === 404)) this.#showError(error);
+      this.#showError(error);
+    }
+  }
+
+  /** Asks again who answers, where no model server did. */
+  refreshModel() {
+    if (this.#known?.choices.model === null) void this.refresh();
+  }
+
+  /**
+   * Disables the picker of the mode while a turn runs, when that cannot change.
+   * @param {boolean} running
+   */
+  setRunning(running) {
+    this.#running = running;
+    this.#mode.disabled = running;
+  }
+
+  /** @param {string} key */
+  async #sessionOf(key) {
+    try {
+      return await this.#api.session(key);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 404)) throw error;
+      if (key === this.#key) this.#beginning = {};
+      return undefined;
     }
   }
 
   /**
-   * Disables the picker while a turn runs, when the mode cannot change.
-   * @param {boolean} running
+   * Who answers in a chat; undefined while no model server does.
+   * @param {string} key
+   * @returns {Promise<SessionModel | undefined>}
    */
-  setRunning(running) {
-    this.#mode.disabled = running;
-  }
-
-  /** @param {string} mode */
-  #show(mode) {
-    this.#mode.value = mode;
-    this.#mode.title = MODES.find(([name]) => name === mode)?.[1] ?? '';
-    this.#picker.classList.toggle('agentic', mode === 'agentic');
-  }
-
-  async #setMode() {
-    this.#show(this.#mode.value);
+  async #modelOf(key) {
     try {
-      await this.#api.changeSession(this.#key, { mode: this.#mode.value });
+      return await this.#api.conversations.model(key);
+    } catch (error) {
+      if (error instanceof ApiError && error.status >= 500) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * What can be chosen in a chat with this profile; read again for another one, and after no model server answered.
+   * @param {string} profile
+   */
+  async #choicesFor(profile) {
+    if (this.#known?.profile !== profile || this.#known.choices.model === null)
+      this.#known = {
+        profile,
+        choices: await this.#api.conversations.choices(profile),
+      };
+    return this.#known.choices;
+  }
+
+  /**
+   * @param {Choices} choices
+   * @param {string} profile
+   */
+  #showProfiles({ profiles }, profile) {
+    const options = profiles.map(({ id, description }) => {
+      const option = new Option(id, id);
+      option.title = description ?? '';
+      return option;
+    });
+    if (!profiles.some(({ id }) => id === profile)) options.push(new Option(profile, profile));
+    this.#profile.replaceChildren(...options);
+    this.#profile.value = profile;
+    this.#profile.labels[0]?.toggleAttribute('hidden', options.length < 2);
+  }
+
+  /**
+   * The mode only says how plans are run: a profile without plans has none.
+   * @param {Choices} choices
+   * @param {string} profile
+   * @param {string} mode
+   */
+  #showMode({ profiles }, profile, mode) {
+    this.#mode.value = mode;
+    this.#mode.disabled = this.#running;
+    this.#mode.title = MODES.find(([name]) => name === mode)?.[1] ?? '';
+    const picker = this.#mode.labels[0];
+    picker?.classList.toggle('agentic', mode === 'agentic');
+    picker?.toggleAttribute('hidden', profiles.find(({ id }) => id === profile)?.plans === false);
+  }
+
+  /**
+   * @param {Choices} choices
+   * @param {string | null} chosen
+   * @param {SessionModel | undefined} found
+   */
+  #showModels({ model, models, problem }, chosen, found) {
+    const usual = found !== undefined && chosen === null ? found : model;
+    const answers = (/** @type {string} */ name) => (found?.configured === name ? found.answering : name);
+    const none = say('page.model.none');
+    const first =
+      usual === null
+        ? none
+        : modelLabel(usual.configured, {
+            isDefault: true,
+            answering: usual.answering,
+          });
+    const named = new Set([
+      ...models.filter((name) => name !== usual?.configured),
+      ...(chosen === null ? [] : [chosen]),
+    ]);
+    this.#model.replaceChildren(
+      new Option(first, ''),
+      ...[...named].map(
+        (name) => new Option(modelLabel(name, { isDefault: false, answering: answers(name) }), name),
+      ),
+    );
+    this.#model.value = chosen ?? '';
+    this.#model.title = problem ?? '';
+    this.#model.labels[0]?.toggleAttribute('hidden', false);
+  }
+
+  /**
+   * Changes the session, or what the chat is to begin with; null = the model of the profile.
+   * @param {{ profileId?: string, mode?: string, model?: string | null }} change
+   */
+  async #change({ model, ...change }) {
+    try {
+      if (this.#beginning !== undefined) {
+        const { model: before, ...kept } = { ...this.#beginning, ...change };
+        const wanted = model === undefined ? before : model;
+        this.#beginning = { ...kept, ...(wanted && { model: wanted }) };
+      } else
+        await this.#api.changeSession(this.#key, {
+          ...change,
+          ...(model !== undefined && { model }),
+        });
     } catch (error) {
       this.#showError(error);
-      await this.refresh();
     }
+    await this.refresh();
   }
 }

@@ -41,7 +41,7 @@ function actButton(label, face, act, kind = 'turn-act') {
  * @param {import('../api.js').Message} answer
  * @param {HTMLElement} tries
  */
-export function footOf({ seq, turnId, content, createdAt }, tries) {
+export function footOf({ seq, turnId, content, createdAt, model }, tries) {
   // A message that a turn has sent on its way has an id that begins with the turn's.
   const [turn = ''] = turnId.split('.', 1);
   return [
@@ -51,6 +51,18 @@ export function footOf({ seq, turnId, content, createdAt }, tries) {
     actButton(say('page.act.again'), icon(AGAIN), { do: 'retry' }, 'turn-act only-last'),
     actButton(say('page.act.fork'), icon(FORK), { do: 'fork', seq }),
     traceButton(turn),
+    ...(model
+      ? [
+          h(
+            'span',
+            {
+              class: 'answered-by',
+              title: say('page.act.answered_by', { model }),
+            },
+            model,
+          ),
+        ]
+      : []),
   ];
 }
 
@@ -66,7 +78,11 @@ export function trySwitch(place) {
   return [
     h(
       'span',
-      { class: 'try-switch', role: 'group', 'aria-label': say('page.act.tries') },
+      {
+        class: 'try-switch',
+        role: 'group',
+        'aria-label': say('page.act.tries'),
+      },
       actButton(say('page.act.earlier'), '‹', choose(before)),
       h('span', {}, `${nth}/${count}`),
       actButton(say('page.act.later'), '›', choose(after)),
@@ -94,7 +110,13 @@ export function pencil(edit) {
   const label = say('page.act.edit');
   return h(
     'button',
-    { type: 'button', class: 'turn-act pencil', 'aria-label': label, title: label, onclick: edit },
+    {
+      type: 'button',
+      class: 'turn-act pencil',
+      'aria-label': label,
+      title: label,
+      onclick: edit,
+    },
     icon(PENCIL),
   );
 }
@@ -128,7 +150,10 @@ export function editField({ seq, content, files }, close) {
     event.preventDefault();
     if (text.value.trim() === '' && files.length === 0) return;
     form.dispatchEvent(
-      new CustomEvent('act', { bubbles: true, detail: { do: 'edit', seq, content: text.value, files } }),
+      new CustomEvent('act', {
+        bubbles: true,
+        detail: { do: 'edit', seq, content: text.value, files },
+      }),
     );
     close();
   });

@@ -47,6 +47,7 @@ export const message = z
     isPlan: z.boolean(),
     isError: z.boolean(),
     leftOut: z.boolean(),
+    model: z.string().nullable(),
   })
   .meta({ id: 'Message' });
 

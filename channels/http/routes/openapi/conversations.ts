@@ -69,6 +69,12 @@ export const SESSION_OPERATIONS: Operations = {
     answer: 'file',
   },
   'GET /v1/sessions/:key/model': { tag: 'sessions', summary: 'Who answers the next message, and why' },
+  'GET /v1/choices': {
+    tag: 'sessions',
+    summary:
+      'Profiles, models and mode that may be chosen for a new session, and who answers without a choice',
+    query: { profile: 'the profile of the session; `default` without one' },
+  },
   'POST /v1/sessions/:key/fork': {
     tag: 'sessions',
     summary: 'A new session that begins as this one was at a message',

@@ -1,7 +1,9 @@
 /** What the page says in the open chat: its head, its fields and files, what waits, and chats that share it. */
 
 export const pageChat = {
-  'page.chat.default_model': 'Default model',
+  'page.model.default': '{model} (default)',
+  'page.model.replaced': '{name}: {other} answers',
+  'page.model.none': 'No model answers',
   'page.chat.elsewhere': 'This chat is on {label}. You can follow it here and stop a running answer.',
   'page.files.too_many': {
     one: 'A message brings at most {count} file; the rest was left out.',

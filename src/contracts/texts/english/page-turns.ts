@@ -32,6 +32,7 @@ export const pageTurns = {
   'page.act.copy': 'Copy the answer',
   'page.act.again': 'Answer again',
   'page.act.fork': 'Continue from here in another chat',
+  'page.act.answered_by': 'Answered by {model}',
   'page.act.tries': 'Answers to this question',
   'page.act.earlier': 'Earlier answer',
   'page.act.later': 'Later answer',

@@ -1,7 +1,9 @@
 /** What the page says in the open chat: its head, its fields and files, what waits, and chats that share it, in German. */
 
 export const pageChat = {
-  'page.chat.default_model': 'Standardmodell',
+  'page.model.default': '{model} (Standard)',
+  'page.model.replaced': '{name}: {other} antwortet',
+  'page.model.none': 'Kein Modell antwortet',
   'page.chat.elsewhere':
     'Dieser Chat ist auf {label}. Du kannst ihm hier folgen und eine laufende Antwort anhalten.',
   'page.files.too_many': {

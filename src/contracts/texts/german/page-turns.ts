@@ -32,6 +32,7 @@ export const pageTurns = {
   'page.act.copy': 'Die Antwort kopieren',
   'page.act.again': 'Noch einmal antworten',
   'page.act.fork': 'Von hier in einem anderen Chat weitermachen',
+  'page.act.answered_by': 'Beantwortet von {model}',
   'page.act.tries': 'Antworten auf diese Frage',
   'page.act.earlier': 'Frühere Antwort',
   'page.act.later': 'Spätere Antwort',
