@@ -15,6 +15,8 @@ export type Scope = (typeof SCOPES)[number];
 export interface Caller {
   tokenId: string;
   scopes: Scope[];
+  /** The name of the token. */
+  name?: string | undefined;
   /** The user whom an identity proxy has named, for a browser that signed in so. */
   proxyUser?: string | undefined;
 }

@@ -150,11 +150,12 @@ export interface GatewayApi {
     key: SessionKey,
     options: { limit: number; before?: number | undefined },
   ): Promise<MessageRecord[] | undefined>;
-  /** As `messages`, with the work of their turns, within the bounds of `WorkStore`. */
+  /** As `messages`, with the work of their turns, within the bounds of `WorkStore`; titles of steps as `say` says them. */
   messagesWithWork(
     caller: Caller,
     key: SessionKey,
     options: { limit: number; before?: number | undefined },
+    say?: Say,
   ): Promise<MessagesWithWork | undefined>;
   conversations: ConversationApi;
   files: FileApi;

@@ -191,10 +191,10 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       if ((await visible(caller, key)) === undefined) return undefined;
       return await deps.ledger.messages(key, { limit: Math.min(limit, MAX_PAGE), before });
     },
-    async messagesWithWork(caller, key, page) {
+    async messagesWithWork(caller, key, page, say) {
       if ((await visible(caller, key)) === undefined) return undefined;
       const messages = await deps.ledger.messages(key, { ...page, limit: Math.min(page.limit, MAX_PAGE) });
-      const work = await workOf(deps.journals, key, [...new Set(messages.map(({ turnId }) => turnId))]);
+      const work = await workOf(deps.journals, key, [...new Set(messages.map(({ turnId }) => turnId))], say);
       return { messages, work };
     },
     files: createFileApi({
@@ -274,7 +274,7 @@ function ownerOf(caller: Caller): string | undefined {
 }
 
 function deciderOf(caller: Caller): Decider {
-  const { tokenId } = caller;
+  const { tokenId, proxyUser, name = 'the HTTP API' } = caller;
   const approves = hasScope(caller, 'approve');
-  return { userId: `token:${tokenId}`, name: 'the HTTP API', owner: isAdmin(caller), tokenId, approves };
+  return { userId: `token:${tokenId}`, name: proxyUser ?? name, owner: isAdmin(caller), tokenId, approves };
 }

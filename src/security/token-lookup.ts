@@ -76,9 +76,9 @@ async function findCallers(
     ({ name, proxyUser }) => proxyUser === undefined || proxyTokenOf(proxyUser) === name,
   );
   return new Map(
-    rows.map(({ hash, tokenId, scopes, proxyUser }) => [
+    rows.map(({ hash, tokenId, name, scopes, proxyUser }) => [
       hash,
-      { tokenId, scopes, ...(proxyUser !== undefined && { proxyUser }) },
+      { tokenId, name, scopes, ...(proxyUser !== undefined && { proxyUser }) },
     ]),
   );
 }

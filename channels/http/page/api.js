@@ -12,7 +12,7 @@ export { ApiError };
 /** @typedef {import('../wire.ts').WireApproval} Approval */
 /** @typedef {import('../wire.ts').WireSchedule} Schedule */
 /** @typedef {import('../wire.ts').WireWork} Work */
-/** @typedef {import('../wire.ts').WireReceipt} Receipt */
+/** @typedef {import('../routes/posted-message.ts').PostedAnswer} Receipt */
 /** @typedef {import('../wire.ts').WireFile} StoredFile */
 /** @typedef {import('../../../src/contracts/sessions/turn-work.ts').TurnWork} TurnWork */
 /** @typedef {import('../../../src/contracts/command.ts').CommandListing} CommandListing */

@@ -48,12 +48,18 @@ export interface Posted extends z.output<typeof messageSchema> {
   language?: string | undefined;
 }
 
+type Answered = ReturnType<typeof acceptedAt>;
+/** The answer to a message; of a command also whether there is a session. */
+export type PostedAnswer =
+  | Exclude<Answered, { handled: true }>
+  | (Extract<Answered, { handled: true }> & { session: boolean });
+
 /** Gives the message to the gateway; what it answers is committed. Throws `HttpError` and other `GatewayError`s. */
 export async function acceptPosted(
   deps: Pick<HandlerDeps, 'gateway' | 'receive'>,
   caller: Caller,
   posted: Posted,
-): Promise<ReturnType<typeof acceptedAt>> {
+): Promise<PostedAnswer> {
   const { id, key, user, quoted } = posted;
   const media = await mediaOf(deps, caller, id, posted.files);
   const content = cleanText(posted.content);
@@ -67,7 +73,10 @@ export async function acceptPosted(
   const receipt = await deps.receive(message, { caller, mode, begins, ...choice });
   if (receipt.kind === 'refused') throw refusal(receipt, `http:${id}`);
   checkRepeat(receipt);
-  return acceptedAt(receipt, before);
+  const answer = acceptedAt(receipt, before);
+  if (answer.handled !== true) return answer;
+  // A command may leave a new chat without a session: whoever shows it has nothing to follow yet.
+  return { ...answer, session: (await deps.gateway.session(caller, `http:${id}`)) !== undefined };
 }
 
 function checkedBeginning(

@@ -7,6 +7,7 @@ import { MAX_PAGE_SIZE } from '../config.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { HttpError, noSession } from '../errors.ts';
 import { idempotencyKey, wantedLanguages, postableId, readableKey } from '../inbound.ts';
+import { sayToCaller } from './language.ts';
 import { acceptPosted, messageSchema } from './posted-message.ts';
 import { wireFound, wireListed, wireMessage, wireSession, wireWork } from '../wire.ts';
 
@@ -120,7 +121,8 @@ export async function listMessages(c: HttpContext, deps: HandlerDeps): Promise<R
   const include = c.req.query('include');
   if (include !== undefined && include !== 'steps') throw badQuery('include', '"steps"');
   if (include === 'steps') {
-    const found = await deps.gateway.messagesWithWork(c.get('caller'), key, page);
+    const say = await sayToCaller(c, deps);
+    const found = await deps.gateway.messagesWithWork(c.get('caller'), key, page, say);
     if (found === undefined) throw noSession(key);
     return c.json({ messages: found.messages.map(wireMessage), steps: found.work });
   }

@@ -1,5 +1,6 @@
 /** The work of turns (thinking, tool calls, subagents, approvals), kept in their journals and told as the events that showed it. */
 import type { EventBody } from '../event.ts';
+import type { PlanFact } from '../plan.ts';
 import type { ApprovalDecision, ContextRecord, MessageRecord } from '../store/records.ts';
 
 /** Most rows of journals that one page of work is made of; the newest come first. */
@@ -8,6 +9,9 @@ export const MAX_WORK_ROWS = 2_000;
 export const MAX_WORK_TOKENS = 400_000;
 /** Longest text of a result or of thinking in a page of work, in UTF-16 units; the middle of a longer one is left out. */
 export const MAX_WORK_TEXT = 20_000;
+
+/** Most facts of plans that one page of work is told with. */
+export const MAX_WORK_FACTS = 500;
 
 /** An event of a turn's work. It has no number and no time: the journal keeps what happened, in its order. */
 export type WorkEvent = EventBody & { agentId?: string; isSubagent?: true };
@@ -37,10 +41,18 @@ export interface WorkApproval {
   reason: string | null;
 }
 
+/** A fact of a turn's plan. */
+export interface WorkFact {
+  turnId: string;
+  fact: PlanFact;
+}
+
 /** The rows of journals, oldest first. */
 export interface JournalPage {
   rows: ContextRecord[];
   approvals: WorkApproval[];
+  /** What says which step of a plan was at work, oldest first. */
+  facts: WorkFact[];
   /** Journals that have older rows than those given. */
   cut: ReadonlySet<string>;
 }

@@ -9,17 +9,19 @@ import type {
   TurnWork,
   WorkApproval,
   WorkEvent,
+  WorkFact,
   WorkStore,
 } from '../../contracts/sessions/turn-work.ts';
 import { agentIdOf, SPAWN_TOOL } from '../../contracts/subagents.ts';
+import type { PlanStep } from '../../contracts/plan.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 import { STEP_ITERATIONS } from '../../contracts/store/records.ts';
 import type { ContextEntry, ContextRecord } from '../../contracts/store/records.ts';
 import { clipMiddle } from '../../lib/text.ts';
 
 /** Separates the texts of two model calls of a turn, as in its stored answer. */
 const PARAGRAPH = '\n\n';
-/** Title of the text of a plan's step, which is no part of the answer. */
-const STEP_TITLE = 'A step of the plan';
 
 type Answer = ContextEntry & { kind: 'assistant' };
 type Result = ContextEntry & { kind: 'tool_result' };
@@ -29,6 +31,8 @@ interface Journals {
   session: SessionKey;
   rows: ReadonlyMap<string, ContextRecord[]>;
   approvals: readonly WorkApproval[];
+  facts: readonly WorkFact[];
+  say: Say;
 }
 
 /** The work of these turns of the session, and of the subagents they waited for. Throws `StoreError`. */
@@ -36,6 +40,7 @@ export async function workOf(
   store: WorkStore,
   session: SessionKey,
   turnIds: readonly string[],
+  say: Say = inEnglish,
 ): Promise<TurnWork[]> {
   const own = await store.journals(turnIds);
   const agents = await store.journals(agentsOf(session, own));
@@ -43,6 +48,8 @@ export async function workOf(
     session,
     rows: Map.groupBy([...own.rows, ...agents.rows], ({ turnId }) => turnId),
     approvals: own.approvals,
+    facts: own.facts,
+    say,
   };
   return turnIds.map((turnId) => ({
     turnId,
@@ -69,11 +76,14 @@ function* eventsOf(journals: Journals, id: string): Generator<EventBody & Partia
       entry.kind === 'tool_result' ? [[`${iteration}.${entry.callIndex}`, entry]] : [],
     ),
   );
+  const titles = stepTitles(journals, id);
   let hasText = false;
   for (const { iteration, entry } of rows) {
     if (entry.kind !== 'assistant') continue;
     const isStep = iteration >= STEP_ITERATIONS;
-    yield* isStep ? thought(entry, textOfStep(entry), STEP_TITLE) : thought(entry, entry.thinking ?? '');
+    yield* isStep
+      ? thought(entry, textOfStep(entry), titles.get(runOf(iteration)) ?? journals.say('plan.thinking_some'))
+      : thought(entry, entry.thinking ?? '');
     if (!isStep && entry.content !== '') {
       yield { type: 'stream_start', msgId: entry.msgId };
       const delta = (hasText ? PARAGRAPH : '') + entry.content;
@@ -89,6 +99,26 @@ function* eventsOf(journals: Journals, id: string): Generator<EventBody & Partia
       if (result !== undefined) yield resultEvent(result);
     }
   }
+}
+
+/** The run of a step that an iteration belongs to. */
+function runOf(iteration: number): number {
+  return Math.floor(iteration / STEP_ITERATIONS);
+}
+
+/** What each run of a step was called while it was at work, by the plan as it was then. */
+function stepTitles({ facts, say }: Journals, turnId: string): ReadonlyMap<number, string> {
+  const titles = new Map<number, string>();
+  let steps: readonly PlanStep[] = [];
+  for (const { fact } of facts.filter((one) => one.turnId === turnId)) {
+    if ('plan' in fact) steps = fact.plan.steps;
+    if (fact.type !== 'step_began') continue;
+    const step = steps.find(({ id }) => id === fact.stepId);
+    if (step === undefined) continue;
+    const { index, description } = step;
+    titles.set(fact.run, say('plan.thinking_step', { number: index + 1, description }));
+  }
+  return titles;
 }
 
 function textOfStep({ thinking = '', content }: Answer): string {

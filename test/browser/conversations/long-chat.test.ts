@@ -186,14 +186,36 @@ describePageOnFakeGateway('a chat of many turns', (tab, fixture) => {
     turn.end();
   });
 
-  it('keeps a command where it was given, before the messages that follow', async () => {
+  it('keeps a command where it was given, in Markdown, across a reload and in another tab', async () => {
     await open(3);
+    const other = await tab.page.context().newPage();
+    await other.goto(`${fixture.api.url}/#http:long`);
+    await signIn(other, TOKEN);
+    await other.getByText('question 3', { exact: true }).waitFor();
     await write(tab.page, '/status');
-    await tab.page.getByText('All is well.').waitFor();
+    await tab.page.locator('.turn-note strong', { hasText: 'All' }).waitFor();
+    await other.locator('.turn-note li code', { hasText: 'idle' }).waitFor();
     await fixture.ask('and now?');
+    await tab.page.reload();
     const shown = () => tab.page.locator('.message-text').allTextContents();
     await expect.poll(shown, WAIT).toEqual(['question 1', 'question 2', 'question 3', '/status', 'and now?']);
     await expect.poll(fromEnd, WAIT).toBeLessThanOrEqual(1);
+    await tab.screenshot('command-answer');
+  });
+
+  it('answers a command in a new chat, without asking for a session that is not there, and keeps it across a reload', async () => {
+    await fixture.open();
+    const asked: string[] = [];
+    tab.page.on('response', (answer) => answer.status() === 404 && asked.push(answer.url()));
+    await write(tab.page, '/status');
+    await tab.page.locator('.turn-note strong', { hasText: 'All' }).waitFor();
+    expect(await tab.page.locator('#greeting').count()).toBe(0);
+    await write(tab.page, '/status');
+    await expect.poll(() => tab.page.locator('.turn-note.md').count(), WAIT).toBe(2);
+    expect(asked).toEqual([]);
+    await tab.page.reload();
+    await expect.poll(() => tab.page.locator('.turn-note.md').count(), WAIT).toBe(2);
+    expect(await tab.page.locator('#greeting').count()).toBe(0);
   });
 
   it('reads an answer aloud as words', async () => {

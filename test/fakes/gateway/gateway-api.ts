@@ -93,7 +93,7 @@ export class FakeGateway implements GatewayApi {
     const isEmpty = message.content.trim() === '' && message.media.length === 0;
     if (isEmpty) return refused('empty', 'The message is empty.');
     if (message.content.length > MAX_TEXT) return refused('too_large', `At most ${MAX_TEXT} characters.`);
-    if (message.content === '/status') return { kind: 'handled', reply: 'All is well.' };
+    if (message.content === '/status') return { kind: 'handled', reply: '**All** is well.\n- `idle`' };
     const session = known ?? this.addSession(key, owner, options.begins);
     const repeated = repeatOf(message, [...this.turns.values()], session);
     if (repeated !== undefined) return repeated;

@@ -133,7 +133,7 @@ describeGatewayOnEachDatabase(
       expect(rule).toMatchObject({
         tool: 'wipe',
         args: { word: 'disk d' },
-        createdName: 'the HTTP API',
+        createdName: 'GATEWAY_TOKEN',
         uses: 0,
       });
       await fixture().idle('http:rules');
@@ -143,7 +143,7 @@ describeGatewayOnEachDatabase(
       const decision = history.steps
         .flatMap(({ events }: { events: { type: string }[] }) => events)
         .find(({ type }: { type: string }) => type === 'approval_decided');
-      expect(decision).toMatchObject({ by: 'the HTTP API', decidedAt: expect.any(String) });
+      expect(decision).toMatchObject({ by: 'GATEWAY_TOKEN', decidedAt: expect.any(String) });
       const gone = await call(`/v1/approval-rules/${rule.id}`, { method: 'DELETE', token: OWNER });
       expect(gone.status).toBe(200);
       expect(await listed()).toEqual([]);

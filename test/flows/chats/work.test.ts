@@ -63,7 +63,7 @@ describeGatewayOnEachDatabase('the work of turns', { tools: riskyTools(ran) }, (
       'stream_chunk: I will wipe it.',
       'call wipe {"word":"the disk"}',
       'approval_needed',
-      'approved by the HTTP API',
+      'approved by GATEWAY_TOKEN',
       'result wipe wipe the disk: ok',
       'stream_start',
       'stream_chunk: \n\nAll clean.',

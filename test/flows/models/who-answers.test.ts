@@ -142,7 +142,9 @@ describeGateway('who answers', { env: { MODEL: 'gone' }, furnish, model: { model
     const choices = await (await fixture().call('/v1/choices')).json();
     expect(choices).toMatchObject({ mode: 'planner', model: { configured: 'gone' }, problem: null });
     expect(choices.models).toEqual(['fake:latest', 'plain:latest', 'big:latest']);
-    expect(choices.profiles.map(({ id }: { id: string }) => id)).toEqual(['default', 'large', 'typo']);
+    expect(choices.profiles.map(({ id }: { id: string }) => id)).toEqual(
+      expect.arrayContaining(['default', 'large', 'typo']),
+    );
     const large = await (await fixture().call('/v1/choices?profile=large')).json();
     expect(large.model).toMatchObject({ configured: 'big', answering: 'big' });
     const begin = (session: object, content = 'a beginning'): Promise<Response> =>

@@ -200,7 +200,7 @@ export class ChatView {
   /** @param {ApiError} error */
   #refused(error) {
     this.#following = false;
-    if (error.status === 404) this.#showGreeting(true);
+    if (error.status === 404) this.#showGreeting(this.#transcript?.showCommands() !== true);
     else this.#host.showError(error);
   }
 
@@ -229,6 +229,7 @@ export class ChatView {
           shown.accepted(receipt);
           if (key === this.key) this.#head.begun();
         }
+        if (receipt.handled && !receipt.session) return;
         this.#sent(key, content.trim() === '' ? (files[0]?.name ?? '') : content);
       } catch (error) {
         shown.failed(error instanceof ApiError ? error.message : String(error), () => {

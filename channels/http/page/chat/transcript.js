@@ -1,6 +1,7 @@
 /** One session's conversation: its stored messages, its live turns, and the scroll position. */
 import { byId, h } from '../dom.js';
 import { isOpenPlan } from '../../../../src/contracts/isomorphic/plan-reducer.js';
+import { commandAnswers, followCommandAnswers, keepCommandAnswer } from './command-answers.js';
 import { EndOfList } from './end-of-list.js';
 import { FileViews } from './file-views.js';
 import { plainText } from '../markdown/plain-text.js';
@@ -33,6 +34,8 @@ export class Transcript {
   /** @type {import('../plan/plan-view.js').PlanHost} */
   #planHost;
   #files;
+  /** Ids of the commands that are shown. @type {Set<string>} */
+  #commands = new Set();
   #oldest = Infinity;
   #end;
   #loading = false;
@@ -67,6 +70,7 @@ export class Transcript {
       { signal },
     );
     acts(signal);
+    followCommandAnswers(() => this.showCommands(), signal);
     this.#end.look();
   }
 
@@ -175,11 +179,11 @@ export class Transcript {
       },
       /** @param {string | null} reply */
       handled: (reply) => {
-        // A command is no message: it stands behind the last one, and before the next.
         const last = this.#shown.turns.findLast(({ seq }) => seq !== Infinity)?.seq ?? 0;
-        turn.setQuestion({ seq: Math.floor(last) + 0.5, content });
-        turn.addNote(reply ?? say('page.chat.done'));
-        this.#shown.place(turn);
+        const told = { content, reply: reply ?? say('page.chat.done') };
+        const answer = { id: crypto.randomUUID(), key: this.#key, after: Math.floor(last), ...told };
+        keepCommandAnswer(answer);
+        this.#showCommand(answer, turn);
       },
       /**
        * @param {string} why
@@ -188,6 +192,26 @@ export class Transcript {
       failed: (why, again) => turn.question.setUnsent(why, again),
       again: () => turn.question.setSending(content, attachments),
     };
+  }
+
+  /** Shows the commands that this browser has kept, beside the messages that are loaded; tells whether there are any. */
+  showCommands() {
+    const from = this.#oldest === Infinity ? 0 : this.#oldest - 1;
+    const kept = commandAnswers(this.#key).filter(({ after }) => after >= from);
+    for (const answer of kept) if (!this.#commands.has(answer.id)) this.#showCommand(answer, this.#newTurn());
+    return kept.length > 0;
+  }
+
+  /**
+   * A command is no message: it stands behind the last one before it, and before the next.
+   * @param {import('./command-answers.js').CommandAnswer} answer
+   * @param {TurnView} turn
+   */
+  #showCommand({ id, after, content, reply }, turn) {
+    this.#commands.add(id);
+    turn.setQuestion({ seq: after + 0.5, content });
+    turn.addNote(reply);
+    this.#shown.place(turn);
   }
 
   /** Shows at each waiting message how many are ahead of it. */
@@ -261,6 +285,7 @@ export class Transcript {
       if (standing !== undefined) turn.setStanding(standing);
     }
     this.#earlier.hidden = this.#oldest <= 1 || this.#oldest === Infinity;
+    this.showCommands();
   }
 
   /** @param {string} turnId */

@@ -1,5 +1,6 @@
 /** The parts of an answer besides its text: thinking, tool calls, notes. */
 import { h, icon } from '../dom.js';
+import { drawMarkdown } from '../markdown/view.js';
 import { number, say, shortTime } from '../texts.js';
 
 /** Characters shown of arguments and results; the model may have read more. */
@@ -177,11 +178,11 @@ export function compressed(before, after) {
 }
 
 /**
- * A note of the gateway in an answer.
+ * A note of the gateway in an answer, in Markdown; each line of it stands for itself.
  * @param {string} text
  */
 export function note(text) {
-  return h('p', { class: 'turn-note' }, text);
+  return h('div', { class: 'turn-note md' }, ...drawMarkdown(text));
 }
 
 /**

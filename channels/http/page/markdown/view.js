@@ -72,6 +72,14 @@ export class LiveMarkdown {
 }
 
 /**
+ * A whole text, drawn at once.
+ * @param {string} text
+ */
+export function drawMarkdown(text) {
+  return drawBlocks(parseDocument(text), false);
+}
+
+/**
  * @param {BlockBody} block
  * @param {boolean} growing
  * @returns {HTMLElement}

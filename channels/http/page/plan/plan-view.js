@@ -1,5 +1,6 @@
 /** A plan as a panel: goal, steps, corrections left, the current note, and buttons. */
 import { h } from '../dom.js';
+import { PlanBar } from './plan-bar.js';
 import { PlanButtons } from './plan-buttons.js';
 import { PlanEditor } from './plan-editor.js';
 import {
@@ -39,6 +40,8 @@ export class PlanView {
   #until = h('p', { class: 'quiet' });
   #budget = h('p', { class: 'plan-budget' });
   #buttons;
+  /** @type {PlanBar | undefined} */
+  #bar;
   #editor;
   /** @type {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView | undefined} */
   #view;
@@ -125,6 +128,8 @@ export class PlanView {
       h('footer', { class: 'plan-foot' }, this.#budget, this.#buttons.element),
     );
     this.element.hidden = false;
+    this.#bar = new PlanBar(this.#host, this.element);
+    this.element.after(this.#bar.element);
   }
 
   /**
@@ -147,7 +152,8 @@ export class PlanView {
     this.element.className = `plan ${plan.mode} ${plan.state}${recovering ? ' recovering' : ''}${isWaiting ? ' asks' : ''}`;
     changeText(this.#mode, plan.mode === 'planner' ? '' : say(`page.plan.mode_${plan.mode}`));
     this.#mode.className = `plan-mode ${plan.mode}`;
-    changeText(this.#state, isWaiting ? say('page.plan.waiting') : stateOf(plan));
+    const state = isWaiting ? say('page.plan.waiting') : stateOf(plan);
+    changeText(this.#state, state);
     const finished = plan.steps.filter(isSettledStep).length;
     changeText(this.#count, say('page.plan.count', { done: finished, all: plan.steps.length }));
     changeText(this.#goal, plan.goal);
@@ -169,6 +175,7 @@ export class PlanView {
     );
     this.#budget.classList.toggle('few', left <= FEW_CORRECTIONS);
     this.#buttons.show(plan, approval);
+    this.#bar?.show(plan, approval, state);
     this.#editor.show(plan);
   }
 }

@@ -1,6 +1,8 @@
 /** What the page says of plans, their steps and the todo list. */
 
 export const pagePlans = {
+  'page.plan.now': 'The running plan',
+  'page.plan.at': 'Step {nth} of {all}: {step}',
   'page.plan.teach': 'Step by step',
   'page.plan.again': 'Run again',
   'page.plan.run': 'Run',

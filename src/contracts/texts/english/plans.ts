@@ -75,6 +75,7 @@ export const plans = {
   'plan.thinking_need': 'Does this need a plan?',
   'plan.thinking_again': 'A second look',
   'plan.thinking_plan': 'The plan',
+  'plan.thinking_some': 'A step of the plan',
   'plan.thinking_step': 'Step {number}: {description}',
   'plan.begun': 'The plan has begun: {/stop} ends it.',
   'plan.over_unchangeable':

@@ -1,6 +1,8 @@
 /** What the page says of plans, their steps and the todo list, in German. */
 
 export const pagePlans = {
+  'page.plan.now': 'Der laufende Plan',
+  'page.plan.at': 'Schritt {nth} von {all}: {step}',
   'page.plan.teach': 'Schritt für Schritt',
   'page.plan.again': 'Noch einmal ausführen',
   'page.plan.run': 'Ausführen',

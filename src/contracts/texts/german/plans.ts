@@ -82,6 +82,7 @@ export const plans: TranslationOf<typeof english> = {
   'plan.thinking_need': 'Braucht das einen Plan?',
   'plan.thinking_again': 'Ein zweiter Blick',
   'plan.thinking_plan': 'Der Plan',
+  'plan.thinking_some': 'Ein Schritt des Plans',
   'plan.thinking_step': 'Schritt {number}: {description}',
   'plan.begun': 'Der Plan hat begonnen: {/stop} beendet ihn.',
   'plan.over_unchangeable':
