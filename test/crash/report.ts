@@ -1,5 +1,5 @@
 /** The one table row a run is told in. */
-import type { Outcome, Spread } from './campaign.ts';
+import type { Outcome } from './campaign.ts';
 import type { Verdict } from './checker.ts';
 import { WINDOWS } from './windows.ts';
 
@@ -32,22 +32,28 @@ export interface RunName {
   seed: number;
 }
 
+/** What a campaign is measured by, besides its zeros. */
+export interface Bars {
+  /** p95 of all times to resume, in milliseconds. */
+  resumeMs?: number;
+  /** Ambiguous messages among all. */
+  ambiguousShare?: number;
+}
+
 /** One row. */
-export function tableRow(
-  { campaign, database, seed }: RunName,
-  { verdict, times, messages }: Outcome,
-): string {
+export function tableRow({ campaign, database, seed }: RunName, outcome: Outcome, bars: Bars = {}): string {
+  const { verdict, times, messages } = outcome;
   const counts = [
     verdict.lost,
     verdict.reordered,
     verdict.storedTwice,
     verdict.effectsTwice,
     verdict.seenTwice,
-    verdict.ambiguous,
-    verdict.failed,
-    verdict.orphans,
-    verdict.exits,
   ];
+  const rest = [verdict.failed, verdict.orphans, verdict.exits];
+  const missed = missedBars(outcome, bars);
+  const barOf = (name: keyof Bars, bar: string): string =>
+    bars[name] === undefined ? '' : `; bar ${bar}${missed[name] === undefined ? '' : ' MISSED'}`;
   const failures = [...times].map(([name, { count }]) => `${count} ${name}`);
   return line([
     campaign,
@@ -55,7 +61,9 @@ export function tableRow(
     failures.join(', ') || 'none',
     String(messages),
     ...counts.map((list) => String(list.length)),
-    spreads(times, 'resume'),
+    `${verdict.ambiguous.length} (${percent(ambiguousShare(outcome))}${barOf('ambiguousShare', percent(bars.ambiguousShare ?? 0))})`,
+    ...rest.map((list) => String(list.length)),
+    `${spreads(times, 'resume')}${barOf('resumeMs', `p95 ${((bars.resumeMs ?? 0) / 1_000).toFixed(2)}`)}`,
     spreads(times, 'takeover'),
     String(seed),
   ]);
@@ -65,11 +73,46 @@ function line(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-/** `kill 0.81/1.90`, for each failure that has any. */
-function spreads(times: Outcome['times'], measure: keyof Spread): string {
-  const cells = [...times].flatMap(([name, spread]) =>
-    spread[measure].length === 0 ? [] : [`${name} ${seconds(spread[measure])}`],
+/** The bars that a run missed, each in words. */
+export function missedBars(
+  outcome: Outcome,
+  { resumeMs, ambiguousShare: most }: Bars,
+): Partial<Record<keyof Bars, string>> {
+  const resume = percentile(
+    [...outcome.times.values()].flatMap((spread) => spread.resume),
+    0.95,
   );
+  const share = ambiguousShare(outcome);
+  return {
+    ...(resumeMs !== undefined &&
+      resume > resumeMs && {
+        resumeMs: `resume p95 ${(resume / 1_000).toFixed(2)} s, bar ${resumeMs / 1_000} s`,
+      }),
+    ...(most !== undefined &&
+      share > most && {
+        ambiguousShare: `ambiguous ${percent(share)} of the messages, bar ${percent(most)}`,
+      }),
+  };
+}
+
+function ambiguousShare({ verdict, messages }: Outcome): number {
+  return messages === 0 ? 0 : verdict.ambiguous.length / messages;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(2)} %`;
+}
+
+/** `kill 0.81/1.90 (2 struck again)`, for each failure that has any. */
+function spreads(times: Outcome['times'], measure: 'resume' | 'takeover'): string {
+  const cells = [...times].flatMap(([name, spread]) => {
+    if (spread[measure].length === 0) return [];
+    const notes = [
+      ...(spread.struckAgain > 0 ? [`${spread.struckAgain} struck again`] : []),
+      ...(spread.neverAsked > 0 ? [`${spread.neverAsked} never asked`] : []),
+    ];
+    return [`${name} ${seconds(spread[measure])}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`];
+  });
   return cells.join(', ') || '–';
 }
 
@@ -84,14 +127,14 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
-/** Where the kills struck, and how long starts took; empty when nothing was killed. */
-export function detailLine({ strikes, readyMs }: Outcome): string {
+/** Where the kills struck, how long starts took, and times with one failure only; empty when nothing was killed. */
+export function detailLine({ strikes, readyMs, times }: Outcome): string {
   if (strikes.length === 0) return '';
   const windows = WINDOWS.map(
     (window) => `${window} ${strikes.filter((strike) => strike.hits[window] > 0).length}`,
   );
   const busy = strikes.filter((strike) => strike.running >= 10).length;
-  return `kills that struck ${windows.join(', ')}; ${busy} with ten turns or more; ready ${seconds(readyMs)} s`;
+  return `kills that struck ${windows.join(', ')}; ${busy} with ten turns or more; ready ${seconds(readyMs)} s; where nothing struck again ${seconds([...times.values()].flatMap((spread) => spread.undisturbed))} s`;
 }
 
 /** At most so many violations of a kind are told. */
