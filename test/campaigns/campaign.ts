@@ -1,7 +1,7 @@
 /** What a named campaign is, and the sizes it runs in. */
 import type { CampaignOptions, Outcome } from '../crash/campaign.ts';
-import type { Verdict } from '../crash/checker.ts';
-import type { Bars } from '../crash/report.ts';
+import type { Verdict } from '../crash/judge/checker.ts';
+import type { Bars } from '../crash/judge/report.ts';
 
 export type DatabaseKind = 'postgres' | 'embedded';
 

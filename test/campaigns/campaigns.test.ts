@@ -1,6 +1,6 @@
 /** Campaigns at their least size: nothing is lost, reordered, doubled or left over. */
 import { describe, expect, it } from 'vitest';
-import { TABLE_HEAD, tableRow, violations } from '../crash/report.ts';
+import { TABLE_HEAD, tableRow, violations } from '../crash/judge/report.ts';
 import { campaigns } from './index.ts';
 
 const postgresUrl = process.env['DATABASE_URL'];

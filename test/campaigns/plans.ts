@@ -1,6 +1,6 @@
 /** Running plans under kill -9: every plan is made once, carried out to its end, and no step's effect takes place twice. */
 import { runCampaign } from '../crash/campaign.ts';
-import type { Verdict } from '../crash/checker.ts';
+import type { Verdict } from '../crash/judge/checker.ts';
 import { killAt } from '../crash/failure.ts';
 import type { Stage } from '../crash/failure.ts';
 import { PLANNED } from '../crash/planned.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { detailLine, missedBars, TABLE_HEAD, tableRow, violations } from '../crash/report.ts';
+import { detailLine, missedBars, TABLE_HEAD, tableRow, violations } from '../crash/judge/report.ts';
 import type { Campaign, DatabaseKind } from './campaign.ts';
 import { campaigns } from './index.ts';
 

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { runCampaign } from '../crash/campaign.ts';
-import type { Verdict } from '../crash/checker.ts';
+import type { Verdict } from '../crash/judge/checker.ts';
 import { gatewayAt, kill, killAt } from '../crash/failure.ts';
 import type { Failure, Stage } from '../crash/failure.ts';
 import { until } from '../crash/moments.ts';

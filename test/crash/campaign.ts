@@ -1,7 +1,7 @@
 /** A run with failures: people write, one failure after the other strikes, and everything is judged in the end. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { judge } from './checker.ts';
-import type { Verdict } from './checker.ts';
+import { judge } from './judge/checker.ts';
+import type { Verdict } from './judge/checker.ts';
 import { People } from './clients.ts';
 import type { Failure, Stage, FailureResult } from './failure.ts';
 import { gatewayAt } from './failure.ts';
@@ -13,9 +13,9 @@ import type { Round } from './script.ts';
 import { startScenario, TOKEN } from './scenario.ts';
 import type { Scenario, ScenarioOptions } from './scenario.ts';
 import type { SessionCounts } from './places.ts';
-import { timesOf } from './times.ts';
-import type { Spread } from './times.ts';
-import type { Strike } from './windows.ts';
+import { timesOf } from './judge/times.ts';
+import type { Spread } from './judge/times.ts';
+import type { Strike } from './judge/windows.ts';
 
 export interface CampaignOptions extends ScenarioOptions {
   seed: number;

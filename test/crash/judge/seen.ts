@@ -1,8 +1,8 @@
 /** Judges what people saw: on the screens of the platforms and in streams of events, against what is stored. */
 import type { Evidence, KillEvidence, ShownMessage } from './checker.ts';
-import { readQuestion } from './script.ts';
-import { isFailed } from './rows.ts';
-import type { TurnRow } from './rows.ts';
+import { readQuestion } from '../script.ts';
+import { isFailed } from '../rows.ts';
+import type { TurnRow } from '../rows.ts';
 
 /**
  * The screen of a chat lacks the wanted text, or shows other words; undefined = it is there, or the chat has no screen.

@@ -1,11 +1,11 @@
 /** The judge of crash runs sees each failure it is there for, and nothing in a run without failures. */
 import { describe, expect, it } from 'vitest';
-import { SUMMARY_INSTRUCTION } from '../../src/agent/compression/transcript.ts';
+import { SUMMARY_INSTRUCTION } from '../../../src/agent/compression/transcript.ts';
 import { judge } from './checker.ts';
 import type { Evidence, Verdict } from './checker.ts';
-import { messageAt, questionOf, readQuestion, scriptedAnswer, wholeAnswer } from './script.ts';
+import { messageAt, questionOf, readQuestion, scriptedAnswer, wholeAnswer } from '../script.ts';
 import { classify } from './windows.ts';
-import type { TurnRow } from './rows.ts';
+import type { TurnRow } from '../rows.ts';
 
 const SEED = 1;
 const CHAT = 'telegram:-100';

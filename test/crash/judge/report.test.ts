@@ -1,6 +1,6 @@
 /** The row of a campaign: its bars are said, met or missed. */
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from './campaign.ts';
+import type { Outcome } from '../campaign.ts';
 import { COLUMNS, missedBars, tableRow } from './report.ts';
 import { emptySpread } from './times.ts';
 

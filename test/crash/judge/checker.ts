@@ -1,10 +1,10 @@
 /** Judges a crash run by what was seen from outside and what the tables hold: lost, reordered, done twice. */
-import type { ReadTurn } from './readers.ts';
-import { effectsOf, readQuestion, wholeAnswer } from './script.ts';
+import type { ReadTurn } from '../readers.ts';
+import { effectsOf, readQuestion, wholeAnswer } from '../script.ts';
 import { bareWords, judgeScreenOrder, judgeScreens, judgeStreams, missingOnScreen } from './seen.ts';
-import type { Question, Said } from './script.ts';
-import { isFailed } from './rows.ts';
-import type { FinalRows, KillRows, TurnRow } from './rows.ts';
+import type { Question, Said } from '../script.ts';
+import { isFailed } from '../rows.ts';
+import type { FinalRows, KillRows, TurnRow } from '../rows.ts';
 
 /** A message of the bot that a chat shows. */
 export interface ShownMessage {
@@ -90,7 +90,7 @@ function lossOf(said: Said, turns: Map<string, TurnRow[]>, evidence: Evidence): 
   const turn = turns.get(said.id)?.[0];
   const question = readQuestion(said.text);
   if (turn === undefined || question === undefined) return [`${said.id}: no turn`];
-  if (isFailed(turn)) return untold(said, turn, evidence);
+  if (isFailed(turn)) return unreported(said, turn, evidence);
   if (turn.state === 'done' && evidence.joining?.has(turn.session) === true) return [];
   const answer = turn.answers.at(-1);
   if (turn.state !== 'done' || answer === undefined) return [`${said.id}: ${turn.state}, unanswered`];
@@ -101,7 +101,7 @@ function lossOf(said: Said, turns: Map<string, TurnRow[]>, evidence: Evidence): 
 }
 
 /** A failed turn is lost, too, unless its person reads why. */
-function untold({ id }: Said, turn: TurnRow, evidence: Evidence): string[] {
+function unreported({ id }: Said, turn: TurnRow, evidence: Evidence): string[] {
   const why = turn.answers.at(-1) ?? '';
   if (why.trim() === '') return [`${id}: failed without a word`];
   const missing = missingOnScreen(turn, why, evidence, bareWords);

@@ -1,6 +1,6 @@
 /** How long work stood still: from each failure to the first model call of a question it struck. */
-import type { FailureResult } from './failure.ts';
-import type { Asked } from './scenario.ts';
+import type { FailureResult } from '../failure.ts';
+import type { Asked } from '../scenario.ts';
 
 /** What a kind of failure cost; times in milliseconds. */
 export interface Spread {

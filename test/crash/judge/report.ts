@@ -1,5 +1,5 @@
 /** The one table row a run is told in. */
-import type { Outcome } from './campaign.ts';
+import type { Outcome } from '../campaign.ts';
 import type { Verdict } from './checker.ts';
 import { WINDOWS } from './windows.ts';
 
