@@ -8,7 +8,7 @@ import { parseAddress } from './message.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
 import type { ExecutionMode } from './plan.ts';
 import type { Source } from './risk.ts';
-import type { SessionChoice } from './store/records.ts';
+import type { SessionChoice } from './sessions/session-choice.ts';
 import type { Say } from './texts/say.ts';
 
 /** Result of `receive`. The channel may acknowledge to its platform after any of these. */

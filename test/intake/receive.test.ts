@@ -1,4 +1,5 @@
 /** The gateway as its channels see it, on a real store: what comes of a message, and who may touch which session. */
+import { profileSchema } from '../../src/contracts/profile.ts';
 import { expect, it } from 'vitest';
 import type { Caller, Verdict } from '../../src/contracts/access.ts';
 import { createEventBus } from '../../src/bus/event-bus.ts';
@@ -65,15 +66,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     classify: () => 'safe' as const,
     questions: store.questions,
     noteWaiting: () => undefined,
-    profiles: () => [
-      {
-        id: 'default',
-        usableBy: 'owners' as const,
-        description: undefined,
-        planning: 'auto' as const,
-        planningEnabled: undefined,
-      },
-    ],
+    profiles: () => [{ ...profileSchema.parse({}), id: 'default' }],
     defaultModel: () => Promise.resolve('fake'),
     aboutModel: () => Promise.resolve(''),
   };
@@ -90,13 +83,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
   });
   const receive = createReceive({ ...deps, commands, approvals });
   const no = (): never => expect.fail('the session routes ask no model');
-  const unused = {
-    chatMoved: no,
-    membershipChanged: no,
-    labelOf: no,
-    networks: [],
-    isGroupAdmin: no,
-  };
+  const unused = { chatMoved: no, membershipChanged: no, labelOf: no, networks: [], isGroupAdmin: no };
   const changes = { add: no, change: no, runNow: no, remove: no };
   const api = createGatewayApi({
     ...store,
@@ -109,25 +96,12 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     receive,
     suggest: no,
     approvals,
-    files: {
-      remove: async () => true,
-      put: no,
-      read: no,
-      discard: no,
-      copy: no,
-    },
+    files: { remove: async () => true, put: no, read: no, discard: no, copy: no },
     fileLimits: { maxFileBytes: 1, maxFilesPerMessage: 1 },
     filesPerPerson: { maxBytes: 1, days: 1 },
     keptFiles: store.keptFiles,
     fileTypeOf: no,
-    schedules: {
-      ...changes,
-      list: no,
-      find: no,
-      runs: no,
-      describe: no,
-      moment: no,
-    },
+    schedules: { ...changes, list: no, find: no, runs: no, describe: no, moment: no },
     turnConcurrency: 8,
     agent: { complete: no, embed: no, checkOptions: no },
     models: {
@@ -200,10 +174,7 @@ describeEachDatabase('a message at the api', (databases) => {
     await store.sql`create trigger full_disk before insert on message execute function full_disk()`;
     const tries = MESSAGE_RATE.messagesAtOnce + 1;
     for (let n = 0; n < tries; n += 1) {
-      await expect(receive(inbound('m1'))).rejects.toMatchObject({
-        code: 'unavailable',
-        retryable: true,
-      });
+      await expect(receive(inbound('m1'))).rejects.toMatchObject({ code: 'unavailable', retryable: true });
     }
     await store.sql`drop trigger full_disk on message`;
     expect(await receive(inbound('m1'))).toMatchObject({ kind: 'accepted' });
@@ -217,37 +188,19 @@ describeEachDatabase('a message at the api', (databases) => {
     const first = await receive(longest);
     expect(first).toMatchObject({ kind: 'accepted', seq: 1, position: 0 });
     const turnId = first.kind === 'accepted' ? first.turnId : '';
-    expect(await receive(longest)).toEqual({
-      kind: 'duplicate',
-      turnId,
-      seq: 1,
-    });
-    expect(await receive(inbound('m2'))).toMatchObject({
-      kind: 'accepted',
-      position: 1,
-    });
+    expect(await receive(longest)).toEqual({ kind: 'duplicate', turnId, seq: 1 });
+    expect(await receive(inbound('m2'))).toMatchObject({ kind: 'accepted', position: 1 });
   });
 
   it(`is refused with a reply when ${MAX_PENDING} are waiting, and a command is not`, async () => {
     const store = await databases.open();
     const { receive, hints } = intakeOf(store);
     const say = (id: string, content = 'hi'): Promise<Receipt> =>
-      receive(
-        inbound(id, {
-          channel: 'http',
-          chatId: 'full',
-          content,
-          sessionKey: 'http:full',
-        }),
-        {
-          caller: MAKER,
-        },
-      );
+      receive(inbound(id, { channel: 'http', chatId: 'full', content, sessionKey: 'http:full' }), {
+        caller: MAKER,
+      });
     for (let n = 0; n < MAX_PENDING; n += 1) expect((await say(`m${n}`)).kind).toBe('accepted');
-    expect(await say('one more')).toMatchObject({
-      kind: 'refused',
-      code: 'queue_full',
-    });
+    expect(await say('one more')).toMatchObject({ kind: 'refused', code: 'queue_full' });
     expect(await say('m7')).toMatchObject({ kind: 'duplicate' });
     expect(await say('stop', '/stop')).toEqual({
       kind: 'handled',
@@ -264,10 +217,7 @@ describeEachDatabase('a message at the api', (databases) => {
     const say = (id: string, content: string): Promise<Receipt> =>
       receive(inbound(id, { content, placeholder }));
     const tooLong = 'x'.repeat(MAX_MESSAGE_LENGTH);
-    expect(await say('long', `/approve ${tooLong}`)).toMatchObject({
-      kind: 'refused',
-      code: 'too_large',
-    });
+    expect(await say('long', `/approve ${tooLong}`)).toMatchObject({ kind: 'refused', code: 'too_large' });
     for (let n = 0; n < MESSAGE_RATE.messagesAtOnce; n += 1)
       expect(await say(`c${n}`, '/status')).toMatchObject({ kind: 'handled' });
     expect(await say('fast', '/status')).toMatchObject({
@@ -276,27 +226,15 @@ describeEachDatabase('a message at the api', (databases) => {
       reply: expect.stringContaining('too fast'),
     });
     for (let n = 2; n < REFUSALS_TOLD; n += 1)
-      expect(await say(`fast ${n}`, 'hi')).toMatchObject({
-        reply: expect.stringMatching(/in \d+ s\.$/),
-      });
-    expect(await say('last', 'hi')).toMatchObject({
-      reply: expect.stringContaining('not say so again'),
-    });
-    expect(await say('silent', 'hi')).toEqual({
-      kind: 'refused',
-      code: 'rate_limited',
-    });
-    expect(await say('stop', `/stop ${tooLong}`)).toMatchObject({
-      kind: 'handled',
-    });
+      expect(await say(`fast ${n}`, 'hi')).toMatchObject({ reply: expect.stringMatching(/in \d+ s\.$/) });
+    expect(await say('last', 'hi')).toMatchObject({ reply: expect.stringContaining('not say so again') });
+    expect(await say('silent', 'hi')).toEqual({ kind: 'refused', code: 'rate_limited' });
+    expect(await say('stop', `/stop ${tooLong}`)).toMatchObject({ kind: 'handled' });
     expect(hints).toHaveLength(1);
   });
 
   it('is never too fast from an owner, who can always act', async () => {
-    const { receive } = intakeOf(await databases.open(), {
-      kind: 'allow',
-      owner: true,
-    });
+    const { receive } = intakeOf(await databases.open(), { kind: 'allow', owner: true });
     for (let n = 0; n < 3 * MESSAGE_RATE.messagesAtOnce; n += 1)
       expect(await receive(inbound(`o${n}`, { content: '/status' }))).toMatchObject({ kind: 'handled' });
   });
@@ -304,19 +242,10 @@ describeEachDatabase('a message at the api', (databases) => {
   it('gets its command’s reply in the receipt when the channel answers in place, else as a delivery', async () => {
     const store = await databases.open();
     const { receive } = intakeOf(store);
-    const line = inbound('m1', {
-      content: '/help',
-      placeholder: { id: '@original' },
-    });
-    expect(await receive(line)).toMatchObject({
-      kind: 'handled',
-      reply: expect.stringContaining('/stop'),
-    });
+    const line = inbound('m1', { content: '/help', placeholder: { id: '@original' } });
+    expect(await receive(line)).toMatchObject({ kind: 'handled', reply: expect.stringContaining('/stop') });
     expect(await queued(store)).toEqual([]);
-    expect(await receive(inbound('m2', { content: '/help' }))).toEqual({
-      kind: 'handled',
-      personal: true,
-    });
+    expect(await receive(inbound('m2', { content: '/help' }))).toEqual({ kind: 'handled', personal: true });
     await receive(inbound('m2', { content: '/help' }));
     expect(await queued(store)).toEqual([expect.stringContaining('/stop')]);
   });
@@ -340,11 +269,7 @@ describeEachDatabase('a session behind the api', (databases) => {
     async (_name, ask, nothing) => {
       const store = await databases.open();
       const { api, receive } = intakeOf(store);
-      const message = inbound('m1', {
-        channel: 'http',
-        chatId: 'mine',
-        content: 'mine',
-      });
+      const message = inbound('m1', { channel: 'http', chatId: 'mine', content: 'mine' });
       for (const caller of [MAKER, OWNER]) {
         await receive({ ...message, id: `for ${caller.tokenId}` }, { caller: MAKER });
         const before = await store.ledger.messages(KEY, page);
@@ -358,11 +283,7 @@ describeEachDatabase('a session behind the api', (databases) => {
   it('accepts neither messages nor commands nor a repeated key from another token', async () => {
     const store = await databases.open();
     const { receive, hints } = intakeOf(store);
-    const message = inbound('key', {
-      channel: 'http',
-      chatId: 'mine',
-      content: 'mine',
-    });
+    const message = inbound('key', { channel: 'http', chatId: 'mine', content: 'mine' });
     await receive(message, { caller: MAKER });
     for (const change of [
       { id: 'new' },
@@ -371,10 +292,7 @@ describeEachDatabase('a session behind the api', (databases) => {
       { id: 'status', content: '/status' },
     ]) {
       const refused = await receive({ ...message, ...change }, { caller: OTHER });
-      expect({ ...refused, change }).toMatchObject({
-        kind: 'refused',
-        code: 'denied',
-      });
+      expect({ ...refused, change }).toMatchObject({ kind: 'refused', code: 'denied' });
     }
     expect(hints).toEqual([]);
     expect(await store.ledger.messages(KEY, page)).toHaveLength(1);

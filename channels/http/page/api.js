@@ -8,6 +8,7 @@ export { ApiError };
 /** @typedef {import('../wire.ts').WireSession} SessionSettings */
 /** @typedef {import('../wire.ts').WireFound} FoundSession */
 /** @typedef {{ title?: string | null, mode?: string, queueMode?: string, model?: string | null, profileId?: string, pinned?: boolean, archived?: boolean, readSeq?: number }} SessionChange */
+/** @typedef {{ profileId?: string, model?: string, mode?: string }} Beginning What a new chat is to begin with. */
 /** @typedef {import('../wire.ts').WireMessage} Message */
 /** @typedef {import('../wire.ts').WireApproval} Approval */
 /** @typedef {import('../wire.ts').WireSchedule} Schedule */
@@ -101,7 +102,7 @@ export class Api {
   /**
    * Posts a message; a repeat with the same `idempotencyKey` gets the same answer.
    * @param {string} key
-   * @param {{ content: string, session?: import('./chat/session-head.js').Beginning, files?: string[] }} body
+   * @param {{ content: string, session?: Beginning, files?: string[] }} body
    * @param {string} idempotencyKey
    * @returns {Promise<Receipt>}
    */

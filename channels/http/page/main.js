@@ -8,7 +8,7 @@ import { SettingsLater } from './settings-later.js';
 import { Inbox } from './chats/inbox.js';
 import { followLists } from './chats/list-events.js';
 import { setChannelLabels, Sidebar } from './chats/sidebar.js';
-import { forgetCommandAnswers } from './chat/command-answers.js';
+import { forgetCommandAnswers } from './commands/command-answers.js';
 import { forgetDrafts } from './chat/drafts.js';
 import { offerLanguages } from './language.js';
 import { removeToken, signIn } from './sign-in.js';

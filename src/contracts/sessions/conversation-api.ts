@@ -4,7 +4,7 @@ import type { SessionKey } from '../message.ts';
 import type { WhoAnswers } from '../provider.ts';
 import type { Fork } from './fork.ts';
 import type { ExecutionMode } from '../plan.ts';
-import type { SessionChoice } from '../store/records.ts';
+import type { SessionChoice } from './session-choice.ts';
 import type { Say } from '../texts/say.ts';
 import type { WaitingQueue } from './waiting.ts';
 import type { Question } from './tries.ts';

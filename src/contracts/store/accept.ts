@@ -4,7 +4,7 @@ import type { CallerOptions } from '../provider.ts';
 import type { ExecutionMode } from '../plan.ts';
 import type { WhyNot } from '../sessions/tries.ts';
 import type { LaneStep } from './lanes.ts';
-import type { SessionChoice } from './records.ts';
+import type { SessionChoice } from '../sessions/session-choice.ts';
 import type { PlanToRun } from './plan-store.ts';
 
 /** Context rows of earlier turns that a turn reads (B-35). */

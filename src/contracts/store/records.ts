@@ -184,9 +184,6 @@ export interface RemovedFolders {
 /** Settings of a new session; users can change them (`/mode`, `/queue`). */
 export type SessionStart = Pick<SessionRecord, 'mode' | 'queueMode'>;
 
-/** What a person has chosen for a session before its first message makes it. */
-export type SessionChoice = Partial<Pick<SessionRecord, 'profileId' | 'model' | 'mode'>>;
-
 /** Defaults when the configuration has none (S-04). */
 export const SESSION_START: SessionStart = { mode: 'planner', queueMode: 'queue' };
 

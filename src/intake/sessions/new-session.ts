@@ -6,7 +6,8 @@ import { GatewayError, ProviderError, readerOf, wordError } from '../../contract
 import { mayUseProfile, planningOf } from '../../contracts/profile.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import type { ConversationApi, SessionChoices } from '../../contracts/sessions/conversation-api.ts';
-import type { SessionChoice, SessionStart } from '../../contracts/store/records.ts';
+import type { SessionChoice } from '../../contracts/sessions/session-choice.ts';
+import type { SessionStart } from '../../contracts/store/records.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
 import { checkChoice, choosable } from '../choice.ts';
 import type { ChoiceDeps } from '../choice.ts';

@@ -10,7 +10,7 @@ describePageOnFakeGateway('a plan that runs', (tab, fixture) => {
     ['planner', 'Stop', 'a phone', PHONE],
     ['planner', 'Stop', 'a desktop', {}],
   ] as const)(
-    'keeps its step and %s buttons (%s) in sight on %s, above the work that grows below it',
+    'keeps its step and %s buttons (%s) in view on %s, above the work that grows below it',
     async (mode, name, _, screen) => {
       await fixture.open(screen);
       const turn = await fixture.ask('plan it');

@@ -1,6 +1,6 @@
 /** The message field: grows with its text, brings files, sends on Enter, and has the Stop button. */
 import { draftOf, keepDraft } from './drafts.js';
-import { CommandMenu } from './command-menu.js';
+import { CommandMenu } from '../commands/command-menu.js';
 import { byId } from '../dom.js';
 import { FileTray } from './file-tray.js';
 

@@ -5,7 +5,7 @@ import { say } from '../texts.js';
 
 /** @typedef {import('../../wire.ts').WireChoices} Choices */
 /** @typedef {import('../../wire.ts').WireSessionModel} SessionModel */
-/** @typedef {{ profileId?: string, model?: string, mode?: string }} Beginning What a new chat is to begin with. */
+/** @typedef {import('../api.js').Beginning} Beginning */
 
 /** The modes in the order of the list, each with its explanation. @type {[import('../../../../src/contracts/plan.ts').ExecutionMode, string][]} */
 const MODES = [

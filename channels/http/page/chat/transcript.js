@@ -1,7 +1,7 @@
 /** One session's conversation: its stored messages, its live turns, and the scroll position. */
 import { byId, h } from '../dom.js';
 import { isOpenPlan } from '../../../../src/contracts/isomorphic/plan-reducer.js';
-import { commandAnswers, followCommandAnswers, keepCommandAnswer } from './command-answers.js';
+import { CommandAnswers } from '../commands/command-answers.js';
 import { EndOfList } from './end-of-list.js';
 import { FileViews } from './file-views.js';
 import { plainText } from '../markdown/plain-text.js';
@@ -34,8 +34,7 @@ export class Transcript {
   /** @type {import('../plan/plan-view.js').PlanHost} */
   #planHost;
   #files;
-  /** Ids of the commands that are shown. @type {Set<string>} */
-  #commands = new Set();
+  #commands;
   #oldest = Infinity;
   #end;
   #loading = false;
@@ -70,7 +69,8 @@ export class Transcript {
       { signal },
     );
     acts(signal);
-    followCommandAnswers(() => this.showCommands(), signal);
+    const showCommand = this.#showCommand.bind(this);
+    this.#commands = new CommandAnswers(key, signal, (answer) => showCommand(answer, this.#newTurn()));
     this.#end.look();
   }
 
@@ -181,9 +181,7 @@ export class Transcript {
       handled: (reply) => {
         const last = this.#shown.turns.findLast(({ seq }) => seq !== Infinity)?.seq ?? 0;
         const told = { content, reply: reply ?? say('page.chat.done') };
-        const answer = { id: crypto.randomUUID(), key: this.#key, after: Math.floor(last), ...told };
-        keepCommandAnswer(answer);
-        this.#showCommand(answer, turn);
+        this.#showCommand(this.#commands.keep({ after: Math.floor(last), ...told }), turn);
       },
       /**
        * @param {string} why
@@ -194,21 +192,17 @@ export class Transcript {
     };
   }
 
-  /** Shows the commands that this browser has kept, beside the messages that are loaded; tells whether there are any. */
+  /** Shows the commands of the loaded part that this browser has kept; tells whether there are any. */
   showCommands() {
-    const from = this.#oldest === Infinity ? 0 : this.#oldest - 1;
-    const kept = commandAnswers(this.#key).filter(({ after }) => after >= from);
-    for (const answer of kept) if (!this.#commands.has(answer.id)) this.#showCommand(answer, this.#newTurn());
-    return kept.length > 0;
+    return this.#commands.show(this.#oldest === Infinity ? 0 : this.#oldest - 1);
   }
 
   /**
    * A command is no message: it stands behind the last one before it, and before the next.
-   * @param {import('./command-answers.js').CommandAnswer} answer
+   * @param {import('../commands/command-answers.js').CommandAnswer} answer
    * @param {TurnView} turn
    */
-  #showCommand({ id, after, content, reply }, turn) {
-    this.#commands.add(id);
+  #showCommand({ after, content, reply }, turn) {
     turn.setQuestion({ seq: after + 0.5, content });
     turn.addNote(reply);
     this.#shown.place(turn);

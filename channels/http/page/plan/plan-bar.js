@@ -1,4 +1,4 @@
-/** A running plan in one line, with its buttons: in sight while the panel itself has scrolled away. */
+/** A running plan in one line, with its buttons: in view while the panel itself has scrolled away. */
 import { h } from '../dom.js';
 import { isOpenPlan, openStep } from '../../../../src/contracts/isomorphic/plan-reducer.js';
 import { PlanButtons } from './plan-buttons.js';
@@ -18,14 +18,14 @@ export class PlanBar {
   #isOpen = false;
 
   /**
-   * @param {import('./plan-view.js').PlanHost} host
+   * @param {{ act: import('./plan-buttons.js').Act, start: import('./plan-buttons.js').Start }} host
    * @param {Element} panel
    */
   constructor(host, panel) {
     this.#buttons = new PlanButtons(host.act, host.start);
     this.#line = h(
       'section',
-      { class: 'plan plan-line', 'aria-label': say('page.plan.now'), tabindex: '-1', hidden: true },
+      { class: 'plan-line', 'aria-label': say('page.plan.now'), tabindex: '-1', hidden: true },
       this.#state,
       this.#step,
       this.#buttons.element,
@@ -50,7 +50,7 @@ export class PlanBar {
   show(plan, approval, state) {
     const step = openStep(plan);
     const nth = plan.steps.findIndex(({ id }) => id === step?.id) + 1;
-    this.#line.className = `plan plan-line ${plan.mode} ${plan.state}`;
+    this.#line.className = `plan-line ${plan.state}`;
     this.#state.textContent = state;
     this.#step.textContent =
       step === undefined

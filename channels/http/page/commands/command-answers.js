@@ -1,0 +1,81 @@
+/** Commands and what the gateway answered, by chat: no messages, so this browser keeps them, for all of its tabs. */
+const STORED_AS = 'parley-command-answers';
+/** The oldest beyond these are forgotten. */
+const MAX_ANSWERS = 100;
+/** Longer answers are cut. */
+const MAX_ANSWER = 10_000;
+
+/**
+ * A command with its answer; `after` is the number of the last message before it.
+ * @typedef {{ id: string, key: string, after: number, content: string, reply: string }} CommandAnswer
+ */
+
+/** Those of one chat, until `signal` aborts; what another tab keeps is shown, too. */
+export class CommandAnswers {
+  #key;
+  #draw;
+  /** Ids of those that are shown. @type {Set<string>} */
+  #shown = new Set();
+  #from = 0;
+
+  /**
+   * @param {string} key
+   * @param {AbortSignal} signal
+   * @param {(answer: CommandAnswer) => void} draw
+   */
+  constructor(key, signal, draw) {
+    this.#key = key;
+    this.#draw = draw;
+    addEventListener('storage', (event) => event.key === STORED_AS && this.show(this.#from), { signal });
+  }
+
+  /**
+   * Draws those behind the message of this number that are not shown yet; tells whether there are any.
+   * @param {number} from
+   */
+  show(from) {
+    this.#from = from;
+    const kept = read().filter(({ key, after }) => key === this.#key && after >= from);
+    for (const answer of kept) {
+      if (this.#shown.has(answer.id)) continue;
+      this.#shown.add(answer.id);
+      this.#draw(answer);
+    }
+    return kept.length > 0;
+  }
+
+  /**
+   * Keeps one that is shown already.
+   * @param {{ after: number, content: string, reply: string }} answer
+   * @returns {CommandAnswer}
+   */
+  keep({ after, content, reply }) {
+    const id = crypto.randomUUID();
+    this.#shown.add(id);
+    const kept = {
+      ...{ id, key: this.#key, after },
+      content: content.slice(0, MAX_ANSWER),
+      reply: reply.slice(0, MAX_ANSWER),
+    };
+    try {
+      localStorage.setItem(STORED_AS, JSON.stringify([...read(), kept].slice(-MAX_ANSWERS)));
+    } catch {
+      // The storage is full or switched off: the answer lives as long as the page.
+    }
+    return kept;
+  }
+}
+
+/** Forgets those of all chats. */
+export function forgetCommandAnswers() {
+  localStorage.removeItem(STORED_AS);
+}
+
+/** @returns {CommandAnswer[]} */
+function read() {
+  try {
+    return JSON.parse(localStorage.getItem(STORED_AS) ?? '[]');
+  } catch {
+    return [];
+  }
+}
