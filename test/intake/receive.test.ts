@@ -19,7 +19,6 @@ import { createSignInApi } from '../../src/security/index.ts';
 import { inbound } from '../store/requests.ts';
 import { said } from '../../src/contracts/texts/say.ts';
 import { builtInLanguages } from '../fakes/gateway/languages.ts';
-
 const OWNER: Caller = { tokenId: 'owner', scopes: ['chat', 'admin'] };
 const MAKER: Caller = { tokenId: 'maker', scopes: ['chat', 'commands'] };
 const OTHER: Caller = { tokenId: 'other', scopes: ['chat', 'commands'] };
