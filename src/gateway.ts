@@ -197,7 +197,11 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     modelOf: (session, choice) => runtime.agent.modelOf(session, choice),
     commands: [
       ...createProfileCommands({ profiles, ledger, events, models, boundTo }),
-      createUsageCommand({ usage: store.usage, epochNow: Date.now }),
+      createUsageCommand({
+        usage: store.usage,
+        prices: () => settings.current().prices,
+        epochNow: Date.now,
+      }),
       createWhyCommand(transport),
       runtime.speech.command,
       createStreamCommand({ ...transport, chatSettings: store.chatSettings }),
@@ -288,6 +292,7 @@ function createApi(parts: ApiParts) {
     profiles: () => profiles.list(),
     health: () => health.report(),
     usage: store.usage,
+    prices: () => settings.current().prices,
     metrics: sharedMetrics(() => metrics.text()),
     administration: createAdministration({ settings, store, bus, profiles, log }),
     settings: () => ({

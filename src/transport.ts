@@ -150,7 +150,7 @@ export async function openTransport(
   });
   const meters = createMeters(packageFile.version);
   const telemetry = await startTelemetry(telemetryOf(config), log);
-  const traces = createTraces(store.traces, [
+  const traces = createTraces(store.traces, () => settings.current().prices, [
     (traced) => meters.turn(traced),
     (traced) => telemetry.turn(traced),
   ]);

@@ -1,5 +1,6 @@
 /** The notes of an attempt, the words of a trace, and how refusals are counted. */
 import { describe, expect, it } from 'vitest';
+import { pricesRule } from '../../src/contracts/prices.ts';
 import { beginningOf, TraceNotes } from '../../src/agent/state/trace-notes.ts';
 import { MAX_SPAN_CHARS, MAX_SPANS } from '../../src/contracts/store/traces.ts';
 import type { ContextRecord } from '../../src/contracts/store/records.ts';
@@ -7,7 +8,7 @@ import type { Refusal, TraceAttempt, TurnFacts } from '../../src/contracts/store
 import { explainTurn } from '../../src/ops/trace/explain.ts';
 import { createRefusalNotes, FLUSH_MS, MAX_NOTED } from '../../src/ops/trace/refusal-notes.ts';
 import { whyText } from '../../src/ops/trace/trace-text.ts';
-import { timelineOf } from '../../src/ops/trace/timeline.ts';
+import { costOfTurn, timelineOf } from '../../src/ops/trace/timeline.ts';
 import { duration } from '../../src/ops/trace/words.ts';
 import { builtInLanguages } from '../fakes/gateway/languages.ts';
 import { silentLog } from '../database.ts';
@@ -134,9 +135,11 @@ describe('why a message has no answer', () => {
     const failed = { reason: 'failed', failure: { code: 'unavailable' }, attempts: [attempt({ spans })] };
     expect(why(failed, true).why).toBe('It failed with unavailable: http://10.0.0.7 refused.');
     expect(why(failed, false).why).toBe('It failed with unavailable.');
-    expect(JSON.stringify(timelineOf({ ...FACTS, ...failed }, false))).not.toContain('10.0.0.7');
-    const nameless = attempt({ spans: spans.map((span) => ({ ...span, model: '' })) });
-    const [, , line] = timelineOf({ ...FACTS, attempts: [nameless] }, true);
+    expect(JSON.stringify(timelineOf({ ...FACTS, ...failed }, { detail: false }))).not.toContain('10.0.0.7');
+    const nameless = attempt({
+      spans: spans.map((span) => ({ ...span, model: '' })),
+    });
+    const [, , line] = timelineOf({ ...FACTS, attempts: [nameless] }, { detail: true });
     expect(line?.text).toBe('model call 1: no model known, failed: unavailable (http://10.0.0.7 refused)');
   });
 
@@ -153,8 +156,13 @@ describe('why a message has no answer', () => {
       note('messages_joined', { count: 2 }),
       { kind: 'tool' as const, atMs: 2, ms: 3, name: 'exec', callId: 'c', isError: true },
     ];
-    const facts = { ...FACTS, attempts: [attempt({ spans })], endedMs: 9, reason: 'stopped' };
-    const texts = timelineOf(facts, true, german).map(({ text }) => text);
+    const facts = {
+      ...FACTS,
+      attempts: [attempt({ spans })],
+      endedMs: 9,
+      reason: 'stopped',
+    };
+    const texts = timelineOf(facts, { detail: true, say: german }).map(({ text }) => text);
     expect(texts).toEqual([
       'die Nachricht wurde angenommen',
       'nach 5 ms in der Warteschlange auf Knoten n1, Profil default',
@@ -165,9 +173,74 @@ describe('why a message has no answer', () => {
     ]);
   });
 
+  it('shows what each priced call cost, and the sum; a model without a price shows none', () => {
+    const prices = pricesRule.parse({
+      currency: 'EUR',
+      models: { 'openai/large': { input: 2.5, output: 10 } },
+    });
+    const usage = { promptTokens: 1_000, completionTokens: 200, modelMs: 5 };
+    const call = (iteration: number, model: string) => ({
+      kind: 'model_call' as const,
+      atMs: iteration,
+      ms: 5,
+      iteration,
+      model,
+      usage,
+    });
+    const spans = [call(1, 'openai/large'), call(2, 'openai/large'), call(3, 'qwen')];
+    const facts = { ...FACTS, attempts: [attempt({ spans })] };
+    const texts = timelineOf(facts, { detail: true, prices })
+      .filter(({ kind }) => kind === 'model_call')
+      .map(({ text }) => text);
+    expect(texts).toEqual([
+      'model call 1: openai/large, 1,000 tokens in, 200 out, €0.0045',
+      'model call 2: openai/large, 1,000 tokens in, 200 out, €0.0045',
+      'model call 3: qwen, 1,000 tokens in, 200 out',
+    ]);
+    expect(costOfTurn(facts, prices)).toEqual({
+      amount: 0.009,
+      currency: 'EUR',
+    });
+    expect(costOfTurn(facts, pricesRule.parse({}))).toBeUndefined();
+  });
+
+  it('shows edits and refusals as too fast at their times', () => {
+    const live = {
+      sent: 1,
+      edited: 1,
+      refused: 1,
+      failed: 0,
+      points: [
+        { atMs: 10, kind: 'sent' as const },
+        {
+          atMs: 20,
+          kind: 'refused' as const,
+          code: 'rate_limited',
+          retryAfterMs: 3_000,
+        },
+        { atMs: 30, kind: 'edited' as const },
+      ],
+    };
+    const lines = timelineOf({ ...FACTS, attempts: [attempt({ live })] }, { detail: true });
+    expect(lines.filter(({ kind }) => kind === 'live').slice(0, 3)).toEqual([
+      {
+        atMs: 15,
+        kind: 'live',
+        text: 'a message with the beginning of the answer was sent',
+      },
+      {
+        atMs: 25,
+        kind: 'live',
+        text: 'the platform refused a call as too fast (429) and asked for a pause of 3.0 s',
+        isError: true,
+      },
+      { atMs: 35, kind: 'live', text: 'the message was edited' },
+    ]);
+  });
+
   it('tells a question that is asked again from one that came for the first time', () => {
     const text = (of: Partial<TraceAttempt>) =>
-      timelineOf({ ...FACTS, attempts: [attempt(of)] }, true)[1]?.text;
+      timelineOf({ ...FACTS, attempts: [attempt(of)] }, { detail: true })[1]?.text;
     expect(text({ askedAgain: 't0' })).toBe(
       'answers the question of turn t0 again, after 5 ms in the queue on node n1, profile default',
     );
@@ -181,8 +254,13 @@ describe('why a message has no answer', () => {
       { iteration: 1, model: 'qwen', usage: { promptTokens: 9, completionTokens: 2, modelMs: 1 } },
     ];
     const lines = timelineOf(
-      { ...FACTS, attempts: [attempt({ outcome: 'parked' }), second], answers, endedMs: 600 },
-      true,
+      {
+        ...FACTS,
+        attempts: [attempt({ outcome: 'parked' }), second],
+        answers,
+        endedMs: 600,
+      },
+      { detail: true },
     );
     const text = lines.map((line) => line.text).join('\n');
     expect(text).toMatch(
