@@ -1,6 +1,6 @@
 /** Usage: tokens and model time, one row per turn and model, summed for users and metrics. */
 import type { SessionKey } from './message.ts';
-import type { Cost } from './prices.ts';
+import type { Cost } from './operator/prices.ts';
 import type { Usage } from './provider.ts';
 
 /** Purpose of a call. */

@@ -6,7 +6,6 @@ import { turnOfRef } from '../contracts/sessions/surfaces.ts';
 import type { AgentEvent } from '../contracts/event.ts';
 import type { DraftRules, LiveTurnStart } from '../contracts/delivery.ts';
 import type { Log } from '../contracts/log.ts';
-import type { LiveCounts } from '../contracts/store/traces.ts';
 import { LiveCalls } from './live-calls.ts';
 import { parseAddress } from '../contracts/message.ts';
 import type { Place, SentMessage } from '../contracts/message.ts';
@@ -76,7 +75,8 @@ export class LiveMessage implements LiveEdit {
   /** Settled in time: no call can change the screen any more. */
   #certain = false;
   #failures = 0;
-  readonly #calls: LiveCalls;
+  /** Calls to the platform. */
+  readonly calls: LiveCalls;
   /** Set where the reply is shown as drafts. */
   #drafts: Drafts | undefined;
   /** Set when the reply cannot or need not grow any further. */
@@ -91,7 +91,7 @@ export class LiveMessage implements LiveEdit {
     this.#deps = deps;
     this.#start = start;
     this.#place = parseAddress(start.address);
-    this.#calls = new LiveCalls(() => deps.clock.epochMs());
+    this.calls = new LiveCalls(() => deps.clock.epochMs());
     this.#reader = { ...this.#place, language: start.language };
     this.#sent = [...start.placeholders];
     this.#before = start.placeholders.map(({ shows = 0 }) => (start.takenOver === true ? shows : 0));
@@ -114,11 +114,6 @@ export class LiveMessage implements LiveEdit {
       this.#wakeForActivity(nowMs);
     }
     this.#requestEdit();
-  }
-
-  /** Calls to the platform so far. */
-  get counts(): LiveCounts {
-    return this.#calls.counts;
   }
 
   get shownAt(): number | undefined {
@@ -144,7 +139,7 @@ export class LiveMessage implements LiveEdit {
     const about = {
       turnId: this.#start.turnId,
       place: this.#place,
-      calls: this.#calls,
+      calls: this.calls,
       latest,
       rules,
     };
@@ -181,7 +176,7 @@ export class LiveMessage implements LiveEdit {
         if (known !== undefined && chunk.text.length > (known.shows ?? 0))
           await this.#note(index, known, chunk.text);
         const sent = known === undefined ? await channel.send(part) : await channel.edit?.(known, part);
-        this.#calls.shown(known === undefined ? 'sent' : 'edited');
+        this.calls.shown(known === undefined ? 'sent' : 'edited');
         this.#shown[index] = chunk.text;
         this.#before[index] = 0;
         this.#shownAt = clock.monotonicMs();
@@ -284,7 +279,7 @@ export class LiveMessage implements LiveEdit {
     const error = toGatewayError(thrown);
     this.#shown[index] = undefined;
     const code = error instanceof ChannelError ? error.code : undefined;
-    this.#calls.failed(error);
+    this.calls.failed(error);
     if (code === 'rate_limited') throw error;
     if (code === 'bad_markup' && !this.#plain) {
       this.#plain = true;

@@ -25,8 +25,8 @@ import type { NoteRefusal, TurnExplanation } from '../contracts/store/traces.ts'
 import type { TodoStore } from '../contracts/store/notes.ts';
 import type { SessionFiles } from '../contracts/tool.ts';
 import type { Schedules } from '../contracts/schedules.ts';
-import { costOfModels } from '../contracts/prices.ts';
-import type { Cost, Prices } from '../contracts/prices.ts';
+import { costOfModels } from '../contracts/operator/prices.ts';
+import type { Cost, Prices } from '../contracts/operator/prices.ts';
 import type { UsageGroupSum, UsageStore } from '../contracts/usage.ts';
 import { answerTools } from './caller-tools.ts';
 import type { Say } from '../contracts/texts/say.ts';

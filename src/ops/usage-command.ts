@@ -1,6 +1,6 @@
 /** The command `/usage`: tokens and model time for users. */
-import { costOfModels, costText } from '../contracts/prices.ts';
-import type { Cost, Prices } from '../contracts/prices.ts';
+import { costOfModels, costText } from '../contracts/operator/prices.ts';
+import type { Cost, Prices } from '../contracts/operator/prices.ts';
 import type { Command, CommandCall } from '../contracts/command.ts';
 import { MAX_USAGE_DAYS } from '../contracts/usage.ts';
 import type { UsageQuery, UsageStore, UsageSum } from '../contracts/usage.ts';

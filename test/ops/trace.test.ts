@@ -1,6 +1,5 @@
 /** The notes of an attempt, the words of a trace, and how refusals are counted. */
 import { describe, expect, it } from 'vitest';
-import { pricesRule } from '../../src/contracts/prices.ts';
 import { beginningOf, TraceNotes } from '../../src/agent/state/trace-notes.ts';
 import { MAX_SPAN_CHARS, MAX_SPANS } from '../../src/contracts/store/traces.ts';
 import type { ContextRecord } from '../../src/contracts/store/records.ts';
@@ -8,40 +7,14 @@ import type { Refusal, TraceAttempt, TurnFacts } from '../../src/contracts/store
 import { explainTurn } from '../../src/ops/trace/explain.ts';
 import { createRefusalNotes, FLUSH_MS, MAX_NOTED } from '../../src/ops/trace/refusal-notes.ts';
 import { whyText } from '../../src/ops/trace/trace-text.ts';
-import { costOfTurn, timelineOf } from '../../src/ops/trace/timeline.ts';
+import { timelineOf } from '../../src/ops/trace/timeline.ts';
 import { duration } from '../../src/ops/trace/words.ts';
 import { builtInLanguages } from '../fakes/gateway/languages.ts';
 import { silentLog } from '../database.ts';
 import { FakeClock } from '../fakes/clock.ts';
+import { attempt, FACTS, START } from './turn-facts.ts';
 
 const german = builtInLanguages.say({ language: 'de' });
-const START = { node: 'n1', epoch: 1, attempts: 0, crashes: 0, afterMs: 5 };
-const attempt = (more: Partial<TraceAttempt> = {}): TraceAttempt => ({
-  ...START,
-  ms: 100,
-  profile: 'default',
-  outcome: 'completed',
-  spans: [],
-  ...more,
-});
-const FACTS: TurnFacts = {
-  turnId: 't1',
-  session: 'telegram:1',
-  address: 'telegram:1',
-  state: 'done',
-  reason: 'completed',
-  acceptedAt: new Date(0),
-  nowMs: 10_000,
-  endedMs: 105,
-  answered: true,
-  queue: { ahead: 0, dueInMs: 0, attempts: 0, crashes: 0, dead: false },
-  attempts: [attempt()],
-  answers: [],
-  approvals: [],
-  waitsForCaller: false,
-  gateways: 1,
-  running: 0,
-};
 const why = (facts: Partial<TurnFacts>, detail = true) => explainTurn({ ...FACTS, ...facts }, detail);
 
 describe('the beginning of an attempt', () => {
@@ -170,71 +143,6 @@ describe('why a message has no answer', () => {
       '2 weitere Nachrichten derselben Person kamen zu dieser Runde dazu',
       'Werkzeug exec: Fehler',
       'die Runde endete: angehalten',
-    ]);
-  });
-
-  it('shows what each priced call cost, and the sum; a model without a price shows none', () => {
-    const prices = pricesRule.parse({
-      currency: 'EUR',
-      models: { 'openai/large': { input: 2.5, output: 10 } },
-    });
-    const usage = { promptTokens: 1_000, completionTokens: 200, modelMs: 5 };
-    const call = (iteration: number, model: string) => ({
-      kind: 'model_call' as const,
-      atMs: iteration,
-      ms: 5,
-      iteration,
-      model,
-      usage,
-    });
-    const spans = [call(1, 'openai/large'), call(2, 'openai/large'), call(3, 'qwen')];
-    const facts = { ...FACTS, attempts: [attempt({ spans })] };
-    const texts = timelineOf(facts, { detail: true, prices })
-      .filter(({ kind }) => kind === 'model_call')
-      .map(({ text }) => text);
-    expect(texts).toEqual([
-      'model call 1: openai/large, 1,000 tokens in, 200 out, €0.0045',
-      'model call 2: openai/large, 1,000 tokens in, 200 out, €0.0045',
-      'model call 3: qwen, 1,000 tokens in, 200 out',
-    ]);
-    expect(costOfTurn(facts, prices)).toEqual({
-      amount: 0.009,
-      currency: 'EUR',
-    });
-    expect(costOfTurn(facts, pricesRule.parse({}))).toBeUndefined();
-  });
-
-  it('shows edits and refusals as too fast at their times', () => {
-    const live = {
-      sent: 1,
-      edited: 1,
-      refused: 1,
-      failed: 0,
-      points: [
-        { atMs: 10, kind: 'sent' as const },
-        {
-          atMs: 20,
-          kind: 'refused' as const,
-          code: 'rate_limited',
-          retryAfterMs: 3_000,
-        },
-        { atMs: 30, kind: 'edited' as const },
-      ],
-    };
-    const lines = timelineOf({ ...FACTS, attempts: [attempt({ live })] }, { detail: true });
-    expect(lines.filter(({ kind }) => kind === 'live').slice(0, 3)).toEqual([
-      {
-        atMs: 15,
-        kind: 'live',
-        text: 'a message with the beginning of the answer was sent',
-      },
-      {
-        atMs: 25,
-        kind: 'live',
-        text: 'the platform refused a call as too fast (429) and asked for a pause of 3.0 s',
-        isError: true,
-      },
-      { atMs: 35, kind: 'live', text: 'the message was edited' },
     ]);
   });
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createUsageCommand } from '../../src/ops/usage-command.ts';
 import { METERED_MODELS, meterUsage } from '../../src/ops/usage-meter.ts';
-import { pricesRule } from '../../src/contracts/prices.ts';
+import { pricesRule } from '../../src/contracts/operator/prices.ts';
 import type { CommandCall } from '../../src/contracts/command.ts';
 import type { Ledger } from '../../src/contracts/store/ledger.ts';
 import { StoreError } from '../../src/contracts/errors.ts';

@@ -108,7 +108,7 @@ export function number(value, options) {
 
 /**
  * An amount; small ones keep two digits that count.
- * @param {import('../../../src/contracts/prices.ts').Cost} cost
+ * @param {import('../../../src/contracts/operator/prices.ts').Cost} cost
  */
 export function money({ amount, currency }) {
   const digits = amount > 0 && amount < 1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };

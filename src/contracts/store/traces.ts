@@ -1,6 +1,6 @@
 /** What a turn did and when: noted while it runs, stored with its end, read to tell why a message got no answer. */
 import type { SessionKey } from '../message.ts';
-import type { Cost } from '../prices.ts';
+import type { Cost } from '../operator/prices.ts';
 import type { Usage } from '../provider.ts';
 
 /** Spans of one attempt that are kept; further ones are counted. */

@@ -1,5 +1,5 @@
 /** Traces as text: for a terminal and for a chat. */
-import { costText } from '../../contracts/prices.ts';
+import { costText } from '../../contracts/operator/prices.ts';
 import type { Refusal, TimelineLine, TurnExplanation } from '../../contracts/store/traces.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';

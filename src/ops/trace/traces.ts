@@ -7,7 +7,7 @@ import type {
   TurnFacts,
   TurnWatch,
 } from '../../contracts/store/traces.ts';
-import type { Prices } from '../../contracts/prices.ts';
+import type { Prices } from '../../contracts/operator/prices.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import { explainTurn } from './explain.ts';
 import { costOfTurn, timelineOf } from './timeline.ts';

@@ -1,7 +1,6 @@
 /** What model calls cost: prices that people write, and the sums that follow. */
 import { z } from 'zod';
-import type { Usage } from './provider.ts';
-import type { UsageGroupSum } from './usage.ts';
+import type { Usage } from '../provider.ts';
 
 /** Models that may have a price. */
 export const MAX_PRICED_MODELS = 200;
@@ -61,7 +60,10 @@ export function costOf({ currency }: Prices, amounts: readonly (number | undefin
 }
 
 /** What the usage of these models cost, as far as they have prices. */
-export function costOfModels(prices: Prices, models: readonly UsageGroupSum[]): Cost | undefined {
+export function costOfModels(
+  prices: Prices,
+  models: readonly (Pick<Usage, 'promptTokens' | 'completionTokens'> & { key: string })[],
+): Cost | undefined {
   return costOf(
     prices,
     models.map((sum) => amountOf(prices, sum.key, sum)),

@@ -1,0 +1,72 @@
+/** Lines of a trace: what calls cost, and what was shown when. */
+import { describe, expect, it } from 'vitest';
+import { pricesRule } from '../../src/contracts/operator/prices.ts';
+import { costOfTurn, timelineOf } from '../../src/ops/trace/timeline.ts';
+import { attempt, FACTS } from './turn-facts.ts';
+
+describe('the lines of a trace', () => {
+  it('shows what each priced call cost, and the sum; a model without a price shows none', () => {
+    const prices = pricesRule.parse({
+      currency: 'EUR',
+      models: { 'openai/large': { input: 2.5, output: 10 } },
+    });
+    const usage = { promptTokens: 1_000, completionTokens: 200, modelMs: 5 };
+    const call = (iteration: number, model: string) => ({
+      kind: 'model_call' as const,
+      atMs: iteration,
+      ms: 5,
+      iteration,
+      model,
+      usage,
+    });
+    const spans = [call(1, 'openai/large'), call(2, 'openai/large'), call(3, 'qwen')];
+    const facts = { ...FACTS, attempts: [attempt({ spans })] };
+    const texts = timelineOf(facts, { detail: true, prices })
+      .filter(({ kind }) => kind === 'model_call')
+      .map(({ text }) => text);
+    expect(texts).toEqual([
+      'model call 1: openai/large, 1,000 tokens in, 200 out, €0.0045',
+      'model call 2: openai/large, 1,000 tokens in, 200 out, €0.0045',
+      'model call 3: qwen, 1,000 tokens in, 200 out',
+    ]);
+    expect(costOfTurn(facts, prices)).toEqual({
+      amount: 0.009,
+      currency: 'EUR',
+    });
+    expect(costOfTurn(facts, pricesRule.parse({}))).toBeUndefined();
+  });
+
+  it('shows edits and refusals as too fast at their times', () => {
+    const live = {
+      sent: 1,
+      edited: 1,
+      refused: 1,
+      failed: 0,
+      points: [
+        { atMs: 10, kind: 'sent' as const },
+        {
+          atMs: 20,
+          kind: 'refused' as const,
+          code: 'rate_limited',
+          retryAfterMs: 3_000,
+        },
+        { atMs: 30, kind: 'edited' as const },
+      ],
+    };
+    const lines = timelineOf({ ...FACTS, attempts: [attempt({ live })] }, { detail: true });
+    expect(lines.filter(({ kind }) => kind === 'live').slice(0, 3)).toEqual([
+      {
+        atMs: 15,
+        kind: 'live',
+        text: 'a message with the beginning of the answer was sent',
+      },
+      {
+        atMs: 25,
+        kind: 'live',
+        text: 'the platform refused a call as too fast (429) and asked for a pause of 3.0 s',
+        isError: true,
+      },
+      { atMs: 35, kind: 'live', text: 'the message was edited' },
+    ]);
+  });
+});
