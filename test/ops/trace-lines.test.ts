@@ -1,6 +1,6 @@
 /** Lines of a trace: what calls cost, and what was shown when. */
 import { describe, expect, it } from 'vitest';
-import { pricesRule } from '../../src/contracts/operator/prices.ts';
+import { MAX_PRICED_MODELS, pricesRule } from '../../src/contracts/operator/prices.ts';
 import { costOfTurn, timelineOf } from '../../src/ops/trace/timeline.ts';
 import { attempt, FACTS } from './turn-facts.ts';
 
@@ -68,5 +68,12 @@ describe('the lines of a trace', () => {
       },
       { atMs: 35, kind: 'live', text: 'the message was edited' },
     ]);
+  });
+
+  it('know a price for so many models, and no more', () => {
+    const models = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${at}`, { input: 1, output: 1 }]));
+    expect(pricesRule.safeParse({ models: models(MAX_PRICED_MODELS) }).success).toBe(true);
+    expect(pricesRule.safeParse({ models: models(MAX_PRICED_MODELS + 1) }).success).toBe(false);
   });
 });

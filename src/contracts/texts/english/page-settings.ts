@@ -150,6 +150,8 @@ export const pageSettings = {
   'page.set.scope_commands': 'use commands',
   'page.set.scope_admin': 'everything, in every session',
   'page.set.file_token': 'the file token',
+  'page.set.rotate': 'New secret',
+  'page.set.rotate_ask': 'Give the token “{name}” a new secret? The old one stops working within a second.',
   'page.set.revoke': 'Revoke',
   'page.set.no_tokens': 'There are no tokens.',
   'page.set.new_token': 'New token',

@@ -150,6 +150,9 @@ export const pageSettings = {
   'page.set.scope_commands': 'Befehle benutzen',
   'page.set.scope_admin': 'alles, in jedem Chat',
   'page.set.file_token': 'der Datei token',
+  'page.set.rotate': 'Neues Geheimnis',
+  'page.set.rotate_ask':
+    'Dem Token „{name}“ ein neues Geheimnis geben? Das alte gilt nach einer Sekunde nicht mehr.',
   'page.set.revoke': 'Widerrufen',
   'page.set.no_tokens': 'Es gibt keine Tokens.',
   'page.set.new_token': 'Neues Token',
