@@ -11,6 +11,7 @@ import type { Log } from './contracts/log.ts';
 import { MAX_ADMIN_ROWS } from './contracts/operator/administration.ts';
 import type { Administration, ConfigReport } from './contracts/operator/administration.ts';
 import type { Profile } from './contracts/profile.ts';
+import { PARLEY } from './contracts/texts/parley.ts';
 import { editableConfig } from './live-config.ts';
 import { logFileOf } from './ops/log-file.ts';
 import { tailLog } from './ops/log-tail.ts';
@@ -92,7 +93,7 @@ type TokenPart = Pick<
 /** Why the secret of such a token is not changed here. */
 const SECRET_ELSEWHERE = {
   env: 'That token is GATEWAY_TOKEN: give the variable another value and restart the gateway; the old one is dead then.',
-  file: 'That token stands in a file of the gateway: change it with `npx parley token rotate` on its machine.',
+  file: `That token stands in a file of the gateway: change it with \`${PARLEY} token rotate\` on its machine.`,
 };
 
 function tokensOf({ store: { access }, log }: AdministrationParts): TokenPart {

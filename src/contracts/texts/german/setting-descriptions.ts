@@ -138,7 +138,7 @@ export const GERMAN_SETTINGS: Readonly<Record<SettingKey, string>> = {
   'setting.retention.messagesDays':
     'Tage, nach denen Nachrichten gelöscht werden, mit allem, was Runden hinterließen, und Chats, die seither niemand benutzt hat, mit ihren Dateien; angeheftete Chats bleiben; ohne Angabe nie',
   'setting.retention.tracesDays':
-    'Tage, für die `parley trace` und `/why` wissen, was in einer Runde geschah',
+    'Tage, für die der Befehl `trace` und `/why` wissen, was in einer Runde geschah',
   'setting.prices': 'was Modelle kosten, für Abläufe und Verbrauch',
   'setting.prices.currency': 'Code der Währung aller Preise, etwa `USD` oder `EUR`',
   'setting.prices.models':
