@@ -1,6 +1,9 @@
 /** Lines of a trace: what calls cost, and what was shown when. */
 import { describe, expect, it } from 'vitest';
+import { ChannelError } from '../../src/contracts/errors.ts';
 import { MAX_PRICED_MODELS, pricesRule } from '../../src/contracts/operator/prices.ts';
+import { MAX_LIVE_EDITS, MAX_LIVE_POINTS } from '../../src/contracts/store/traces.ts';
+import { LiveCalls } from '../../src/delivery/live-calls.ts';
 import { costOfTurn, timelineOf } from '../../src/ops/trace/timeline.ts';
 import { attempt, FACTS } from './turn-facts.ts';
 
@@ -75,5 +78,23 @@ describe('the lines of a trace', () => {
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${at}`, { input: 1, output: 1 }]));
     expect(pricesRule.safeParse({ models: models(MAX_PRICED_MODELS) }).success).toBe(true);
     expect(pricesRule.safeParse({ models: models(MAX_PRICED_MODELS + 1) }).success).toBe(false);
+  });
+});
+
+describe('the calls of a live message', () => {
+  it('keeps the first edits and leaves room for refusals, however many calls there are', () => {
+    let now = 0;
+    const calls = new LiveCalls(() => (now += 10));
+    calls.shown('sent');
+    for (let n = 0; n < MAX_LIVE_POINTS * 2; n += 1) calls.shown('edited');
+    const pace = new ChannelError('rate_limited', 'too fast', { retryAfterMs: 3_000 });
+    for (let n = 0; n < MAX_LIVE_POINTS * 2; n += 1) calls.failed(pace);
+    calls.failed(new ChannelError('unavailable', 'away'));
+    const { points = [], ...sums } = calls.counts;
+    expect(sums).toEqual({ sent: 1, edited: MAX_LIVE_POINTS * 2, refused: MAX_LIVE_POINTS * 2, failed: 1 });
+    expect(points).toHaveLength(MAX_LIVE_POINTS);
+    expect(points[0]).toEqual({ kind: 'sent', atMs: 10 });
+    expect(points.filter(({ kind }) => kind === 'edited')).toHaveLength(MAX_LIVE_EDITS);
+    expect(points.at(-1)).toMatchObject({ kind: 'refused', code: 'rate_limited', retryAfterMs: 3_000 });
   });
 });
