@@ -54,7 +54,7 @@ describePageOnFakeGateway('the choices of a chat', (tab, fixture) => {
 
   it('says in a word that no model answers, and names one once its server is back', async () => {
     const { conversations } = fixture.api.gateway;
-    const { choices } = conversations;
+    const choices = conversations.choices.bind(conversations);
     const problem = 'No model server at OLLAMA_HOST.';
     conversations.choices = async (...asked) => ({
       ...(await choices(...asked)),

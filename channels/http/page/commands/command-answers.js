@@ -53,7 +53,9 @@ export class CommandAnswers {
     const id = crypto.randomUUID();
     this.#shown.add(id);
     const kept = {
-      ...{ id, key: this.#key, after },
+      id,
+      key: this.#key,
+      after,
       content: content.slice(0, MAX_ANSWER),
       reply: reply.slice(0, MAX_ANSWER),
     };
