@@ -69,8 +69,7 @@ export class Transcript {
       { signal },
     );
     acts(signal);
-    const showCommand = this.#showCommand.bind(this);
-    this.#commands = new CommandAnswers(key, signal, (answer) => showCommand(answer, this.#newTurn()));
+    this.#commands = new CommandAnswers(key, signal, (answer) => this.#showCommand(answer));
     this.#end.look();
   }
 
@@ -203,9 +202,9 @@ export class Transcript {
   /**
    * A command is no message: it stands behind the last one before it, and before the next.
    * @param {import('../commands/command-answers.js').CommandAnswer} answer
-   * @param {TurnView} turn
+   * @param {TurnView} [turn]
    */
-  #showCommand({ after, content, reply }, turn) {
+  #showCommand({ after, content, reply }, turn = this.#newTurn()) {
     turn.setQuestion({ seq: after + 0.5, content });
     turn.addNote(reply);
     this.#shown.place(turn);
