@@ -2,7 +2,7 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { create } from '../../../channels/telegram/index.ts';
-import { MAX_COPIES, TelegramLostSends } from '../../../channels/telegram/lost-sends.ts';
+import { MAX_COPIES, MAX_LOST, TelegramLostSends } from '../../../channels/telegram/lost-sends.ts';
 import { buildDelivery, HEAD, quiet } from '../../delivery/setup.ts';
 import { FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { countCalls } from './counted-calls.ts';
@@ -130,5 +130,12 @@ describe('the ids of a lost message', () => {
     const lost = new TelegramLostSends();
     lost.add('nonce', { chatId: '5', after: lost.newest('5') });
     expect(lost.copiesOf('nonce', { id: '3' })).toEqual([{ id: '1' }, { id: '2' }]);
+  });
+
+  it('are forgotten for the oldest of too many losses', () => {
+    const lost = new TelegramLostSends();
+    for (let at = 0; at <= MAX_LOST; at += 1) lost.add(`nonce-${at}`, { chatId: '5', after: 1 });
+    expect(lost.copiesOf('nonce-0', { id: '3' })).toEqual([]);
+    expect(lost.copiesOf('nonce-1', { id: '3' })).toEqual([{ id: '2' }]);
   });
 });
