@@ -120,10 +120,7 @@ export const laneItem = pgTable(
   ],
 );
 
-/**
- * Only addresses whose session has, or had, another name have a row. `earlier` are the sessions before, the last one first:
- * what was said in them and is repeated by its platform is not taken again.
- */
+/** Only addresses whose session has, or had, another name have a row. `earlier` are the last ones, in which repeats are known, too. */
 export const address = pgTable(
   'address',
   {
