@@ -4,7 +4,7 @@ import { addressOf } from '../../../src/contracts/message.ts';
 import { visibleText } from '../../fakes/discord/markdown.ts';
 import type { FakeChannel } from '../../fakes/discord/platform.ts';
 import { textOf } from '../../fakes/slack/slack.ts';
-import type { ShownMessage } from '../checker.ts';
+import type { ShownMessage } from '../judge/checker.ts';
 import type { Place, SessionCounts } from '../places.ts';
 import type { Scenario } from '../scenario.ts';
 

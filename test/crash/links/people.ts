@@ -1,6 +1,6 @@
 /** People whose chats share one conversation: a page session and chats on every platform, which they link and separate. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ShownMessage } from '../checker.ts';
+import type { ShownMessage } from '../judge/checker.ts';
 import { TOKEN } from '../scenario.ts';
 import type { Scenario } from '../scenario.ts';
 import { messageAt } from '../script.ts';
