@@ -47,7 +47,15 @@ export interface DeliveryDeps {
   channels: Map<string, Channel>;
   ledger: Pick<
     Ledger,
-    'sentParts' | 'noteSent' | 'undelivered' | 'finishDelivery' | 'enqueue' | 'sessionOf' | 'planOf' | 'turn'
+    | 'sentParts'
+    | 'sentAmong'
+    | 'noteSent'
+    | 'undelivered'
+    | 'finishDelivery'
+    | 'enqueue'
+    | 'sessionOf'
+    | 'planOf'
+    | 'turn'
   >;
   lanes: Pick<LaneStore, 'finish' | 'stop' | 'noteWaiting'>;
   plans: Pick<PlanStore, 'plan'>;
@@ -214,7 +222,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
         if (card?.hasPlan === true) await cards.keep(start.turnId, card);
         await message.settle();
         shown.keep(start.turnId, message.shown);
-        return message.counts;
+        return message.calls.counts;
       },
     };
   };
