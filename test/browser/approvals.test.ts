@@ -74,7 +74,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     fixture.api.gateway.actOnPlan = async (_caller, planId, action, stepId) => {
       acted.push([planId, action, stepId]);
       fixture.api.gateway.pendingApprovals = fixture.api.gateway.pendingApprovals.slice(1);
-      return { kind: 'done', text: 'It goes on.' };
+      return { done: true, text: 'It goes on.' };
     };
     const turn = await fixture.ask('plan it');
     const waiting = (id: string, wait: 'step' | 'pause'): ApprovalRecord => ({
