@@ -11,7 +11,6 @@ import { describeEachDatabase, silentLog, type TestStore } from '../database.ts'
 const FOLDER = fileURLToPath(new URL('../fixtures', import.meta.url));
 const MIGRATIONS = fileURLToPath(new URL('../../drizzle', import.meta.url));
 const FIXTURES = readdirSync(FOLDER).filter((name) => /^database-\d{4}\.sql$/.test(name));
-/** Bytes of one fixture. */
 const MAX_FIXTURE_BYTES = 100_000;
 /** Tables that a fixture leaves empty: nodes share files on Postgres only, and sums begin with a thousand rows. */
 const EMPTY = ['session_file', 'session_folder', 'usage_sum'];
