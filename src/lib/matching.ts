@@ -9,3 +9,17 @@ export function namesLike(typed: string, names: readonly string[]): string[] {
     ...names.filter((_, index) => (places[index] ?? -1) > 0),
   ];
 }
+
+/** How many letters must be added, left out or replaced to make one word of the other. */
+export function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
+  for (const [line, letter] of [...one].entries()) {
+    const next = [line + 1];
+    for (const [column, against] of [...other].entries()) {
+      const replaced = (row[column] ?? 0) + (letter === against ? 0 : 1);
+      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
