@@ -51,7 +51,7 @@ import { createFanout } from './database/notify-fanout.ts';
 import { createJournals } from './lanes/journals.ts';
 import { createLanes } from './lanes/lanes.ts';
 import { createLedger } from './lanes/ledger.ts';
-import { createNodeReports } from './statements/node-reports.ts';
+import { createNodeReports } from './lanes/node-reports.ts';
 import { createMemories } from './statements/memories.ts';
 import { createMemoryVectors } from './tables/memory-vectors.ts';
 import { createChatMigrationStore } from './statements/chat-migration.ts';
