@@ -1,5 +1,6 @@
 /** Options that a command does not have: said with those it has, before anything is done. */
 import { GatewayError } from '../contracts/errors.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 import { editDistance } from '../lib/matching.ts';
 import { oneLine } from '../lib/text.ts';
 import { optionsOf } from './command-list.ts';
@@ -39,7 +40,7 @@ export function refuseUnknownOptions(
 /** The error for an option in the place of a command. */
 export function notACommand(option: string): GatewayError {
   const shown = oneLine(option).slice(0, SHOWN);
-  return new GatewayError('usage', `There is no option ${shown} without a command. See: npx parley --help`);
+  return new GatewayError('usage', `There is no option ${shown} without a command. See: ${PARLEY} --help`);
 }
 
 function unknownOption(command: string, name: string, names: readonly string[]): GatewayError {
@@ -54,6 +55,6 @@ function unknownOption(command: string, name: string, names: readonly string[]):
         : ' It takes no options.';
   return new GatewayError(
     'usage',
-    `"parley ${command}" has no option ${oneLine(name).slice(0, SHOWN)}.${hint} See: npx parley ${command} --help`,
+    `${PARLEY} ${command} has no option ${oneLine(name).slice(0, SHOWN)}.${hint} See: ${PARLEY} ${command} --help`,
   );
 }

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import { GatewayError } from '../contracts/errors.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 import type { HealthReport } from '../contracts/gateway-api.ts';
 import type { LiveNode } from '../contracts/operator/nodes.ts';
 import type { DeadLetter } from '../contracts/store/lanes.ts';
@@ -50,7 +51,7 @@ function readOptions(args: readonly string[]): boolean {
   try {
     return parseArgs({ args: [...args], options: { json: { type: 'boolean', default: false } } }).values.json;
   } catch (cause) {
-    throw new GatewayError('usage', 'Expected: status [--json]. See: npx parley status --help', { cause });
+    throw new GatewayError('usage', `Expected: status [--json]. See: ${PARLEY} status --help`, { cause });
   }
 }
 
@@ -66,7 +67,7 @@ function jsonOf({ version, home, store, counts, nodes, letters }: Status): strin
 }
 
 function textOf({ version, home, store, counts, nodes, letters }: Status): string {
-  const none = 'none is running with this home and database; npx parley start runs one';
+  const none = `none is running with this home and database; ${PARLEY} start runs one`;
   return [
     line('gateways', nodes.length === 0 ? none : `${nodes.length} running`),
     line('version', version),

@@ -4,14 +4,14 @@ import type { AdministrationStore } from '../contracts/operator/administration.t
 import { LANE_CLASSES } from '../contracts/store/lanes.ts';
 import type { DeadLetter, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** Dead letters that one call lists or queues again; those that died last come first. */
 export const MAX_DEAD_LETTERS = 200;
 /** Characters of an error in the list. */
 const MAX_ERROR_CHARS = 200;
 
-const USAGE =
-  'Expected: dead-letters [show ID | replay ID | replay --all | drop ID]. See: npx parley dead-letters --help';
+const USAGE = `Expected: dead-letters [show ID | replay ID | replay --all | drop ID]. See: ${PARLEY} dead-letters --help`;
 
 /** What the command needs of the store. */
 export interface DeadLetterStore {
@@ -86,7 +86,7 @@ async function replayOne(lanes: DeadLetterStore['lanes'], id: string): Promise<s
 function unknownLetter(id: string): GatewayError {
   return new GatewayError(
     'unknown_dead_letter',
-    `There is no dead letter ${oneLine(id)}. See: npx parley dead-letters`,
+    `There is no dead letter ${oneLine(id)}. See: ${PARLEY} dead-letters`,
   );
 }
 

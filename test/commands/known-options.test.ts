@@ -1,6 +1,7 @@
 /** Options that a command does not have, as the command line says them. */
 import { expect, it } from 'vitest';
 import { COMMAND_FORMS } from '../../src/commands/command-list.ts';
+import { PARLEY } from '../../src/contracts/texts/parley.ts';
 import { notACommand, refuseUnknownOptions } from '../../src/commands/known-options.ts';
 
 const said = (command: string, ...args: string[]): string => {
@@ -14,7 +15,7 @@ const said = (command: string, ...args: string[]): string => {
 
 it('names the option, the command, and the option that was meant', () => {
   expect(said('status', '--jsn')).toBe(
-    '"parley status" has no option --jsn. Did you mean --json? See: npx parley status --help',
+    `${PARLEY} status has no option --jsn. Did you mean --json? See: ${PARLEY} status --help`,
   );
   expect(said('logs', '--turns=1')).toContain('has no option --turns. Did you mean --turn?');
 });
@@ -23,7 +24,7 @@ it('lists the options of a command where none is close, and says where there are
   expect(said('doctor', '--everything')).toContain('has no option --everything. It has --fix, --json. See:');
   expect(said('mcp', '--everything')).toContain('It takes no options.');
   expect(notACommand('--foo').message).toBe(
-    'There is no option --foo without a command. See: npx parley --help',
+    `There is no option --foo without a command. See: ${PARLEY} --help`,
   );
 });
 

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import { tellStatus } from '../../src/commands/node-reports.ts';
 import { statusCommand } from '../../src/commands/status.ts';
+import { PARLEY } from '../../src/contracts/texts/parley.ts';
 import type { HealthReport } from '../../src/contracts/gateway-api.ts';
 import { describeEachDatabase, silentLog } from '../database.ts';
 import type { TestStore } from '../database.ts';
@@ -57,7 +58,7 @@ describeEachDatabase('parley status', (databases) => {
     await store.sql`update node set lease_until = now()`;
     const { text, isRunning } = await statusCommand([])(store, HOME);
     expect(text).toContain(
-      'gateways      none is running with this home and database; npx parley start runs one',
+      `gateways      none is running with this home and database; ${PARLEY} start runs one`,
     );
     expect(isRunning).toBe(false);
     const json = JSON.parse((await statusCommand(['--json'])(store, HOME)).text) as unknown;
