@@ -182,7 +182,13 @@ const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
     return scheduleCommand(rest);
   },
   'dead-letters': deadLettersCommand,
-  trace: (rest) => (store) => traceCommand(createTraces(store.traces), rest),
+  trace:
+    (rest) =>
+    (store, { prices }) =>
+      traceCommand(
+        createTraces(store.traces, () => prices),
+        rest,
+      ),
   async status(rest) {
     const { statusCommand } = await import('./commands/status.ts');
     const run = statusCommand(rest);
