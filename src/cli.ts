@@ -1,24 +1,25 @@
 /** The command line: `parley start`, and the commands of an owner while the gateway runs. */
 import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { parseArgs } from 'node:util';
 import { channels } from '../channels/index.ts';
 import packageFile from '../package.json' with { type: 'json' };
 import { helpOf, helpText, unknownCommand } from './commands/command-list.ts';
 import { completionCommand } from './commands/completion.ts';
 import { withEnvFiles } from './commands/environment.ts';
+import { notACommand, refuseUnknownOptions } from './commands/known-options.ts';
+import { createStartNotes } from './commands/start-progress.ts';
+import type { StartNotes } from './commands/start-progress.ts';
 import { configFile, loadConfig } from './config.ts';
 import { secretsOf } from './config-views.ts';
 import type { Config } from './config.ts';
-import { isId } from './contracts/access.ts';
 import { GatewayError, toGatewayError } from './contracts/errors.ts';
 import type { Log } from './contracts/log.ts';
 import { editableConfig } from './live-config.ts';
 import { deadLettersCommand } from './ops/dead-letters.ts';
 import { traceCommand } from './ops/trace/commands.ts';
 import { createTraces } from './ops/trace/traces.ts';
-import { escapeControls, oneLine } from './lib/text.ts';
 import { logFileOf } from './ops/log-file.ts';
 import { createLog, redactor } from './ops/log.ts';
 import { exportCommand, sessionsCommand } from './ops/sessions-command.ts';
@@ -28,12 +29,15 @@ import { configCommand } from './settings/index.ts';
 import type { HomeStore } from './store/open-store.ts';
 
 /** Runs one command. Sets the exit code; never throws. */
-export async function main(args: string[]): Promise<void> {
+export async function main([command, ...rest]: string[]): Promise<void> {
   try {
-    const { command, rest, help, ...flags } = readArgs(args);
-    if (command === undefined || command === 'help') return print(helpText());
+    if (command === undefined || ['help', '--help', '-h'].includes(command)) return print(helpText());
     if (command === '--version' || command === '-V') return print(packageFile.version);
-    if (help) return print(helpOf(command));
+    if (command.startsWith('-')) throw notACommand(command);
+    if (rest.includes('--help') || rest.includes('-h')) return print(helpOf(command));
+    // `init` has options for each channel, which it knows itself; a value of `config set` may begin with a minus.
+    const checked = command === 'config' ? rest.slice(0, 2) : rest;
+    if (command !== 'init') refuseUnknownOptions(command, checked);
     readEnvFiles();
     if (command === 'start') {
       const { start } = await import('./commands/start.ts');
@@ -43,66 +47,10 @@ export async function main(args: string[]): Promise<void> {
     if (alone !== undefined) return await alone(rest);
     const read = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
     if (read === undefined) throw unknownCommand(command);
-    await withStore(await read(rest, flags));
+    await withStore(await read(rest));
   } catch (error) {
     process.stderr.write(`${toGatewayError(error).message}\n`);
     process.exitCode = 1;
-  }
-}
-
-/** Options of single commands. */
-interface Flags {
-  all: boolean;
-  noOwner: boolean;
-}
-
-interface Args extends Flags {
-  command: string | undefined;
-  rest: string[];
-  help: boolean;
-}
-
-/** Commands on the store that read their own arguments. */
-const OWN_ARGUMENTS = new Set([
-  'start',
-  'token',
-  'sessions',
-  'schedule',
-  'export',
-  'person',
-  'open',
-  'sign-ins',
-]);
-
-/** Throws `GatewayError('usage')` for an unknown option. */
-function readArgs(args: string[]): Args {
-  const [first, ...others] = args;
-  if (first === '--help' || first === '-h')
-    return { command: undefined, rest: [], all: false, noOwner: false, help: true };
-  if (first === '--version' || first === '-V')
-    return { command: first, rest: [], all: false, noOwner: false, help: false };
-  // These commands read their own arguments.
-  if (OWN_ARGUMENTS.has(first ?? '') || Object.hasOwn(WITHOUT_STORE, first ?? '')) {
-    const help = args.includes('--help') || args.includes('-h');
-    return { command: first, rest: others, all: false, noOwner: false, help };
-  }
-  const options = {
-    all: { type: 'boolean' },
-    'no-owner': { type: 'boolean' },
-    help: { type: 'boolean', short: 'h' },
-  } as const;
-  // Ids of chats may begin with a minus and must not be read as options; no option here takes a value.
-  const isChatId = (arg: string): boolean => channels.some(({ ids }) => ids && isId(arg, ids.chatId));
-  const isOption = (arg: string): boolean => arg.startsWith('-') && !isChatId(arg);
-  const sorted = [...args.filter(isOption), '--', ...args.filter((arg) => !isOption(arg))];
-  try {
-    const { positionals, values } = parseArgs({ args: sorted, options, allowPositionals: true });
-    const [command, ...rest] = positionals;
-    const { all = false, 'no-owner': noOwner = false, help = false } = values;
-    return { command, rest, all, noOwner, help };
-  } catch (error) {
-    const message = `${toGatewayError(error).message}\n\n${helpText().trimEnd()}`;
-    throw new GatewayError('usage', message, { cause: error });
   }
 }
 
@@ -131,7 +79,14 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
       signal: ending.signal,
     });
   },
-  config: (args) => print(configCommand(args)(editableConfig(process.env))),
+  async config(args) {
+    const run = configCommand(args);
+    if (args[0] === 'set') {
+      const { makeHome } = await import('./store/embedded/home-folder.ts');
+      await makeHome(path.dirname(configFile(process.env)));
+    }
+    print(run(editableConfig(process.env)));
+  },
   async init(args) {
     const { initCommand, readInitFlags } = await import('./commands/init.ts');
     const { openDialog } = await import('./commands/dialog.ts');
@@ -155,18 +110,26 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
     const { backupCommand, readBackupOptions } = await import('./commands/backup.ts');
     const options = readBackupOptions('backup', args);
     const config = loadConfig(process.env);
-    print(await backupCommand(config, commandLog(config), options));
+    print(
+      await withProgress((progress) => backupCommand(config, { log: commandLog(config), progress }, options)),
+    );
   },
   async restore(args) {
     const { readBackupOptions, restoreCommand } = await import('./commands/backup.ts');
     const options = readBackupOptions('restore', args);
     const config = loadConfig(process.env);
-    print(await restoreCommand(config, commandLog(config), options));
+    print(
+      await withProgress((progress) =>
+        restoreCommand(config, { log: commandLog(config), progress }, options),
+      ),
+    );
   },
   async doctor(args) {
     const { doctorCommand } = await import('./commands/doctor.ts');
-    const { text, ok } = await doctorCommand(args, process.env, {
-      colours: process.stdout.hasColors?.() ?? false,
+    const colours = process.stdout.hasColors?.() ?? false;
+    const { text, ok } = await withProgress(async (progress) => {
+      progress.step('Asking the database, the model servers and the channels…');
+      return await doctorCommand(args, process.env, { colours });
     });
     print(text);
     if (!ok) process.exitCode = 1;
@@ -177,11 +140,13 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
 type Act = (store: HomeStore, config: Config) => Promise<string>;
 
 /** The commands besides `start`. Each reads its arguments before the store is opened, and throws `GatewayError('usage')`. */
-const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act | Promise<Act>> = {
-  pair: (rest, { noOwner }) => {
+const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
+  pair: (rest) => {
+    const words = rest.filter((word) => word !== '--no-owner');
     return (store, config) => {
       const hasOwners = config.channels.some(({ access }) => (access?.owners.length ?? 0) > 0);
-      return pairCommand(store.access, channels, rest, { firstOwns: !noOwner && !hasOwners });
+      const firstOwns = words.length === rest.length && !hasOwners;
+      return pairCommand(store.access, channels, words, { firstOwns });
     };
   },
   token: (rest) => {
@@ -216,10 +181,7 @@ const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act | Promise<A
     const { scheduleCommand } = await import('./commands/schedule.ts');
     return scheduleCommand(rest);
   },
-  'dead-letters':
-    (rest, { all }) =>
-    (store) =>
-      deadLettersCommand(store.lanes, rest, all),
+  'dead-letters': deadLettersCommand,
   trace:
     (rest) =>
     (store, { prices }) =>
@@ -227,7 +189,15 @@ const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act | Promise<A
         createTraces(store.traces, () => prices),
         rest,
       ),
-  status: () => status,
+  async status(rest) {
+    const { statusCommand } = await import('./commands/status.ts');
+    const run = statusCommand(rest);
+    return async (store, config) => {
+      const { text, isRunning } = await run(store, config);
+      if (!isRunning) process.exitCode = 1;
+      return text;
+    };
+  },
   async mcp(rest) {
     if (rest[0] === 'login' || rest[0] === 'logout') {
       const { mcpLoginCommand } = await import('./commands/mcp-login.ts');
@@ -249,16 +219,24 @@ function commandLog(config: Config): Log {
   });
 }
 
+/** Says on standard error what takes longer than a second: standard output belongs to the command's result. */
+async function withProgress<T>(work: (progress: StartNotes) => Promise<T>): Promise<T> {
+  const progress = createStartNotes((text) => void process.stderr.write(`${text}\n`));
+  try {
+    return await work(progress);
+  } finally {
+    progress.end();
+  }
+}
+
 async function withStore(command: Act): Promise<void> {
   const config = loadConfig(process.env);
   const log = commandLog(config);
   const { openStore } = await import('./store/open-store.ts');
-  const store = await openStore({
-    home: config.home,
-    databaseUrl: config.env.DATABASE_URL,
-    log,
-    attach: true,
-  });
+  const { home, env } = config;
+  const store = await withProgress((progress) =>
+    openStore({ home, databaseUrl: env.DATABASE_URL, log, attach: true, progress }),
+  );
   try {
     print(await command(store, config));
   } finally {
@@ -274,22 +252,6 @@ function pageUrl({ env }: Config): string {
     throw new GatewayError('no_port', 'PORT=0 takes another port at each start: set PORT to a number.');
   const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
-}
-
-async function status(store: HomeStore, { home }: Config): Promise<string> {
-  const counts = await store.ledger.counts();
-  const dead = await store.lanes.deadLetters(5);
-  const lines = [
-    `gateways      ${counts.gateways === 0 ? 'none is running with this home and database' : `${counts.gateways} running`}`,
-    `home          ${home}`,
-    `store         ${store.kind}`,
-    `sessions      ${counts.sessions}`,
-    `pending       ${counts.pending}`,
-    `running       ${counts.running}`,
-    `dead letters  ${counts.deadLetters}`,
-    ...dead.map(({ lane, seq, error }) => `  ${escapeControls(`${lane}#${seq}: ${oneLine(error)}`)}`),
-  ];
-  return lines.join('\n');
 }
 
 function print(text: string): void {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { channels as manifests } from '../channels/index.ts';
 import { createAdministration } from './administration.ts';
-import { tellSettings } from './commands/node-settings.ts';
+import { tellSettings, tellStatus } from './commands/node-reports.ts';
 import { createProfileCommands } from './agent/index.ts';
 import { createStreamCommand } from './delivery/index.ts';
 import { openAgentRuntime } from './agent-runtime.ts';
@@ -14,7 +14,6 @@ import { fileSchemaFor } from './config-schema.ts';
 import type { BoundTo } from './contracts/command.ts';
 import type { HealthReport } from './contracts/gateway-api.ts';
 import type { Log } from './contracts/log.ts';
-import type { Retention } from './contracts/operator/retention.ts';
 import { profileSchema } from './contracts/profile.ts';
 import type { Tool } from './contracts/tool.ts';
 import { bindingOf, createGatewayApi, createIntake, createLeader } from './intake/index.ts';
@@ -67,7 +66,7 @@ export interface Gateway {
 /** Starts a gateway; when it resolves, its channels receive. Throws a `GatewayError` that names what prevents the start. */
 export async function startGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
   const { log } = options;
-  for (const warning of config.warnings) log.warn(warning);
+  for (const detail of config.warnings) log.warn({ detail }, 'config_warning');
   const { home, env } = config;
   const settings = openSettings(config, log);
   settings.subscribe((next) => {
@@ -127,13 +126,14 @@ async function build(
   bus.register({ class: 'speech', handler: runtime.speech.handler, concurrency: SPEECH_CONCURRENCY });
   options.progress?.step('Starting the channels…');
   tellSettings(settings, store, log);
-  const retention = (): Retention => settings.current().retention;
-  await lifecycle.start({ settings, retention, store, ...transport, ...runtime, ...inbound, ...api });
-  const url = channels.get('http')?.url ?? '';
+  const url = (): string => channels.get('http')?.url ?? '';
+  const tell = (signal: AbortSignal) => tellStatus({ store, url: url(), health: api.health, log }, signal);
+  const own = { settings, retention: () => settings.current().retention, store, tell };
+  await lifecycle.start({ ...own, ...transport, ...runtime, ...inbound, ...api });
   return {
-    url,
+    url: url(),
     health: () => api.health.report(),
-    signInLink: () => signInLink(store.access, store.signIns, { url }),
+    signInLink: () => signInLink(store.access, store.signIns, { url: url() }),
     stop: () => lifecycle.stop(),
   };
 }

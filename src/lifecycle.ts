@@ -40,6 +40,8 @@ export interface Components {
   channels: ReadonlyMap<string, Channel>;
   leader: { enter(channel: Channel, signal: AbortSignal): Promise<void> };
   receive: Receive;
+  /** Tells other processes the state of this one until the signal aborts. Never rejects. */
+  tell: (signal: AbortSignal) => Promise<void>;
   health: { report(): Promise<HealthReport> };
   agent: Closable;
   mcp: Closable & { start(): void };
@@ -93,6 +95,7 @@ export function createLifecycle(log: Log): Lifecycle {
         await startAll(components);
         components.media.startSweep(closing.signal);
         ready = true;
+        void components.tell(closing.signal);
       } catch (error) {
         await stop();
         throw error;

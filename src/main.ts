@@ -8,7 +8,16 @@ import { startGateway } from './gateway.ts';
 import type { Gateway, GatewayOptions } from './gateway.ts';
 import type { Log } from './contracts/log.ts';
 import { releaseStartMemory } from './ops/start-memory.ts';
-import { linkLine, onSupervisorStop, speaksForAll, tellReady, workerInstance } from './worker.ts';
+import { makeHome } from './store/embedded/home-folder.ts';
+import {
+  channelWords,
+  linkLine,
+  onSupervisorStop,
+  speaksForAll,
+  tellReady,
+  workerInstance,
+} from './worker.ts';
+import type { ChannelStates } from './worker.ts';
 
 /**
  * Runs a gateway until SIGINT, SIGTERM or SIGHUP (a second one ends it at once). Sets the exit code: 0 after a clean stop, 1 when
@@ -19,6 +28,7 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
   let progress: StartNotes | undefined;
   try {
     const config = loadConfig(process.env);
+    await makeHome(config.home);
     const { log: opened, redact } = openProcessLog(config);
     log = opened;
     progress = processNotes(log);
@@ -34,10 +44,11 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
     progress.step('Asking the model servers…');
     const { channels, model } = await gateway.health();
     releaseStartMemory(async () => (await gateway.health()).running === 0);
-    const up = Object.keys(channels).filter((name) => channels[name]?.state !== 'off');
+    const states = Object.entries(channels).map(([name, { state }]) => [name, state] as const);
+    const on: ChannelStates = Object.fromEntries(states.filter(([, state]) => state !== 'off'));
     const link = process.stdout.isTTY && speaksForAll() ? await gateway.signInLink() : undefined;
-    if (tellReady({ url: gateway.url, channels: up, link })) return;
-    process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${up.join(', ')})\n`);
+    if (tellReady({ url: gateway.url, channels: on, link })) return;
+    process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${channelWords(on)})\n`);
     process.stdout.write(linkLine(link));
     // What is missing for an answer, with the command that fetches it.
     process.stdout.write(model.detail === undefined ? '\n' : `\n${model.detail}\n\n`);

@@ -1,13 +1,35 @@
 /** What a process knows of being one of several workers of a supervisor. */
 import cluster from 'node:cluster';
+import type { ChannelHealth } from './contracts/gateway-api.ts';
 
 /** The variable that tells a worker its number. */
 export const WORKER_NUMBER = 'PARLEY_WORKER';
 
+/** The states of the channels that are on, by name. */
+export type ChannelStates = Readonly<Record<string, ChannelHealth['state']>>;
+
+/** What is said of a channel in each state; the first is the best. */
+const STATES = { up: '', degraded: ' degraded', starting: ' still connecting', dead: ' refused', off: '' };
+const BEST = ['up', 'degraded', 'starting', 'dead', 'off'] as const satisfies (keyof typeof STATES)[];
+
+/** The channels as the line of a start names them: `http, telegram still connecting`. */
+export function channelWords(channels: ChannelStates): string {
+  return Object.entries(channels)
+    .map(([name, state]) => `${name}${STATES[state]}`)
+    .join(', ');
+}
+
+/** Of workers that serve the same channels, which any one of them may hold: the best state of each. */
+export function bestStates(all: readonly ChannelStates[]): ChannelStates {
+  const names = [...new Set(all.flatMap((states) => Object.keys(states)))];
+  const best = (name: string) => BEST.find((state) => all.some((states) => states[name] === state)) ?? 'off';
+  return Object.fromEntries(names.map((name) => [name, best(name)]));
+}
+
 /** What a worker tells its supervisor once its channels receive. */
 export interface WorkerReady {
   url: string;
-  channels: readonly string[];
+  channels: ChannelStates;
   /** Signs a browser in; undefined without a terminal, and from all workers but the first. */
   link?: string | undefined;
 }

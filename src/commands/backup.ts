@@ -1,12 +1,13 @@
 /** `parley backup` and `parley restore`: everything of a gateway in one file, and back, also into the other kind of database. */
 import { existsSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import { ConfigError, GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
+import type { StartProgress } from '../contracts/operator/progress.ts';
 import { BACKUPS_FOLDER, SESSIONS_FOLDER } from '../contracts/operator/backup.ts';
 import type { BackupRecord, BackupSize } from '../contracts/operator/backup.ts';
 import { MAX_SHARED_BYTES } from '../contracts/tool.ts';
@@ -16,6 +17,7 @@ import { dumpDatabase } from '../store/backup/dump.ts';
 import { beginLoading } from '../store/backup/load.ts';
 import type { Loading } from '../store/backup/load.ts';
 import { knownMigrations } from '../store/database/migrate.ts';
+import { makeFolder } from '../store/embedded/home-folder.ts';
 import { openDatabaseOf } from '../store/open-store.ts';
 
 /** The arguments of both commands. */
@@ -23,6 +25,12 @@ export interface BackupOptions {
   file: string;
   passphraseFile: string | undefined;
   replace: boolean;
+}
+
+/** Where the commands report what goes wrong, and what takes time. */
+export interface BackupDeps {
+  log: Log;
+  progress?: StartProgress;
 }
 
 /** Reads the arguments. Throws `GatewayError('usage')`. */
@@ -42,13 +50,17 @@ export function readBackupOptions(command: 'backup' | 'restore', args: string[])
 }
 
 /** Writes everything into one file, while the gateway runs or not. Gives what to print. Throws `GatewayError`. */
-export async function backupCommand(config: Config, log: Log, options: BackupOptions): Promise<string> {
+export async function backupCommand(
+  config: Config,
+  deps: BackupDeps,
+  options: BackupOptions,
+): Promise<string> {
   const { file } = options;
   if (existsSync(file)) throw new GatewayError('usage', `${file} exists already: choose another name.`);
   const passphrase = await passphraseOf(options);
   const { home, env } = config;
   await refuseWithin(home, file);
-  const database = await openDatabaseOf({ home, databaseUrl: env.DATABASE_URL, log, attach: true });
+  const database = await openDatabaseOf({ home, databaseUrl: env.DATABASE_URL, ...deps, attach: true });
   const size: BackupSize = { rows: 0, files: 0 };
   try {
     await writeBackup(file, counted(everything(home, database.place), size), passphrase);
@@ -66,7 +78,7 @@ async function refuseWithin(home: string, file: string): Promise<void> {
   const folder = path.join(home, BACKUPS_FOLDER);
   if (inside.length < 2 || inside[0] !== BACKUPS_FOLDER)
     throw new GatewayError('usage', `Within GATEWAY_HOME backups belong into its folder ${folder}.`);
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolder(path.dirname(file));
 }
 
 async function* everything(
@@ -98,11 +110,15 @@ async function* counted(
  * Puts everything back. The database has all rows or is left as it was; files follow once its rows are there. Gives what to
  * print. Throws `GatewayError`.
  */
-export async function restoreCommand(config: Config, log: Log, options: BackupOptions): Promise<string> {
+export async function restoreCommand(
+  config: Config,
+  deps: BackupDeps,
+  options: BackupOptions,
+): Promise<string> {
   const { replace } = options;
   const passphrase = await passphraseOf(options);
   const { home, env } = config;
-  const database = await openDatabaseOf({ home, databaseUrl: env.DATABASE_URL, log });
+  const database = await openDatabaseOf({ home, databaseUrl: env.DATABASE_URL, ...deps });
   const size: BackupSize = { rows: 0, files: 0 };
   try {
     const loading = await beginLoading(database.place, options);

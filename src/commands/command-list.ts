@@ -28,9 +28,13 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   {
     usage: 'init',
     does: 'set a gateway up by questions; run again, it edits what is there',
-    options: [['--yes', 'ask nothing; --model NAME and the like answer single questions']],
+    options: [['-y, --yes', 'ask nothing; --model NAME and the like answer single questions']],
   },
-  { usage: 'status', does: 'show whether a gateway runs, and what is pending and running' },
+  {
+    usage: 'status',
+    does: 'show which gateways run, with page, model and channels, and what is pending; exits with 1 when none runs',
+    options: [['--json', 'the same for programs']],
+  },
   {
     usage: 'doctor',
     does: 'check everything a gateway needs, and say how to correct it',
@@ -52,7 +56,7 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
       ['-f, --follow', 'and those that come, until Ctrl-C'],
       ['--turn ID', 'only those of a turn'],
       ['--level LEVEL', 'only those of debug, info, warn, error or fatal and above'],
-      ['--lines N', 'that many (default 100)'],
+      ['-n, --lines N', 'that many (default 100)'],
       ['--json', 'as they were written'],
     ],
   },
@@ -138,11 +142,13 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     does: 'why a message got no answer, and what happened in its turn (ID: turn, session or chat; without it the last)',
   },
   { usage: 'dead-letters', does: 'list messages that were given up, with their errors (kept for a week)' },
+  { usage: 'dead-letters show ID', does: 'show one in full, with its text and error' },
   {
     usage: 'dead-letters replay ID',
     does: 'queue one again',
     options: [['--all', 'all of them, without ID']],
   },
+  { usage: 'dead-letters drop ID', does: 'delete one for good' },
   { usage: 'completion SHELL', does: 'print what completes these commands in bash, zsh or fish' },
 ];
 
@@ -188,9 +194,21 @@ export function wordsAfter(command: string): string[] {
       .split(' ')
       .slice(1, 2)
       .filter((word) => /^[a-z-]+$/.test(word)),
-    ...options.flatMap(([option]) => option.match(/(?<![\w-])--?[a-z][a-z-]*/g) ?? []),
+    ...options.flatMap(([option]) => typedAs(option)),
   ]);
   return [...new Set([...words, '--help'])];
+}
+
+/** The options of a command in all its forms. */
+export function optionsOf(command: string): { names: string[]; takesValue: boolean }[] {
+  return formsOf(command).flatMap(({ options = [] }) =>
+    options.map(([option]) => ({ names: typedAs(option), takesValue: / [A-Z]|\|/.test(option) })),
+  );
+}
+
+/** `-f, --follow` is typed as either. */
+function typedAs(option: string): string[] {
+  return option.match(/(?<![\w-])--?[a-z][a-z-]*/g) ?? [];
 }
 
 function formsOf(command: string): CommandForm[] {

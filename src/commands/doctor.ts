@@ -29,6 +29,7 @@ import {
 } from '../ops/doctor/index.ts';
 import { openModelServers } from '../providers/index.ts';
 import { openPlaces } from '../security/index.ts';
+import { makeHome } from '../store/embedded/home-folder.ts';
 import { holderOf, inspectDatabase } from '../store/inspect.ts';
 import { sandboxProblem } from '../tools/index.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
@@ -75,7 +76,7 @@ async function examine(environment: Environment): Promise<Finding[]> {
   const settings = problems.filter(({ text }) => !told.has(text));
   const first = [
     nodeFinding(process.versions.node, packageFile.engines.node, packageFile.version),
-    homeFinding(home, holder),
+    homeFinding(home, holder, makeHome),
     ...open.map(permissionFinding),
     guarded('Disk', () => diskFinding(home)),
     ...(settings.length > 0

@@ -14,7 +14,9 @@ import { findingLines } from '../ops/doctor/index.ts';
 import { openModelServers } from '../providers/index.ts';
 import { pullModel } from '../providers/ollama/pull.ts';
 import { editedText, withVariables, writeWhole } from '../settings/index.ts';
+import { makeHome } from '../store/embedded/home-folder.ts';
 import type { Dialog } from './dialog.ts';
+import { refuseUnknownOptions } from './known-options.ts';
 import { homeEnvFile } from './environment.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 
@@ -52,6 +54,10 @@ export function readInitFlags(args: string[]): Record<string, string | boolean |
       `${name}-owner`,
     ]),
   ];
+  refuseUnknownOptions('init', args, [
+    ...flags.map((flag) => ({ names: [`--${flag}`], takesValue: true })),
+    { names: ['-y', '--yes'], takesValue: false },
+  ]);
   const options = Object.fromEntries(flags.map((flag) => [flag, { type: 'string' as const }]));
   try {
     return parseArgs({ args, options: { ...options, yes: { type: 'boolean', short: 'y' } } }).values;
@@ -74,7 +80,7 @@ export async function initCommand(
   await chooseModel(asking);
   for (const manifest of asked) await chooseChannel(asking, manifest);
   await chooseTimeZone(asking);
-  return write(environment, decided);
+  return await write(current.home, environment, decided);
 }
 
 interface Asking {
@@ -243,7 +249,11 @@ async function chooseTimeZone(asking: Asking): Promise<void> {
 }
 
 /** Writes both files. What would not be valid is written nowhere. */
-function write(environment: Environment, { variables, fields }: Decisions): string {
+async function write(
+  home: string,
+  environment: Environment,
+  { variables, fields }: Decisions,
+): Promise<string> {
   const [config, env] = [configFile(environment), homeEnvFile(environment)];
   const before = contentOf(config);
   let text = before ?? FIRST_CONFIG;
@@ -251,6 +261,7 @@ function write(environment: Environment, { variables, fields }: Decisions): stri
   const { problems } = checkConfig({ ...environment, ...variables }, { text });
   if (problems.length > 0)
     throw new ConfigError('bad_config', ['Nothing was written:', ...problems.map(lineOf)].join('\n'));
+  await makeHome(home);
   const written = [];
   if (text !== before) {
     writeWhole(config, text);

@@ -5,10 +5,11 @@ import { loadConfig } from '../config.ts';
 import { ConfigError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import { backoffMs } from '../lib/backoff.ts';
-import { isWorkerMessage, linkLine, WORKER_NUMBER } from '../worker.ts';
-import type { WorkerReady } from '../worker.ts';
+import { bestStates, channelWords, isWorkerMessage, linkLine, WORKER_NUMBER } from '../worker.ts';
+import type { ChannelStates, WorkerReady } from '../worker.ts';
 import { openProcessLog } from './process-log.ts';
 import { collectMetrics } from './worker-metrics.ts';
+import { makeHome } from '../store/embedded/home-folder.ts';
 import { lockHome } from '../store/embedded/home-lock.ts';
 
 /** Pause before a dead worker is started again: doubling from the first, at most the second, in milliseconds. */
@@ -30,6 +31,7 @@ export async function superviseWorkers(count: number): Promise<void> {
       '--workers needs Postgres: set DATABASE_URL. The embedded database belongs to one process.',
     );
   }
+  await makeHome(config.home);
   const { log } = openProcessLog(config);
   const lock = await lockHome(config.home);
   try {
@@ -49,7 +51,8 @@ class Supervisor {
   /** By the worker's number, from 1. */
   readonly #workers = new Map<number, Worker>();
   readonly #failures = new Map<number, number>();
-  readonly #ready = new Set<number>();
+  /** The channels of those that are ready. */
+  readonly #ready = new Map<number, ChannelStates>();
   readonly #over = Promise.withResolvers<void>();
   #collecting: Promise<string> | undefined;
   #ending = false;
@@ -94,13 +97,13 @@ class Supervisor {
   }
 
   #onReady(number: number, { url, channels, link }: WorkerReady): void {
-    this.#ready.add(number);
+    this.#ready.set(number, channels);
     this.#link ??= link;
     if (number === 1)
       for (let next = 2; next <= this.#count; next += 1) if (!this.#workers.has(next)) this.#start(next);
     if (this.#announced || this.#ready.size < this.#count) return;
     this.#announced = true;
-    const names = channels.join(', ');
+    const names = channelWords(bestStates([...this.#ready.values()]));
     const ready = `\nParley is ready: ${url}  (channels: ${names}; ${this.#count} workers)\n`;
     process.stdout.write(`${ready}${linkLine(this.#link)}\n`);
   }

@@ -120,7 +120,7 @@ export class PartDelivery {
         if (!(error instanceof ChannelError) || error.retryable) throw error;
         const { channel, chatId } = this.#place;
         const { ref, log } = this.#options;
-        log.warn({ err: error, channel, chatId, ref, messageId: surplus.id }, 'surplus_message_stays');
+        log.warn({ err: error, channel, chatId, ref, messageId: surplus.id }, 'surplus_message_not_deleted');
       }
     }
   }

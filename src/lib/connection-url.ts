@@ -12,6 +12,12 @@ export function hostsOf(url: string): string[] {
     .map((host) => host.toLowerCase());
 }
 
+/** The host and port of the connection URL of a Postgres, or all hosts where it names several; never its user and password. */
+export function serverOf(url: string): string {
+  const { hostname, port } = URL.parse(url) ?? {};
+  return hostname === undefined ? hostsOf(url).join(', ') : `${hostname}:${port === '' ? '5432' : port}`;
+}
+
 /** True for a name or literal address of this machine's loopback interface. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);

@@ -1,5 +1,6 @@
-/** The command `parley dead-letters`: lists messages that were given up, and queues them again. */
+/** The command `parley dead-letters`: lists and shows messages that were given up, queues them again, and drops them. */
 import { GatewayError } from '../contracts/errors.ts';
+import type { AdministrationStore } from '../contracts/operator/administration.ts';
 import { LANE_CLASSES } from '../contracts/store/lanes.ts';
 import type { DeadLetter, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
@@ -10,21 +11,56 @@ export const MAX_DEAD_LETTERS = 200;
 /** Characters of an error in the list. */
 const MAX_ERROR_CHARS = 200;
 
-const USAGE = `Expected: dead-letters [replay ID | replay --all]. See: ${PARLEY} --help`;
+const USAGE = `Expected: dead-letters [show ID | replay ID | replay --all | drop ID]. See: ${PARLEY} dead-letters --help`;
 
-type DeadLetters = Pick<LaneStore, 'deadLetters' | 'replayDeadLetter'>;
+/** What the command needs of the store. */
+export interface DeadLetterStore {
+  lanes: Pick<LaneStore, 'deadLetters' | 'replayDeadLetter'>;
+  administration: Pick<AdministrationStore, 'dropDeadLetter'>;
+}
 
 /**
- * Runs the command and gives the text to print. Throws `GatewayError`: `usage`, or `unknown_dead_letter` when the id
- * names none; `StoreError` from the store.
+ * Reads the arguments behind `dead-letters`; what it gives runs the command and gives the text to print. Throws
+ * `GatewayError`: `usage`, or `unknown_dead_letter` when the id names none; `StoreError` from the store.
  */
-export async function deadLettersCommand(lanes: DeadLetters, args: string[], all: boolean): Promise<string> {
-  const [action, id, ...more] = args;
-  if (more.length > 0) throw new GatewayError('usage', USAGE);
-  if (action === undefined && !all) return listed(await lanes.deadLetters(MAX_DEAD_LETTERS + 1));
-  if (action === 'replay' && id === undefined && all) return await replayAll(lanes);
-  if (action === 'replay' && id !== undefined && !all) return await replayOne(lanes, id);
+export function deadLettersCommand(args: readonly string[]): (store: DeadLetterStore) => Promise<string> {
+  const all = args.includes('--all');
+  const [action, id, ...more] = args.filter((arg) => arg !== '--all');
+  if (more.length === 0 && action === undefined && !all)
+    return async ({ lanes }) => listed(await lanes.deadLetters(MAX_DEAD_LETTERS + 1));
+  if (action === 'replay' && id === undefined && all) return ({ lanes }) => replayAll(lanes);
+  if (more.length > 0 || id === undefined || all) throw new GatewayError('usage', USAGE);
+  if (action === 'show') return ({ lanes }) => show(lanes, id);
+  if (action === 'replay') return ({ lanes }) => replayOne(lanes, id);
+  if (action === 'drop') return ({ administration }) => drop(administration, id);
   throw new GatewayError('usage', USAGE);
+}
+
+/** One in full: its text and error may have many lines. */
+async function show(lanes: Pick<LaneStore, 'deadLetters'>, id: string): Promise<string> {
+  const place = parseId(id);
+  const [letter] = place === undefined ? [] : await lanes.deadLetters(1, place);
+  if (letter === undefined) throw unknownLetter(id);
+  const { lane, seq, deadAt, attempts, crashes, error, text } = letter;
+  return [
+    `lane             ${lane}`,
+    `number           ${seq}`,
+    `given up         ${deadAt.toISOString()}`,
+    `failed attempts  ${attempts}`,
+    `crashes          ${crashes}`,
+    `error            ${error}`,
+    '',
+    text ?? '(It has no text.)',
+  ]
+    .flatMap((part) => part.split('\n'))
+    .map(escapeControls)
+    .join('\n');
+}
+
+async function drop({ dropDeadLetter }: DeadLetterStore['administration'], id: string): Promise<string> {
+  const place = parseId(id);
+  if (place !== undefined && (await dropDeadLetter(place.lane, place.seq))) return `${id} is deleted.`;
+  throw unknownLetter(id);
 }
 
 function listed(letters: readonly DeadLetter[]): string {
@@ -40,18 +76,22 @@ function line({ lane, seq, deadAt, attempts, crashes, error }: DeadLetter): stri
   return `${escapeControls(lane)}#${seq}  ${deadAt.toISOString()}  ${tries}  ${why}`;
 }
 
-async function replayOne(lanes: DeadLetters, id: string): Promise<string> {
+async function replayOne(lanes: DeadLetterStore['lanes'], id: string): Promise<string> {
   const place = parseId(id);
   if (place !== undefined && (await lanes.replayDeadLetter(place.lane, place.seq)))
     return `${id} is queued again.`;
-  throw new GatewayError(
+  throw unknownLetter(id);
+}
+
+function unknownLetter(id: string): GatewayError {
+  return new GatewayError(
     'unknown_dead_letter',
     `There is no dead letter ${oneLine(id)}. See: ${PARLEY} dead-letters`,
   );
 }
 
 /** The oldest message of a lane first, so that they keep their order at its tail. */
-async function replayAll(lanes: DeadLetters): Promise<string> {
+async function replayAll(lanes: DeadLetterStore['lanes']): Promise<string> {
   const letters = await lanes.deadLetters(MAX_DEAD_LETTERS + 1);
   const batch = letters.slice(0, MAX_DEAD_LETTERS).toSorted((a, b) => a.seq - b.seq);
   let queued = 0;

@@ -39,6 +39,7 @@ type Counts = Awaited<ReturnType<SessionStore['counts']>>;
 export interface Health {
   report(): Promise<HealthReport>;
   counts(): Promise<Counts | undefined>;
+  channels(): HealthReport['channels'];
 }
 
 /** Makes the health reports. They never throw: an unreachable store is a state, not an error. */
@@ -58,6 +59,7 @@ export function createHealth(deps: HealthDeps): Health {
   );
   return {
     counts,
+    channels: () => deps.channels(),
     async report() {
       const [known, named] = await Promise.all([counts(), models()]);
       return {

@@ -24,7 +24,7 @@ export const MAX_INSTRUCTIONS = 20_000;
 const HEARTBEAT_SESSION = 'system:heartbeat';
 
 const FOR_ALL =
-  'for all gateways of this database; where there are several, heartbeat.everyMinutes must be the same in each';
+  'This counts for all gateways of this database; where there are several, heartbeat.everyMinutes must be the same in each.';
 
 export interface HeartbeatDeps {
   store: Pick<ScheduleStore, 'advanceSchedule'>;
@@ -57,9 +57,8 @@ export async function settleHeartbeat(
   if (there !== undefined) {
     await store.removeSchedule(HEARTBEAT_ID);
     const before = describeTiming(there.timing);
-    if (everyMs === 0) log.warn({ before }, `the heartbeat is off now ${FOR_ALL}`);
-    else
-      log.warn({ before, now: describeTiming(timing) }, `the heartbeat has another interval now ${FOR_ALL}`);
+    if (everyMs === 0) log.warn({ before, detail: FOR_ALL }, 'heartbeat_disabled');
+    else log.warn({ before, now: describeTiming(timing), detail: FOR_ALL }, 'heartbeat_interval_changed');
   }
   if (everyMs === 0) return;
   await store.addSchedule({
@@ -83,7 +82,7 @@ export async function beat(deps: HeartbeatDeps, { timing, nextAt: slot, now }: D
   const { address, log } = deps;
   if (timing.kind !== 'every' || timing.everyMs !== deps.everyMs) {
     const here = describeTiming({ kind: 'every', everyMs: deps.everyMs });
-    log.warn({ here, there: describeTiming(timing) }, `another gateway set another interval ${FOR_ALL}`);
+    log.warn({ here, there: describeTiming(timing), detail: FOR_ALL }, 'heartbeat_interval_differs');
   }
   const session = await deps.ledger.sessionOf(address);
   const instructions = await readInstructions(deps);
@@ -110,7 +109,7 @@ export async function beat(deps: HeartbeatDeps, { timing, nextAt: slot, now }: D
   );
   if (!moved) return;
   deps.events.emit(session, { type: 'heartbeat_tick' });
-  log.debug({ slot, next }, 'heartbeat');
+  log.debug({ slot, next }, 'heartbeat_sent');
 }
 
 function wordsFor(instructions: string): string {

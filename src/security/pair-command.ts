@@ -57,9 +57,8 @@ export async function pairCommand(
       await access.removeGrant(first, 'guild', second),
       await access.removeGrant(first, 'role', second),
     ];
-    return removed.includes(true)
-      ? `Revoked ${first} ${second}.`
-      : `There was no grant for ${first} ${second}.`;
+    if (removed.includes(true)) return `Revoked ${first} ${second}.`;
+    throw new GatewayError('unknown_grant', `There is no grant for ${first} ${second}. See: ${PARLEY} pair`);
   }
   throw new GatewayError(
     'usage',

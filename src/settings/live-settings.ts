@@ -11,6 +11,9 @@ import type {
   WatchFolders,
 } from '../contracts/settings.ts';
 
+/** What the log says beside the errors of a file. */
+const STAYS = 'The last valid content of the file stays in use.';
+
 /** Where settings come from. */
 export interface SettingsSource<Values> {
   /** Absolute path of the file. */
@@ -52,7 +55,7 @@ export function createLiveSettings<Values>(
 
   const refuse = (errors: readonly string[]): void => {
     if (errors.join('\n') !== report.errors.join('\n'))
-      log.error({ file, errors }, 'settings_invalid: the last valid content of the file stays in use');
+      log.error({ file, errors, detail: STAYS }, 'settings_invalid');
     report = { ...report, errors };
   };
   const change = async (next: Values): Promise<void> => {
@@ -71,7 +74,7 @@ export function createLiveSettings<Values>(
     report = { errors: [], needsRestart: source.waiting(source.changed(first, next)) };
     log.info({ fields }, 'settings_changed');
     if (source.waiting(fields).length > 0 && report.needsRestart.length > 0)
-      log.warn({ fields: report.needsRestart }, 'settings_need_restart: these fields count after a restart');
+      log.warn({ fields: report.needsRestart }, 'settings_need_restart');
   };
   const look = async (): Promise<void> => {
     try {

@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { McpServerStatus } from '../contracts/mcp/servers.ts';
 import type { DatabaseReport, NodeSettings } from '../contracts/operator/nodes.ts';
+import { serverOf } from '../lib/connection-url.ts';
 import { connect, type DatabasePlace, type Sql } from './database/database.ts';
 import { knownMigrations } from './database/migrate.ts';
 import { withRetry } from './database/retry.ts';
@@ -34,7 +35,10 @@ export async function holderOf(home: string): Promise<number | undefined> {
 async function ask(place: DatabasePlace, kind: 'postgres' | 'embedded'): Promise<DatabaseReport> {
   const client = connect({ ...place, applicationName: 'parley doctor' }, 1, { connect_timeout: 3 });
   try {
-    return await withRetry(() => read(client, kind), { forMs: TRY_MS });
+    return await withRetry(() => read(client, kind), {
+      forMs: TRY_MS,
+      server: place.url === undefined ? undefined : serverOf(place.url),
+    });
   } finally {
     await client.end({ timeout: 0 });
   }

@@ -73,7 +73,11 @@ export interface HomeDatabase {
 export async function openDatabaseOf(options: StoreOptions): Promise<HomeDatabase> {
   const home = await openHome(options);
   try {
-    if (!home.attached) await migrateDatabase(home.place, { retryForMs: options.retryForMs });
+    if (!home.attached) {
+      options.progress?.step('Preparing the tables…');
+      const { retryForMs, progress } = options;
+      await migrateDatabase(home.place, { retryForMs, progress });
+    }
     return home;
   } catch (error) {
     await home.close();
@@ -179,6 +183,7 @@ async function attachTo(
     return { place: { ...shared, url: options.databaseUrl }, attached: false, close };
   }
   const deadline = performance.now() + ATTACH_WAIT_MS;
+  options.progress?.step(`Waiting for the gateway of GATEWAY_HOME ${options.home} to open its database…`);
   for (;;) {
     const holder = await liveHolder(options.home);
     if (holder === undefined) return undefined;

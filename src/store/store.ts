@@ -36,7 +36,7 @@ import { createAdministrationStore } from './statements/administration.ts';
 import { createApprovalStore } from './lanes/approvals.ts';
 import type { Log } from '../contracts/log.ts';
 import type { AdministrationStore } from '../contracts/operator/administration.ts';
-import type { NodeSettingsStore } from '../contracts/operator/nodes.ts';
+import type { NodeReportStore } from '../contracts/operator/nodes.ts';
 import type { PersonStore } from '../contracts/operator/people.ts';
 import type { StartProgress } from '../contracts/operator/progress.ts';
 import type { SignInStore } from '../contracts/operator/sign-in.ts';
@@ -51,6 +51,7 @@ import { createFanout } from './database/notify-fanout.ts';
 import { createJournals } from './lanes/journals.ts';
 import { createLanes } from './lanes/lanes.ts';
 import { createLedger } from './lanes/ledger.ts';
+import { createNodeReports } from './lanes/node-reports.ts';
 import { createMemories } from './statements/memories.ts';
 import { createMemoryVectors } from './tables/memory-vectors.ts';
 import { createChatMigrationStore } from './statements/chat-migration.ts';
@@ -74,7 +75,6 @@ import { createTraceStore } from './statements/traces.ts';
 import { createSubagentStore } from './lanes/subagents.ts';
 import { createChoices } from './tables/choices.ts';
 import { createMcpStatus } from './tables/mcp-status.ts';
-import { createNodeSettings } from './tables/node-settings.ts';
 import { readFanoutSecret } from './tables/fanout-secret.ts';
 import { createPairings } from './statements/pairings.ts';
 import { createTokens } from './statements/tokens.ts';
@@ -120,7 +120,7 @@ export interface Store {
   people: PersonStore;
   signIns: SignInStore;
   retention: RetentionStore;
-  nodes: NodeSettingsStore;
+  nodes: NodeReportStore;
   /** How the nodes on the same database share the files of sessions; undefined on the embedded one, which has one node. */
   files?: FileStore;
   /** Reaches the other nodes on the same database; undefined on the embedded one, which has none. */
@@ -192,7 +192,7 @@ export async function openStoreAt(
     people: createPeople(database),
     signIns: createSignIns(database),
     retention: createRetentionStore(database),
-    nodes: createNodeSettings(database),
+    nodes: createNodeReports(database),
     fanoutSecret: () => readFanoutSecret(database),
   };
   const close = async (): Promise<void> => {

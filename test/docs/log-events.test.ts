@@ -19,7 +19,23 @@ function logged(): string[] {
   return [...new Set(found)].toSorted();
 }
 
+/** What a call of a log says, behind its fields or alone; or a name that stands there alone. */
+const SAID =
+  /\blog\.(?:debug|info|warn|error|fatal)\(\s*(?:(?:\{[^;]*?\},\s*)?(?<quote>['`])(?<text>(?:(?!\k<quote>).)*)\k<quote>|(?<alone>\w+)\))/g;
+
 describe('the catalogue of log events', () => {
+  it('has no sentence among them: what is to be said stands in fields', () => {
+    const said = readSources(['src', 'channels']).flatMap(({ path, text }) =>
+      [...text.matchAll(SAID)].map(({ groups }) => ({
+        path,
+        said: groups?.['text'] ?? `(${groups?.['alone']})`,
+      })),
+    );
+    expect(said.length).toBeGreaterThan(100);
+    const wrong = said.filter((call) => !/^[a-z][a-z0-9_]*$/.test(call.said));
+    expect(wrong).toEqual([]);
+  });
+
   it('lists every transition with its level, and nothing else', () => {
     const [, table = ''] =
       /<!-- begin log events.*?-->([\s\S]*?)<!-- end log events/.exec(readText('docs/operating.md')) ?? [];

@@ -141,7 +141,7 @@ describe('the compose files', () => {
       const odd = lines.filter(
         (line) => /\$(?!\{[A-Z_]+(?::[-?][^}]*)?\}|\$)/.test(line) || /^(?: {2})* \S|\t/.test(line),
       );
-      expect(odd, file).toEqual([]);
+      expect({ file, odd }).toEqual({ file, odd: [] });
     }
   });
 
@@ -150,8 +150,8 @@ describe('the compose files', () => {
     const operating = readText('docs/operating.md');
     for (const file of files.slice(2)) {
       const services = [...readText(file).matchAll(/^ {2}([a-z]+):$/gm)].map(([, name]) => name);
-      expect(services.length, file).toBeGreaterThan(0);
-      for (const name of services) expect(main, file).toContain(`\n  ${name}:\n`);
+      expect(services).not.toEqual([]);
+      for (const name of services) expect(main).toContain(`\n  ${name}:\n`);
       expect(operating).toContain(file.replace('docs/', ''));
     }
     // Without the service of Ollama the gateway starts, too.

@@ -173,7 +173,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     expect((await nextAt())?.getTime()).toBe(now + 5_000 + 60 * MINUTE_MS);
     const off = nodeOf(store);
     await off.start();
-    expect(off.log.join('')).toMatch(/"before":"every hour".*the heartbeat is off now for all gateways/);
+    expect(off.log.join('')).toMatch(/"before":"every hour".*for all gateways.*"heartbeat_disabled"/);
     expect(await store.schedules.schedule(HEARTBEAT_ID)).toBeUndefined();
   });
 });

@@ -22,7 +22,9 @@ describeEachDatabase('parley pair', (databases) => {
     expect(await access.hasGrant('office', 'group', 'C0123ABC')).toBe(false);
     await access.addGrant('office', 'dm', 'U0123ABC');
     expect(await pair('revoke', 'office', 'U0123ABC')).toBe('Revoked office U0123ABC.');
-    expect(await pair('revoke', 'telegram', '-1001')).toBe('There was no grant for telegram -1001.');
+    await expect(pair('revoke', 'telegram', '-1001')).rejects.toThrow(
+      'There is no grant for telegram -1001.',
+    );
   });
 
   it('allows servers and roles where people belong to any', async () => {

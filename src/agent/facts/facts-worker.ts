@@ -91,7 +91,7 @@ async function keep(
       known.push(text);
     } catch (error) {
       if (!(error instanceof GatewayError) || error.code !== 'too_many_memories') throw error;
-      turn.log.info({ kept }, 'facts_beyond_the_bound');
+      turn.log.info({ kept }, 'facts_limit_reached');
       break;
     }
   }

@@ -56,7 +56,7 @@ async function recall(deps: Sources['deps'], recipient: Recipient): Promise<Memo
     return await deps.memories.recall(memoryOwner, message, MAX_RECALLED);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    deps.log.warn({ err: error, memoryOwner }, 'memories_unread');
+    deps.log.warn({ err: error, memoryOwner }, 'memories_not_read');
     return [];
   }
 }

@@ -1,5 +1,6 @@
 /** What the nodes of a database tell of themselves, and what can be seen of a database without changing it. */
 
+import type { HealthReport } from '../gateway-api.ts';
 import type { McpServerStatus } from '../mcp/servers.ts';
 
 /** What a gateway started with. */
@@ -9,10 +10,33 @@ export interface NodeSettings {
   digests: Readonly<Record<string, string>>;
 }
 
+/** What a gateway says of itself while it runs, for operators. */
+export interface NodeStatus {
+  /** Where its page is. */
+  url: string;
+  /** Undefined until the model servers have been asked. */
+  model?: HealthReport['model'] | undefined;
+  channels: HealthReport['channels'];
+}
+
+/** A gateway whose lease has not ended. */
+export interface LiveNode {
+  instance: string;
+  /** When it counts as dead unless it renews its lease, in milliseconds. */
+  leaseMs: number;
+  /** Undefined of one that has just begun to start. */
+  version?: string | undefined;
+  status?: NodeStatus | undefined;
+}
+
 /** The rows of running gateways. Throws only `StoreError`. `instance` names a home. */
-export interface NodeSettingsStore {
+export interface NodeReportStore {
   /** Replaces what this instance said before. */
   saveNodeSettings(instance: string, settings: NodeSettings): Promise<void>;
+  /** Replaces what this instance said before. */
+  saveNodeStatus(instance: string, status: NodeStatus): Promise<void>;
+  /** The gateways that run now, by instance. */
+  liveNodes(): Promise<LiveNode[]>;
 }
 
 /** A database as it was found. */

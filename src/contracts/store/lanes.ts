@@ -90,7 +90,12 @@ export interface DeadLetter {
   attempts: number;
   crashes: number;
   deadAt: Date;
+  /** The beginning of what was to be answered, sent or done, at most `MAX_LETTER_CHARS`; undefined for what has no text. */
+  text?: string | undefined;
 }
+
+/** Characters of the text of a dead letter. */
+export const MAX_LETTER_CHARS = 4_000;
 
 /**
  * The lanes of the store. All durations are milliseconds, all clocks the database's. Every method throws only
@@ -162,8 +167,8 @@ export interface LaneStore {
     decidedBy: string,
     detail?: { name?: string | undefined; reason?: string | undefined; always?: boolean | undefined },
   ): Promise<boolean>;
-  /** The newest `limit` dead letters, newest first; they are kept as long as any finished message. */
-  deadLetters(limit: number): Promise<DeadLetter[]>;
+  /** The newest `limit` dead letters, newest first, or `only` that one; they are kept as long as any finished message. */
+  deadLetters(limit: number, only?: { lane: LaneKey; seq: number }): Promise<DeadLetter[]>;
   /** Queues a dead letter at the tail of its lane again with its counters at zero. False when there is no such one. */
   replayDeadLetter(lane: LaneKey, seq: number): Promise<boolean>;
   /** Deletes finished messages older than `olderThanMs`, at most `limit`, and the names of folders removed before that; gives how many messages. */

@@ -1,5 +1,5 @@
 /** Checks of the machine: the program itself, the home, the disk, the clock's zone. */
-import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Finding } from '../../contracts/operator/findings.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
@@ -21,8 +21,12 @@ export function nodeFinding(version: string, wanted: string, parley: string): Fi
   return { subject, level: 'error', text: `Node.js ${version} is too old.`, remedy };
 }
 
-/** Whether the home is there, a folder, and writable. `holder` is the process that holds it now. */
-export function homeFinding(home: string, holder: number | undefined): Finding {
+/** Whether the home is there, a folder, and writable. `holder` is the process that holds it now; `make` makes the folder. */
+export function homeFinding(
+  home: string,
+  holder: number | undefined,
+  make: (home: string) => Promise<void>,
+): Finding {
   const subject = 'Home';
   const remedy = 'set GATEWAY_HOME to a folder this user can write';
   const stats = statSync(home, { throwIfNoEntry: false });
@@ -37,7 +41,7 @@ export function homeFinding(home: string, holder: number | undefined): Finding {
       remedy: `${PARLEY} init, or ${PARLEY} start`,
       fix: {
         told: `made ${home} (0700)`,
-        apply: async () => void mkdirSync(home, { recursive: true, mode: 0o700 }),
+        apply: () => make(home),
       },
     };
   }

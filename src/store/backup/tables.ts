@@ -9,6 +9,7 @@ const LEFT_OUT = [
   'migration',
   'node',
   'node_settings',
+  'node_status',
   'mcp_status',
   'fanout_secret',
   'session_file',

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { StoreError } from '../../contracts/errors.ts';
 import type { StartProgress } from '../../contracts/operator/progress.ts';
-import { hostsOf } from '../../lib/connection-url.ts';
+import { serverOf } from '../../lib/connection-url.ts';
 import { refuseBesideOthers } from './additive.ts';
 import { connect, type DatabasePlace } from './database.ts';
 import { drizzle, migrate, type Orm, readMigrationFiles, sql } from './drizzle.ts';
@@ -38,6 +38,7 @@ export async function migrateDatabase(
   try {
     await withRetry(() => migrateUnderLock(drizzle(client), place, folder, options.othersEndWithinMs), {
       ...(options.retryForMs !== undefined && { forMs: options.retryForMs }),
+      server: place.url === undefined ? undefined : serverOf(place.url),
       onWait: waitTeller(place, options.progress),
     });
   } finally {
@@ -56,12 +57,6 @@ function waitTeller({ url }: DatabasePlace, progress: StartProgress | undefined)
     const seconds = Math.max(1, Math.round(leftMs / 1_000));
     progress?.tell(`Waiting for Postgres at ${serverOf(url)} (${code}), ${seconds} s left`);
   };
-}
-
-/** The host and port of a connection URL, or all of them where it names several; never its user and password. */
-function serverOf(url: string): string {
-  const { hostname, port } = URL.parse(url) ?? {};
-  return hostname === undefined ? hostsOf(url).join(', ') : `${hostname}:${port === '' ? '5432' : port}`;
 }
 
 /** The moments by which the journal names this program's migrations, oldest first. */

@@ -88,7 +88,8 @@ function errorCode(error: unknown): string | undefined {
 /**
  * Runs `work` until it meets no transient error, with growing jittered pauses, for at most `forMs`. `work` is given the
  * number of failed runs: from the second run on, an earlier one may have been committed. `onWait` is told of each pause: the
- * code of the error, and the time left. Throws only `StoreError`.
+ * code of the error, and the time left. `server` (host and port) is named by the error of a database that cannot be reached: only
+ * for errors that operators alone read. Throws only `StoreError`.
  */
 export async function withRetry<T>(
   work: (attempt: number) => Promise<T>,
@@ -96,22 +97,30 @@ export async function withRetry<T>(
     forMs = RETRY_FOR_MS,
     signal,
     onWait,
-  }: { forMs?: number; signal?: AbortSignal; onWait?: (code: string, leftMs: number) => void } = {},
+    server,
+  }: {
+    forMs?: number;
+    signal?: AbortSignal;
+    onWait?: (code: string, leftMs: number) => void;
+    server?: string | undefined;
+  } = {},
 ): Promise<T> {
   const deadline = performance.now() + forMs;
   let last: unknown;
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return await within(Math.max(0, deadline - performance.now()), work(attempt), last);
+      return await within(Math.max(0, deadline - performance.now()), work(attempt), () =>
+        unavailable(last && rootCause(last), server),
+      );
     } catch (error) {
       last = error;
       const pause = backoffMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
       if (signal?.aborted === true || !isTransient(error) || performance.now() + pause > deadline) {
-        throw toStoreError(error);
+        throw toStoreError(error, server);
       }
       onWait?.(errorCode(error) ?? 'no answer', deadline - performance.now());
       await sleep(pause, signal).catch((aborted: unknown) => {
-        throw toStoreError(aborted);
+        throw toStoreError(aborted, server);
       });
     }
   }
@@ -121,10 +130,10 @@ export async function withRetry<T>(
  * The driver keeps connecting for ever while a server accepts and drops connections: this limit reports it to the caller
  * in time, with the error of the attempt before. The statement may still be executed late, as after any lost answer.
  */
-async function within<T>(ms: number, work: Promise<T>, last: unknown): Promise<T> {
+async function within<T>(ms: number, work: Promise<T>, tooLate: () => StoreError): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unavailable(last && rootCause(last))), ms);
+    timer = setTimeout(() => reject(tooLate()), ms);
   });
   try {
     return await Promise.race([work, late]);
@@ -137,11 +146,11 @@ async function within<T>(ms: number, work: Promise<T>, last: unknown): Promise<T
  * Converts any error to a `StoreError`. Drizzle's own error is left out of the chain of causes: its message contains the
  * values of the statement, and with them what people wrote.
  */
-function toStoreError(error: unknown): StoreError {
+function toStoreError(error: unknown, server: string | undefined): StoreError {
   if (error instanceof StoreError) return error;
   const cause = rootCause(error);
   if (cause instanceof StoreError) return cause;
-  if (isTransient(cause)) return unavailable(cause);
+  if (isTransient(cause)) return unavailable(cause, server);
   const certificate = untrusted(cause);
   if (certificate !== undefined) return certificate;
   const message = cause instanceof Error ? cause.message : String(cause);
@@ -152,12 +161,12 @@ function rootCause(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error;
 }
 
-function unavailable(cause?: unknown): StoreError {
+function unavailable(cause: unknown, server: string | undefined): StoreError {
   const code = errorCode(cause);
   const what = REFUSING_WRITES[code ?? ''] ?? `cannot be reached${code === undefined ? '' : ` (${code})`}.`;
   return new StoreError(
     'unavailable',
-    `The database ${what} See DATABASE_URL, or the disk behind GATEWAY_HOME.`,
+    `The database${server === undefined ? '' : ` at ${server}`} ${what} See DATABASE_URL, or the disk behind GATEWAY_HOME.`,
     {
       retryable: true,
       cause,

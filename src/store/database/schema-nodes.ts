@@ -1,5 +1,6 @@
 /** Small tables of what the nodes of a database share, chose, or say of themselves. */
 import { integer, jsonb, pgTable, text } from './drizzle.ts';
+import type { NodeStatus } from '../../contracts/operator/nodes.ts';
 import type { McpServerStatus } from '../../contracts/mcp/servers.ts';
 
 /** One row, made when NATS is first used: the subject and key by which the nodes of this database know each other there. */
@@ -27,4 +28,10 @@ export const nodeSettings = pgTable('node_settings', {
   instance: text('instance').primaryKey(),
   version: text('version').notNull(),
   digests: jsonb('digests').$type<Record<string, string>>().notNull(),
+});
+
+/** What each home's gateway last said of itself while it ran: where its page is, which model answers, its channels. */
+export const nodeStatus = pgTable('node_status', {
+  instance: text('instance').primaryKey(),
+  status: jsonb('status').$type<NodeStatus>().notNull(),
 });

@@ -4,11 +4,12 @@
  * while its socket is open (life-socket.ts). A socket cannot be reached from another machine that shares the folder, nor from
  * some virtual machines: a holder from there lives while it renews the date of its file.
  */
-import { chmod, link, mkdir, open, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { link, open, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { StoreError } from '../../contracts/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import { sleep } from '../../lib/sleep.ts';
+import { homeUnwritable, makeHome } from './home-folder.ts';
 import { openLifeSocket } from './life-socket.ts';
 import { type HomeHolder, isAlive, NOBODY, parseHolder, thisMachine, thisProcess } from './home-holder.ts';
 
@@ -46,9 +47,7 @@ export async function lockHome(
   { waitMs = LOCK_WAIT_MS, isRenewed = false, renewedWithinMs = RENEWED_WITHIN_MS } = {},
 ): Promise<HomeLock> {
   try {
-    const made = await mkdir(home, { recursive: true, mode: 0o700 });
-    // The umask of the process may have removed rights from the mode above.
-    if (made !== undefined) await chmod(home, 0o700);
+    await makeHome(home);
     const life = `life.${newId().slice(-12)}`;
     const endLife = await openLifeSocket(home, life);
     let mine: HomeHolder = {
@@ -83,11 +82,7 @@ export async function lockHome(
     };
   } catch (error) {
     if (error instanceof StoreError) throw error;
-    throw new StoreError(
-      'home_unwritable',
-      `GATEWAY_HOME ${home} is not writable: set it to a folder this user can write.`,
-      { cause: error },
-    );
+    throw homeUnwritable(home, error);
   }
 }
 

@@ -1,6 +1,7 @@
 /** The lanes: appending, ending and releasing heads, and dead letters. */
 import { FencedError } from '../../contracts/errors.ts';
-import type { DeadLetter, Fence, LaneStep, LaneStore } from '../../contracts/store/lanes.ts';
+import { MAX_LETTER_CHARS } from '../../contracts/store/lanes.ts';
+import type { DeadLetter, Fence, LaneKey, LaneStep, LaneStore } from '../../contracts/store/lanes.ts';
 import { cleanText } from '../../lib/text.ts';
 import { append } from './append.ts';
 import { parkForCaller } from './caller-tools.ts';
@@ -34,7 +35,7 @@ export function createLanes(database: Database): LaneStore {
     release: (fence, options) => database.run((sql, attempt) => release(sql, fence, options, attempt)),
     noteWaiting: (fence, isWaiting) => database.run((sql) => noteWaiting(sql, fence, isWaiting)),
     stop: (session, options) => database.transaction((sql) => stopSession(sql, session, options.fresh)),
-    deadLetters: (limit) => database.run((sql) => deadLetters(sql, limit)),
+    deadLetters: (limit, only) => database.run((sql) => deadLetters(sql, limit, only)),
     replayDeadLetter: (lane, seq) =>
       database.transaction((sql, attempt) => replayDeadLetter(sql, lane, seq, attempt)),
     purge: (olderThanMs, limit) => database.run((sql) => purge(sql, olderThanMs, limit)),
@@ -86,11 +87,21 @@ async function noteWaiting(sql: Sql, fence: Fence, isWaiting: boolean): Promise<
   if (rows.length === 0) throw new FencedError(fence.lane);
 }
 
-async function deadLetters(sql: Sql, limit: number): Promise<DeadLetter[]> {
-  const rows = await sql<(Omit<DeadLetter, 'deadAt'> & { deadAt: string })[]>`
-    select lane, seq, coalesce(error, '') as error, attempts, crashes, done_at as "deadAt"
-    from lane_item where dead order by done_at desc limit ${limit}`;
-  return rows.map((row) => ({ ...row, deadAt: new Date(row.deadAt) }));
+async function deadLetters(
+  sql: Sql,
+  limit: number,
+  only?: { lane: LaneKey; seq: number },
+): Promise<DeadLetter[]> {
+  const which = only === undefined ? sql`true` : sql`lane = ${cleanText(only.lane)} and seq = ${only.seq}`;
+  const rows = await sql<(Omit<DeadLetter, 'deadAt' | 'text'> & { deadAt: string; text: string | null })[]>`
+    select lane, seq, coalesce(error, '') as error, attempts, crashes, done_at as "deadAt",
+      left(coalesce(payload -> 'message' ->> 'content', payload ->> 'task'), ${MAX_LETTER_CHARS}) as text
+    from lane_item where dead and ${which} order by done_at desc limit ${limit}`;
+  return rows.map(({ text, ...row }) => ({
+    ...row,
+    deadAt: new Date(row.deadAt),
+    ...(text !== null && { text }),
+  }));
 }
 
 async function purge(sql: Sql, olderThanMs: number, limit: number): Promise<number> {

@@ -161,7 +161,7 @@ describeEmbedded('the context', (databases) => {
     const made = await scenario({ ...store, memories: broken }, provider);
     await made.ask('hello');
     expect(system(provider)).not.toContain('something');
-    expect(made.logLines.join('\n')).toContain('memories_unread');
+    expect(made.logLines.join('\n')).toContain('memories_not_read');
   });
 });
 

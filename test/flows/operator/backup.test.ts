@@ -30,9 +30,9 @@ const ROWS_LEFT_OUT = [
 const FILES_LEFT_OUT = /^(pg|pg\..*|cache|logs|instance|lock\..*|life\..*|[^/]*\.schema\.json|backups)(\/|$)/;
 
 const backup = (env: Environment, ...args: string[]): Promise<string> =>
-  backupCommand(loadConfig(env), silentLog, readBackupOptions('backup', args));
+  backupCommand(loadConfig(env), { log: silentLog }, readBackupOptions('backup', args));
 const restore = (env: Environment, ...args: string[]): Promise<string> =>
-  restoreCommand(loadConfig(env), silentLog, readBackupOptions('restore', args));
+  restoreCommand(loadConfig(env), { log: silentLog }, readBackupOptions('restore', args));
 
 /** Every row of every table as text; a lane that a gateway works on now has nobody in the backup. */
 async function rowsOf(sql: postgres.Sql): Promise<Record<string, string[]>> {

@@ -89,7 +89,9 @@ describe('parley doctor on a broken set-up', () => {
     const away = 'postgres://user:secret@127.0.0.1:9/parley';
     const said = await complaints({ ...env, OLLAMA_HOST: 'http://127.0.0.1:9', DATABASE_URL: away });
     expect(said).toMatch(/error +Model +No model server answers at http:\/\/127\.0\.0\.1:9 \(ECONNREFUSED\)/);
-    expect(said).toMatch(/error +Database +The database cannot be reached \(ECONNREFUSED\)/);
+    expect(said).toMatch(
+      /error +Database +The database at 127\.0\.0\.1:9 cannot be reached \(ECONNREFUSED\)/,
+    );
     expect(said).not.toContain('secret');
   });
 

@@ -15,7 +15,7 @@ const secretOf = (person: string, n: number): string => `secret${person}x${n}`;
 async function rows({ sql }: GatewayFixture): Promise<string[]> {
   const tables = await sql<{ name: string }[]>`
     select tablename as name from pg_tables where schemaname = 'public'
-      and tablename not in ('node', 'lane', 'mcp_status', 'node_settings', 'connection', 'token', 'removed_folder')`;
+      and tablename not in ('node', 'lane', 'mcp_status', 'node_settings', 'node_status', 'connection', 'token', 'removed_folder')`;
   const all = await Promise.all(
     tables.map(async ({ name }) =>
       (await sql`select * from ${sql(name)}`).map((row) => `${name} ${JSON.stringify(row)}`),

@@ -34,6 +34,29 @@ it('says which Postgres it waits for, why, and how long, without the password', 
   expect(child.stdout()).not.toContain('very-secret-word');
 }, 30_000);
 
+it('says so for every other command as well, and names host and port at the end', async () => {
+  const databaseUrl = 'postgres://parley:very-secret-word@127.0.0.1:9/parley';
+  const child = startParley(['status'], { GATEWAY_HOME: await freshHome(), DATABASE_URL: databaseUrl });
+  await expect
+    .poll(() => child.stderr(), { timeout: 20_000 })
+    .toMatch(/Waiting for Postgres at 127\.0\.0\.1:9 \(ECONNREFUSED\), 2\d s left/);
+  expect(await child.ended).toBe(1);
+  expect(child.stderr()).toContain('The database at 127.0.0.1:9 cannot be reached (ECONNREFUSED).');
+  expect(child.stderr()).not.toContain('very-secret-word');
+}, 90_000);
+
+it.skipIf(process.platform !== 'linux')(
+  'ends at once for a home that the system does not let anyone make',
+  async () => {
+    for (const args of [['start'], ['status'], ['config', 'set', 'persona', 'Ada']]) {
+      const child = startParley(args, { GATEWAY_HOME: '/proc/nope', PORT: '0' });
+      expect(await child.ended).toBe(1);
+      expect(child.stderr()).toContain('GATEWAY_HOME /proc/nope is not writable (ENOENT)');
+    }
+  },
+  60_000,
+);
+
 it('names a step once it has lasted a second, and each only once', async () => {
   const shown: string[] = [];
   const notes = createStartNotes((text) => shown.push(text), 5);

@@ -4,13 +4,13 @@ import { h } from '../dom.js';
 import { button, moment, row, rows, section } from './parts.js';
 import { say } from '../texts.js';
 
-/** @typedef {{ lane: string, seq: number, error: string, attempts: number, crashes: number, deadAt: string }} Letter */
+/** @typedef {{ lane: string, seq: number, error: string, attempts: number, crashes: number, deadAt: string, text?: string }} Letter */
 
 /** @type {import('./parts.js').Screen} */
 export async function deadLettersScreen(host) {
   /** @type {{ letters: Letter[], more: boolean }} */
   const { letters, more } = await host.ask('GET', '/v1/dead-letters');
-  const shown = letters.map(({ lane, seq, error, attempts, crashes, deadAt }) => {
+  const shown = letters.map(({ lane, seq, error, attempts, crashes, deadAt, text }) => {
     const name = `${lane}#${seq}`;
     const retry = () => void host.act(() => host.ask('POST', '/v1/dead-letters/retry', { lane, seq }));
     const drop = async () => {
@@ -18,12 +18,14 @@ export async function deadLettersScreen(host) {
       await host.act(() => host.ask('POST', '/v1/dead-letters/drop', { lane, seq }));
     };
     const about = say('page.set.letter_about', { moment: moment(deadAt), attempts, crashes, error });
-    return row(
+    const shown = row(
       name,
       about,
       button(say('page.set.retry'), name, retry),
       button(say('page.delete'), name, () => void drop(), 'danger'),
     );
+    if (text !== undefined) shown.append(h('blockquote', { class: 'letter-text', dir: 'auto' }, text));
+    return shown;
   });
   const rest = more ? [h('p', { class: 'quiet' }, say('page.set.letters_more'))] : [];
   return [section(say('page.set.dead_letters'), rows(shown, say('page.set.no_letters')), ...rest)];

@@ -1,9 +1,11 @@
-/** What a gateway tells the others of its settings: digests, by which those that differ are named. */
+/** What a gateway tells the others: digests of its settings, by which those that differ are named, and how it is. */
 import { createHash } from 'node:crypto';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
+import type { HealthReport } from '../contracts/gateway-api.ts';
 import type { Log } from '../contracts/log.ts';
-import type { NodeSettings } from '../contracts/operator/nodes.ts';
+import type { NodeReportStore, NodeSettings } from '../contracts/operator/nodes.ts';
+import { pause } from '../lib/sleep.ts';
 import type { LiveSettings } from '../settings/index.ts';
 import type { HomeStore } from '../store/open-store.ts';
 
@@ -11,6 +13,10 @@ import type { HomeStore } from '../store/open-store.ts';
 const OWN = new Set(['PORT', 'HOST', 'GATEWAY_HOME', 'LOG_LEVEL', 'DATABASE_URL', 'DATABASE_PASSWORD']);
 /** Of a SHA-256 in base64url: enough to tell values apart, and too little to recognise a short one among many. */
 const DIGEST_CHARS = 12;
+/** How often the channels are looked at, which costs nothing, in milliseconds. */
+const LOOK_MS = 2_000;
+/** How often the model servers are asked as well, in milliseconds. */
+const ASK_MS = 30_000;
 
 /** The version, and a digest of each variable and field. No value can be read from it. */
 function nodeSettingsOf({ env, source }: Config): NodeSettings {
@@ -35,4 +41,39 @@ function digestOf(value: unknown): string {
   // The password of an address may be short enough to be guessed from its digest.
   const text = JSON.stringify(value).replace(/(:\/\/[^\s:@/]*:)[^\s@/]+@/g, '$1@');
   return createHash('sha256').update(text).digest('base64url').slice(0, DIGEST_CHARS);
+}
+
+/** Whose state it is, and where it is kept. */
+export interface NodeStatusParts {
+  store: { nodes: Pick<NodeReportStore, 'saveNodeStatus'>; instance: string };
+  url: string;
+  health: { report(): Promise<Pick<HealthReport, 'model'>>; channels(): HealthReport['channels'] };
+  log: Log;
+}
+
+/** Stores the state of this gateway, and each change of it, until the signal aborts. Never rejects. */
+export async function tellStatus(
+  { store: { nodes, instance }, url, health, log }: NodeStatusParts,
+  signal: AbortSignal,
+): Promise<void> {
+  let model: HealthReport['model'] | undefined;
+  let askAt = 0;
+  let told = '';
+  while (!signal.aborted) {
+    if (performance.now() >= askAt) {
+      askAt = performance.now() + ASK_MS;
+      // In the background: a server that does not answer delays nothing. Reports never reject.
+      void health.report().then((report) => (model = report.model));
+    }
+    const status = { url, model, channels: health.channels() };
+    const text = JSON.stringify(status);
+    try {
+      if (text !== told) await nodes.saveNodeStatus(instance, status);
+      told = text;
+    } catch (error) {
+      // The next look tries again.
+      if (!signal.aborted) log.warn({ err: error }, 'node_status_not_stored');
+    }
+    await pause(LOOK_MS, signal);
+  }
 }

@@ -1,0 +1,4 @@
+CREATE TABLE "node_status" (
+	"instance" text PRIMARY KEY NOT NULL,
+	"status" jsonb NOT NULL
+);

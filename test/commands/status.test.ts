@@ -1,0 +1,107 @@
+/** `parley status`: what it shows of several gateways, and of none. */
+import { expect, it } from 'vitest';
+import packageFile from '../../package.json' with { type: 'json' };
+import { tellStatus } from '../../src/commands/node-reports.ts';
+import { statusCommand } from '../../src/commands/status.ts';
+import { PARLEY } from '../../src/contracts/texts/parley.ts';
+import type { HealthReport } from '../../src/contracts/gateway-api.ts';
+import { describeEachDatabase, silentLog } from '../database.ts';
+import type { TestStore } from '../database.ts';
+
+const HOME = { home: '/srv/parley' };
+const channels = (detail: string): HealthReport['channels'] => ({
+  http: { state: 'up', label: 'HTTP' },
+  telegram: { state: 'degraded', detail, label: 'Telegram' },
+});
+
+/** A gateway that runs: its lease, its version and what it told. */
+async function run(
+  store: TestStore,
+  instance: string,
+  model: HealthReport['model'],
+  detail = 'Telegram does not answer;\ntrying again.',
+): Promise<void> {
+  await store.lanes.register(instance, 60_000);
+  await store.nodes.saveNodeSettings(instance, { version: '0.1.0', digests: {} });
+  const told = { url: `http://127.0.0.1/${instance}`, model, channels: channels(detail) };
+  await store.nodes.saveNodeStatus(instance, told);
+}
+
+describeEachDatabase('parley status', (databases) => {
+  it('shows of every gateway its version, lease, page, model and channels', async () => {
+    const store = await databases.open();
+    await run(store, 'desk', { state: 'up', name: 'qwen3:4b' });
+    const detail = 'MODEL: run ollama pull big:70b. The model big:70b is missing; qwen3:4b answers instead.';
+    await run(store, 'shelf', { state: 'degraded', name: 'big:70b', detail }, 'The token\u001b is refused.');
+    const { text, isRunning } = await statusCommand([])(store, HOME);
+    expect(isRunning).toBe(true);
+    expect(text).toContain(
+      `gateways      2 running\nversion       ${packageFile.version}\nhome          /srv/parley\n`,
+    );
+    expect(text).toMatch(
+      /node {10}desk, version 0\.1\.0, counts as dead in (59|60) s unless it renews its lease\n/,
+    );
+    expect(text).toContain('  page        http://127.0.0.1/desk\n  model       qwen3:4b\n');
+    expect(text).toContain(
+      '  channels    http up\n              telegram degraded: Telegram does not answer; trying again.',
+    );
+    expect(text).toContain(`  model       big:70b: ${detail}`);
+    expect(text).not.toContain('\u001b');
+  });
+
+  it('says that none runs once the leases have ended, in words and as JSON', async () => {
+    const store = await databases.open();
+    await run(store, 'desk', { state: 'down', detail: 'No model server answers.' });
+    expect((await statusCommand([])(store, HOME)).text).toContain(
+      'model       none answers: No model server',
+    );
+    await store.sql`update node set lease_until = now()`;
+    const { text, isRunning } = await statusCommand([])(store, HOME);
+    expect(text).toContain(
+      `gateways      none is running with this home and database; ${PARLEY} start runs one`,
+    );
+    expect(isRunning).toBe(false);
+    const json = JSON.parse((await statusCommand(['--json'])(store, HOME)).text) as unknown;
+    expect(json).toMatchObject({
+      home: '/srv/parley',
+      pending: 0,
+      deadLetters: { count: 0, newest: [] },
+      nodes: [],
+    });
+  });
+
+  it('gives the same as JSON, and shows a gateway that has told nothing yet', async () => {
+    const store = await databases.open();
+    await store.lanes.register('new', 60_000);
+    expect((await statusCommand([])(store, HOME)).text).toContain('page        not yet: it is starting');
+    await run(store, 'new', { state: 'up', name: 'qwen3:4b' });
+    const json = JSON.parse((await statusCommand(['--json'])(store, HOME)).text) as unknown;
+    const status = {
+      url: 'http://127.0.0.1/new',
+      model: { name: 'qwen3:4b' },
+      channels: { http: { state: 'up' } },
+    };
+    expect(json).toMatchObject({ nodes: [{ instance: 'new', version: '0.1.0', status }] });
+  });
+
+  it('has what a gateway tells of itself, at first without a model that is still being asked', async () => {
+    const { nodes, lanes } = await databases.open();
+    await lanes.register('desk', 60_000);
+    const asked = Promise.withResolvers<{ model: HealthReport['model'] }>();
+    const health = { report: () => asked.promise, channels: () => channels('away') };
+    const ending = new AbortController();
+    const parts = { store: { nodes, instance: 'desk' }, url: 'http://x', health, log: silentLog };
+    const telling = tellStatus(parts, ending.signal);
+    const told = async () => (await nodes.liveNodes())[0]?.status;
+    await expect.poll(told).toEqual({ url: 'http://x', channels: channels('away') });
+    asked.resolve({ model: { state: 'up', name: 'qwen3:4b' } });
+    await expect.poll(told, { timeout: 20_000 }).toMatchObject({ model: { name: 'qwen3:4b' } });
+    ending.abort();
+    await telling;
+  });
+
+  it('refuses other arguments', () => {
+    for (const args of [['now'], ['--json', 'x']])
+      expect(() => statusCommand(args)).toThrow(expect.objectContaining({ code: 'usage' }));
+  });
+});

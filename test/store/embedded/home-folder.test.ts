@@ -1,0 +1,37 @@
+/** The folder of a home: made with those above it, or refused at once. */
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { makeHome } from '../../../src/store/embedded/home-folder.ts';
+import { lockHome } from '../../../src/store/embedded/home-lock.ts';
+
+async function freshFolder(): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'parley-folder-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+it('is made with the folders above it, for its owner only, and left as it is when it is there', async () => {
+  const above = await freshFolder();
+  const home = path.join(above, 'a', 'b');
+  await Promise.all([makeHome(home), makeHome(home)]);
+  await makeHome(home);
+  expect((await stat(home)).mode & 0o777).toBe(0o700);
+});
+
+it('is refused where the path is a file', async () => {
+  const file = path.join(await freshFolder(), 'file');
+  await writeFile(file, '');
+  await expect(makeHome(file)).rejects.toMatchObject({ code: 'home_unwritable' });
+});
+
+it.skipIf(process.platform !== 'linux')(
+  'is refused at once below a folder in which the system makes none, by what starts and by what locks it',
+  async () => {
+    for (const make of [makeHome, lockHome])
+      await expect(make('/proc/nope/deeper')).rejects.toThrow(
+        'GATEWAY_HOME /proc/nope/deeper is not writable (ENOENT): set it to a folder this user can write.',
+      );
+  },
+);

@@ -1,0 +1,20 @@
+/** How a start names its channels when it says that it is ready. */
+import { expect, it } from 'vitest';
+import { bestStates, channelWords } from '../src/worker.ts';
+
+it('tells the channels that are still connecting, degraded or refused from those that are up', () => {
+  expect(channelWords({ http: 'up', telegram: 'starting', slack: 'degraded', discord: 'dead' })).toBe(
+    'http, telegram still connecting, slack degraded, discord refused',
+  );
+});
+
+it('has the best state of each channel where several workers serve it', () => {
+  const [first, second] = [
+    { http: 'up', telegram: 'starting' },
+    { http: 'up', telegram: 'up' },
+  ] as const;
+  expect(channelWords(bestStates([first, second]))).toBe('http, telegram');
+  expect(channelWords(bestStates([first, { http: 'up', telegram: 'dead' }]))).toBe(
+    'http, telegram still connecting',
+  );
+});
