@@ -14,8 +14,8 @@ const REFUSED_MS = 24 * 3_600_000;
 /** What Telegram refuses apart, and the names under which that is kept. */
 export type RichKind = 'rich_messages' | 'rich_drafts';
 
-/** A document without any of these has no table, formula or task, and need not be read. */
-const MAY_GAIN = /\||\[[ x]\]|\\[([]|\$\$/i;
+/** A document without any of these has no table, formula, task or details, and need not be read. */
+const MAY_GAIN = /\||\[[ x]\]|\\[([]|\$\$|<details/i;
 
 export interface WholeAnswersDeps {
   mode: 'auto' | 'off';
