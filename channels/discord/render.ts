@@ -12,8 +12,8 @@ import type {
   Table,
 } from 'mdast';
 import type { Rendered } from '../../src/contracts/channel.ts';
-import { foldDetails } from '../../src/lib/details.ts';
-import type { Details } from '../../src/lib/details.ts';
+import { foldDetails } from '../../src/lib/blocks/details.ts';
+import type { Details } from '../../src/lib/blocks/details.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import {
   addressesIn,
@@ -25,7 +25,7 @@ import {
   span,
   webUrl,
 } from './markup.ts';
-import { drawTable } from '../../src/lib/text-table.ts';
+import { drawTable } from '../../src/lib/blocks/text-table.ts';
 
 /** The context of a node during rendering. */
 interface Scope {

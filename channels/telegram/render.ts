@@ -1,8 +1,8 @@
 /** A Markdown document in Telegram's HTML: only tags that Telegram knows, always closed, counted as Telegram counts. */
 import type { List, ListItem, PhrasingContent, Root, RootContent } from 'mdast';
 import type { Rendered } from '../../src/contracts/channel.ts';
-import { foldDetails } from '../../src/lib/details.ts';
-import type { Details } from '../../src/lib/details.ts';
+import { foldDetails } from '../../src/lib/blocks/details.ts';
+import type { Details } from '../../src/lib/blocks/details.ts';
 import { wordsBelow } from '../../src/lib/markdown.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import { bareWords } from './rendering/bare-words.ts';

@@ -2,8 +2,8 @@
 import type { InputRichMessageWithoutUpload, RichBlockTableCell } from 'grammy/types';
 import type { Blockquote, List, Paragraph, PhrasingContent, Root, RootContent, Table } from 'mdast';
 import type { Formula } from '../../../src/lib/math-text.ts';
-import { foldDetails } from '../../../src/lib/details.ts';
-import type { Details } from '../../../src/lib/details.ts';
+import { foldDetails } from '../../../src/lib/blocks/details.ts';
+import type { Details } from '../../../src/lib/blocks/details.ts';
 import { splitAtFormulas } from '../../../src/lib/math-text.ts';
 import { below, NotRich, plainText, richText, visibleOf } from './rich-text.ts';
 import type { RichSpot } from './rich-text.ts';

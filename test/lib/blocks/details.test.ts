@@ -1,8 +1,8 @@
 /** What a writer wants folded, found in blocks as Markdown without raw HTML gives them. */
 import { expect, it } from 'vitest';
-import { foldDetails } from '../../src/lib/details.ts';
-import type { Details } from '../../src/lib/details.ts';
-import { parseMarkdown, wordsBelow } from '../../src/lib/markdown.ts';
+import { foldDetails } from '../../../src/lib/blocks/details.ts';
+import type { Details } from '../../../src/lib/blocks/details.ts';
+import { parseMarkdown, wordsBelow } from '../../../src/lib/markdown.ts';
 
 const seen = (markdown: string): unknown[] =>
   foldDetails(parseMarkdown(markdown).children).map((node) =>
