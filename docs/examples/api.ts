@@ -1821,7 +1821,26 @@ export interface Api {
       [k: string]: unknown;
     };
   };
+  'PATCH /v1/tokens/{id}': {
+    path: {
+      id: string;
+    };
+    body: {
+      name: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
   'DELETE /v1/tokens/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /v1/tokens/{id}/rotate': {
     path: {
       id: string;
     };

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { Rendered } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import { steadyRates } from '../../src/contracts/delivery.ts';
+import { LiveCalls } from '../../src/delivery/live-calls.ts';
 import { DRAFT_TTL_MS, Drafts } from '../../src/delivery/stream/drafts.ts';
 import { Scheduler } from '../../src/delivery/scheduler.ts';
 import { silentLog } from '../database.ts';
@@ -41,7 +42,7 @@ function openDrafts({ rich = false, lookTakesMs = 0 } = {}) {
       const isRich = rich && !usual;
       return text === undefined ? undefined : { ...rendered(text), ...(isRich && { rich: true }) };
     },
-    counts: { sent: 0, edited: 0, refused: 0, failed: 0 },
+    calls: new LiveCalls(() => 0),
     onBlocked: () => (blocked += 1),
     onRefused: () => (refused += 1),
   });

@@ -4,7 +4,7 @@ import { ChannelError, toGatewayError } from '../../contracts/errors.ts';
 import type { DraftRules } from '../../contracts/delivery.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Place } from '../../contracts/message.ts';
-import type { LiveCounts } from '../../contracts/store/traces.ts';
+import type { LiveCalls } from '../live-calls.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Scheduler } from '../scheduler.ts';
 import type { DraftLook } from './draft-look.ts';
@@ -29,7 +29,7 @@ export interface DraftsDeps {
   turnId: string;
   place: Place;
   look: DraftLook;
-  counts: LiveCounts;
+  calls: LiveCalls;
   /** Called when nobody can read the reply. */
   onBlocked: () => void;
   /** Called when the platform takes no drafts there. */
@@ -101,7 +101,7 @@ export class Drafts {
   }
 
   async #show(): Promise<void> {
-    const { clock, scheduler, place, rules, look, counts } = this.#deps;
+    const { clock, scheduler, place, rules, look, calls } = this.#deps;
     const begunAt = clock.monotonicMs();
     const body = (await look(this.#usual)) ?? THINKING;
     this.#madeInMs = clock.monotonicMs() - begunAt;
@@ -121,7 +121,7 @@ export class Drafts {
     }
     // Where the limits allowed no call, the next one comes an interval later.
     if (!called) return this.request();
-    counts.edited += 1;
+    calls.shown('edited');
     this.#shown = body.text;
     return this.#renewLater();
   }
@@ -145,8 +145,8 @@ export class Drafts {
   #handleFailure(thrown: unknown, body: Rendered): void {
     const error = toGatewayError(thrown);
     const code = error instanceof ChannelError ? error.code : undefined;
-    const { counts, clock, rules } = this.#deps;
-    counts[code === 'rate_limited' ? 'refused' : 'failed'] += 1;
+    const { calls, clock, rules } = this.#deps;
+    calls.failed(error);
     if (body.rich === true && (code === 'bad_markup' || code === 'rejected')) {
       this.#usual = true;
       this.request();
