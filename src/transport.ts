@@ -13,7 +13,7 @@ import type { StartProgress } from './contracts/operator/progress.ts';
 import type { Settings } from './contracts/settings.ts';
 import { withSlash } from './contracts/isomorphic/fill-text.js';
 import type { Recipient } from './contracts/texts/say.ts';
-import { createDelivery, createStreamMode } from './delivery/index.ts';
+import { createDelivery, createStreamModes } from './delivery/index.ts';
 import {
   bindTurns,
   createDropSurface,
@@ -144,7 +144,7 @@ export async function openTransport(
     bus,
     say: (to) => languages.say(to),
     files: outgoing,
-    streamMode: createStreamMode({ channels, chatSettings: store.chatSettings, log }),
+    streamModes: createStreamModes({ channels, chatSettings: store.chatSettings, log }),
     followMigration,
     log,
   });

@@ -12,6 +12,8 @@ import type {
   Table,
 } from 'mdast';
 import type { Rendered } from '../../src/contracts/channel.ts';
+import { foldDetails } from '../../src/lib/blocks/details.ts';
+import type { Details } from '../../src/lib/blocks/details.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import {
   addressesIn,
@@ -23,7 +25,7 @@ import {
   span,
   webUrl,
 } from './markup.ts';
-import { drawTable } from '../../src/lib/text-table.ts';
+import { drawTable } from '../../src/lib/blocks/text-table.ts';
 
 /** The context of a node during rendering. */
 interface Scope {
@@ -54,14 +56,26 @@ export function render(doc: Root): Rendered {
 /** Blocks below each other; no blank line after a heading. */
 function blocks(nodes: readonly RootContent[], scope: Scope): string {
   let text = '';
-  let before: RootContent | undefined;
-  for (const node of nodes) {
-    const next = block(node, scope);
+  let before: RootContent | Details | undefined;
+  for (const node of foldDetails(nodes)) {
+    const next = node.type === 'details' ? details(node, scope) : block(node, scope);
     if (next === '') continue;
     text += `${before === undefined ? '' : before.type === 'heading' ? '\n' : '\n\n'}${next}`;
     before = node;
   }
   return text;
+}
+
+/** Discord folds nothing: details are a quote below their summary. A spoiler could hold no code. */
+function details({ summary, children }: Details, scope: Scope): string {
+  if (scope.depth >= MAX_DEPTH) return literal(children.map(wordsIn).join(' '), scope);
+  const title: RootContent[] = summary.length === 0 ? [] : [{ type: 'strong', children: summary }];
+  return quote([...title, ...children], { ...scope, depth: scope.depth + 1 });
+}
+
+function quote(nodes: readonly RootContent[], scope: Scope): string {
+  const quoted = blocks(nodes, { ...scope, inner: true });
+  return scope.markup ? quoted.replaceAll(/^/gm, '> ') : quoted;
 }
 
 function block(node: RootContent, outer: Scope): string {
@@ -76,10 +90,8 @@ function block(node: RootContent, outer: Scope): string {
       return list(node, scope);
     case 'listItem':
       return item(node, '- ', scope);
-    case 'blockquote': {
-      const quoted = blocks(node.children, { ...scope, inner: true });
-      return scope.markup ? quoted.replaceAll(/^/gm, '> ') : quoted;
-    }
+    case 'blockquote':
+      return quote(node.children, scope);
     case 'code':
       return scope.markup ? fence(node.value, node.lang ?? '') : node.value;
     case 'table':

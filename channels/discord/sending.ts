@@ -25,8 +25,8 @@ const MAX_ROW = 5;
 
 /**
  * The fields of every message we send: it pings nobody and shows no link previews, whatever the model wrote. Plain content, no
- * components v2: a message cannot leave those, an answer grows by edits of its content, and to a nonce that it knows Discord
- * answers with a message whose content tells whether it shows this text.
+ * components v2: notifications of those are empty (discord-api-docs issue 7854), a message cannot leave them, and to a nonce that it
+ * knows Discord answers with a message whose content tells whether it shows this text.
  */
 export interface Content {
   content: string;

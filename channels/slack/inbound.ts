@@ -108,6 +108,7 @@ export function fromCommand(
     media: [],
     place: privacyOf(raw.channel_id),
     mentioned: true,
+    answeredInPlace: true,
   };
 }
 

@@ -191,11 +191,18 @@ export class BotApi {
     look: Pick<OutboundPart, 'body' | 'plain'>,
   ): Promise<void> {
     const topic = threadId === undefined ? {} : { message_thread_id: Number(threadId) };
+    const draft = { chat_id: Number(chatId), draft_id: draftIdOf(turnId), can_stop: true, ...topic };
+    if (look.body.rich === true) {
+      const rich_message = richOf(look);
+      await this.#call('sendRichMessageDraft', undefined, (limit) =>
+        this.#api.raw.sendRichMessageDraft({ ...draft, rich_message }, limit),
+      );
+      return;
+    }
     const text = textOf(look);
-    const draft = { chat_id: Number(chatId), draft_id: draftIdOf(turnId), text, can_stop: true, ...topic };
     const mode = look.plain === true || text === '' ? {} : { parse_mode: 'HTML' as const };
     await this.#call('sendMessageDraft', undefined, (limit) =>
-      this.#api.raw.sendMessageDraft({ ...draft, ...mode }, limit),
+      this.#api.raw.sendMessageDraft({ ...draft, text, ...mode }, limit),
     );
   }
 

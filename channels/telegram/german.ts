@@ -9,7 +9,7 @@ export const german: Readonly<Record<string, string>> = {
   stream:
     'wie Antworten erscheinen, während sie geschrieben werden, in Chats, die nicht mit `/stream` gewählt haben: `edit` in einer Nachricht, die wächst, `draft` in einem Entwurf (private Chats; Gruppen wie bei `edit`), `off` erst, wenn sie ganz sind',
   richMessages:
-    'Antworten mit einer Tabelle, einer Formel oder Aufgaben, und solche von mehr als 4.096 Zeichen, gehen als eine Nachricht mit Formaten hinaus, wo Telegram sie annimmt',
+    'Antworten mit einer Tabelle, einer Formel, Aufgaben oder Aufklappbarem, und solche von mehr als 4.096 Zeichen, gehen als eine Nachricht mit Formaten hinaus, wo Telegram sie annimmt',
   draftIntervalMs: 'Millisekunden, die in einem privaten Chat zwischen zwei Entwürfen mindestens vergehen',
   'burst.private':
     'erste Nachrichten und fertige Texte, die in einem privaten Chat auf einmal hinausgehen dürfen',

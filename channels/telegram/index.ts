@@ -9,7 +9,7 @@ import type {
 } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { PlaceRate, StreamMode } from '../../src/contracts/delivery.ts';
-import type { SentMessage } from '../../src/contracts/message.ts';
+import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -29,6 +29,7 @@ import { groupsThatNeedAll, PRIVACY_REMEDY } from './privacy.ts';
 import { renderTelegram } from './render.ts';
 import { Topics } from './topics.ts';
 import { WholeAnswers } from './rich/whole-answers.ts';
+import type { RichKind } from './rich/whole-answers.ts';
 import { MAX_CAPTION, MAX_UPLOAD_BYTES } from './uploads.ts';
 
 /** Settings of the channel, checked by its manifest. */
@@ -141,12 +142,16 @@ export function create(
   };
 
   /** Remembers where Telegram takes no rich messages. */
-  async function noting<Result>(part: OutboundPart, call: () => Promise<Result>): Promise<Result> {
+  async function noting<Result>(
+    part: Place & Pick<OutboundPart, 'body'>,
+    call: () => Promise<Result>,
+    kind: RichKind = 'rich_messages',
+  ): Promise<Result> {
     try {
       return await call();
     } catch (error) {
       const isRefusal = error instanceof ChannelError && ['rejected', 'bad_markup'].includes(error.code);
-      if (part.body.rich === true && isRefusal) await whole.noteRefusal(part);
+      if (part.body.rich === true && isRefusal) await whole.noteRefusal(part, kind);
       throw error;
     }
   }
@@ -231,7 +236,8 @@ export function create(
     },
     renderWhole: (place, text) => whole.render(place, text),
     render: (doc) => renderTelegram(doc, commandNames),
-    draft: (place, turnId, body, plain) => bot.draft(place, turnId, { body, plain }),
+    draft: (place, turnId, body, plain) =>
+      noting({ ...place, body }, () => bot.draft(place, turnId, { body, plain }), 'rich_drafts'),
     typing: (place) => bot.type(place),
     react: ({ chatId, messageId }, state) => bot.react(chatId, messageId, SIGNS[state]),
     openThread: (chat, name) => topics.open(chat, name),

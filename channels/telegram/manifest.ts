@@ -62,7 +62,7 @@ export const manifest = defineChannel({
       .enum(['auto', 'off'])
       .default('auto')
       .describe(
-        'answers with a table, a formula or tasks, and those of more than 4,096 characters, are sent as one rich message where Telegram takes it',
+        'answers with a table, a formula, tasks or details, and those of more than 4,096 characters, are sent as one rich message where Telegram takes it',
       ),
     draftIntervalMs: interval
       .default(1_100)

@@ -1,6 +1,8 @@
 /** A Markdown document in Telegram's HTML: only tags that Telegram knows, always closed, counted as Telegram counts. */
 import type { List, ListItem, PhrasingContent, Root, RootContent } from 'mdast';
 import type { Rendered } from '../../src/contracts/channel.ts';
+import { foldDetails } from '../../src/lib/blocks/details.ts';
+import type { Details } from '../../src/lib/blocks/details.ts';
 import { wordsBelow } from '../../src/lib/markdown.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import { bareWords } from './rendering/bare-words.ts';
@@ -41,10 +43,10 @@ function deeper(spot: Spot, change: Partial<Spot> = {}): Spot {
 /** Blocks one below the other, each at its indent but for boxes, which Telegram draws over the whole width. */
 function blocks(nodes: RootContent[], between: string, spot: Spot): Piece {
   const pieces: Piece[] = [];
-  for (const node of nodes) {
-    const piece = block(node, spot);
+  for (const node of foldDetails(nodes)) {
+    const piece = node.type === 'details' ? details(node, spot) : block(node, spot);
     if (piece.visible === '') continue;
-    const isBox = node.type === 'code' || node.type === 'table' || node.type === 'blockquote';
+    const isBox = ['code', 'table', 'blockquote', 'details'].includes(node.type);
     if (pieces.length > 0) pieces.push(words(isBox ? between : between + spot.indent));
     pieces.push(piece);
   }
@@ -100,6 +102,17 @@ function quote(piece: Piece): Piece {
   const lines = piece.visible.split('\n').map(({ length }) => Math.max(1, Math.ceil(length / LINE_CHARS)));
   const isLong = lines.reduce((sum, count) => sum + count, 0) > MAX_QUOTE_LINES;
   return wrapped('blockquote', piece, isLong ? ' expandable' : '');
+}
+
+/** A quote that is folded however short it is, below its summary. */
+function details({ summary, children }: Details, spot: Spot): Piece {
+  if (spot.depth > MAX_DEPTH) return words(wordsBelow({ type: 'root', children: [...children] }));
+  const title = wrapped('b', inlines(summary, spot));
+  const between = title.visible === '' ? '' : '\n';
+  if (spot.inQuote) return joined([title, words(between), blocks(children, '\n', deeper(spot))]);
+  const inside = blocks(children, '\n\n', deeper(spot, { inQuote: true, indent: '' }));
+  const whole = [title, inside].filter(({ visible }) => visible !== '');
+  return whole.length === 0 ? words('') : wrapped('blockquote', joined(whole, between), ' expandable');
 }
 
 /** Its writer left blank lines between the items. */

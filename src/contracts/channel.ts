@@ -63,6 +63,8 @@ export interface WholeText {
   markdown: string;
   /** Parses Markdown in slices, so that a long text holds nothing else up. */
   documentOf(markdown: string): Promise<Root>;
+  /** It is still being written: what comes of it is shown by `draft`. */
+  grows?: true;
 }
 
 /** One message to put on screen: a piece of an answer that fits. */
@@ -172,7 +174,8 @@ export interface Channel {
   renderWhole?(place: Place, whole: WholeText): Promise<Rendered | undefined>;
   /**
    * Shows the text of a turn in place of the message to come, until that comes or `draft.keepMs` are over; an empty one
-   * shows that the bot thinks. Throws `ChannelError('rejected')` where there are no drafts after all. Present iff `capabilities.draft`.
+   * shows that the bot thinks, and one from `renderWhole` has its kind. Throws `ChannelError('rejected')` where there are no drafts (of this
+   * kind) after all. Present iff `capabilities.draft`.
    */
   draft?(place: Place, turnId: string, body: Rendered, plain: boolean): Promise<void>;
   /** Shows "typing…" for `capabilities.typingMs`. Present iff `capabilities.typing`. */

@@ -15,6 +15,14 @@ export type StreamMode = (typeof STREAM_MODES)[number];
 /** The name under which the mode of a chat is kept (`ChatSettingStore`). */
 export const STREAM_SETTING = 'stream';
 
+/** How the answers of chats appear. Nothing of it rejects. */
+export interface StreamModes {
+  /** That of the chat of an address; a growing message while that is unknown. */
+  modeOf(address: Address): Promise<StreamMode>;
+  /** The platform has refused a draft there: answers grow in messages for a day. */
+  noteDraftRefused(address: Address): Promise<void>;
+}
+
 /** Drafts of a network: what is not written yet, shown in the place of the message to come. Milliseconds. */
 export interface DraftRules {
   /** Least time between two drafts in a chat. */

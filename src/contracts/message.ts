@@ -88,6 +88,8 @@ export interface InboundMessage extends Place {
   mentioned: boolean;
   /** A message already on screen that becomes the answer (a deferred Discord reply). */
   placeholder?: SentMessage | undefined;
+  /** The channel shows its sender itself what the gateway says at once (a slash command of Slack): nothing is queued for that. */
+  answeredInPlace?: true | undefined;
   /** A session other than the address's own; only for `system` messages and HTTP. */
   sessionKey?: SessionKey | undefined;
   /** Of a `system` message: the sources that its text was made from. Channels never set it. */

@@ -10,7 +10,7 @@ import type {
   LiveMessages,
   LiveTurn,
   LiveTurnStart,
-  StreamMode,
+  StreamModes,
 } from '../contracts/delivery.ts';
 import type { OutgoingFiles } from '../contracts/media.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
@@ -23,7 +23,7 @@ import { watchForLateCalls } from './late-calls.ts';
 import { LiveMessage } from './live-message.ts';
 import { createOut } from './out.ts';
 
-export { createStreamCommand, createStreamMode } from './stream/stream-mode.ts';
+export { createStreamCommand, createStreamModes } from './stream/stream-mode.ts';
 export { createAnswerFiles } from './files/answer-files.ts';
 export { createPost } from './post.ts';
 export { configureWebhooks, createWebhooks, webhooksRule, type Webhook } from './webhooks/webhooks.ts';
@@ -62,8 +62,8 @@ export interface DeliveryDeps {
   events: Pick<EventBus, 'subscribe' | 'emit' | 'replay'>;
   /** The files that go out. */
   files: Pick<OutgoingFiles, 'copy' | 'write'>;
-  /** How answers appear in a chat; a growing message by default. Never rejects. */
-  streamMode?: (address: LiveTurnStart['address']) => Promise<StreamMode>;
+  /** How answers appear in a chat; in growing messages by default. */
+  streamModes?: StreamModes;
   log: Log;
   clock?: Clock;
   /** In [0, 1); spreads retries. */
@@ -167,7 +167,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     const earlier = { undelivered: () => ledger.undelivered(start.address), clock, log };
     const begin = (): void => {
       card?.begin();
-      void streamReply(deps.streamMode, start, channel, message);
+      void streamReply(deps.streamModes, start, channel, message);
     };
     const stopWaiting = message.begun ? undefined : waitForEarlierDeliveries(earlier, begin);
     if (message.begun) card?.begin();

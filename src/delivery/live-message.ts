@@ -10,6 +10,7 @@ import { LiveCalls } from './live-calls.ts';
 import { parseAddress } from '../contracts/message.ts';
 import type { Place, SentMessage } from '../contracts/message.ts';
 import type { Clock } from '../lib/clock.ts';
+import { draftLook } from './stream/draft-look.ts';
 import { Drafts } from './stream/drafts.ts';
 import { LiveText } from './live-text.ts';
 import type { OutdatedChunk } from './live-text.ts';
@@ -131,26 +132,17 @@ export class LiveMessage implements LiveEdit {
     this.#requestEdit();
   }
 
-  /** Shows the text as drafts instead, which leave nothing behind. */
-  beginDrafts(rules: DraftRules): void {
+  /** Shows the text as drafts instead, which leave nothing behind; where the platform takes none, in a growing message after all. */
+  beginDrafts(rules: DraftRules, noteRefused: () => void): void {
     if (this.#frozen) return;
-    const { channel, scheduler, clock, log, onBlocked, yieldToEventLoop } = this.#deps;
-    const latest = () => this.#text.latest(clock.monotonicMs(), yieldToEventLoop);
-    const about = {
-      turnId: this.#start.turnId,
-      place: this.#place,
-      calls: this.calls,
-      latest,
-      rules,
+    const look = draftLook(this.#text, { ...this.#deps, place: this.#place });
+    const about = { turnId: this.#start.turnId, place: this.#place, calls: this.calls, look, rules };
+    const onRefused = (): void => {
+      noteRefused();
+      this.#drafts = undefined;
+      this.begin();
     };
-    this.#drafts = new Drafts({
-      ...about,
-      channel,
-      scheduler,
-      clock,
-      log,
-      onBlocked,
-    });
+    this.#drafts = new Drafts({ ...this.#deps, ...about, onRefused });
     void this.#typing.end();
   }
 

@@ -3,6 +3,7 @@ import type { Rendered } from '../contracts/channel.ts';
 import type { AgentEvent } from '../contracts/event.ts';
 import { Activity } from './activity.ts';
 import { SLICE_CHARS, MessageChunker } from './text/chunker.ts';
+import { closeOpenMarkup } from './text/close-markup.ts';
 import type { RenderTarget } from './text/cut.ts';
 import { inEnglish } from '../contracts/texts/say.ts';
 import type { Say } from '../contracts/texts/say.ts';
@@ -28,6 +29,13 @@ export interface OutdatedChunk {
   chunk: Rendered;
   /** There are messages after this one. */
   more: boolean;
+}
+
+/** A text that is being written. */
+export interface SoFar {
+  markdown: string;
+  /** A notice, and what is going on. */
+  below: string | undefined;
 }
 
 /** Collects deltas without parsing them; parses only when asked which message is out of date. */
@@ -133,6 +141,13 @@ export class LiveText {
     await this.#parse(yieldToEventLoop);
     const below = this.#below(nowMs);
     return this.#chunker.open(below).at(-1) ?? this.#chunker.at(this.#chunker.settled - 1);
+  }
+
+  /** All of the text so far, open markup closed, and what stands below it. `nowMs` is monotonic. */
+  async whole(nowMs: number, yieldToEventLoop: () => Promise<void>): Promise<SoFar> {
+    await this.#parse(yieldToEventLoop);
+    const text = this.#calls.map((call) => call.text).join('');
+    return { markdown: this.#chunker.inCode ? text : closeOpenMarkup(text), below: this.#below(nowMs) };
   }
 
   /** What stands below the text: a notice, and what is going on. */

@@ -17,14 +17,15 @@ export type ReplyDeps = Parameters<typeof noteRefused>[0] & {
 
 /**
  * Logs a refusal and gives the receipt for the channel. A text for the sender is queued as a delivery, so that it is
- * not lost; where the channel answers in place (HTTP, a Discord interaction, a pressed button) it stays in the receipt.
+ * not lost; where the channel answers in place (HTTP, an interaction of Discord, a slash command of Slack, a pressed button) it stays in the receipt.
  */
 export async function reply(deps: ReplyDeps, message: InboundMessage, receipt: Receipt): Promise<Receipt> {
   const { channel } = message;
   if (receipt.kind === 'refused') noteRefused(deps, message, receipt);
   if (!('reply' in receipt) || receipt.reply === undefined) return receipt;
-  const answersInPlace = channel === 'http' || message.placeholder !== undefined;
-  if (answersInPlace || message.button !== undefined) return receipt;
+  const { placeholder, button, answeredInPlace } = message;
+  if (channel === 'http' || answeredInPlace || placeholder !== undefined || button !== undefined)
+    return receipt;
   const { reply: content, ...rest } = receipt;
   const isPersonal = receipt.kind === 'refused' || receipt.personal === true;
   const outbound = replyTo(message, content, isPersonal, deps.languages.say(message));

@@ -10,7 +10,7 @@ import { renderTelegram } from '../../channels/telegram/render.ts';
 import { MAX_TABLE_COLUMNS } from '../../channels/telegram/rendering/table.ts';
 import { parseMarkdown } from '../../src/lib/markdown.ts';
 import { readableMath } from '../../src/lib/math-text.ts';
-import { columnsOf } from '../../src/lib/text-table.ts';
+import { columnsOf } from '../../src/lib/blocks/text-table.ts';
 import { campaignCases, campaignSize } from '../campaign.ts';
 import { markdownish } from '../contracts/hostile-texts.ts';
 import { markdownDocument, scribble } from '../delivery/documents.ts';

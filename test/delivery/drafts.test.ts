@@ -1,5 +1,6 @@
 /** Drafts in virtual time: paced, shown again before they disappear, and ended by what nobody could read. */
 import { expect, it } from 'vitest';
+import type { Rendered } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import { steadyRates } from '../../src/contracts/delivery.ts';
 import { LiveCalls } from '../../src/delivery/live-calls.ts';
@@ -13,19 +14,20 @@ const rules = { everyMs: 1_000, keepMs: 30_000, shownIn: () => true };
 const rendered = (text: string) => ({ text, plain: text, length: text.length });
 
 /** Drafts of a turn whose text the test sets; `fail` makes the next calls throw. */
-function openDrafts() {
+function openDrafts({ rich = false, lookTakesMs = 0 } = {}) {
   const clock = new FakeClock();
-  const shown: { text: string; plain: boolean; at: number }[] = [];
+  const shown: { text: string; plain: boolean; at: number; rich: boolean }[] = [];
   const failures: ChannelError[] = [];
   const channel = Object.assign(new FakeChannel({ clock }), {
-    async draft(_place: unknown, _turnId: string, body: { text: string }, plain: boolean) {
+    async draft(_place: unknown, _turnId: string, body: Rendered, plain: boolean) {
       const failure = failures.shift();
       if (failure !== undefined) throw failure;
-      shown.push({ text: body.text, plain, at: clock.monotonicMs() });
+      shown.push({ text: body.text, plain, at: clock.monotonicMs(), rich: body.rich === true });
     },
   });
   let text: string | undefined;
   let blocked = 0;
+  let refused = 0;
   const begun = clock.monotonicMs();
   const drafts = new Drafts({
     channel,
@@ -35,9 +37,14 @@ function openDrafts() {
     log: silentLog,
     turnId: 't',
     place: { channel: channel.name, chatId: '1' },
-    latest: async () => (text === undefined ? undefined : rendered(text)),
+    async look(usual) {
+      if (lookTakesMs > 0) await new Promise<void>((done) => clock.after(lookTakesMs, done));
+      const isRich = rich && !usual;
+      return text === undefined ? undefined : { ...rendered(text), ...(isRich && { rich: true }) };
+    },
     calls: new LiveCalls(() => 0),
     onBlocked: () => (blocked += 1),
+    onRefused: () => (refused += 1),
   });
   return {
     clock,
@@ -51,6 +58,9 @@ function openDrafts() {
     },
     get blocked() {
       return blocked;
+    },
+    get refused() {
+      return refused;
     },
   };
 }
@@ -97,9 +107,9 @@ it('waits as long as the platform asks, and shows without markup what has markup
 });
 
 it('ends where nobody can read it, and where the platform knows no drafts', async () => {
-  for (const [code, blocked] of [
-    ['blocked', 1],
-    ['rejected', 0],
+  for (const [code, blocked, refused] of [
+    ['blocked', 1, 0],
+    ['rejected', 0, 1],
   ] as const) {
     const open = openDrafts();
     open.failures.push(new ChannelError(code, 'no'));
@@ -107,7 +117,7 @@ it('ends where nobody can read it, and where the platform knows no drafts', asyn
     open.says('unread');
     for (let n = 0; n < 60; n += 1) await open.clock.advance(1_000);
     expect(open.shown).toEqual([]);
-    expect(open.blocked).toBe(blocked);
+    expect([open.blocked, open.refused]).toEqual([blocked, refused]);
   }
 });
 
@@ -123,4 +133,28 @@ it('shows a draft again after a message took its place, and none after its end',
   says('late');
   await clock.advance(60_000);
   expect(shown.length).toBe(before + 1);
+});
+
+it('shows the usual kind, and goes on with it, where the richer one is refused', async () => {
+  const { clock, shown, failures, says } = openDrafts({ rich: true });
+  says('| a | b |');
+  await clock.advance(1_100);
+  expect(shown.at(-1)).toMatchObject({ text: '| a | b |', rich: true });
+  failures.push(new ChannelError('rejected', 'unknown method'));
+  says('| a | b | c |');
+  for (let n = 0; n < 3; n += 1) await clock.advance(1_000);
+  expect(shown.at(-1)).toMatchObject({ text: '| a | b | c |', rich: false });
+  says('| a | b | c | d |');
+  for (let n = 0; n < 3; n += 1) await clock.advance(1_000);
+  expect(shown.at(-1)).toMatchObject({ text: '| a | b | c | d |', rich: false });
+});
+
+it('shows a text seldom that takes long to be made into a draft', async () => {
+  const { clock, shown, says } = openDrafts({ lookTakesMs: 300 });
+  for (let n = 0; n < 60; n += 1) {
+    says(`text ${n}`);
+    await clock.advance(200);
+  }
+  expect(shown.length).toBeGreaterThan(2);
+  expect(shown.length).toBeLessThanOrEqual(5);
 });

@@ -62,6 +62,9 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
   const channels = new Map<string, Channel>([[channel.name, channel]]);
   const delivery = createDelivery({
     say: builtInLanguages.say,
+    ...(options.drafts && {
+      streamModes: { modeOf: async () => 'draft', noteDraftRefused: async () => undefined },
+    }),
     channels,
     clock,
     plans: { plan: async () => undefined },

@@ -1,7 +1,8 @@
 /** How answers flow under load, against limits that the gateway does not know: order, pace, and what it learns. */
 import { describe, expect, it } from 'vitest';
 import { runsAll } from '../campaign.ts';
-import { quantile, simulate, summary } from './traffic.ts';
+import { manifest } from '../../channels/telegram/manifest.ts';
+import { quantile, simulate, summary, telegramDrafts } from './traffic.ts';
 import type { Flow, Traffic } from './traffic.ts';
 
 /** 64 chats begin within three seconds; 250 tokens each, 40 a second. */
@@ -49,6 +50,27 @@ describe('64 chats that stream at once', () => {
     expect(flow).toMatchObject(FAULTLESS);
     expect(flow.refused / flow.calls).toBeLessThan(0.03);
     expect(quantile(flow.final, 1)).toBeLessThanOrEqual(5_000);
+  });
+});
+
+describe('drafts, which are no default because of what these show,', () => {
+  const limited = { ...BUSY, ...hidden(30, 1_000) };
+  const drafts = telegramDrafts();
+  if (drafts === undefined) throw new Error('Telegram has no drafts');
+
+  it('take fewer calls than messages that grow, and none of them is refused', async () => {
+    const [grown, drafted] = [await simulate(limited), await simulate({ ...limited, drafts })];
+    expect(drafted).toMatchObject({ ...FAULTLESS, refused: 0 });
+    expect(drafted.calls).toBeLessThan(grown.calls);
+    expect(quantile(drafted.final, 1)).toBeLessThanOrEqual(5_000);
+  });
+
+  it('show their first words later than messages that grow, alone and with others', async () => {
+    for (const traffic of [{ ...limited, chats: 1 }, limited]) {
+      const [grown, drafted] = [await simulate(traffic), await simulate({ ...traffic, drafts })];
+      expect(quantile(drafted.first, 0.5)).toBeGreaterThan(2 * quantile(grown.first, 0.5));
+    }
+    expect(manifest.settings.parse({}).stream).toBe('edit');
   });
 });
 

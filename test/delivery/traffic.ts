@@ -1,7 +1,8 @@
 /** A simulator of traffic in virtual time: chats that stream at once through the real delivery, against limits it does not know. */
 import { create } from '../../channels/telegram/index.ts';
 import { manifest } from '../../channels/telegram/manifest.ts';
-import type { RateLimits } from '../../src/contracts/delivery.ts';
+import type { DraftRules, RateLimits } from '../../src/contracts/delivery.ts';
+import type { Capabilities } from '../../src/contracts/channel.ts';
 import { nonceOf } from '../../src/delivery/nonce.ts';
 import { silentLog } from '../database.ts';
 import type { FakeChannel } from '../fakes/gateway/channel.ts';
@@ -18,6 +19,15 @@ const LONGEST_MS = 3_600_000;
 
 /** Telegram's rates, as its channel declares them by default. */
 export function telegramRates(): RateLimits {
+  return telegramCapabilities().rates;
+}
+
+/** Telegram's drafts, likewise. */
+export function telegramDrafts(): DraftRules | undefined {
+  return telegramCapabilities().draft;
+}
+
+function telegramCapabilities(): Capabilities {
   const config = { token: '1:x', ...manifest.settings.parse({}) };
   const deps = {
     log: silentLog,
@@ -25,7 +35,7 @@ export function telegramRates(): RateLimits {
     ...NOBODY,
     ...memoryStores(),
   };
-  return create(config, deps).capabilities.rates;
+  return create(config, deps).capabilities;
 }
 
 export interface Traffic {
@@ -41,6 +51,8 @@ export interface Traffic {
   chatId?: (nth: number) => string;
   limits?: HiddenLimits;
   rates?: RateLimits;
+  /** Answers appear as drafts. */
+  drafts?: DraftRules;
 }
 
 type Call = FakeChannel['calls'][number];
@@ -82,6 +94,7 @@ export async function simulate(traffic: Traffic): Promise<Flow> {
     maxLength: 4_096,
     rates: traffic.rates ?? telegramRates(),
     ...(traffic.limits && { limits: traffic.limits }),
+    ...(traffic.drafts && { drafts: traffic.drafts }),
   });
   const turns: Turn[] = [];
   const open = new Set(Array.from({ length: chats }, (_, nth) => nth));
@@ -141,6 +154,8 @@ function seen(turns: readonly Turn[], log: readonly Call[]): Pick<Flow, 'first' 
   const calls = new Map<string, number[]>();
   for (const { part, at } of log) {
     const nonce = part?.nonce ?? '';
+    // A draft that says only that the bot thinks.
+    if (part?.body.text === '') continue;
     calls.set(nonce, [...(calls.get(nonce) ?? []), at + LATENCY_MS]);
   }
   const flow = { first: [] as number[], final: [] as number[], age: [] as number[] };
@@ -159,8 +174,8 @@ function seen(turns: readonly Turn[], log: readonly Call[]): Pick<Flow, 'first' 
 export function sameTexts(log: readonly Call[]): number {
   const shown = new Map<string, string>();
   let same = 0;
-  for (const { part } of log) {
-    if (part === undefined) continue;
+  for (const { kind, part } of log) {
+    if (part === undefined || kind === 'draft') continue;
     const look = JSON.stringify([part.body.text, part.plain, part.buttons]);
     if (shown.get(part.nonce) === look) same++;
     shown.set(part.nonce, look);

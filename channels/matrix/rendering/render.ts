@@ -3,7 +3,7 @@ import type { Code, List, ListItem, PhrasingContent, Root, RootContent, Table } 
 import type { Rendered } from '../../../src/contracts/channel.ts';
 import { wordsBelow } from '../../../src/lib/markdown.ts';
 import { cleanText } from '../../../src/lib/text.ts';
-import { drawTable } from '../../../src/lib/text-table.ts';
+import { drawTable } from '../../../src/lib/blocks/text-table.ts';
 import { escapeHtml, joined, visibleLength, words, wrapped } from './html.ts';
 import type { Piece } from './html.ts';
 

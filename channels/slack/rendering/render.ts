@@ -4,8 +4,9 @@
  */
 import type { Code, List as ListNode, ListItem, Nodes, Root, RootContent, Table } from 'mdast';
 import type { Rendered } from '../../../src/contracts/channel.ts';
+import { foldDetails } from '../../../src/lib/blocks/details.ts';
 import { cleanText } from '../../../src/lib/text.ts';
-import { drawTable } from '../../../src/lib/text-table.ts';
+import { drawTable } from '../../../src/lib/blocks/text-table.ts';
 import { joined, MAX_INDENT, trimmed, wordsOf } from './rich-text.ts';
 import type { List, Part, Run } from './rich-text.ts';
 import { MAX_DEPTH, within, words, wordsIn } from './runs.ts';
@@ -26,7 +27,11 @@ export function render(doc: Root): Rendered {
 }
 
 function blocks(nodes: readonly RootContent[], depth: number): Part[] {
-  return nodes.flatMap((node) => block(node, depth));
+  return foldDetails(nodes).flatMap((node) => {
+    if (node.type !== 'details') return block(node, depth);
+    // Slack folds nothing: the summary is a heading.
+    return [...section(within(node.summary, { bold: true }, depth)), ...blocks(node.children, depth + 1)];
+  });
 }
 
 function block(node: RootContent, depth: number): Part[] {

@@ -2,6 +2,8 @@
 import type { InputRichMessageWithoutUpload, RichBlockTableCell } from 'grammy/types';
 import type { Blockquote, List, Paragraph, PhrasingContent, Root, RootContent, Table } from 'mdast';
 import type { Formula } from '../../../src/lib/math-text.ts';
+import { foldDetails } from '../../../src/lib/blocks/details.ts';
+import type { Details } from '../../../src/lib/blocks/details.ts';
 import { splitAtFormulas } from '../../../src/lib/math-text.ts';
 import { below, NotRich, plainText, richText, visibleOf } from './rich-text.ts';
 import type { RichSpot } from './rich-text.ts';
@@ -21,7 +23,7 @@ type ListItem = Extract<Block, { type: 'list' }>['items'][number];
 export interface RichRendered {
   message: InputRichMessageWithoutUpload;
   plain: string;
-  /** It has a table, a formula or a task, which messages of the usual kind cannot show as well. */
+  /** It has a table, a formula, a task or details, which messages of the usual kind cannot show as well. */
   gains: boolean;
 }
 
@@ -48,7 +50,9 @@ class RichWriter {
   readonly texts: string[] = [];
 
   blocks(nodes: readonly RootContent[], spot: RichSpot): Block[] {
-    return nodes.flatMap((node) => this.#block(node, below(spot)));
+    return foldDetails(nodes).flatMap((node) =>
+      node.type === 'details' ? [this.#details(node, below(spot))] : this.#block(node, below(spot)),
+    );
   }
 
   #block(node: RootContent, spot: RichSpot): Block[] {
@@ -111,6 +115,19 @@ class RichWriter {
     }
     const blocks = this.blocks(children, spot);
     return blocks.length === 0 ? [] : [{ type: 'blockquote', blocks }];
+  }
+
+  #details({ summary, children, isOpen }: Details, spot: RichSpot): Block {
+    this.#countOne();
+    this.gains = true;
+    const title = this.#noted(richText(summary, spot));
+    const blocks = this.blocks(children, spot);
+    return {
+      type: 'details',
+      summary: visibleOf(title).trim() === '' ? '…' : title,
+      blocks: blocks.length > 0 ? blocks : [{ type: 'paragraph', text: ' ' }],
+      ...(isOpen && { is_open: true }),
+    };
   }
 
   #list({ children, ordered, start }: List, spot: RichSpot): Block {

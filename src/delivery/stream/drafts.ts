@@ -7,9 +7,13 @@ import type { Place } from '../../contracts/message.ts';
 import type { LiveCalls } from '../live-calls.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Scheduler } from '../scheduler.ts';
+import type { DraftLook } from './draft-look.ts';
 
 /** A draft is shown again after this share of the time that it stays. */
 const RENEW = 0.6;
+
+/** Making drafts may take one part in so many of the time: a long text is shown less often. */
+const PAUSE_PER_WORK = 10;
 
 /** Longest time for which a turn that says nothing keeps its draft, in milliseconds. */
 export const DRAFT_TTL_MS = 600_000;
@@ -24,11 +28,12 @@ export interface DraftsDeps {
   log: Log;
   turnId: string;
   place: Place;
-  /** The newest message of the text so far; undefined while there is none. */
-  latest: () => Promise<Rendered | undefined>;
+  look: DraftLook;
   calls: LiveCalls;
   /** Called when nobody can read the reply. */
   onBlocked: () => void;
+  /** Called when the platform takes no drafts there. */
+  onRefused: () => void;
 }
 
 /** Shows the newest text about every `everyMs`, and the same one again before it disappears. */
@@ -38,6 +43,10 @@ export class Drafts {
   #shown: string | undefined;
   #calledAt = Number.NEGATIVE_INFINITY;
   #plain = false;
+  /** The platform takes none of its richer kind. */
+  #usual = false;
+  /** How long the last draft took to be made, in milliseconds. */
+  #madeInMs = 0;
   #ended = false;
   #cancel: (() => void) | undefined;
   #inFlight: Promise<void> | undefined;
@@ -51,7 +60,8 @@ export class Drafts {
 
   /** There is something new to show. Cheap to repeat. */
   request(): void {
-    this.#callAt(Math.max(this.#deps.clock.monotonicMs(), this.#calledAt + this.#deps.rules.everyMs));
+    const pause = Math.max(this.#deps.rules.everyMs, this.#madeInMs * PAUSE_PER_WORK);
+    this.#callAt(Math.max(this.#deps.clock.monotonicMs(), this.#calledAt + pause));
   }
 
   /** A message has taken the place of the draft: it is shown again. */
@@ -91,8 +101,10 @@ export class Drafts {
   }
 
   async #show(): Promise<void> {
-    const { clock, scheduler, place, rules, latest, calls } = this.#deps;
-    const body = (await latest()) ?? THINKING;
+    const { clock, scheduler, place, rules, look, calls } = this.#deps;
+    const begunAt = clock.monotonicMs();
+    const body = (await look(this.#usual)) ?? THINKING;
+    this.#madeInMs = clock.monotonicMs() - begunAt;
     const isDue = clock.monotonicMs() - this.#calledAt >= rules.keepMs * RENEW;
     if (this.#ended || (body.text === this.#shown && !isDue)) return this.#renewLater();
     let failure: unknown;
@@ -104,7 +116,7 @@ export class Drafts {
     });
     this.#calledAt = clock.monotonicMs();
     if (failure !== undefined) {
-      this.#handleFailure(failure);
+      this.#handleFailure(failure, body);
       return undefined;
     }
     // Where the limits allowed no call, the next one comes an interval later.
@@ -130,12 +142,15 @@ export class Drafts {
     this.#callAt(this.#calledAt + rules.keepMs * RENEW);
   }
 
-  #handleFailure(thrown: unknown): void {
+  #handleFailure(thrown: unknown, body: Rendered): void {
     const error = toGatewayError(thrown);
     const code = error instanceof ChannelError ? error.code : undefined;
     const { calls, clock, rules } = this.#deps;
     calls.failed(error);
-    if (code === 'bad_markup' && !this.#plain) {
+    if (body.rich === true && (code === 'bad_markup' || code === 'rejected')) {
+      this.#usual = true;
+      this.request();
+    } else if (code === 'bad_markup' && !this.#plain) {
       this.#plain = true;
       this.request();
     } else if (code === 'rate_limited' || code === 'unavailable') {
@@ -143,12 +158,12 @@ export class Drafts {
     } else this.#stop(error);
   }
 
-  /** The reply is seen once it is whole. */
   #stop(error: Error): void {
     this.#ended = true;
-    const { log, place, turnId, onBlocked } = this.#deps;
+    const { log, place, turnId, onBlocked, onRefused } = this.#deps;
     const { channel, chatId } = place;
     if (error instanceof ChannelError && error.code === 'blocked') onBlocked();
+    if (error instanceof ChannelError && error.code === 'rejected') onRefused();
     log.warn({ err: error, channel, chatId, turnId }, 'draft_failed');
   }
 }

@@ -2,7 +2,7 @@
 import type { Channel } from '../../contracts/channel.ts';
 import type { Command } from '../../contracts/command.ts';
 import { STREAM_MODES, STREAM_SETTING } from '../../contracts/delivery.ts';
-import type { DraftRules, StreamMode } from '../../contracts/delivery.ts';
+import type { DraftRules, StreamMode, StreamModes } from '../../contracts/delivery.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import { addressOf, parseAddress } from '../../contracts/message.ts';
@@ -17,31 +17,50 @@ export interface StreamModeDeps {
   log: Log;
 }
 
-/** Reads the mode of the chat of an address; that of the channel while the store is unavailable. Never throws. */
-export function createStreamMode(deps: StreamModeDeps): (address: Address) => Promise<StreamMode> {
-  return async (address) => {
-    try {
-      return await modeOf(deps, address);
-    } catch (error) {
-      deps.log.warn({ err: toGatewayError(error), address }, 'stream_mode_unknown');
-      return 'edit';
-    }
+/** A chat whose drafts were refused is asked again after this long. */
+const REFUSED_MS = 24 * 3_600_000;
+
+/** The name under which a refusal of drafts is kept. */
+const REFUSED = 'drafts';
+
+/** Reads what chats have chosen and what platforms have refused there. */
+export function createStreamModes(deps: StreamModeDeps): StreamModes {
+  const { chatSettings, log } = deps;
+  return {
+    async modeOf(address) {
+      try {
+        const mode = await modeOf(deps, address);
+        if (mode !== 'draft') return mode;
+        return (await chatSettings.chatSetting(chatOf(address), REFUSED)) === undefined ? mode : 'edit';
+      } catch (error) {
+        log.warn({ err: toGatewayError(error), address }, 'stream_mode_unknown');
+        return 'edit';
+      }
+    },
+    async noteDraftRefused(address) {
+      try {
+        await chatSettings.setChatSetting(chatOf(address), REFUSED, 'refused', REFUSED_MS);
+      } catch (error) {
+        log.warn({ err: toGatewayError(error), address }, 'draft_refusal_not_noted');
+      }
+    },
   };
 }
 
 /** Lets a reply appear as its chat has chosen; a growing message where nobody tells. Never rejects. */
 export async function streamReply(
-  modeOf: ((address: Address) => Promise<StreamMode>) | undefined,
+  modes: StreamModes | undefined,
   { address }: { address: Address },
   { capabilities: { draft } }: Pick<Channel, 'capabilities'>,
-  reply: { begin(): void; beginDrafts(rules: DraftRules): void },
+  reply: { begin(): void; beginDrafts(rules: DraftRules, noteRefused: () => void): void },
 ): Promise<void> {
-  if (modeOf === undefined) {
+  if (modes === undefined) {
     reply.begin();
     return;
   }
-  const mode = await modeOf(address);
-  if (mode === 'draft' && draft !== undefined) reply.beginDrafts(draft);
+  const mode = await modes.modeOf(address);
+  if (mode === 'draft' && draft !== undefined)
+    reply.beginDrafts(draft, () => void modes.noteDraftRefused(address));
   else if (mode !== 'off') reply.begin();
 }
 

@@ -40,13 +40,18 @@ export class MessageChunker {
     return this.#settled[index];
   }
 
+  /** True while the text stands in a block of code. */
+  get inCode(): boolean {
+    return this.#segments.open().inCode;
+  }
+
   /** The messages after the settled ones as they look now: open markup closed, `footer` below where there is room. */
   open(footer?: string): Rendered[] {
     const { inCode, ...segment } = this.#segments.open();
     const text = inCode ? segment.text : closeOpenMarkup(segment.text);
     const { full, rest } = this.#fill(appendBlocks(this.#blocks, { ...segment, text }));
     if (footer === undefined) return [...full, ...this.#lastChunk(rest)];
-    const below = this.#target.render(rootOf([...rest, footerBlock(footer)]));
+    const below = this.#target.render(withFooter(rootOf(rest), footer));
     return [...full, ...(below.length <= this.#target.maxLength ? [below] : this.#lastChunk(rest))];
   }
 
@@ -117,12 +122,14 @@ export async function documentOf(text: string, yieldToEventLoop: () => Promise<v
   return whole;
 }
 
-function footerBlock(footer: string): Paragraph {
+/** A document with a few lines below it. */
+export function withFooter(doc: Root, footer: string): Root {
   const lines = footer.split('\n').map((value): PhrasingContent => {
     return { type: 'emphasis', children: [{ type: 'text', value }] };
   });
-  return {
+  const below: Paragraph = {
     type: 'paragraph',
     children: lines.flatMap((line, n) => (n === 0 ? [line] : [{ type: 'break' }, line])),
   };
+  return rootOf([...doc.children, below]);
 }

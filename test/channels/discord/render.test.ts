@@ -18,6 +18,10 @@ describe('Markdown on Discord', () => {
     ['- a\n  - b\n    - c\n- d', '- a\n  - b\n    - c\n- d'],
     ['3. a\n4. b', '3. a\n4. b'],
     ['- [x] done\n- [ ] open', '- ☑ done\n- ☐ open'],
+    [
+      '<details>\n<summary>The proof</summary>\n\nfirst\n\n- a\n</details>\n\nafter',
+      '> **The proof**\n> \n> first\n> \n> - a\n\nafter',
+    ],
     ['> quoted\n> twice', '> quoted\n> twice'],
     ['```js\nlet a = 1;\n```', '```js\nlet a = 1;\n```'],
     ['`a` and `` b`c ``', '`a` and `` b`c ``'],

@@ -35,6 +35,13 @@ describe('a message to Slack', () => {
     expect(sent.id).toBe(setup.slack.visible(chat)[0]?.ts);
   });
 
+  it('has details below their summary, which is a heading', () => {
+    const text = '<details>\n<summary>The proof</summary>\n\nfirst\n\n</details>\n\nafter';
+    const { text: parts, plain } = render(parseMarkdown(text));
+    expect(plain).toBe('The proof\n\nfirst\n\nafter');
+    expect(parts).toContain('{"type":"text","text":"The proof","style":{"bold":true}}');
+  });
+
   it('is found in a thread with hundreds of answers', async () => {
     const channel = setup.slack.workspace.channel();
     const root = setup.slack.says(channel, 'the thread', ada);

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { renderTelegram } from '../../../channels/telegram/render.ts';
 import { MAX_TABLE_COLUMNS } from '../../../channels/telegram/rendering/table.ts';
-import { columnsOf } from '../../../src/lib/text-table.ts';
+import { columnsOf } from '../../../src/lib/blocks/text-table.ts';
 import { parseMarkdown } from '../../../src/lib/markdown.ts';
 import { readHtml } from '../../fakes/telegram/html.ts';
 

@@ -17,6 +17,10 @@ describe('markup', () => {
     ['```ts\nconst a = 1 < 2;\n```', '<pre><code class="language-ts">const a = 1 &lt; 2;</code></pre>'],
     ['```\nplain\n```', '<pre>plain</pre>'],
     ['```a"b\nx\n```', '<pre>x</pre>'],
+    [
+      '<details>\n<summary>The proof</summary>\n\nfirst\n\n```\nx\n```\n\n</details>\n\nafter',
+      '<blockquote expandable><b>The proof</b>\nfirst\n\n<pre>x</pre></blockquote>\n\nafter',
+    ],
     ['> said\n> twice', '<blockquote>said\ntwice</blockquote>'],
     ['> a\n> > b', '<blockquote>a\n\n&gt; b</blockquote>'],
     ['- a\n- b\n  - c', '• a\n• b\n   • c'],

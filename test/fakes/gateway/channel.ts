@@ -12,7 +12,8 @@ import type { ChannelErrorCode } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import type { Place, SentMessage } from '../../../src/contracts/message.ts';
 import { steadyRates } from '../../../src/contracts/delivery.ts';
-import type { RateLimits } from '../../../src/contracts/delivery.ts';
+import type { DraftRules, RateLimits } from '../../../src/contracts/delivery.ts';
+import { nonceOf } from '../../../src/delivery/nonce.ts';
 import { renderHeavy } from '../../delivery/render.ts';
 import type { FakeClock } from '../clock.ts';
 import { PlatformLimits } from './hidden-limits.ts';
@@ -36,6 +37,8 @@ export interface FakeChannelOptions {
   latencyMs?: number;
   /** Answers a repeated nonce with the first message, as Discord does. */
   dedupes?: boolean;
+  /** It shows drafts, which have a limit of their own in a chat. */
+  drafts?: DraftRules;
 }
 
 interface Shown extends Pick<Place, 'chatId' | 'threadId'> {
@@ -45,7 +48,7 @@ interface Shown extends Pick<Place, 'chatId' | 'threadId'> {
   buttons: string[];
 }
 
-type CallKind = 'send' | 'edit' | 'delete' | 'typing';
+type CallKind = 'send' | 'edit' | 'delete' | 'typing' | 'draft';
 
 /** The failure of a later call. `lost`: the call is done, but its answer never arrives. */
 type Failure = {
@@ -69,6 +72,7 @@ export class FakeChannel implements Channel {
   readonly edit?: (sent: SentMessage, part: OutboundPart) => Promise<SentMessage>;
   readonly delete?: (sent: SentMessage, place: Place) => Promise<void>;
   readonly typing?: (place: Place) => Promise<void>;
+  readonly draft?: NonNullable<Channel['draft']>;
   readonly sendFile?: (file: OutboundFile) => Promise<SentMessage>;
   /** Every call answered, in order. */
   readonly calls: { kind: CallKind; chatId: string; at: number; part?: OutboundPart }[] = [];
@@ -103,7 +107,7 @@ export class FakeChannel implements Channel {
     this.capabilities = {
       edit,
       delete: deletes,
-      draft: undefined,
+      draft: options.drafts,
       stream: 'edit',
       typing,
       reactions: [],
@@ -126,6 +130,11 @@ export class FakeChannel implements Channel {
       };
     if (deletes) this.delete = (sent, { chatId }) => this.#delete(sent, chatId);
     if (maxFileBytes > 0) this.sendFile = (file) => this.#sendFile(file);
+    if (options.drafts !== undefined)
+      this.draft = async (place, turnId, body, plain) => {
+        const look = { body, plain, buttons: [], nonce: nonceOf(turnId, 0) };
+        await this.#call('draft', place.chatId, { ...place, ...look });
+      };
     if (typing) this.typing = async ({ chatId }) => void (await this.#call('typing', chatId));
   }
 
@@ -234,7 +243,7 @@ export class FakeChannel implements Channel {
 
   /** Allows one call at a time in a chat, checks the limits, and applies the next failure. */
   async #call(kind: CallKind, chatId: string, part?: OutboundPart): Promise<Failure | undefined> {
-    const key = `${kind === 'typing' ? 'typing' : 'text'}:${chatId}`;
+    const key = `${kind === 'typing' || kind === 'draft' ? kind : 'text'}:${chatId}`;
     if (this.#inFlight.has(key)) throw new Error(`two calls at once in ${chatId}`);
     this.#inFlight.add(key);
     try {
@@ -259,7 +268,8 @@ export class FakeChannel implements Channel {
 
   #limit(kind: string, chatId: string, at: number): void {
     if (at < (this.#pausedUntil.get(chatId) ?? 0)) this.early++;
-    const refusal = this.#limits?.refusal(kind !== 'typing', chatId, at);
+    const limited = kind === 'draft' ? `draft ${chatId}` : chatId;
+    const refusal = this.#limits?.refusal(kind !== 'typing', limited, at);
     if (refusal !== undefined) throw this.#refusal(chatId, { code: 'rate_limited', ...refusal });
   }
 

@@ -84,13 +84,15 @@ export class FakeSlack {
     return `${this.root}/api`;
   }
 
-  /** Somebody writes in a chat. */
+  /** Somebody writes in a chat. Throws for what clients keep to themselves: use `commands`. */
   says(
     chat: FakeChat,
     text: string,
     person: FakePerson,
     { threadTs, files = [], attachments }: Said = {},
   ): FakeMessage {
+    if (text.startsWith('/'))
+      throw new Error(`Slack takes "${text}" for a slash command, and sends no message.`);
     const given = files.map(({ name, bytes, ...more }) => this.workspace.file(name, bytes, more));
     const message = this.workspace.add(chat, {
       user: person.id,

@@ -1,5 +1,6 @@
 /** Drafts of the fake Bot API: shown in private chats for 30 seconds, and until a message of the bot comes (Bot API `sendMessageDraft`). */
 import { cleanVisible, readHtml } from './html.ts';
+import { readRich } from './rich.ts';
 import { badRequest, textOf } from './refusal.ts';
 import type { Params } from './refusal.ts';
 import { assertWelcome, threadOf } from './chats.ts';
@@ -46,8 +47,10 @@ export class FakeDrafts {
     return repliedAt !== undefined && repliedAt > last.at ? undefined : last;
   }
 
-  /** One `sendMessageDraft`. Throws the server's refusals. */
+  /** One `sendMessageDraft` or `sendRichMessageDraft`. Throws the server's refusals. */
   show(params: Params): true {
+    const rich = params['rich_message'];
+    if (rich !== undefined) return this.add(params, { text: readRich(rich).text, rich });
     const source = textOf(params['text'] ?? '');
     if (!source.isWellFormed()) throw badRequest('strings must be encoded in UTF-8');
     const isHtml = textOf(params['parse_mode']).toLowerCase() === 'html';

@@ -68,6 +68,10 @@ class Reader {
         return ['---'];
       case 'mathematical_expression':
         return [`$${stringOf(block['expression'], 'expression')}$`];
+      case 'details':
+        if (block['is_open'] !== undefined && block['is_open'] !== true)
+          throw badRequest('is_open must be True');
+        return [this.#text(block['summary'], level, true), ...this.blocks(block['blocks'], level)];
       case 'blockquote':
         return this.blocks(block['blocks'], level).map((line) => `> ${line}`);
       case 'list':

@@ -247,6 +247,8 @@ export class FakeTelegram {
     }
     const said = answeredBy([this.introduction, this.topics, this.hidden], method, params);
     if (said !== undefined) return said;
+    if (method.startsWith('sendRich') && !this.knowsRich)
+      throw new Refusal(404, 'Not Found: method not found');
     switch (method) {
       case 'getMe':
         return { ...ABOUT_BOT, ...this.topics.ofBot(), can_read_all_group_messages: this.privacyOff };
@@ -258,10 +260,7 @@ export class FakeTelegram {
         return await this.updates.poll(params, gone.signal);
       }
       case 'sendMessage':
-        this.#admit(method, params);
-        return botMessage(this.chats.send(params), FAKE_BOT);
       case 'sendRichMessage':
-        if (!this.knowsRich) throw new Refusal(404, 'Not Found: method not found');
         this.#admit(method, params);
         return botMessage(this.chats.send(params), FAKE_BOT);
       case 'editMessageText':
@@ -272,6 +271,7 @@ export class FakeTelegram {
       case 'deleteMessage':
         return this.chats.remove(params);
       case 'sendMessageDraft':
+      case 'sendRichMessageDraft':
         // Drafts have a limit of their own, which is not published.
         this.flood.admit(method, `draft ${this.chats.find(params['chat_id']).id}`, false);
         return this.drafts.show(params);

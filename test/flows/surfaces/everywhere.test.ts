@@ -49,8 +49,12 @@ That is all.`;
 
 interface Chat {
   says: (text: string) => unknown;
+  /** Gives a command, as people write it there. */
+  commands: (text: string) => unknown;
   /** What the bot shows there. */
   screen: () => string[];
+  /** What it answers to commands where only their sender sees that; on other networks that is on the screen. */
+  replies?: () => string[];
 }
 
 describeGateway('one conversation everywhere', SETTINGS, (fixture) => {
@@ -67,10 +71,12 @@ describeGateway('one conversation everywhere', SETTINGS, (fixture) => {
     return {
       Telegram: {
         says: (text) => telegram.says(FRIEND, text, FRIEND),
+        commands: (text) => telegram.says(FRIEND, `/${text}`, FRIEND),
         screen: () => telegram.screen(FRIEND),
       },
       Discord: {
         says: (text) => discord.says(dm.channel, text, dm.person),
+        commands: (text) => discord.says(dm.channel, `/${text}`, dm.person),
         screen: () => {
           const seen = discord.visible(dm.channel);
           return discord.screen(dm.channel).filter((_, at) => seen[at]?.author.bot === true);
@@ -78,10 +84,13 @@ describeGateway('one conversation everywhere', SETTINGS, (fixture) => {
       },
       Slack: {
         says: (text) => slack.says(direct.chat, text, direct.person),
+        commands: (text) => slack.commands(direct.chat, text, direct.person),
         screen: () => slack.screen(direct.chat),
+        replies: () => [...slack.answers.values()].map((answer) => JSON.stringify(answer) ?? ''),
       },
       Matrix: {
-        says: (text) => matrix.says(room, text.replace(/^\//, '!'), ada),
+        says: (text) => matrix.says(room, text, ada),
+        commands: (text) => matrix.says(room, `!${text}`, ada),
         screen: () => matrix.screen(room),
       },
     };
@@ -89,14 +98,14 @@ describeGateway('one conversation everywhere', SETTINGS, (fixture) => {
   const shows = (screen: () => string[], text: string | RegExp): Promise<void> =>
     vi.waitFor(() => expect(screen().join('\n')).toMatch(text), WAIT);
   /** The chat joins the conversation of the page. */
-  const link = async ({ says, screen }: Chat, page: string): Promise<void> => {
-    says('/link');
-    await shows(screen, /\/link [0-9A-Z]{5}-/);
-    const [, code] = /\/link ([0-9A-Z]{5}-[0-9A-Z]{5})/.exec(screen().join('\n')) ?? [];
+  const link = async ({ commands, screen, replies = screen }: Chat, page: string): Promise<void> => {
+    commands('link');
+    await shows(replies, /link [0-9A-Z]{5}-/);
+    const [, code] = /link ([0-9A-Z]{5}-[0-9A-Z]{5})/.exec(replies().join('\n')) ?? [];
     const entered = await fixture().call(`/v1/sessions/http:${page}/link`, { json: { code } });
     const { asks } = await entered.json();
     await fixture().call(`/v1/links/${asks.id}`, { json: { session: `http:${page}`, agree: true } });
-    says('/link yes');
+    commands('link yes');
     await shows(screen, 'shares this conversation now');
   };
 

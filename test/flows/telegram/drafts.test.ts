@@ -117,7 +117,50 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     );
   });
 
-  it('comes whole where the server knows no drafts', async () => {
+  it('is a draft with a table from its first rows on, and then a message that looks the same', async () => {
+    const { telegram } = fixture();
+    telegram.knowsRich = true;
+    const person = await someone('draft');
+    const rows = Array.from({ length: 12 }, (_, n) => `| tea ${n} | green |`);
+    const table = `Here they are:\n\n| what | how |\n|--|--|\n${rows.join('\n')}`;
+    asks(person, 'draft a table', { text: table, perSecond: 20 });
+    await vi.waitFor(() => expect(answersOf(person)).toHaveLength(1), WAIT);
+    await fixture().idle(`telegram:${person}`);
+    telegram.knowsRich = false;
+    const drafts = telegram.drafts.shown(person);
+    const growing = drafts.filter(
+      ({ rich, text }) => rich !== undefined && text.includes('| tea 0 | green |'),
+    );
+    expect(growing.length).toBeGreaterThan(2);
+    expect(growing.every(({ canStop }) => canStop)).toBe(true);
+    expect(new Set(drafts.map(({ draftId }) => draftId)).size).toBe(1);
+    expect(answersOf(person)[0]?.shown).toHaveLength(1);
+    expect(answersOf(person)[0]?.text.startsWith(growing.at(-1)?.text ?? '')).toBe(true);
+  });
+
+  it('is a draft of the usual kind where rich ones are refused, also for the next answers there', async () => {
+    const { telegram } = fixture();
+    telegram.knowsRich = true;
+    const person = await someone('draft');
+    const table = `| what | how |\n|--|--|\n| tea | green |\n\n${words(40)}`;
+    telegram.failure({
+      kind: 'status',
+      method: 'sendRichMessageDraft',
+      status: 400,
+      description: 'Bad Request: no rich drafts',
+    });
+    asks(person, 'refuse the rich draft', { text: table, perSecond: 40 });
+    await vi.waitFor(() => expect(answersOf(person)).toHaveLength(1), WAIT);
+    expect(telegram.drafts.shown(person).at(-1)).toMatchObject({ text: expect.stringContaining('word') });
+    expect(answersOf(person)[0]?.rich).toBeDefined();
+    const calls = telegram.count('sendRichMessageDraft');
+    asks(person, 'a second table', { text: table, perSecond: 40 });
+    await vi.waitFor(() => expect(answersOf(person)).toHaveLength(2), WAIT);
+    telegram.knowsRich = false;
+    expect(telegram.count('sendRichMessageDraft')).toBe(calls);
+  });
+
+  it('is a message that grows where the server knows no drafts, which is not asked again there', async () => {
     const { telegram } = fixture();
     const person = await someone('draft');
     telegram.failure({
@@ -126,8 +169,14 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
       status: 404,
       description: 'Not Found: method not found',
     });
-    asks(person, 'no drafts here', { text: words(40), perSecond: 60 });
-    await vi.waitFor(() => expect(answersOf(person)[0]?.shown).toEqual([words(40)]), WAIT);
+    asks(person, 'no drafts here', { text: words(60), perSecond: 60 });
+    await vi.waitFor(() => expect(answersOf(person)[0]?.text).toEqual(words(60)), WAIT);
+    expect(answersOf(person)[0]?.shown.length).toBeGreaterThan(2);
+    const calls = telegram.count('sendMessageDraft');
+    asks(person, 'nor here', { text: words(60), perSecond: 60 });
+    await vi.waitFor(() => expect(answersOf(person)[1]?.text).toEqual(words(60)), WAIT);
+    expect(answersOf(person)[1]?.shown.length).toBeGreaterThan(2);
+    expect(telegram.count('sendMessageDraft')).toBe(calls);
     expect(fixture().log.join('')).not.toContain('Telegram refuses the bot token');
   });
 });

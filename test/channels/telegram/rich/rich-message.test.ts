@@ -24,6 +24,18 @@ async function seen(text: string): Promise<string> {
 }
 
 describe('a rich message', () => {
+  it('has details with their summary, open where their writer wants them open', async () => {
+    const text = '<details open>\n<summary>The **proof**</summary>\n\n- a\n- b\n\n</details>\n\nafter';
+    const { message, gains } = (await rich(text)) ?? {};
+    expect(gains).toBe(true);
+    expect(message?.blocks).toMatchObject([
+      { type: 'details', is_open: true, blocks: [{ type: 'list' }] },
+      { type: 'paragraph', text: 'after' },
+    ]);
+    expect(await seen(text)).toContain('The proof\n- a');
+    expect(await seen('<details>')).toContain('…');
+  });
+
   it('has tables with their alignment, and links in their cells', async () => {
     const text = '| name | price |\n|:--|--:|\n| [tea](https://tea.example) | **2** |\n| plain | |';
     const { message, gains } = (await rich(text)) ?? {};

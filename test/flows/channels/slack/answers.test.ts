@@ -76,6 +76,18 @@ describeGateway('Slack', { env, tools: riskyTools(ran) }, (fixture) => {
     expect((await call.closed).by).toBe('client');
   });
 
+  it('shows the reply to a command to its sender alone, and a question in the channel', async () => {
+    const chat = await room();
+    const person = slack.workspace.person('Hugo');
+    const help = slack.commands(chat, 'help', person);
+    await vi.waitFor(() => expect(slack.answers.get(help)).toBeDefined(), WAIT);
+    expect(slack.answers.get(help)).toMatchObject({ response_type: 'ephemeral' });
+    expect(JSON.stringify(slack.answers.get(help))).toContain('/parley stop');
+    slack.commands(chat, 'what is new?', person);
+    await vi.waitFor(() => expect(slack.screen(chat).join()).toContain('what is new?'), WAIT);
+    expect(slack.visible(chat)).toHaveLength(1);
+  });
+
   it('asks before a dangerous call with buttons, and goes on when one is pressed', async () => {
     const { chat, person } = slack.workspace.dm('Olga');
     await fixture().store.access.addGrant('slack', 'dm', person.id);

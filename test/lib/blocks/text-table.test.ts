@@ -1,6 +1,6 @@
 /** Tables as text. */
 import { expect, it } from 'vitest';
-import { drawTable } from '../../src/lib/text-table.ts';
+import { drawTable } from '../../../src/lib/blocks/text-table.ts';
 
 it('aligns tables with wide characters', () => {
   const rows = [

@@ -1,0 +1,132 @@
+/** `<details>` in Markdown without raw HTML: what a writer wants folded, as a block of its own. Pure. */
+import type { Paragraph, PhrasingContent, RootContent, Text } from 'mdast';
+
+/** Blocks that are folded below a line. */
+export interface Details {
+  type: 'details';
+  /** What is always seen; empty where the writer has given nothing, or has not come so far. */
+  summary: PhrasingContent[];
+  children: RootContent[];
+  /** The writer wants it unfolded at first. */
+  isOpen: boolean;
+}
+
+const OPENING = /^<details( open)?>\s*/i;
+const SUMMARY = /^<summary>\s*/i;
+const SUMMARY_END = /\s*<\/summary>\s*/i;
+const CLOSING = /\s*<\/details>\s*$/i;
+
+/** Blocks with each `<details>` as one; without an end it reaches to the last of them, as in a text that is being written. Never throws. */
+export function foldDetails(nodes: readonly RootContent[]): (RootContent | Details)[] {
+  const folded: (RootContent | Details)[] = [];
+  for (let at = 0; at < nodes.length; at += 1) {
+    const node = nodes[at];
+    if (node === undefined) break;
+    const opened = openedBy(node);
+    if (opened === undefined) {
+      folded.push(node);
+      continue;
+    }
+    const { inside, taken } = insideOf([...opened.rest, ...nodes.slice(at + 1)]);
+    folded.push({ type: 'details', summary: opened.summary, isOpen: opened.isOpen, children: inside });
+    at += taken - opened.rest.length;
+  }
+  return folded;
+}
+
+/** The summary and what else stands in the paragraph that opens details; undefined for every other block. */
+function openedBy(
+  node: RootContent,
+): { summary: PhrasingContent[]; rest: Paragraph[]; isOpen: boolean } | undefined {
+  const [first, ...others] = node.type === 'paragraph' ? node.children : [];
+  if (first?.type !== 'text') return undefined;
+  const opening = OPENING.exec(first.value);
+  if (opening === null) return undefined;
+  const after = first.value.slice(opening[0].length);
+  const isOpen = opening[1] !== undefined;
+  const title = SUMMARY.exec(after);
+  if (title === null) return { summary: [], rest: paragraphOf([textOf(after), ...others]), isOpen };
+  const phrases = [textOf(after.slice(title[0].length)), ...others];
+  const [summary, rest] = splitAt(phrases, SUMMARY_END) ?? [phrases, []];
+  return { summary: summary.filter(isShown), rest: paragraphOf(rest), isOpen };
+}
+
+/** The blocks before the end of details that are open, and how many of `nodes` they take. */
+function insideOf(nodes: readonly RootContent[]): { inside: RootContent[]; taken: number } {
+  const inside: RootContent[] = [];
+  let depth = 1;
+  for (const [index, node] of nodes.entries()) {
+    if (openedBy(node) !== undefined) depth += 1;
+    const before = withoutEnd(node);
+    if (before !== undefined) depth -= 1;
+    if (depth === 0) {
+      if (before !== undefined) inside.push(...before);
+      return { inside, taken: index + 1 };
+    }
+    inside.push(node);
+  }
+  return { inside, taken: nodes.length };
+}
+
+/** The block without the `</details>` at its end, nothing where it is no more than that; undefined where it does not end so. */
+function withoutEnd(node: RootContent): RootContent[] | undefined {
+  if (node.type === 'paragraph') {
+    const last = node.children.at(-1);
+    if (last?.type !== 'text' || !CLOSING.test(last.value)) return undefined;
+    return paragraphOf([...node.children.slice(0, -1), textOf(last.value.replace(CLOSING, ''))]);
+  }
+  if (node.type === 'list') {
+    // Right below a list, the end belongs to the paragraph of its last item.
+    const item = node.children.at(-1);
+    const last = item?.children.at(-1);
+    const before = last && withoutEnd(last);
+    if (item === undefined || before === undefined) return undefined;
+    const children = item.children
+      .slice(0, -1)
+      .concat(before.filter((one) => one.type === 'paragraph' || one.type === 'list'));
+    return [{ ...node, children: [...node.children.slice(0, -1), { ...item, children }] }];
+  }
+  if (node.type === 'table') {
+    // Right below a table, the end is a row.
+    const [cell, ...cells] = node.children.at(-1)?.children ?? [];
+    const [only] = cell?.children ?? [];
+    const isEnd = only?.type === 'text' && /^<\/details>$/i.test(only.value.trim());
+    return isEnd && cells.every(({ children }) => children.length === 0)
+      ? [{ ...node, children: node.children.slice(0, -1) }]
+      : undefined;
+  }
+  return undefined;
+}
+
+/** What stands before and after the first text that matches; undefined where none does. */
+function splitAt(
+  phrases: readonly PhrasingContent[],
+  pattern: RegExp,
+): [PhrasingContent[], PhrasingContent[]] | undefined {
+  for (const [index, phrase] of phrases.entries()) {
+    const match = phrase.type === 'text' ? pattern.exec(phrase.value) : null;
+    if (match === null || phrase.type !== 'text') continue;
+    const [before, after] = [
+      phrase.value.slice(0, match.index),
+      phrase.value.slice(match.index + match[0].length),
+    ];
+    return [
+      [...phrases.slice(0, index), textOf(before)],
+      [textOf(after), ...phrases.slice(index + 1)],
+    ];
+  }
+  return undefined;
+}
+
+function paragraphOf(phrases: readonly PhrasingContent[]): Paragraph[] {
+  const children = phrases.filter(isShown);
+  return children.length === 0 ? [] : [{ type: 'paragraph', children }];
+}
+
+function isShown(phrase: PhrasingContent): boolean {
+  return phrase.type !== 'text' || phrase.value !== '';
+}
+
+function textOf(value: string): Text {
+  return { type: 'text', value };
+}
