@@ -64,6 +64,25 @@ const COMMANDS = [
   '/schedule odd | /prompt | /prompt odd odd | /retry | /undo | /new',
 ].flatMap((commands) => commands.split(' | '));
 
+/** How a plan is given up; `why` begins what the tables say about it. */
+const GIVEN_UP = [
+  {
+    mode: 'agentic',
+    step: 'FAILED: own words',
+    correct: '{"action":"retry"}',
+    why: ' still fails after ',
+  },
+  { mode: 'agentic', step: '', correct: 'own words', why: "The model's answer contains no JSON object." },
+  { mode: 'agentic', step: '', correct: '{"action":"modify"}', why: "The model's answer changes the step" },
+  {
+    mode: 'agentic',
+    step: '',
+    correct: { text: '', failure: { kind: 'status', status: 404, error: 'own words' } },
+    why: 'There is no such model here.',
+  },
+  { mode: 'teacher', step: '', correct: undefined, why: 'The model gave an empty answer.' },
+] as const;
+
 /** How the model's server fails. */
 const FAILURES: readonly Failure[] = [
   ...[400, 401, 402, 404].map((status) => ({ kind: 'status', status, error: 'own words' }) as const),
@@ -186,6 +205,23 @@ describeGateway('a gateway whose every text is marked', options, (fixture) => {
       await fixture().idle(`telegram:${who}`);
       expect(strays(screenOf(who, before), goal)).toEqual([]);
     });
+  });
+
+  it.each(GIVEN_UP)('says why a plan in $mode mode was given up: $why', async ({ mode, step, correct, why }) => {
+    const goal = `paint ${why}`;
+    const first = `Wash ${goal}`;
+    await newIn(OWNER, () => bot().says(OWNER, `/mode ${mode}`, OWNER));
+    fixture().ollama.answer('Two.\nREFLECT: no', { when: goal });
+    fixture().ollama.answer(`Steps\n1. [TOOL: none] ${first}\n2. [AGENT: none]`, { when: goal });
+    fixture().ollama.answer(step, { when: `nothing of the others: ${first}`, times: 9 });
+    if (correct !== undefined) fixture().ollama.answer(correct, { when: `] ${first}`, times: 9 });
+    const before = bot().messages(OWNER).length;
+    await newIn(OWNER, () => bot().says(OWNER, `/plan ${goal}`, OWNER));
+    await presses(OWNER, mode === 'teacher' ? '⟦Step by step⟧' : '⟦Run⟧');
+    if (mode === 'teacher') await presses(OWNER, '⟦Run⟧');
+    await vi.waitFor(() => expect(screenOf(OWNER, before)).toContain(`⟦${why}`), WAIT);
+    await fixture().idle(`telegram:${OWNER}`);
+    expect(strays(screenOf(OWNER, before), `${goal} none`)).toEqual([]);
   });
 
   it('tells strangers and unknown groups how they get in', async () => {

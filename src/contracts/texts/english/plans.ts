@@ -83,8 +83,6 @@ export const plans = {
     'In planner mode the model follows its plan by itself: it can be changed only before it runs.',
   'plan.planner_stops': 'In planner mode the model follows its plan by itself; the plan can only be stopped.',
   'plan.edits_wait': '{most} changes wait for the next step already; wait until it begins.',
-  'plan.cancelled_before': 'Cancelled before it ran.',
-  'plan.cancelled_again': 'Cancelled: it is not run again.',
   'plan.not_begun': 'This plan has not begun. {/run} or its card begins it, {/plan} cancel drops it.',
   'plan.over': 'This plan is over.',
   'plan.stopped': 'The plan is stopped.',

@@ -91,8 +91,6 @@ export const plans: TranslationOf<typeof english> = {
   'plan.planner_stops':
     'Im Modus planner folgt das Modell seinem Plan von selbst; er lässt sich nur beenden.',
   'plan.edits_wait': 'Schon {most} Änderungen warten auf den nächsten Schritt; warte, bis er beginnt.',
-  'plan.cancelled_before': 'Abgebrochen, bevor er lief.',
-  'plan.cancelled_again': 'Abgebrochen: Er läuft nicht noch einmal.',
   'plan.not_begun':
     'Dieser Plan hat noch nicht begonnen. {/run} oder seine Karte startet ihn, {/plan} cancel verwirft ihn.',
   'plan.over': 'Dieser Plan ist zu Ende.',

@@ -61,6 +61,33 @@ export const turns: TranslationOf<typeof english> = {
   'cancelled.not_run': 'Niemand hat Schritt {number} rechtzeitig gestartet.',
   'cancelled.rewritten': 'Die Aufgabenliste wurde neu geschrieben.',
 
+  'cancelled.before_run': 'Abgebrochen, bevor er lief.',
+  'cancelled.again': 'Abgebrochen: Er läuft nicht noch einmal.',
+  'cancelled.step_failed': 'Schritt {number} ist gescheitert: {why}',
+  'cancelled.still_fails': 'Schritt {number} scheitert auch nach {most} Korrekturen.',
+  'cancelled.no_corrections':
+    'Der Plan hat seine {most} Korrekturen aufgebraucht, und Schritt {number} scheitert noch immer.',
+  'cancelled.no_room': {
+    one: 'Der Plan hat nur noch Platz für {count} Schritt, und die Korrektur verlangt mehr.',
+    other: 'Der Plan hat nur noch Platz für {count} Schritte, und die Korrektur verlangt mehr.',
+  },
+  'cancelled.no_step': 'Der Plan hat keinen Schritt „{id}“.',
+  'cancelled.correction_failed': 'Der gescheiterte Schritt ließ sich nicht korrigieren. {why}',
+  'cancelled.bad_correction': 'Die Antwort des Modells ist keine gültige Korrektur: {detail}',
+  'cancelled.no_new_command':
+    'Die Antwort des Modells ändert den Schritt, nennt aber seinen neuen Befehl nicht.',
+  'cancelled.no_json': 'Die Antwort des Modells enthält kein JSON-Objekt.',
+  'cancelled.no_reason': 'ohne Angabe eines Grundes',
+  'cancelled.tool_gone': 'Das Werkzeug „{name}“ gibt es nicht mehr.',
+  'cancelled.no_call': 'Das Modell hat {name} nicht aufgerufen. Es schrieb: {text}',
+  'cancelled.no_result': 'Der Aufruf ergab kein Ergebnis.',
+  'cancelled.empty_answer': 'Das Modell hat eine leere Antwort gegeben.',
+  'cancelled.unfinished':
+    'Der Schritt war nach {most} Modellaufrufen, mehr darf ein Schritt nicht machen, noch nicht fertig.',
+
+  'step.thinking': 'Schritt {number} ist gescheitert; ich überlege, was zu tun ist…',
+  'step.again': 'Schritt {number} wird noch einmal versucht.',
+
   'wait.run': 'Ausführen',
   'wait.skip': 'Überspringen',
   'wait.resume': 'Fortsetzen',
