@@ -15,7 +15,7 @@ describe('the limits of a plan', () => {
     };
     const because = {
       reason: expect.stringContaining('3 corrections'),
-      why: { key: 'cancelled.still_fails', values: { number: 2, most: 3 } },
+      why: expect.objectContaining({ key: 'cancelled.still_fails' }),
     };
     for (const correction of [retry, modify, insert()]) {
       const scenario = await runScenario({ step: failing({ s2: 99 }), correct: () => correction });

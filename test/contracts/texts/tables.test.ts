@@ -36,6 +36,13 @@ describe('the texts', () => {
     expect(lack.map(([key]) => key)).toEqual([]);
   });
 
+  it('have a form of their own for one thing, unless no noun changes with the number', () => {
+    const same = english.filter(
+      ([, template]) => typeof template !== 'string' && template.one === template.other,
+    );
+    expect(same.map(([key]) => key).filter((key) => !WITHOUT_NOUN.includes(key))).toEqual([]);
+  });
+
   it('are in use, each of them', () => {
     const unused = english.filter(
       ([key]) => !code.includes(`'${key}'`) && !isBuilt(key) && !inTemplates.has(key),
@@ -86,6 +93,18 @@ describe('the texts', () => {
     expect(found).toEqual([]);
   });
 });
+
+/** Texts with a number and no noun that follows it. */
+const WITHOUT_NOUN = [
+  'status.waiting',
+  'page.time.minutes',
+  'page.row.new',
+  'page.every.minutes',
+  'page.inbox.count',
+  'page.part.thought_for',
+  'page.linked.count',
+  'page.plan.run_times',
+];
 
 /** Folders and files whose texts for people stand in the tables. */
 const MOVED = [

@@ -117,7 +117,10 @@ export const plans = {
   'edit.no_number': 'There is no step {number}: the plan has {steps}.',
   'edit.unclear': 'I did not understand "{line}".',
   'edit.no_steps': 'A plan needs at least one step; to drop the whole plan, cancel it.',
-  'edit.full': 'The plan has {steps} steps, which is the most it can have.',
+  'edit.full': {
+    one: 'The plan has one step, which is the most it can have.',
+    other: 'The plan has {count} steps, which is the most it can have.',
+  },
   'edit.beside_itself': 'A step cannot be moved before or after itself.',
   'edit.too_early': 'No step can be put before step {number}, which has begun or waits for your answer.',
   'edit.asked': 'Step {number} waits for your answer: run it or skip it instead.',

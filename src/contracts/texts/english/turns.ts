@@ -11,8 +11,11 @@ export const turns = {
   'turn.refused': 'The model refused to answer.',
   'turn.stopped': '*(stopped)*',
   'turn.interrupted': '*(interrupted by your next message)*',
-  'turn.limit':
-    'I stopped after {steps} steps, the limit of this profile (maxIterations), without being finished. Tools used so far: {tools}.',
+  'turn.limit': {
+    one: 'I stopped after one step, the limit of this profile (maxIterations), before I was finished. Tools used so far: {tools}.',
+    other:
+      'I stopped after {count} steps, the limit of this profile (maxIterations), before I was finished. Tools used so far: {tools}.',
+  },
   'turn.go_on': 'Write "go on" to continue.',
   'turn.model_away': 'The model is not available, trying again. {why}',
   'turn.no_plan': 'This answer has no plan: {why}',
@@ -24,8 +27,8 @@ export const turns = {
     'The plan was changed, or started by somebody else, after this run was asked for, so this run did not begin.',
   'turn.busy_next': 'The model is busy: your answer is next.',
   'turn.busy': {
-    one: 'The model is busy: {count} answers are before yours.',
-    other: 'The model is busy: {count} answers are before yours.',
+    one: 'The model is busy: one answer is ahead of yours.',
+    other: 'The model is busy: {count} answers are ahead of yours.',
   },
   'turn.pictures_unseen': '{model} cannot see pictures, so it answers without them.',
   'turn.outcome_unknown':

@@ -128,7 +128,10 @@ export const plans: TranslationOf<typeof english> = {
   'edit.no_number': 'Einen Schritt {number} gibt es nicht: Der Plan hat {steps}.',
   'edit.unclear': '„{line}“ habe ich nicht verstanden.',
   'edit.no_steps': 'Ein Plan braucht mindestens einen Schritt; um ihn ganz zu verwerfen, brich ihn ab.',
-  'edit.full': 'Der Plan hat {steps} Schritte, mehr kann er nicht haben.',
+  'edit.full': {
+    one: 'Der Plan hat einen Schritt, mehr kann er nicht haben.',
+    other: 'Der Plan hat {count} Schritte, mehr kann er nicht haben.',
+  },
   'edit.beside_itself': 'Ein Schritt kann nicht vor oder hinter sich selbst.',
   'edit.too_early': 'Vor Schritt {number} kann keiner stehen: Er hat begonnen oder wartet auf deine Antwort.',
   'edit.asked': 'Schritt {number} wartet auf deine Antwort: Starte ihn oder überspring ihn.',

@@ -14,8 +14,11 @@ export const turns: TranslationOf<typeof english> = {
   'turn.refused': 'Das Modell hat sich geweigert zu antworten.',
   'turn.stopped': '*(angehalten)*',
   'turn.interrupted': '*(von deiner nächsten Nachricht unterbrochen)*',
-  'turn.limit':
-    'Nach {steps} Schritten habe ich aufgehört, ohne fertig zu sein; mehr erlaubt dieses Profil nicht (maxIterations). Bisher benutzte Werkzeuge: {tools}.',
+  'turn.limit': {
+    one: 'Nach einem Schritt habe ich aufgehört, ohne fertig zu sein; mehr erlaubt dieses Profil nicht (maxIterations). Bisher benutzte Werkzeuge: {tools}.',
+    other:
+      'Nach {count} Schritten habe ich aufgehört, ohne fertig zu sein; mehr erlaubt dieses Profil nicht (maxIterations). Bisher benutzte Werkzeuge: {tools}.',
+  },
   'turn.go_on': 'Schreib „mach weiter“, damit ich weitermache.',
   'turn.model_away': 'Das Modell ist gerade nicht erreichbar, ich versuche es weiter. {why}',
   'turn.no_plan': 'Diese Antwort hat keinen Plan: {why}',
@@ -27,7 +30,7 @@ export const turns: TranslationOf<typeof english> = {
     'Der Plan wurde geändert oder von jemand anderem gestartet, nachdem dieser Lauf gewünscht war; deshalb hat er nicht begonnen.',
   'turn.busy_next': 'Das Modell ist beschäftigt: Deine Antwort ist als Nächste dran.',
   'turn.busy': {
-    one: 'Das Modell ist beschäftigt: {count} Antwort kommt vor deiner.',
+    one: 'Das Modell ist beschäftigt: Eine Antwort kommt vor deiner.',
     other: 'Das Modell ist beschäftigt: {count} Antworten kommen vor deiner.',
   },
   'turn.pictures_unseen': '{model} kann keine Bilder sehen und antwortet deshalb ohne sie.',
