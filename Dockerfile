@@ -6,7 +6,8 @@ FROM ${NODE_IMAGE}
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     PORT=8080 \
-    GATEWAY_HOME=/data
+    GATEWAY_HOME=/data \
+    PARLEY_COMMAND="docker compose exec gateway parley"
 
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -17,7 +18,8 @@ COPY src ./src
 COPY channels ./channels
 COPY drizzle ./drizzle
 
-RUN mkdir /data && chown node:node /data
+# What PARLEY_COMMAND calls: texts name commands by it, as they are typed outside the container.
+RUN ln -s /app/src/launch.js /usr/local/bin/parley && mkdir /data && chown node:node /data
 USER node
 VOLUME /data
 EXPOSE 8080

@@ -24,6 +24,9 @@ if (machines !== undefined) {
   const { compileCacheFolder } = await import('./ops/compile-cache.js');
   const folder = compileCacheFolder(PACKAGES, process.env['GATEWAY_HOME'] || './.parley');
   if (folder !== undefined) nodeModule.enableCompileCache?.(folder);
+  // Every text begins commands with it, so it stands before anything else is loaded.
+  const { commandOfProcess } = await import('./ops/command-here.js');
+  process.env['PARLEY_COMMAND'] = commandOfProcess(fileURLToPath(import.meta.url), process.env);
   const { main } = await import('./cli.ts');
   await main(process.argv.slice(2));
 } else if (existsSync(packaged)) {

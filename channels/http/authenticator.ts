@@ -4,6 +4,7 @@ import { hasScope } from '../../src/contracts/access.ts';
 import type { Caller, Scope } from '../../src/contracts/access.ts';
 import { HttpError } from './errors.ts';
 import type { WrongTokens } from './limits/wrong-tokens.ts';
+import { PARLEY } from '../../src/contracts/texts/parley.ts';
 
 /** Identifies callers by their token and checks its scopes. */
 export interface RequestAuthenticator {
@@ -36,7 +37,7 @@ export function createAuthenticator({
       if (caller === undefined) {
         const waitMs = wrongTokens.count(addressOf(incoming));
         throw waitMs === undefined
-          ? unauthorized('That token is not valid. "npx parley token create NAME" creates a new one.')
+          ? unauthorized(`That token is not valid. "${PARLEY} token create NAME" creates a new one.`)
           : new HttpError(
               429,
               'too_many_attempts',
@@ -50,7 +51,7 @@ export function createAuthenticator({
         throw new HttpError(
           403,
           'forbidden',
-          `This token lacks the scope "${scope}"; "npx parley token change ID --scope SCOPES" grants it.`,
+          `This token lacks the scope "${scope}"; "${PARLEY} token change ID --scope SCOPES" grants it.`,
         );
       }
       return caller;

@@ -2,6 +2,7 @@
 import { channels } from '../../channels/index.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import { pairChannels } from '../security/index.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** One way to call a command. */
 export interface CommandForm {
@@ -153,7 +154,7 @@ const END =
 /** The text of `parley --help`. */
 export function helpText(): string {
   const lines = COMMAND_FORMS.flatMap(linesOf);
-  return `Usage: npx parley <command>
+  return `Usage: ${PARLEY} <command>
 
 ${lines.join('\n')}
   --version                       print the version
@@ -167,12 +168,12 @@ ${END}`;
 export function helpOf(command: string): string {
   const forms = formsOf(command);
   if (forms.length === 0) throw unknownCommand(command);
-  return `Usage: npx parley ${command}\n\n${forms.flatMap(linesOf).join('\n')}\n`;
+  return `Usage: ${PARLEY} ${command}\n\n${forms.flatMap(linesOf).join('\n')}\n`;
 }
 
 /** The error for a command that there is not. */
 export function unknownCommand(command: string): GatewayError {
-  return new GatewayError('usage', `There is no command "${command}". See: npx parley --help`);
+  return new GatewayError('usage', `There is no command "${command}". See: ${PARLEY} --help`);
 }
 
 /** The first words of all commands, each once. */

@@ -1,6 +1,7 @@
 /** `parley completion`: what completes the commands of `parley` in a shell, made from their list. */
 import { GatewayError } from '../contracts/errors.ts';
 import { commandNames, wordsAfter } from './command-list.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 const SCRIPTS: Readonly<Record<string, () => string>> = { bash, zsh, fish };
 
@@ -9,14 +10,14 @@ export function completionCommand(args: readonly string[]): string {
   const [shell = '', ...more] = args;
   const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined;
   if (script === undefined || more.length > 0) {
-    throw new GatewayError('usage', 'Expected: completion bash|zsh|fish. See: npx parley --help');
+    throw new GatewayError('usage', `Expected: completion bash|zsh|fish. See: ${PARLEY} --help`);
   }
   return script();
 }
 
 function bash(): string {
   const cases = commandNames().map((name) => `    ${name}) words="${wordsAfter(name).join(' ')}" ;;`);
-  return `# Completes parley in bash: source <(parley completion bash)
+  return `# Completes parley in bash: source <(${PARLEY} completion bash)
 _parley() {
   local word="\${COMP_WORDS[COMP_CWORD]}" words=""
   if [ "$COMP_CWORD" -eq 1 ]; then
@@ -35,7 +36,7 @@ complete -o default -F _parley parley
 function zsh(): string {
   const cases = commandNames().map((name) => `    ${name}) compadd -- ${wordsAfter(name).join(' ')} ;;`);
   return `#compdef parley
-# Completes parley in zsh: source <(parley completion zsh)
+# Completes parley in zsh: source <(${PARLEY} completion zsh)
 _parley() {
   if (( CURRENT == 2 )); then
     compadd -- ${commandNames().join(' ')} --help --version
@@ -55,5 +56,5 @@ function fish(): string {
     `complete -c parley -n __fish_use_subcommand -a ${name}`,
     `complete -c parley -n '__fish_seen_subcommand_from ${name}' -a '${wordsAfter(name).join(' ')}'`,
   ]);
-  return `# Completes parley in fish: parley completion fish | source\n${lines.join('\n')}\n`;
+  return `# Completes parley in fish: ${PARLEY} completion fish | source\n${lines.join('\n')}\n`;
 }

@@ -31,6 +31,7 @@ import { openModelServers } from '../providers/index.ts';
 import { openPlaces } from '../security/index.ts';
 import { holderOf, inspectDatabase } from '../store/inspect.ts';
 import { sandboxProblem } from '../tools/index.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** Longest wait for any one of the other sides, in milliseconds. */
 const CHECK_MS = 10_000;
@@ -57,7 +58,7 @@ function readOptions(args: string[]): { fix: boolean; json: boolean } {
     const { fix = false, json = false } = parseArgs({ args, options }).values;
     return { fix, json };
   } catch (error) {
-    throw new GatewayError('usage', 'Expected: doctor [--fix] [--json]. See: npx parley --help', {
+    throw new GatewayError('usage', `Expected: doctor [--fix] [--json]. See: ${PARLEY} --help`, {
       cause: error,
     });
   }
@@ -155,7 +156,7 @@ async function examineSandbox({ tools, home }: Config): Promise<Finding[]> {
     : 'The home does not exist yet.';
   if (problem === undefined)
     return [{ subject, level: 'ok', text: 'Programs of the model run in bubblewrap.' }];
-  const remedy = 'do what the sentence says, or: parley config set tools.exec false';
+  const remedy = `do what the sentence says, or: ${PARLEY} config set tools.exec false`;
   return [{ subject, level: 'error', text: problem, remedy }];
 }
 
@@ -185,7 +186,7 @@ function settingFinding(text: string): Finding {
     subject: 'Settings',
     level: 'error',
     text,
-    remedy: 'correct it; parley config validate checks again',
+    remedy: `correct it; ${PARLEY} config validate checks again`,
   };
 }
 

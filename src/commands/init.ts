@@ -16,6 +16,7 @@ import { pullModel } from '../providers/ollama/pull.ts';
 import { editedText, withVariables, writeWhole } from '../settings/index.ts';
 import type { Dialog } from './dialog.ts';
 import { homeEnvFile } from './environment.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** Longest wait for a model server or a platform, in milliseconds. */
 const ASK_MS = 10_000;
@@ -26,7 +27,7 @@ const USUAL_PLACES = ['http://127.0.0.1:1234/v1', 'http://127.0.0.1:8000/v1', 'h
 const FIRST_MODEL = 'qwen3:4b';
 
 const FIRST_CONFIG = `// Settings of Parley; docs/configuration.md explains all. Tokens and addresses are in the file .env beside this one.
-// Most changes count while the gateway runs: "parley config validate" checks them first.
+// Most changes count while the gateway runs: "${PARLEY} config validate" checks them first.
 {
   "$schema": "./config.schema.json"
 }
@@ -260,7 +261,7 @@ function write(environment: Environment, { variables, fields }: Decisions): stri
     written.push(env);
   }
   const what = written.length === 0 ? 'Nothing was changed.' : `Written: ${written.join(', ')}.`;
-  return `${what}\nStart the gateway with "npm start"; "npx parley doctor" checks everything.`;
+  return `${what}\nStart the gateway with "${PARLEY} start"; "${PARLEY} doctor" checks everything.`;
 }
 
 /** The configuration as it is. Throws `ConfigError` when it cannot be used. */

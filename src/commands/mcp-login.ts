@@ -6,6 +6,7 @@ import { login, LOGIN_MS } from '../mcp/oauth/login.ts';
 import { createServiceFetch } from '../security/index.ts';
 import { writeWhole } from '../settings/index.ts';
 import { openDialog } from './dialog.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** Reads the arguments. Throws `GatewayError('usage')`; the command throws `GatewayError`. */
 export function mcpLoginCommand(
@@ -15,7 +16,7 @@ export function mcpLoginCommand(
   if (name === undefined || more.length > 0)
     throw new GatewayError(
       'usage',
-      `Write "parley mcp ${verb} NAME" with the name of a server of config.json.`,
+      `Write "${PARLEY} mcp ${verb} NAME" with the name of a server of config.json.`,
     );
   return async (_store, { home, mcpServers }) => {
     const logins = createLogins({ folder: loginsFolder(home), write: writeWhole });

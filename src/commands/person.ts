@@ -8,12 +8,12 @@ import { transcriptOf } from '../contracts/sessions/transcript.ts';
 import { oneLine } from '../lib/text.ts';
 import { deleteSession } from '../ops/sessions-command.ts';
 import type { HomeStore } from '../store/open-store.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** Rows that are read at a time. */
 const PAGE = 500;
 
-const USAGE =
-  'Expected: person export CHANNEL:ID | person delete CHANNEL:ID --yes. See: npx parley person --help';
+const USAGE = `Expected: person export CHANNEL:ID | person delete CHANNEL:ID --yes. See: ${PARLEY} person --help`;
 
 /** What runs a command that was read: gives the output in pieces. Throws `GatewayError`. */
 export type PersonAct = (store: HomeStore, config: Config) => AsyncGenerator<string>;
@@ -49,7 +49,7 @@ function personOf({ channels }: Config, name: string): Person {
   const what = oneLine(name).slice(0, 80);
   throw new GatewayError(
     'usage',
-    `"${what}" is no person: expected CHANNEL:ID with the channel ${known.join(' or ')} and the id that it gives people. What HTTP clients stored belongs to tokens: see npx parley sessions.`,
+    `"${what}" is no person: expected CHANNEL:ID with the channel ${known.join(' or ')} and the id that it gives people. What HTTP clients stored belongs to tokens: see ${PARLEY} sessions.`,
   );
 }
 

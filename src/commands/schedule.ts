@@ -14,12 +14,12 @@ import { createSchedules, parseWhen } from '../schedule/index.ts';
 import { createCreatorAccess } from '../security/index.ts';
 import { readKey } from '../ops/sessions-command.ts';
 import type { HomeStore } from '../store/open-store.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** Characters of a line in the list. */
 const LINE_CHARS = 400;
 
-const USAGE =
-  'Expected: schedule [list [SESSION]] | add SESSION WHEN TASK [--as USER] | history ID | run ID | remove ID, with WHEN such as "0 9 * * 1-5", "every 2 hours" or "in 10 minutes". See: npx parley schedule --help';
+const USAGE = `Expected: schedule [list [SESSION]] | add SESSION WHEN TASK [--as USER] | history ID | run ID | remove ID, with WHEN such as "0 9 * * 1-5", "every 2 hours" or "in 10 minutes". See: ${PARLEY} schedule --help`;
 
 /** What runs a command that was read, and gives the text to print. Throws `GatewayError`. */
 export type ScheduleAct = (store: HomeStore, config: Config) => Promise<string>;
@@ -96,7 +96,7 @@ interface Wish {
 
 async function add(store: HomeStore, config: Config, { session, when, task, as }: Wish): Promise<string> {
   if ((await store.ledger.session(session)) === undefined) {
-    throw new GatewayError('unknown_session', `There is no session ${session}. See: npx parley sessions`);
+    throw new GatewayError('unknown_session', `There is no session ${session}. See: ${PARLEY} sessions`);
   }
   const creatorId = as ?? (await personOf(store, config, session));
   const schedules = schedulesOf(store, config);
@@ -138,7 +138,7 @@ async function history(store: HomeStore, config: Config, id: string): Promise<st
   const what = escapeControls(clipEnd(oneLine(schedules.describe(found)), LINE_CHARS));
   const lines = runs.map(({ dueAt, at, result, turn, turnId }) => {
     const ended = turn?.endedAt === undefined ? '' : `, ended ${schedules.moment(turn.endedAt)}`;
-    const trace = turn === undefined ? '' : `  npx parley trace ${turnId}`;
+    const trace = turn === undefined ? '' : `  ${PARLEY} trace ${turnId}`;
     return `due ${schedules.moment(dueAt)}, at ${schedules.moment(at)}${ended}: ${result}${trace}`;
   });
   if (lines.length === 0) return `${what}\nIt has not run yet.`;
@@ -158,6 +158,6 @@ async function find(schedules: Schedules, id: string): Promise<ScheduleRecord> {
   if (found !== undefined) return found;
   throw new GatewayError(
     'unknown_schedule',
-    `There is no schedule ${oneLine(id).slice(0, 80)}. See: npx parley schedule`,
+    `There is no schedule ${oneLine(id).slice(0, 80)}. See: ${PARLEY} schedule`,
   );
 }

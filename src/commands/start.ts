@@ -3,6 +3,7 @@ import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { GatewayError } from '../contracts/errors.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** Processes that one supervisor starts at most: each has its own connections to the database. */
 export const MAX_WORKERS = 64;
@@ -24,7 +25,7 @@ export function readWorkers(args: readonly string[], cores = availableParallelis
   try {
     value = parseArgs({ args: [...args], options: { workers: { type: 'string' } } }).values.workers;
   } catch (cause) {
-    throw new GatewayError('usage', 'Expected: start [--workers N|auto]. See: npx parley --help', { cause });
+    throw new GatewayError('usage', `Expected: start [--workers N|auto]. See: ${PARLEY} --help`, { cause });
   }
   if (value === undefined) return 1;
   if (value === 'auto') return Math.min(MAX_WORKERS, cores);

@@ -43,7 +43,7 @@ const FIELDS: Record<keyof ChannelManifest, [isRight: (value: unknown) => boolea
   secrets: [isFunction, 'a function of `env` that gives the secret values'],
   check: [
     (value) => value === undefined || isFunction(value),
-    'a function that gives what `parley doctor` finds, or no field',
+    'a function that gives what the command doctor finds, or no field',
   ],
   create: [isFunction, 'a function that loads index.ts and makes the channel'],
 };

@@ -9,6 +9,7 @@ import type { Say } from '../contracts/texts/say.ts';
 import { GatewayError, wordError } from '../contracts/errors.ts';
 import { REFUSALS_TOLD } from './rate-limiter.ts';
 import type { RateVerdict } from './rate-limiter.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 export type Refusal = Extract<Receipt, { kind: 'refused' }>;
 
@@ -36,7 +37,7 @@ export function noteRefused(
 }
 
 const DENIALS: Record<Exclude<DenialDetail, 'not_mentioned'>, string> = {
-  group: 'the group has no grant (parley pair group)',
+  group: `the group has no grant (${PARLEY} pair group)`,
   codes: 'a code was given in the last hour, or too many wait',
   bot: 'it was written by a bot in a private chat',
 };

@@ -7,6 +7,7 @@ import type { Ledger } from '../contracts/store/ledger.ts';
 import type { PersonLanguages } from '../contracts/texts/languages.ts';
 import type { Say } from '../contracts/texts/say.ts';
 import { noteRefused } from './refused.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 export type ReplyDeps = Parameters<typeof noteRefused>[0] & {
   bus: LaneRunner;
@@ -53,10 +54,11 @@ function replyTo(message: InboundMessage, content: string, isPersonal: boolean, 
 
 /** Commands that their reader enters elsewhere: in a terminal of the gateway's machine, or in another chat. */
 const TO_COPY =
-  /npx parley pair approve [\dA-Z-]{1,40}|npx parley pair group [a-z]{1,32} [^\s`]{1,64}|\/link [\dA-Z]{5}-[\dA-Z]{5}/;
+  /\{parley\} pair approve [\dA-Z-]{1,40}|\{parley\} pair group [a-z]{1,32} [^\s`]{1,64}|\/link [\dA-Z]{5}-[\dA-Z]{5}/;
 
 /** The button that copies such a command; none for a text without one. */
 export function copyButtons(text: string, say: Say): Button[] {
-  const [command] = TO_COPY.exec(text) ?? [];
-  return command === undefined ? [] : [{ label: say('button.copy'), value: '', copy: command }];
+  const [command] = TO_COPY.exec(text.replaceAll(PARLEY, '{parley}')) ?? [];
+  if (command === undefined) return [];
+  return [{ label: say('button.copy'), value: '', copy: command.replace('{parley}', () => PARLEY) }];
 }

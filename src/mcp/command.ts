@@ -2,6 +2,7 @@
 import { GatewayError } from '../contracts/errors.ts';
 import type { McpServerStatus, McpStatusStore } from '../contracts/mcp/servers.ts';
 import { escapeControls } from '../lib/text.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** Names of tools that one line shows. */
 const TOOLS_SHOWN = 20;
@@ -12,7 +13,7 @@ export async function mcpCommand(
   configured: readonly string[],
   rest: readonly string[],
 ): Promise<string> {
-  if (rest.length > 0) throw new GatewayError('usage', '"parley mcp" takes no arguments.');
+  if (rest.length > 0) throw new GatewayError('usage', `"${PARLEY} mcp" takes no arguments.`);
   const reports = await store.mcpStatus();
   if (reports.length === 0) {
     const names = configured.length === 0 ? 'none' : configured.join(', ');

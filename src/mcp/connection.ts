@@ -22,6 +22,7 @@ import { loginNeeded, renewal } from './oauth/renewal.ts';
 import type { McpServerSettings } from './settings.ts';
 import { createStderrLog } from './stderr-log.ts';
 import { StdioTransport } from './stdio-transport.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** Longest wait for a server to introduce itself, in milliseconds; npx may have to fetch it first. */
 const INTRODUCTION_MS = 120_000;
@@ -210,7 +211,7 @@ function unavailable(error: unknown): GatewayError {
 /** What went wrong, for operators. */
 export function messageOf(error: unknown): string {
   if (error instanceof StreamableHTTPError && (error.code === 401 || error.code === 403)) {
-    return `The server refused the credentials (status ${error.code}): check "headers", or remove them and sign in with "npx parley mcp login".`;
+    return `The server refused the credentials (status ${error.code}): check "headers", or remove them and sign in with "${PARLEY} mcp login".`;
   }
   if (error instanceof z.core.$ZodError) return 'The server sent an answer that is not of the protocol.';
   if (error instanceof GatewayError) return error.message;

@@ -3,13 +3,14 @@ import { GatewayError } from '../contracts/errors.ts';
 import { LANE_CLASSES } from '../contracts/store/lanes.ts';
 import type { DeadLetter, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** Dead letters that one call lists or queues again; those that died last come first. */
 export const MAX_DEAD_LETTERS = 200;
 /** Characters of an error in the list. */
 const MAX_ERROR_CHARS = 200;
 
-const USAGE = 'Expected: dead-letters [replay ID | replay --all]. See: npx parley --help';
+const USAGE = `Expected: dead-letters [replay ID | replay --all]. See: ${PARLEY} --help`;
 
 type DeadLetters = Pick<LaneStore, 'deadLetters' | 'replayDeadLetter'>;
 
@@ -45,7 +46,7 @@ async function replayOne(lanes: DeadLetters, id: string): Promise<string> {
     return `${id} is queued again.`;
   throw new GatewayError(
     'unknown_dead_letter',
-    `There is no dead letter ${oneLine(id)}. See: npx parley dead-letters`,
+    `There is no dead letter ${oneLine(id)}. See: ${PARLEY} dead-letters`,
   );
 }
 

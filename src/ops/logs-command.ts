@@ -8,6 +8,7 @@ import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import { pause } from '../lib/sleep.ts';
 import { logFiles } from './log-file.ts';
 import { createLogText, LEVELS, readRecord } from './log-text.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** Lines that are shown where nobody asks for another number, and the most. */
 const LINES = 100;
@@ -17,7 +18,7 @@ const FOLLOW_MS = 250;
 /** Bytes of new lines that are read at a time. */
 const CHUNK_BYTES = 65_536;
 
-const USAGE = `Expected: logs [-f] [--turn ID] [--level ${Object.keys(LEVELS).join('|')}] [--lines 1-${MAX_LINES}] [--json]. See: npx parley logs --help`;
+const USAGE = `Expected: logs [-f] [--turn ID] [--level ${Object.keys(LEVELS).join('|')}] [--lines 1-${MAX_LINES}] [--json]. See: ${PARLEY} logs --help`;
 
 interface LogsOptions {
   follow: boolean;

@@ -5,13 +5,15 @@ import { systemClock } from '../lib/clock.ts';
 
 /** Time between two samples, in milliseconds. */
 export const SAMPLE_MS = 10;
+/** The 99th percentile is of the last one to two spans of this length, in milliseconds: an old stall is no news. */
+export const SPAN_MS = 30_000;
 /** Weight of the newest sample: the effect of one stall fades within a few samples, and steady load shows after as many. */
 const NEWEST_SHARE = 0.25;
 
 export interface LoopMonitor {
   /** Smoothed delay of the last samples, in milliseconds. A plain read, cheap enough for every token. */
   recentMs(): number;
-  /** 99th percentile since the start, in milliseconds. */
+  /** 99th percentile of the last 30 to 60 seconds, in milliseconds. */
   p99Ms(): number;
   /** Stops sampling; may be called twice. */
   stop(): void;
@@ -28,7 +30,9 @@ const backgroundClock: Clock = {
 
 /** Starts sampling: the lateness of a timer is the delay of the loop. */
 export function startLoopMonitor(clock: Clock = backgroundClock): LoopMonitor {
-  const histogram = createHistogram();
+  let earlier = createHistogram();
+  let latest = createHistogram();
+  let spanEndsAt = clock.monotonicMs() + SPAN_MS;
   let recentMs = 0;
   let dueAt = 0;
   let cancel: (() => void) | undefined;
@@ -40,13 +44,23 @@ export function startLoopMonitor(clock: Clock = backgroundClock): LoopMonitor {
     const lateMs = Math.max(0, clock.monotonicMs() - dueAt);
     recentMs += (lateMs - recentMs) * NEWEST_SHARE;
     // In microseconds: a histogram counts whole numbers from 1.
-    histogram.record(Math.max(1, Math.round(lateMs * 1_000)));
+    latest.record(Math.max(1, Math.round(lateMs * 1_000)));
+    if (clock.monotonicMs() >= spanEndsAt) {
+      earlier = latest;
+      latest = createHistogram();
+      spanEndsAt = clock.monotonicMs() + SPAN_MS;
+    }
     schedule();
   };
   schedule();
   return {
     recentMs: () => recentMs,
-    p99Ms: () => histogram.percentile(99) / 1_000,
+    p99Ms() {
+      const both = createHistogram();
+      both.add(earlier);
+      both.add(latest);
+      return both.percentile(99) / 1_000;
+    },
     stop: () => cancel?.(),
   };
 }

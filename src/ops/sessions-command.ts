@@ -10,6 +10,7 @@ import type { SessionRecord } from '../contracts/store/records.ts';
 import { readTitle } from '../contracts/store/titles.ts';
 import { sleep } from '../lib/sleep.ts';
 import { clipEnd, escapeControls, oneLine } from '../lib/text.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** Sessions that a list shows where nobody asks for another number, and the most. */
 const LISTED = 50;
@@ -21,8 +22,8 @@ const SHOWN_CHARS = 200;
 const END_MS = 5_000;
 const LOOK_MS = 100;
 
-const USAGE = `Expected: sessions [list] [--archived] [--limit 1-${MAX_LISTED}] | show SESSION | rename SESSION TITLE | delete SESSION --yes. See: npx parley sessions --help`;
-const EXPORT_USAGE = 'Expected: export SESSION [--format md|json]. See: npx parley export --help';
+const USAGE = `Expected: sessions [list] [--archived] [--limit 1-${MAX_LISTED}] | show SESSION | rename SESSION TITLE | delete SESSION --yes. See: ${PARLEY} sessions --help`;
+const EXPORT_USAGE = `Expected: export SESSION [--format md|json]. See: ${PARLEY} export --help`;
 
 /** What the commands need of the store. */
 export interface SessionsStore {
@@ -94,7 +95,7 @@ export function readKey(text: string): SessionKey {
     parseAddress(text);
   } catch (cause) {
     const what = oneLine(text).slice(0, 80);
-    throw usage(`"${what}" is no session, such as http:work. See: npx parley sessions`, cause);
+    throw usage(`"${what}" is no session, such as http:work. See: ${PARLEY} sessions`, cause);
   }
   const first = text.indexOf(':');
   return `${text.slice(0, first)}:${text.slice(first + 1)}`;
@@ -103,7 +104,7 @@ export function readKey(text: string): SessionKey {
 async function found(ledger: Pick<SessionStore, 'session'>, key: SessionKey): Promise<SessionRecord> {
   const record = await ledger.session(key);
   if (record !== undefined) return record;
-  throw new GatewayError('unknown_session', `There is no session ${oneLine(key)}. See: npx parley sessions`);
+  throw new GatewayError('unknown_session', `There is no session ${oneLine(key)}. See: ${PARLEY} sessions`);
 }
 
 async function list(

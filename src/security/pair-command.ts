@@ -5,6 +5,7 @@ import type { ChannelManifest } from '../contracts/channel.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import { escapeControls } from '../lib/text.ts';
 import { hashSecret } from './secrets.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** A channel as far as the command reads it. */
 type PairChannel = Pick<ChannelManifest, 'name' | 'label' | 'ids'>;
@@ -31,7 +32,7 @@ export async function pairCommand(
     const { senderName, senderId, channel, isOwner } = paired;
     const allowed = `${escapeControls(`${senderName ?? senderId} (${channel} ${senderId})`)} may write to the bot now.`;
     if (!isOwner) return allowed;
-    return `${allowed}\nThere was no owner yet, so this person is one: they decide what dangerous tools may do, and switch profiles and models. To undo it: npx parley pair revoke ${channel} ${senderId} (and approve with --no-owner).`;
+    return `${allowed}\nThere was no owner yet, so this person is one: they decide what dangerous tools may do, and switch profiles and models. To undo it: ${PARLEY} pair revoke ${channel} ${senderId} (and approve with --no-owner).`;
   }
   if (action === 'group' && first !== undefined && second !== undefined) {
     checkId(channels, first, second, ['chatId']);
@@ -62,7 +63,7 @@ export async function pairCommand(
   }
   throw new GatewayError(
     'usage',
-    'Expected: pair [approve CODE [--no-owner] | group CHANNEL CHAT_ID | guild CHANNEL ID | role CHANNEL ID | revoke CHANNEL ID]. See: npx parley --help',
+    `Expected: pair [approve CODE [--no-owner] | group CHANNEL CHAT_ID | guild CHANNEL ID | role CHANNEL ID | revoke CHANNEL ID]. See: ${PARLEY} --help`,
   );
 }
 

@@ -7,6 +7,7 @@ import { PROXY_SIGN_IN_MS } from '../contracts/operator/sign-in.ts';
 import type { ProxySignInResult, SignInApi, SignInStore } from '../contracts/operator/sign-in.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
 import { SECRET_BYTES, hashSession } from './secrets.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 export interface ProxySignInDeps {
   store: Pick<SignInStore, 'addProxySession' | 'hasProxySession'>;
@@ -36,7 +37,7 @@ async function signInByProxy(
   const [token] = named;
   if (token === undefined || named.length > 1) {
     const many = token === undefined ? 'There is no valid token' : `There are ${named.length} valid tokens`;
-    const text = `${many} of the name that proxySignIn in config.json gives you; it must be one. "npx parley token" lists them.`;
+    const text = `${many} of the name that proxySignIn in config.json gives you; it must be one. "${PARLEY} token" lists them.`;
     return { kind: 'refused', code: 'unknown_token', text };
   }
   const session = { tokenId: token.tokenId, proxyUser: user };

@@ -9,12 +9,13 @@ import { escapeControls, oneLine } from '../lib/text.ts';
 import { createProxySignIn } from './proxy-sign-in.ts';
 import type { ProxySignInDeps } from './proxy-sign-in.ts';
 import { hashSecret, hashSession, SECRET_BYTES } from './secrets.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** Random bytes of a code, which is hard to guess even without a limit. */
 const CODE_BYTES = 16;
 
-const OPEN_USAGE = 'Expected: open [TOKEN_ID]. See: npx parley open --help';
-const LIST_USAGE = 'Expected: sign-ins [revoke ID]. See: npx parley sign-ins --help';
+const OPEN_USAGE = `Expected: open [TOKEN_ID]. See: ${PARLEY} open --help`;
+const LIST_USAGE = `Expected: sign-ins [revoke ID]. See: ${PARLEY} sign-ins --help`;
 
 /** Makes the API for channels. */
 export function createSignInApi(
@@ -90,7 +91,7 @@ export function openCommand(
     if (link !== undefined)
       return `${link}\n\nIt signs one browser in, once, within ${CODE_MS / 60_000} minutes.`;
     const which = tokenId === undefined ? 'There is no token with the scope admin' : 'There is no such token';
-    throw new GatewayError('unknown_token', `${which}. "npx parley token" lists them.`);
+    throw new GatewayError('unknown_token', `${which}. "${PARLEY} token" lists them.`);
   };
 }
 
@@ -103,7 +104,7 @@ export function signInsCommand(args: readonly string[]): (store: SignInStore) =>
     if (await store.endSignIn(id)) return `Signed out: ${escapeControls(id)}.`;
     throw new GatewayError(
       'unknown_sign_in',
-      'No browser is signed in under that id. See: npx parley sign-ins',
+      `No browser is signed in under that id. See: ${PARLEY} sign-ins`,
     );
   };
 }

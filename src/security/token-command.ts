@@ -7,6 +7,7 @@ import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import { oneLine } from '../lib/text.ts';
 import { tokenFile, writeTokenFile } from './first-token.ts';
 import { hashSecret, newToken } from './secrets.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** Longest life of a token that expires, in days. */
 const MAX_DAYS = 3_650;
@@ -14,8 +15,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 
 /** Longest name, in UTF-16 units. */
 const MAX_NAME = 100;
 
-const USAGE =
-  'Expected: token [create NAME | rotate [ID] | change ID | revoke ID], with --scope and --expires where they apply. See: npx parley --help';
+const USAGE = `Expected: token [create NAME | rotate [ID] | change ID | revoke ID], with --scope and --expires where they apply. See: ${PARLEY} --help`;
 
 /** What the options said; undefined = not given, `expiresInMs` null = never. */
 interface Options {
@@ -140,7 +140,7 @@ async function rotate(
     throw tokenId === undefined
       ? new GatewayError(
           'usage',
-          'There is no generated token in a file: give the ID of a token. See: npx parley token',
+          `There is no generated token in a file: give the ID of a token. See: ${PARLEY} token`,
         )
       : unknownToken(tokenId);
   }
@@ -172,7 +172,7 @@ async function change(
   if (tokenId === undefined || (scopes === undefined && expiresInMs === undefined)) {
     throw new GatewayError(
       'usage',
-      'Expected: token change ID --scope SCOPES or --expires TIME. See: npx parley --help',
+      `Expected: token change ID --scope SCOPES or --expires TIME. See: ${PARLEY} --help`,
     );
   }
   const changed = await access.changeToken(tokenId, { scopes, expiresInMs });
@@ -197,6 +197,6 @@ async function revoke(
 function unknownToken(tokenId: string): GatewayError {
   return new GatewayError(
     'usage',
-    `There is no token ${oneLine(tokenId).slice(0, 80)}. See: npx parley token`,
+    `There is no token ${oneLine(tokenId).slice(0, 80)}. See: ${PARLEY} token`,
   );
 }

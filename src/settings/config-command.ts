@@ -5,9 +5,9 @@ import { ConfigError, GatewayError, toGatewayError } from '../contracts/errors.t
 import type { FieldPath } from '../contracts/settings.ts';
 import { readJson } from './read-json.ts';
 import { writeWhole } from './write-file.ts';
+import { PARLEY } from '../contracts/texts/parley.ts';
 
-const USAGE =
-  'Expected: config validate | get [FIELD] | set FIELD VALUE | unset FIELD, with fields such as limits.messagesPerMinute. See: npx parley --help';
+const USAGE = `Expected: config validate | get [FIELD] | set FIELD VALUE | unset FIELD, with fields such as limits.messagesPerMinute. See: ${PARLEY} --help`;
 
 /** What a check of a content of the file finds. */
 export interface FileCheck {
@@ -53,7 +53,7 @@ function get({ file, check }: ConfigFile, field: string | undefined): string {
   if (value === undefined)
     throw new GatewayError(
       'usage',
-      `${field} is not set, or there is no such field; "npx parley config get" shows all.`,
+      `${field} is not set, or there is no such field; "${PARLEY} config get" shows all.`,
     );
   return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
 }

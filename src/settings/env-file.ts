@@ -1,7 +1,7 @@
 /** The file `.env`: variables as people write them, changed without touching the comments around them. */
 import { GatewayError } from '../contracts/errors.ts';
 
-const HEAD = `# Variables of Parley, read by npm start and every parley command. What the environment itself sets comes first.
+const HEAD = `# Variables of Parley, read at the start and by every command of parley. What the environment itself sets comes first.
 # Keep this file secret: it holds tokens. docs/configuration.md lists all variables.
 `;
 

@@ -81,8 +81,8 @@ function readText(key: string, given: unknown): { template: Template } | { probl
     return {
       problem: `there is no value {${unknown[0]}}; its values are ${known.map((name) => `{${name}}`).join(', ')}`,
     };
-  // A command that is written without braces reads as it stands there.
-  const isValue = (name: string): boolean => name !== 'count' && !name.startsWith('/');
+  // A command that is written without braces reads as it stands there, and so does the name of the command line.
+  const isValue = (name: string): boolean => !/^(count|parley|\/.*)$/.test(name);
   const lost = known.filter((name) => isValue(name) && !placesOf(parsed.data).includes(name));
   if (lost.length > 0) return { problem: `lacks the value {${lost[0]}}` };
   return { template: parsed.data };

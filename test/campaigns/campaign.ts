@@ -1,6 +1,7 @@
 /** What a named campaign is, and the sizes it runs in. */
 import type { CampaignOptions, Outcome } from '../crash/campaign.ts';
-import type { Verdict } from '../crash/checker.ts';
+import type { Verdict } from '../crash/judge/checker.ts';
+import type { Bars } from '../crash/judge/report.ts';
 
 export type DatabaseKind = 'postgres' | 'embedded';
 
@@ -23,8 +24,13 @@ export interface Campaign {
   databases: readonly DatabaseKind[];
   /** Kinds of violation that its failures are meant to cause, such as failures that people are told. */
   expected?: readonly (keyof Verdict)[];
+  /** What else it is measured by; a bar that is missed is said, and with `--bars` a violation. */
+  bars?: Bars;
   run(setup: Setup): Promise<Outcome>;
 }
+
+/** The most seconds after a kill until the model is asked again, in 95 of 100 cases, in milliseconds. */
+export const RESUME_MS = 2_000;
 
 /** So many of `full` at this share, at least `least`. */
 export function scaled(full: number, share: number, least = 1): number {

@@ -3,7 +3,7 @@ import { runCampaign } from '../crash/campaign.ts';
 import { killAt } from '../crash/failure.ts';
 import type { Moment } from '../crash/moments.ts';
 import type { Campaign } from './campaign.ts';
-import { repeated, runOptions, scaled } from './campaign.ts';
+import { repeated, RESUME_MS, runOptions, scaled } from './campaign.ts';
 
 const MOMENTS: Moment[] = ['busy', 'T4', 'any', 'busy', 'T1', 'T7', 'busy', 'T2', 'any', 'T5', 'T3', 'T6'];
 
@@ -12,6 +12,7 @@ export const kills: Campaign = {
   about:
     '200 times kill -9 while 50 people write 5,000 messages over HTTP, Telegram, Discord, Slack and Matrix',
   databases: ['postgres', 'embedded'],
+  bars: { resumeMs: RESUME_MS, ambiguousShare: 0.005 },
   run: (setup) =>
     runCampaign({
       ...runOptions(setup),

@@ -1,13 +1,13 @@
 /** Running plans under kill -9: every plan is made once, carried out to its end, and no step's effect takes place twice. */
 import { runCampaign } from '../crash/campaign.ts';
-import type { Verdict } from '../crash/checker.ts';
+import type { Verdict } from '../crash/judge/checker.ts';
 import { killAt } from '../crash/failure.ts';
 import type { Stage } from '../crash/failure.ts';
 import { PLANNED } from '../crash/planned.ts';
 import { plansOfTurns } from '../crash/rows.ts';
 import { readQuestion } from '../crash/script.ts';
 import type { Campaign } from './campaign.ts';
-import { repeated, runOptions, scaled } from './campaign.ts';
+import { repeated, RESUME_MS, runOptions, scaled } from './campaign.ts';
 
 const SESSIONS = 12;
 const PLANS = [[[PLANNED]]];
@@ -32,6 +32,7 @@ export const plans: Campaign = {
   name: 'plans',
   about: '200 times kill -9 while plans of three steps with effects are made and carried out',
   databases: ['postgres', 'embedded'],
+  bars: { resumeMs: RESUME_MS },
   async run(setup) {
     const count = scaled(200, setup.share, 3);
     return await runCampaign({

@@ -5,7 +5,7 @@ import type { Failure, FailureResult, Stage } from '../crash/failure.ts';
 import { until } from '../crash/moments.ts';
 import type { WireStatement } from '../fakes/wire-statements.ts';
 import type { Campaign, DatabaseKind } from './campaign.ts';
-import { repeated, runOptions, scaled } from './campaign.ts';
+import { repeated, RESUME_MS, runOptions, scaled } from './campaign.ts';
 import { killWhileMigrating } from './first-start.ts';
 
 /** How long a point may take to be reached, in milliseconds; then the kill comes anyway, and is counted apart. */
@@ -122,6 +122,7 @@ export const points: Campaign = {
   name: 'points',
   about: 'kill -9 at 18 named points of a message and of the process (K1-K15, K18-K20), 50 times each',
   databases: ['postgres', 'embedded'],
+  bars: { resumeMs: RESUME_MS },
   run(setup) {
     const here = POINTS.filter(({ databases }) => databases.includes(setup.database)).map(killAtPoint);
     const all = [...here, killWhileMigrating(setup)];

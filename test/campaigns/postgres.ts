@@ -38,9 +38,12 @@ async function command(cluster: Cluster, ...statements: string[]): Promise<numbe
 
 const OTHERS = `from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`;
 
-const harms: Record<string, Harm> = {
+const restarts: Record<string, Harm> = {
   'restart fast': (cluster) => cluster.restart('fast'),
   'restart immediate': (cluster) => cluster.restart('immediate'),
+};
+
+const harms: Record<string, Harm> = {
   async 'ended connections'(cluster) {
     await command(cluster, `select pg_terminate_backend(pid) ${OTHERS} limit ${KILLED_BACKENDS}`);
   },
@@ -74,6 +77,13 @@ const harms: Record<string, Harm> = {
   },
 };
 
+/** Every other harm is a restart, of each kind in turn. */
+function cycleOf(isRoot: boolean): [string, Harm][] {
+  const others = Object.entries(harms).filter(([name]) => isRoot || name !== 'full disk');
+  const kinds = repeated(Object.entries(restarts), others.length);
+  return kinds.flatMap((restart, at) => [restart, ...others.slice(at, at + 1)]);
+}
+
 function failureOf(cluster: Cluster, name: string, harm: Harm): Failure {
   return {
     name,
@@ -88,7 +98,7 @@ function failureOf(cluster: Cluster, name: string, harm: Harm): Failure {
 export const postgres: Campaign = {
   name: 'postgres',
   about:
-    '50 times a Postgres that restarts, loses connections, is read-only, full, or has no connection left',
+    '50 restarts of a Postgres, and 50 times one that loses connections, is read-only, full, or has no connection left',
   databases: ['postgres'],
   async run({ share, seed, progress }) {
     const binaries = postgresBinaries();
@@ -98,15 +108,14 @@ export const postgres: Campaign = {
     const settings = ["listen_addresses=''", `max_connections=${MAX_CONNECTIONS}`];
     const cluster = await startCluster(binaries, async () => settings, isRoot ? DISK_MB : undefined);
     try {
-      const chosen = Object.entries(harms).filter(([name]) => isRoot || name !== 'full disk');
-      const count = scaled(50, share, 3);
+      const count = scaled(100, share, 3);
       return await runCampaign({
         seed,
         progress,
         cluster,
         messages: count * 24,
         sessions: { http: 12, telegram: 4, discord: 4 },
-        failures: repeated(chosen, count).map(([name, harm]) => failureOf(cluster, name, harm)),
+        failures: repeated(cycleOf(isRoot), count).map(([name, harm]) => failureOf(cluster, name, harm)),
       });
     } finally {
       await cluster.close();

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { detailLine, TABLE_HEAD, tableRow, violations } from '../crash/report.ts';
+import { detailLine, missedBars, TABLE_HEAD, tableRow, violations } from '../crash/judge/report.ts';
 import type { Campaign, DatabaseKind } from './campaign.ts';
 import { campaigns } from './index.ts';
 
@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** The tests of many random steps that `test/campaign.ts` sizes, run whole by vitest. */
 const STEPS = 'steps';
 
-const USAGE = `npm run test:campaign -- [name …] [--on postgres|embedded] [--size PERCENT] [--seed N] [--quiet]
+const USAGE = `npm run test:campaign -- [name …] [--on postgres|embedded] [--size PERCENT] [--seed N] [--bars] [--quiet]
 
 ${[...campaigns.map(({ name, about, databases }) => [name, `${about} (${databases.join(', ')})`]), [STEPS, 'the tests of random or repeated steps, whole (vitest)']].map(([name = '', about]) => `  ${name.padEnd(10)}${about}`).join('\n')}
   all       all of them
@@ -20,6 +20,7 @@ ${[...campaigns.map(({ name, about, databases }) => [name, `${about} (${database
 --on      only on this database; default: on each that the campaign knows
 --size    percent of the full size, default 100; a campaign keeps a least size
 --seed    of everything random, default 1
+--bars    a missed bar counts as a violation; without it, it is only said
 --quiet   no line for each failure
 
 Postgres is the server of DATABASE_URL: databases are made there and dropped. Each campaign ends in a table row for
@@ -40,6 +41,7 @@ async function main(): Promise<boolean> {
       on: { type: 'string' },
       size: { type: 'string', default: '100' },
       seed: { type: 'string', default: '1' },
+      bars: { type: 'boolean', default: false },
       quiet: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -60,7 +62,7 @@ async function main(): Promise<boolean> {
     const campaign = campaigns.find((one) => one.name === name);
     for (const database of campaign === undefined ? [] : databasesOf(campaign, values.on)) {
       const setup = { database, share, seed: Number(values.seed) };
-      clean = (await runOne(campaign!, { ...setup, quiet: values.quiet }, rows)) && clean;
+      clean = (await runOne(campaign!, setup, values, rows)) && clean;
     }
   }
   if (rows.length > 1) say(['', ...TABLE_HEAD, ...rows].join('\n'));
@@ -75,23 +77,25 @@ function databasesOf({ name, databases }: Campaign, only: string | undefined): D
 
 async function runOne(
   campaign: Campaign,
-  { quiet, ...setup }: { database: DatabaseKind; share: number; seed: number; quiet: boolean },
+  setup: { database: DatabaseKind; share: number; seed: number },
+  { quiet, bars }: { quiet: boolean; bars: boolean },
   rows: string[],
 ): Promise<boolean> {
   const { name, expected } = campaign;
   say(`\n${name} on ${setup.database}, seed ${setup.seed}`);
   const postgresUrl = process.env['DATABASE_URL'];
   const outcome = await campaign.run({ ...setup, postgresUrl, progress: quiet ? undefined : say });
-  const row = tableRow({ campaign: name, ...setup }, outcome);
+  const row = tableRow({ campaign: name, ...setup }, outcome, campaign.bars);
   say(['', ...TABLE_HEAD, row, '', detailLine(outcome)].join('\n'));
   rows.push(row);
   const found = violations(outcome.verdict, expected);
-  found.forEach(say);
-  return found.length === 0;
+  const missed = Object.values(missedBars(outcome, campaign.bars ?? {}));
+  [...found, ...missed].forEach(say);
+  return found.length === 0 && (!bars || missed.length === 0);
 }
 
 async function runSteps(): Promise<boolean> {
-  const files = globSync('test/**/*.test.ts', { cwd: ROOT }).filter((file) =>
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/campaigns/**'] }).filter((file) =>
     readFileSync(`${ROOT}/${file}`, 'utf8').includes('/campaign.ts'),
   );
   const child = spawn('npm', ['test', '--', ...files], {

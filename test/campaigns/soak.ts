@@ -17,16 +17,27 @@ const WARM_SHARE = 1 / 3;
 /** Shorter runs than this say nothing about slopes, in milliseconds. */
 const JUDGED_FROM_MS = 5 * 60_000;
 
+/** What each session says a minute. In a group 20 calls a minute are allowed, and an answer takes two at most. */
+const PER_MINUTE = 8;
+/** A heap grows until it is collected: its least size in this time counts, in milliseconds. */
+const COLLECTED_WITHIN_MS = 60_000;
+
 /** One look at the process. */
 interface Sample {
   atMs: number;
   rssMb: number;
+  heapMb: number;
   handles: number;
   loopDelayMs: number;
 }
 
 /** The most that each may grow in ten minutes. */
-const BARS: Record<Exclude<keyof Sample, 'atMs'>, number> = { rssMb: 15, handles: 5, loopDelayMs: 20 };
+const BARS: Record<Exclude<keyof Sample, 'atMs'>, number> = {
+  rssMb: 15,
+  heapMb: 5,
+  handles: 5,
+  loopDelayMs: 20,
+};
 
 async function look({ scenario }: Stage): Promise<Sample> {
   const gateway = gatewayAt(scenario, 0);
@@ -34,12 +45,22 @@ async function look({ scenario }: Stage): Promise<Sample> {
   const handles = await readdir(`/proc/${gateway.pid}/fd`);
   const headers = { authorization: `Bearer ${TOKEN}` };
   const metrics = await (await fetch(`${await gateway.url()}/metrics`, { headers })).text();
+  const gauge = (name: string): number => Number(new RegExp(`^${name} (\\S+)`, 'm').exec(metrics)?.[1]);
   return {
     atMs: performance.now(),
     rssMb: Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1_024,
+    heapMb: gauge('nodejs_heap_size_used_bytes') / 2 ** 20,
     handles: handles.length,
-    loopDelayMs: Number(/^parley_loop_delay_p99_seconds (\S+)/m.exec(metrics)?.[1]) * 1_000,
+    loopDelayMs: gauge('parley_loop_delay_p99_seconds') * 1_000,
   };
+}
+
+/** Of each minute the sample with the smallest heap. */
+function collected(samples: readonly Sample[]): Sample[] {
+  const minutes = Map.groupBy(samples, ({ atMs }) => Math.floor(atMs / COLLECTED_WITHIN_MS));
+  return [...minutes.values()].map((minute) =>
+    minute.reduce((least, sample) => (sample.heapMb < least.heapMb ? sample : least)),
+  );
 }
 
 /** Least squares: growth in ten minutes. */
@@ -69,15 +90,16 @@ export const soak: Campaign = {
     const outcome = await runCampaign({
       ...runOptions(setup),
       progress: undefined,
-      forMs,
+      timed: { forMs, perMinute: PER_MINUTE },
       messages: 0,
-      sessions: { http: 12, telegram: 4, discord: 4 },
+      sessions: { http: 36, telegram: 4, discord: 4 },
       failures: [sample],
     });
     const late = samples.slice(Math.floor(samples.length * WARM_SHARE));
-    const slopes = (['rssMb', 'handles', 'loopDelayMs'] as const).map((of) => {
-      const growth = slope(late, of);
-      const [from, to] = [late[0]?.[of] ?? Number.NaN, late.at(-1)?.[of] ?? Number.NaN];
+    const slopes = (['rssMb', 'heapMb', 'handles', 'loopDelayMs'] as const).map((of) => {
+      const judged = of === 'heapMb' ? collected(late) : late;
+      const growth = slope(judged, of);
+      const [from, to] = [judged[0]?.[of] ?? Number.NaN, judged.at(-1)?.[of] ?? Number.NaN];
       setup.progress?.(
         `${of}: ${from.toFixed(1)} to ${to.toFixed(1)}, ${growth.toFixed(2)} in ten minutes (bar ${BARS[of]})`,
       );

@@ -2,14 +2,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { runCampaign } from '../crash/campaign.ts';
-import type { Verdict } from '../crash/checker.ts';
+import type { Verdict } from '../crash/judge/checker.ts';
 import { gatewayAt, kill, killAt } from '../crash/failure.ts';
 import type { Failure, Stage } from '../crash/failure.ts';
 import { until } from '../crash/moments.ts';
 import { schedulesRun } from '../crash/rows.ts';
 import { TOKEN } from '../crash/scenario.ts';
 import type { Campaign } from './campaign.ts';
-import { repeated, runOptions, scaled } from './campaign.ts';
+import { repeated, RESUME_MS, runOptions, scaled } from './campaign.ts';
 
 /** Looks for questions so often, in milliseconds. */
 const DECIDE_EVERY_MS = 100;
@@ -120,10 +120,11 @@ async function audit({ scenario, people }: Stage, tasks: readonly string[]): Pro
 
 export const work: Campaign = {
   name: 'work',
-  about: '100 kills over approvals (K17), schedules (K16), subagents, steered and collected messages',
+  about: '150 kills over approvals (K17), schedules (K16), subagents, steered and collected messages',
   databases: ['postgres', 'embedded'],
+  bars: { resumeMs: RESUME_MS },
   async run(setup) {
-    const count = scaled(100, setup.share, 3);
+    const count = scaled(150, setup.share, 3);
     const tasks: string[] = [];
     let decided = (): number => 0;
     return await runCampaign({

@@ -1,7 +1,7 @@
 /** A run with failures: people write, one failure after the other strikes, and everything is judged in the end. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { judge } from './checker.ts';
-import type { Verdict } from './checker.ts';
+import { judge } from './judge/checker.ts';
+import type { Verdict } from './judge/checker.ts';
 import { People } from './clients.ts';
 import type { Failure, Stage, FailureResult } from './failure.ts';
 import { gatewayAt } from './failure.ts';
@@ -13,7 +13,9 @@ import type { Round } from './script.ts';
 import { startScenario, TOKEN } from './scenario.ts';
 import type { Scenario, ScenarioOptions } from './scenario.ts';
 import type { SessionCounts } from './places.ts';
-import type { Strike } from './windows.ts';
+import { timesOf } from './judge/times.ts';
+import type { Spread } from './judge/times.ts';
+import type { Strike } from './judge/windows.ts';
 
 export interface CampaignOptions extends ScenarioOptions {
   seed: number;
@@ -22,8 +24,8 @@ export interface CampaignOptions extends ScenarioOptions {
   messages: number;
   /** One after the other. */
   failures: readonly Failure[];
-  /** Goes through the failures again and again for this long, two messages a session each time; `messages` does not count. */
-  forMs?: number;
+  /** Goes through the failures again and again for a time, while each session says so many messages a minute; `messages` does not count. */
+  timed?: { forMs: number; perMinute: number };
   /** How a third of the questions use tools; default: of every effect. */
   tools?: readonly Round[][];
   /** Sessions whose messages may join a running turn. */
@@ -36,18 +38,12 @@ export interface CampaignOptions extends ScenarioOptions {
   progress?: ((line: string) => void) | undefined;
 }
 
-/** The times until work went on, in milliseconds. */
-export interface Spread {
-  resume: number[];
-  takeover: number[];
-}
-
 export interface Outcome {
   verdict: Verdict;
   /** What each kill struck. */
   strikes: Strike[];
   /** By name of the failure, in the order of their first strike. */
-  times: Map<string, Spread & { count: number }>;
+  times: Map<string, Spread>;
   /** From the start of the next process until it is ready, in milliseconds. */
   readyMs: number[];
   messages: number;
@@ -55,8 +51,6 @@ export interface Outcome {
 
 /** Messages a session is ahead of the failures, so that there is always something to interrupt. */
 const AHEAD = 2;
-/** Messages a session may say between two failures of a run that is measured by time. */
-const PER_TIMED_ROUND = 2;
 /** When nothing more gets done for so long, what still waits is lost. Groups get an answer every three seconds. */
 const STUCK_MS = 60_000;
 /** How long a chat that nobody knows yet may take to be known, in milliseconds. */
@@ -64,7 +58,7 @@ const KNOWN_WITHIN_MS = 60_000;
 
 /** Runs everything from the first start to the verdict. Throws when a gateway does not start. */
 export async function runCampaign(options: CampaignOptions): Promise<Outcome> {
-  const { failures, messages, progress } = options;
+  const { failures, messages, timed, progress } = options;
   const scenario = await startScenario(options);
   let turn = 0;
   const url = (): Promise<string> => gatewayAt(scenario, (turn += 1)).url();
@@ -83,9 +77,10 @@ export async function runCampaign(options: CampaignOptions): Promise<Outcome> {
     let released = 1;
     const began = performance.now();
     for (const [at, failure] of schedule(options)) {
-      const timed = options.forMs !== undefined;
-      const share = timed ? PER_TIMED_ROUND * (at + 1) : Math.ceil((perSession * (at + 1)) / failures.length);
-      const due = Math.max(released, Math.min(timed ? Infinity : perSession, share + AHEAD));
+      const share = timed
+        ? ((performance.now() - began) / 60_000) * timed.perMinute
+        : Math.min(perSession, Math.ceil((perSession * (at + 1)) / failures.length) + AHEAD);
+      const due = Math.max(released, Math.ceil(share));
       people.release(due - released);
       released = due;
       const result = { name: failure.name, ...(await failure.strike(stage, at)) };
@@ -109,7 +104,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Outcome> {
     return {
       verdict: joined(verdict, (await options.audit?.(stage)) ?? {}),
       strikes: kills.map((kill) => kill.strike),
-      times: timesOf(results, scenario),
+      times: timesOf(results, scenario.asked),
       readyMs: results.flatMap((result) => result.readyMs ?? []),
       messages: people.accepted.length,
     };
@@ -127,12 +122,12 @@ function joined(verdict: Verdict, more: Partial<Verdict>): Verdict {
   ) as unknown as Verdict;
 }
 
-function* schedule({ failures, forMs }: CampaignOptions): Generator<[number, Failure]> {
-  if (forMs === undefined) {
+function* schedule({ failures, timed }: CampaignOptions): Generator<[number, Failure]> {
+  if (timed === undefined) {
     yield* failures.entries();
     return;
   }
-  const end = performance.now() + forMs;
+  const end = performance.now() + timed.forMs;
   for (let at = 0; performance.now() < end; at += 1) {
     const failure = failures[at % failures.length];
     if (failure !== undefined) yield [at, failure];
@@ -197,25 +192,4 @@ async function drained({ scenario, people }: Stage): Promise<void> {
     if (performance.now() > end) return;
     await pause(100);
   }
-}
-
-/** From each result to the first model call of a question it struck; nothing when the next failure came first. */
-function timesOf(
-  results: readonly (FailureResult & { name: string })[],
-  { asked }: Scenario,
-): Outcome['times'] {
-  const times: Outcome['times'] = new Map();
-  for (const [at, { name, since, measure, struck }] of results.entries()) {
-    const spread = times.get(name) ?? { resume: [], takeover: [], count: 0 };
-    times.set(name, spread);
-    spread.count += 1;
-    const first = asked.find(
-      (question) =>
-        question.at > since && (struck === undefined || struck.has(`${question.session}#${question.index}`)),
-    );
-    const next = results[at + 1];
-    if (first !== undefined && (next === undefined || first.at <= next.since))
-      spread[measure].push(first.at - since);
-  }
-  return times;
 }

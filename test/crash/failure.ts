@@ -1,6 +1,6 @@
 /** What goes wrong in a run: waits for its moment, does harm, and says what it has struck. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { KillEvidence } from './checker.ts';
+import type { KillEvidence } from './judge/checker.ts';
 import type { People } from './clients.ts';
 import type { GatewayProcess } from './gateways.ts';
 import { arrive } from './moments.ts';
@@ -9,8 +9,8 @@ import { heldLanes, readOpen } from './rows.ts';
 import type { KillRows } from './rows.ts';
 import { readQuestion } from './script.ts';
 import type { Scenario } from './scenario.ts';
-import { classify } from './windows.ts';
-import type { Strike } from './windows.ts';
+import { classify } from './judge/windows.ts';
+import type { Strike } from './judge/windows.ts';
 
 /** What a failure has before it. */
 export interface Stage {

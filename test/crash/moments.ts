@@ -1,7 +1,7 @@
 /** When a process is killed: at any time, with the model busy in many turns, or as a transaction is due. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Stage } from './failure.ts';
-import type { Window } from './windows.ts';
+import type { Window } from './judge/windows.ts';
 
 export type Moment = 'any' | 'busy' | Window;
 

@@ -6,7 +6,7 @@ import type { FakeHomeserver } from '../fakes/matrix/homeserver.ts';
 import { textOf } from '../fakes/slack/slack.ts';
 import type { FakeSlack } from '../fakes/slack/slack.ts';
 import type { FakeTelegram } from '../fakes/telegram/telegram.ts';
-import type { ShownMessage } from './checker.ts';
+import type { ShownMessage } from './judge/checker.ts';
 
 /** How many sessions each channel has. */
 export interface SessionCounts {

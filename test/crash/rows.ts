@@ -79,6 +79,11 @@ export interface TurnRow {
   finalSeq: number | null;
 }
 
+/** Ended by anything but an answer. */
+export function isFailed({ state, reason }: TurnRow): boolean {
+  return state === 'done' && reason !== 'completed' && reason !== 'joined';
+}
+
 export interface FinalRows {
   /** By session and order of acceptance. */
   turns: TurnRow[];

@@ -13,7 +13,7 @@ import { FakeHomeserver, MATRIX_TOKEN } from '../fakes/matrix/homeserver.ts';
 import type { TcpProxy } from '../fakes/tcp-proxy.ts';
 import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../fakes/slack/slack.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
-import type { ShownMessage } from './checker.ts';
+import type { ShownMessage } from './judge/checker.ts';
 import { mountDisk, unmountDisk } from './small-disk.ts';
 import type { Cluster } from './cluster.ts';
 import { clusterDatabase, embeddedDatabase, serverDatabase } from './databases.ts';

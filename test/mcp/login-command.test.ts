@@ -20,7 +20,7 @@ async function openHome() {
 }
 
 it.each([[['login']], [['logout']], [['login', 'notes', 'now']]])('refuses %j', (rest) => {
-  expect(() => mcpLoginCommand(rest)).toThrow(`Write "parley mcp ${rest[0]} NAME"`);
+  expect(() => mcpLoginCommand(rest)).toThrow(`Write "npx parley mcp ${rest[0]} NAME"`);
 });
 
 it('names the servers at which people sign in', async () => {

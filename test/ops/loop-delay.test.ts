@@ -1,6 +1,6 @@
 /** The monitor of the event loop's delay, on a clock that the test moves. */
 import { describe, expect, it } from 'vitest';
-import { SAMPLE_MS, startLoopMonitor } from '../../src/ops/loop-delay.ts';
+import { SAMPLE_MS, SPAN_MS, startLoopMonitor } from '../../src/ops/loop-delay.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 
 /** A clock whose one timer rings as late as the test says. */
@@ -46,11 +46,24 @@ describe('the event loop monitor', () => {
     expect(monitor.recentMs()).toBeLessThan(5);
   });
 
-  it('knows the 99th percentile of all samples', () => {
+  it('knows the 99th percentile of its samples', () => {
     const { clock, tick } = lateClock();
     const monitor = startLoopMonitor(clock);
     for (let sample = 1; sample <= 100; sample += 1) tick(sample > 98 ? 50 : 1);
     expect(monitor.p99Ms()).toBeCloseTo(50, 0);
+  });
+
+  it('forgets a stall after two spans, and not before one', () => {
+    const { clock, tick } = lateClock();
+    const monitor = startLoopMonitor(clock);
+    const pass = (ms: number): void => {
+      for (let sample = 0; sample < ms / SAMPLE_MS; sample += 1) tick(0);
+    };
+    for (let sample = 0; sample < 100; sample += 1) tick(200);
+    pass(SPAN_MS / 2);
+    expect(monitor.p99Ms()).toBeCloseTo(200, 0);
+    pass(SPAN_MS * 2);
+    expect(monitor.p99Ms()).toBeLessThan(1);
   });
 
   it('samples no more once it is stopped, and may be stopped twice', () => {

@@ -2,6 +2,7 @@
 import { inEnglish } from '../../../src/contracts/texts/say.ts';
 import type { PlainKey, Say } from '../../../src/contracts/texts/say.ts';
 import { ENGLISH } from '../../../src/contracts/texts/english.ts';
+import { PARLEY } from '../../../src/contracts/texts/parley.ts';
 
 /** A place for a text, or for a value that is given by its name. */
 const PLACE = /\{\{([a-z_.]+)\}\}/g;
@@ -50,6 +51,7 @@ export function textsScript(say: Say): string {
   const told = new Set(own.map(([key]) => key));
   const texts = {
     language: say.language,
+    parley: PARLEY,
     table: Object.fromEntries(own),
     english: Object.fromEntries(keys(inEnglish.table).filter(([key]) => !told.has(key))),
   };

@@ -10,12 +10,18 @@ import { fillFrom } from '../../../src/contracts/isomorphic/fill-text.js';
  * What the gateway puts before the first script: the texts of one language, and the English ones for those that it lacks.
  * @typedef {object} GivenTexts
  * @property {string} language
+ * @property {string} parley how the command line is called
  * @property {Record<string, Template>} table
  * @property {Record<string, Template>} english
  */
 
 /** @type {GivenTexts} */
-const given = Reflect.get(globalThis, 'parleyTexts') ?? { language: 'en', table: {}, english: {} };
+const given = Reflect.get(globalThis, 'parleyTexts') ?? {
+  language: 'en',
+  parley: '',
+  table: {},
+  english: {},
+};
 
 /** Code of the page's language. */
 export const language = given.language;
@@ -37,14 +43,14 @@ const locale = localeOf(language, globalThis.navigator?.languages);
  * @param {GivenTexts} texts
  * @returns {SayText}
  */
-export function sayFrom({ language: code, table, english }) {
-  return fillFrom(code, table, english);
+export function sayFrom({ language: code, parley, table, english }) {
+  return fillFrom(code, table, english, parley);
 }
 
 /** Says a text. */
 export const say = sayFrom(given);
 
-const fill = fillFrom(given.language, given.table, given.english);
+const fill = fillFrom(given.language, given.table, given.english, given.parley);
 
 /**
  * A text that came by its key, as the gateway keeps it; nothing for none.

@@ -5,6 +5,7 @@ import { readJson } from '../body.ts';
 import { HttpError } from '../errors.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { cookieSecret, refuseOtherPages, sessionCookie } from './cookie.ts';
+import { PARLEY } from '../../../src/contracts/texts/parley.ts';
 
 /** The body. */
 export const codeSchema = z.strictObject({ code: z.string().min(1).max(100) });
@@ -20,7 +21,7 @@ export async function signIn(
   const secret = await gateway.signIns.redeem(code, incoming.headers['user-agent'] ?? '');
   if (secret === undefined) {
     const waitMs = wrongTokens.count(addressOf(incoming));
-    const text = 'This link was used already or is too old. "npx parley open" prints a new one.';
+    const text = `This link was used already or is too old. "${PARLEY} open" prints a new one.`;
     if (waitMs === undefined) throw new HttpError(401, 'invalid_code', text, { param: 'code' });
     const many = 'Too many wrong codes from this address; try again later.';
     throw new HttpError(429, 'too_many_attempts', many, { retryAfterMs: waitMs });

@@ -13,6 +13,7 @@ import { acceptPosted } from '../routes/posted-message.ts';
 import { readFrame, refOf } from './frames.ts';
 import type { ClientFrame, Inbox } from './frames.ts';
 import type { SocketStream } from './socket-stream.ts';
+import { PARLEY } from '../../../src/contracts/texts/parley.ts';
 
 /**
  * Serves the socket until it closes; `language` is the `Accept-Language` of its request. Every frame gets an answer: `ok` or
@@ -101,7 +102,7 @@ async function act(
 }
 
 function noScope(scope: string): HttpError {
-  const text = `This token lacks the scope "${scope}"; "npx parley token change ID --scope SCOPES" grants it.`;
+  const text = `This token lacks the scope "${scope}"; "${PARLEY} token change ID --scope SCOPES" grants it.`;
   return new HttpError(403, 'forbidden', text);
 }
 

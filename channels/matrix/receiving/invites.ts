@@ -7,12 +7,12 @@ import { readInvite, readPredecessor } from '../events.ts';
 import { actOf } from '../inbound.ts';
 import { followRoom } from './moves.ts';
 import type { MoveParts } from './moves.ts';
+import { PARLEY } from '../../../src/contracts/texts/parley.ts';
 
 /** Longest wait for a room of another homeserver, in milliseconds; the homeserver goes on joining after it. */
 const JOIN_MS = 30_000;
 /** What the one who invited reads. */
-const NOT_HERE =
-  'I come only into rooms that my owner has allowed, and with people who may write to me. The owner can allow this one: npx parley pair group matrix ROOM_ID';
+const NOT_HERE = `I come only into rooms that my owner has allowed, and with people who may write to me. The owner can allow this one: ${PARLEY} pair group matrix ROOM_ID`;
 
 export interface InvitesParts extends MoveParts {
   gateway: Pick<GatewayApi, 'chatMoved' | 'groups' | 'mayWrite' | 'membershipChanged'>;

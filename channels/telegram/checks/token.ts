@@ -11,6 +11,7 @@ import { webhookAddress, webhookTrouble } from '../receiving/webhook-info.ts';
 import type { WebhookInfo } from '../receiving/webhook-info.ts';
 import { groupsThatNeedAll, PRIVACY_REMEDY } from '../privacy.ts';
 import type { GrammySignal } from '../uploads.ts';
+import { PARLEY } from '../../../src/contracts/texts/parley.ts';
 
 const SUBJECT = 'Telegram';
 const OFFICIAL_ROOT = 'https://api.telegram.org';
@@ -68,7 +69,7 @@ function receivingFindings(
       subject: SUBJECT,
       level: 'error',
       text: 'A webhook is set for this bot, so another program gets its messages, or none does.',
-      remedy: 'parley doctor --fix removes it; messages that wait at Telegram are kept',
+      remedy: `${PARLEY} doctor --fix removes it; messages that wait at Telegram are kept`,
       fix: { told: "removed the bot's webhook at Telegram", apply: async () => void (await remove()) },
     },
   ];

@@ -6,7 +6,7 @@
 /** @typedef {(name: string) => string} WriteCommand how a reader writes a command: `stop` as `/stop` */
 /** @typedef {(key: string, values?: Readonly<Record<string, FilledValue>>, write?: WriteCommand) => string} Fill */
 
-/** A place for a value in a template, or for a command: `{count}`, `{/stop}`. */
+/** A place for a value in a template, for a command, or for the command line's own name: `{count}`, `{/stop}`, `{parley}`. */
 export const PLACE = /\{(\/?[a-zA-Z]{1,30})\}/g;
 
 /** As most networks write commands. @type {WriteCommand} */
@@ -14,13 +14,15 @@ export const withSlash = (name) => `/${name}`;
 
 /**
  * Makes what gives the text of a key, in the form of plurals that `values.count` asks for, its commands as `write` says, by
- * default with a slash. A key that the table lacks is said in English; one that neither has is given back as it is.
+ * default with a slash, and the command line as `parley` names it. A key that the table lacks is said in English; one that
+ * neither has is given back as it is.
  * @param {string} language
  * @param {Readonly<Record<string, Template | undefined>>} table
  * @param {Readonly<Record<string, Template>>} english
+ * @param {string} parley
  * @returns {Fill}
  */
-export function fillFrom(language, table, english) {
+export function fillFrom(language, table, english, parley) {
   const own = new Intl.PluralRules(language);
   /** @type {Fill} */
   const fill = (key, values = {}, write = withSlash) => {
@@ -29,6 +31,7 @@ export function fillFrom(language, table, english) {
     const rules = translated === undefined ? ENGLISH_RULES : own;
     return formOf(template, values['count'], rules).replaceAll(PLACE, (place, /** @type {string} */ name) => {
       if (name.startsWith('/')) return write(name.slice(1));
+      if (name === 'parley') return parley;
       const value = values[name];
       if (value === undefined) return place;
       return typeof value === 'object' ? fill(value.key, value.values, write) : `${value}`;

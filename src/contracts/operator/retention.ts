@@ -18,7 +18,7 @@ export const retentionRule = z.strictObject({
     .min(1)
     .max(90)
     .default(7)
-    .describe('days for which `parley trace` and `/why` know what happened in a turn'),
+    .describe('days for which the command `trace` and `/why` know what happened in a turn'),
 });
 export type Retention = z.infer<typeof retentionRule>;
 

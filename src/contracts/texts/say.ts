@@ -4,6 +4,7 @@ import { fillFrom, withSlash } from '../isomorphic/fill-text.js';
 import type { WriteCommand } from '../isomorphic/fill-text.js';
 import { ENGLISH } from './english.ts';
 import type { NamesOf, Template } from './template.ts';
+import { PARLEY } from './parley.ts';
 
 type English = typeof ENGLISH;
 
@@ -101,7 +102,7 @@ export function sayFrom(language: string, table: TextTable, write: WriteCommand 
 
 /** The same for each way of writing commands, which costs no more than a few functions. */
 export function speaker(language: string, table: TextTable): (write: WriteCommand) => Say {
-  const fill = fillFrom(language, table, ENGLISH);
+  const fill = fillFrom(language, table, ENGLISH, PARLEY);
   return (write) => {
     const say = <Key extends TextKey>(key: Key, ...[values]: ValuesOf<Key>): string =>
       fill(key, values, write);

@@ -1,4 +1,4 @@
-/** The form of the texts in a table: plain ones, and those that depend on a number. Values stand in braces: `{count}`; so do commands, with a slash: `{/stop}`. */
+/** The form of the texts in a table: plain ones, and those that depend on a number. Values stand in braces: `{count}`; so do commands, with a slash: `{/stop}`, and the command line as it is called here: `{parley}`. */
 import { PLACE } from '../isomorphic/fill-text.js';
 
 export { PLACE };
@@ -14,7 +14,7 @@ export type TranslationOf<Table extends Readonly<Record<string, Template>>> = {
 };
 
 type NamesIn<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
-  ? (Name extends `/${string}` ? never : Name) | NamesIn<Rest>
+  ? (Name extends `/${string}` | 'parley' ? never : Name) | NamesIn<Rest>
   : never;
 
 /** The names of the values that a text needs. */
@@ -24,7 +24,7 @@ export type NamesOf<Entry> = Entry extends string
     ? NamesIn<Exclude<Entry[keyof Entry], undefined> & string> | 'count'
     : never;
 
-/** The names of the values in a template, and the commands with their slash, each once, sorted. Plural forms always have `count`. */
+/** The names of the values in a template, commands with their slash and `parley`, each once, sorted. Plural forms always have `count`. */
 export function placesOf(template: Template): string[] {
   const forms = typeof template === 'string' ? [template] : [...Object.values(template), '{count}'];
   const names = forms.flatMap((form) => [...form.matchAll(PLACE)].map(([, name = '']) => name));

@@ -3,10 +3,11 @@ import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.
 import type { OAuthClientMetadata } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { Logins } from './logins.ts';
+import { PARLEY } from '../../contracts/texts/parley.ts';
 
 /** The error for a server at which somebody must sign in first. */
 export function loginNeeded(name: string): GatewayError {
-  return new GatewayError('login_needed', `The server wants a sign-in: run "npx parley mcp login ${name}".`, {
+  return new GatewayError('login_needed', `The server wants a sign-in: run "${PARLEY} mcp login ${name}".`, {
     retryable: true,
   });
 }

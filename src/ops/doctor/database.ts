@@ -2,6 +2,7 @@
 import type { Finding } from '../../contracts/operator/findings.ts';
 import type { DatabaseReport } from '../../contracts/operator/nodes.ts';
 import { inMegabytes } from '../../lib/text.ts';
+import { PARLEY } from '../../contracts/texts/parley.ts';
 
 /** Difference between the clocks of database and machine that is worth a word, in milliseconds. */
 export const MAX_CLOCK_SKEW_MS = 5_000;
@@ -41,7 +42,7 @@ function folderFinding(report: DatabaseReport & { state: 'closed' }, home: strin
     subject,
     level: 'error',
     text: `${home}/pg holds files but no complete database.`,
-    remedy: `parley restore FILE --replace; to begin anew instead: mv ${home}/pg ${home}/pg.broken`,
+    remedy: `${PARLEY} restore FILE --replace; to begin anew instead: mv ${home}/pg ${home}/pg.broken`,
   };
 }
 

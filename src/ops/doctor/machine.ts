@@ -5,6 +5,7 @@ import type { Finding } from '../../contracts/operator/findings.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
 import { inMegabytes } from '../../lib/text.ts';
 import { isTimeZone } from '../../lib/time-zone.ts';
+import { PARLEY } from '../../contracts/texts/parley.ts';
 
 /** Free disk space below which the doctor warns, and below which it calls it an error, in bytes. */
 export const LOW_DISK_BYTES = 1024 ** 3;
@@ -33,7 +34,7 @@ export function homeFinding(home: string, holder: number | undefined): Finding {
       subject,
       level: 'warning',
       text: `${home} does not exist yet; the first start makes it.`,
-      remedy: 'parley init, or parley start',
+      remedy: `${PARLEY} init, or ${PARLEY} start`,
       fix: {
         told: `made ${home} (0700)`,
         apply: async () => void mkdirSync(home, { recursive: true, mode: 0o700 }),
@@ -59,7 +60,7 @@ export function diskFinding(home: string, freeOf = freeBytes): Finding {
 /** The zone in which people are told times. `variable` is TZ, which Node ignores where it does not know it. */
 export function timeZoneFinding(zone: string, variable: string | undefined, configured: boolean): Finding {
   const subject = 'Time zone';
-  const remedy = 'parley config set schedules.timeZone Europe/Berlin';
+  const remedy = `${PARLEY} config set schedules.timeZone Europe/Berlin`;
   if (!configured && variable !== undefined && !isTimeZone(variable.replace(/^:/, '')))
     return {
       subject,

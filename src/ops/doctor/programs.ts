@@ -3,6 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 import type { McpServerStatus } from '../../contracts/mcp/servers.ts';
 import type { Finding } from '../../contracts/operator/findings.ts';
+import { PARLEY } from '../../contracts/texts/parley.ts';
 
 /** A server of `config.json`; `command` is absent for one with an address. */
 export interface CheckedServer {
@@ -31,7 +32,7 @@ export function mcpFindings(
       return { subject, level: 'ok', text: `${name}: tried when the gateway starts.` };
     if (status.state === 'down') {
       const text = `${name} is down: ${status.error ?? 'no reason is known'}`;
-      return { subject, level: 'error', text, remedy: 'parley mcp' };
+      return { subject, level: 'error', text, remedy: `${PARLEY} mcp` };
     }
     return { subject, level: 'ok', text: `${name}: ${status.state}, ${status.tools.length} tools.` };
   });

@@ -2,6 +2,7 @@
 import type { Finding } from '../../contracts/operator/findings.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
 import { escapeControls, oneLine } from '../../lib/text.ts';
+import { PARLEY } from '../../contracts/texts/parley.ts';
 
 const WORDS = { ok: 'ok', warning: 'warning', error: 'error' } as const;
 const COLOURS = { ok: '32', warning: '33', error: '31' } as const;
@@ -24,7 +25,7 @@ export function summary(findings: readonly Finding[]): string {
   const [errors, warnings] = [count('error'), count('warning')];
   if (errors + warnings === 0) return 'All is well.';
   const fixable = findings.filter(({ fix }) => fix !== undefined).length;
-  const more = fixable === 0 ? '' : ` parley doctor --fix corrects ${fixable} of them.`;
+  const more = fixable === 0 ? '' : ` ${PARLEY} doctor --fix corrects ${fixable} of them.`;
   return `Errors: ${errors}, warnings: ${warnings}.${more}`;
 }
 

@@ -60,9 +60,20 @@ export function createMetrics(deps: MetricsDeps): Metrics {
           'Batches of live events that came from no node of this database.',
           deps.fanout?.refused?.() ?? 0,
         ),
-        ...metric('parley_loop_delay_p99_seconds', 'gauge', 'Event loop delay.', deps.loop.p99Ms() / 1_000),
+        ...metric(
+          'parley_loop_delay_p99_seconds',
+          'gauge',
+          'Event loop delay of the last minute.',
+          deps.loop.p99Ms() / 1_000,
+        ),
         ...metric('process_cpu_seconds_total', 'counter', 'CPU time of this process.', cpuSeconds()),
         ...metric('process_resident_memory_bytes', 'gauge', 'Resident memory.', process.memoryUsage.rss()),
+        ...metric(
+          'nodejs_heap_size_used_bytes',
+          'gauge',
+          'JavaScript heap in use.',
+          process.memoryUsage().heapUsed,
+        ),
         ...deps.usageMeter.lines(),
       ];
       return `${lines.join('\n')}\n${await registry.metrics()}`;

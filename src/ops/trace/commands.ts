@@ -6,6 +6,7 @@ import { oneLine } from '../../lib/text.ts';
 import type { RefusalNotes } from './refusal-notes.ts';
 import { traceText, whyText } from './trace-text.ts';
 import type { Traces } from './traces.ts';
+import { PARLEY } from '../../contracts/texts/parley.ts';
 
 /**
  * Runs `parley trace` and gives the text to print. Throws `GatewayError`: `usage`, or `unknown_turn` when nothing is known
@@ -14,7 +15,7 @@ import type { Traces } from './traces.ts';
 export async function traceCommand(traces: Pick<Traces, 'look'>, args: readonly string[]): Promise<string> {
   const [id = 'last', ...more] = args;
   if (more.length > 0)
-    throw new GatewayError('usage', 'Expected: trace [TURN | SESSION | last]. See: npx parley --help');
+    throw new GatewayError('usage', `Expected: trace [TURN | SESSION | last]. See: ${PARLEY} --help`);
   const found = await traces.look(id === 'last' ? undefined : id, true);
   if (found.turn !== undefined || found.refusals.length > 0) return traceText(found);
   throw new GatewayError(

@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { ENGLISH } from '../../../src/contracts/texts/english.ts';
 import { GERMAN } from '../../../src/contracts/texts/german.ts';
+import { commandNames } from '../../../src/commands/command-list.ts';
+import { GERMAN_SETTINGS } from '../../../src/contracts/texts/german/setting-descriptions.ts';
 import { PLACE, placesOf } from '../../../src/contracts/texts/template.ts';
 import type { Template } from '../../../src/contracts/texts/template.ts';
 import { readFileSync } from 'node:fs';
@@ -11,10 +13,11 @@ const english: [string, Template][] = Object.entries(ENGLISH);
 const german = new Map<string, Template>(Object.entries(GERMAN));
 const formsOf = (template: Template): string[] =>
   typeof template === 'string' ? [template] : Object.values(template);
-const sources = readSources(['src', 'channels']).filter(
-  ({ path }) => !path.startsWith('src/contracts/texts/'),
-);
-const code = sources.map(({ text }) => withoutComments(text)).join('\n');
+/** The code without comments. */
+const sources = readSources(['src', 'channels'])
+  .filter(({ path }) => !path.startsWith('src/contracts/texts/'))
+  .map(({ path, text }) => ({ path, text: withoutComments(text) }));
+const code = sources.map(({ text }) => text).join('\n');
 /** Files of the page that say something without a script. */
 const templates = ['index.html', 'manifest.webmanifest'].map((name) =>
   readFileSync(new URL(`../../../channels/http/page/${name}`, import.meta.url), 'utf8'),
@@ -69,6 +72,20 @@ describe('the texts', () => {
     expect(places.filter((name) => !commands.includes(name.slice(1)))).toEqual([]);
   });
 
+  it('name the command line through its place or constant, as do all errors and remedies', () => {
+    const commands = [...commandNames(), '--[a-z]+', '<command>', '\\$\\{'].join('|');
+    const literal = new RegExp(`npx parley|(?<![\\w.-])parley (?:${commands})(?![\\w-])`);
+    expect(["run 'parley pair'", 'use npx parley'].filter((text) => literal.test(text))).toHaveLength(2);
+    const inCode = sources
+      .filter(({ path }) => path !== 'src/ops/command-here.js')
+      .flatMap(({ path, text }) => text.split('\n').map((line) => `${path}: ${line.trim()}`))
+      .filter((line) => literal.test(line) && !/applicationName|advisory_xact_lock/.test(line));
+    const inTables = [...english, ...german].flatMap(([, template]) => formsOf(template));
+    const inDescriptions = Object.values(GERMAN_SETTINGS).map(String);
+    const texts = [...inTables, ...inDescriptions, ...templates];
+    expect([...inCode, ...texts.filter((text) => literal.test(text))]).toEqual([]);
+  });
+
   it('describe commands and arguments in at most 100 characters, which some networks take', () => {
     const long = [...english, ...german].filter(
       ([key, text]) => /^(about|argument)\./.test(key) && (typeof text !== 'string' || text.length > 100),
@@ -86,9 +103,7 @@ describe('the texts', () => {
   it('stand in no code of the folders that say them by their keys', () => {
     const found = sources
       .filter(({ path }) => MOVED.some((place) => path.startsWith(place)))
-      .flatMap(({ path, text }) =>
-        [...withoutComments(text).matchAll(SENTENCE)].map(([literal]) => `${path}: ${literal}`),
-      )
+      .flatMap(({ path, text }) => [...text.matchAll(SENTENCE)].map(([literal]) => `${path}: ${literal}`))
       .filter((found) => !ALLOWED.some((allowed) => found.startsWith(allowed)));
     expect(found).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /** Judges a run with linked chats by their screens and the tables: on each of them nothing is lost, doubled or in another order. */
 import { surfaceRef } from '../../../src/contracts/sessions/surfaces.ts';
-import type { ShownMessage, Verdict } from '../checker.ts';
+import type { ShownMessage, Verdict } from '../judge/checker.ts';
 import { readQuestion, wholeAnswer } from '../script.ts';
 import type { Said } from '../script.ts';
 import type { SharedTurn } from './rows.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { visibleText } from '../../fakes/discord/markdown.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
-import type { ShownMessage } from '../checker.ts';
+import type { ShownMessage } from '../judge/checker.ts';
 import { TOKEN } from '../scenario.ts';
 import type { Scenario } from '../scenario.ts';
 import { messageAt } from '../script.ts';

@@ -1,12 +1,13 @@
 /** A run with linked chats: they are linked, separated and written in at random while the gateway is killed, and judged in the end. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Outcome } from '../campaign.ts';
-import type { Verdict } from '../checker.ts';
+import type { Verdict } from '../judge/checker.ts';
 import { orphansOf } from '../orphans.ts';
 import { pendingCount } from '../rows.ts';
 import { readQuestion, seeded } from '../script.ts';
 import { startScenario } from '../scenario.ts';
 import type { Scenario, ScenarioOptions } from '../scenario.ts';
+import { emptySpread } from '../judge/times.ts';
 import { judgeLinks } from './judge.ts';
 import { Ring } from './people.ts';
 import { partsByRef, sharedTurns } from './rows.ts';
@@ -72,13 +73,12 @@ export async function runLinks(options: LinkRun): Promise<Outcome> {
     const exits = scenario.gateways.flatMap((gateway) => gateway.exits);
     const verdict: Verdict = { ...judged, effectsTwice: [], orphans, exits };
     const links = rings.reduce((sum, ring) => sum + ring.members.length, 0);
-    const none = { resume: [], takeover: [] };
     return {
       verdict,
       strikes: [],
       times: new Map([
-        ['kill', { ...none, count: options.kills }],
-        ['link', { ...none, count: links }],
+        ['kill', emptySpread(options.kills)],
+        ['link', emptySpread(links)],
       ]),
       readyMs,
       messages: said.length,

@@ -22,7 +22,9 @@ const file = {
 describeGateway('Matrix', { env, file, model: { fallback: 'Fine.' } }, (fixture) => {
   beforeAll(async () => await fixture().store.access.addGrant('matrix', 'dm', person.id));
 
-  it.each(COMMANDS)('writes no command with a slash in the reply to %s', async (command) => {
+  // The reply to `/link` says how the other networks write it.
+  const here = COMMANDS.filter((command) => command !== '/link');
+  it.each(here)('writes no command with a slash in the reply to %s', async (command) => {
     const before = server.screen(room).length;
     server.says(room, command.replace('/', '!'), person);
     await vi.waitFor(() => expect(server.screen(room).length).toBeGreaterThan(before), WAIT);

@@ -30,6 +30,7 @@ describeGateway('the metrics', { telegram: true }, (fixture) => {
         /parley_http_request_seconds_count\{method="GET",route="\/v1\/sessions",status="200"\} 1/,
         /parley_http_request_seconds_count\{method="GET",route="\/v1\/sessions\/:key",status="404"\} 1/,
         /parley_messages_refused_total\{code="pairing"\} 1/,
+        /nodejs_heap_size_used_bytes \d+/,
         /parley_build_info\{version="\d+\.\d+\.\d+",node="v24\.\S+"\} 1/,
       ])
         expect(text).toMatch(line);
@@ -40,7 +41,7 @@ describeGateway('the metrics', { telegram: true }, (fixture) => {
     const known = new Set([...(await metrics()).matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name));
     for (const file of ['grafana.json', 'alerts.yml']) {
       const text = readFileSync(new URL(`../../../docs/monitoring/${file}`, import.meta.url), 'utf8');
-      const named = [...text.matchAll(/\b(?:parley|process)_[a-z0-9_]+/g)].map(([name]) =>
+      const named = [...text.matchAll(/\b(?:parley|process|nodejs)_[a-z0-9_]+/g)].map(([name]) =>
         known.has(name) ? name : name.replace(/_(bucket|sum|count)$/, ''),
       );
       expect(named.length).toBeGreaterThan(5);

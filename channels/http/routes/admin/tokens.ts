@@ -5,6 +5,7 @@ import type { TokenRecord } from '../../../../src/contracts/access.ts';
 import { readJson } from '../../body.ts';
 import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
+import { PARLEY } from '../../../../src/contracts/texts/parley.ts';
 
 const DAY_MS = 86_400_000;
 /** Longest life of a token that expires, in days. */
@@ -38,7 +39,7 @@ export async function createToken(c: HttpContext, { gateway }: HandlerDeps): Pro
 export async function revokeToken(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
   const id = c.req.param('id') ?? '';
   if (id === c.get('caller').tokenId) {
-    const how = 'Use another admin token, or `npx parley token revoke` on the machine of the gateway.';
+    const how = `Use another admin token, or \`${PARLEY} token revoke\` on the machine of the gateway.`;
     throw new HttpError(409, 'own_token', `This is the token of this very request. ${how}`);
   }
   if (!(await gateway.administration.revokeToken(id)))

@@ -2,11 +2,11 @@
 
 export const access = {
   'pairing.code':
-    'Hello! I do not know you yet. Ask the person who runs me to approve this code within an hour:\n\nnpx parley pair approve {code}',
+    'Hello! I do not know you yet. Ask the person who runs me to approve this code within an hour:\n\n{parley} pair approve {code}',
   'group.not_allowed':
-    "This group is not allowed yet. On the gateway's machine run: npx parley pair group {channel} {chat}",
+    "This group is not allowed yet. On the gateway's machine run: {parley} pair group {channel} {chat}",
   'group.hello_not_allowed':
-    "Hello! I answer only in groups that whoever runs me has allowed. This one is allowed on the gateway's machine with: npx parley pair group {channel} {chat}",
+    "Hello! I answer only in groups that whoever runs me has allowed. This one is allowed on the gateway's machine with: {parley} pair group {channel} {chat}",
   'group.hello_mention':
     'Hello! Mention me, reply to one of my messages or send a command, and I answer. Send {/help} to see what else I can do.',
   'group.hello': 'Hello! I answer every message here. Send {/help} to see what else I can do.',
@@ -34,7 +34,7 @@ export const access = {
     'That was too fast, so I did not accept it. Please send it again in {seconds} s. I will not say so again until one of your messages is accepted.',
   'refused.tokens': 'You have used the {tokens} tokens of this day; it starts again at {reset} UTC.',
   'refused.scope':
-    'This token lacks the scope "{scope}", so /{name} was not carried out; "npx parley token change ID --scope SCOPES" grants it.',
+    'This token lacks the scope "{scope}", so /{name} was not carried out; "{parley} token change ID --scope SCOPES" grants it.',
   'refused.choice_profile':
     'This token may not choose the profile "{name}": only one with the scope "admin" may. It may use {instead}; a profile with "usableBy": "everyone" is for all.',
   'refused.choice_model':

@@ -45,9 +45,9 @@ export const delivery = {
   'file.too_many': 'an answer shows at most {most} files',
   'missed.refused': 'Sorry, this answer cannot be shown here. Its turn is {turn}.',
   'missed.answers': {
-    one: 'An earlier answer could not be delivered here. The person who runs this gateway can send what is missing: npx parley dead-letters replay --all',
+    one: 'An earlier answer could not be delivered here. The person who runs this gateway can send what is missing: {parley} dead-letters replay --all',
     other:
-      '{count} earlier answers could not be delivered here. The person who runs this gateway can send what is missing: npx parley dead-letters replay --all',
+      '{count} earlier answers could not be delivered here. The person who runs this gateway can send what is missing: {parley} dead-letters replay --all',
   },
   'missed.notice': 'An answer could not be delivered: {why}',
 

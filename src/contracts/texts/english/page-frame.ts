@@ -4,7 +4,7 @@ export const pageFrame = {
   'page.upgrading': 'The gateway is being upgraded. Load this page again in a minute.',
   'page.no_script': 'This page needs JavaScript. The gateway can also be used through its HTTP API.',
   'page.sign_in.how':
-    'Open the link that `npx parley open` prints, or sign in with a token of this gateway. The first one was shown when the gateway started, or is in the file `token` of its home folder.',
+    'Open the link that `{parley} open` prints, or sign in with a token of this gateway. The first one was shown when the gateway started, or is in the file `token` of its home folder.',
   'page.sign_in.token': 'Token',
   'page.sign_in.remember': 'Keep me signed in on this device',
   'page.sign_in.button': 'Sign in',

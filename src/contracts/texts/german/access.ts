@@ -4,11 +4,11 @@ import type { TranslationOf } from '../template.ts';
 
 export const access: TranslationOf<typeof english> = {
   'pairing.code':
-    'Hallo! Ich kenne dich noch nicht. Bitte die Person, die mich betreibt, innerhalb einer Stunde diesen Code zu bestätigen:\n\nnpx parley pair approve {code}',
+    'Hallo! Ich kenne dich noch nicht. Bitte die Person, die mich betreibt, innerhalb einer Stunde diesen Code zu bestätigen:\n\n{parley} pair approve {code}',
   'group.not_allowed':
-    'Diese Gruppe ist noch nicht freigegeben. Auf dem Rechner des Gateways geht das mit: npx parley pair group {channel} {chat}',
+    'Diese Gruppe ist noch nicht freigegeben. Auf dem Rechner des Gateways geht das mit: {parley} pair group {channel} {chat}',
   'group.hello_not_allowed':
-    'Hallo! Ich antworte nur in Gruppen, die mein Betreiber freigegeben hat. Diese hier gibt er auf dem Rechner des Gateways frei mit: npx parley pair group {channel} {chat}',
+    'Hallo! Ich antworte nur in Gruppen, die mein Betreiber freigegeben hat. Diese hier gibt er auf dem Rechner des Gateways frei mit: {parley} pair group {channel} {chat}',
   'group.hello_mention':
     'Hallo! Erwähne mich, antworte auf eine meiner Nachrichten oder schick einen Befehl, dann antworte ich. {/help} zeigt, was ich sonst noch kann.',
   'group.hello': 'Hallo! Ich antworte hier auf jede Nachricht. {/help} zeigt, was ich sonst noch kann.',
@@ -38,7 +38,7 @@ export const access: TranslationOf<typeof english> = {
   'refused.tokens':
     'Du hast die {tokens} Token dieses Tages verbraucht; um {reset} UTC beginnt ein neuer Tag.',
   'refused.scope':
-    'Diesem Token fehlt das Recht „{scope}“, deshalb wurde /{name} nicht ausgeführt; „npx parley token change ID --scope SCOPES“ gibt es ihm.',
+    'Diesem Token fehlt das Recht „{scope}“, deshalb wurde /{name} nicht ausgeführt; „{parley} token change ID --scope SCOPES“ gibt es ihm.',
   'refused.choice_profile':
     'Dieses Token darf das Profil „{name}“ nicht wählen, das darf nur eines mit dem Recht „admin“. Es darf {instead} benutzen; ein Profil mit "usableBy": "everyone" ist für alle.',
   'refused.choice_model':

@@ -47,9 +47,9 @@ export const delivery: TranslationOf<typeof english> = {
   'file.too_many': 'eine Antwort zeigt höchstens {most} Dateien',
   'missed.refused': 'Diese Antwort lässt sich hier leider nicht zeigen. Sie gehört zum Turn {turn}.',
   'missed.answers': {
-    one: 'Eine frühere Antwort ließ sich hier nicht zustellen. Wer dieses Gateway betreibt, kann nachschicken, was fehlt: npx parley dead-letters replay --all',
+    one: 'Eine frühere Antwort ließ sich hier nicht zustellen. Wer dieses Gateway betreibt, kann nachschicken, was fehlt: {parley} dead-letters replay --all',
     other:
-      '{count} frühere Antworten ließen sich hier nicht zustellen. Wer dieses Gateway betreibt, kann nachschicken, was fehlt: npx parley dead-letters replay --all',
+      '{count} frühere Antworten ließen sich hier nicht zustellen. Wer dieses Gateway betreibt, kann nachschicken, was fehlt: {parley} dead-letters replay --all',
   },
   'missed.notice': 'Eine Antwort ließ sich nicht zustellen: {why}',
 

@@ -5,7 +5,7 @@ export const pageFrame = {
   'page.no_script':
     'Diese Seite braucht JavaScript. Das Gateway lässt sich auch über seine HTTP-API benutzen.',
   'page.sign_in.how':
-    'Öffne den Link, den `npx parley open` ausgibt, oder melde dich mit einem Token dieses Gateways an. Das erste wurde beim Start des Gateways gezeigt oder steht in der Datei `token` in seinem Ordner.',
+    'Öffne den Link, den `{parley} open` ausgibt, oder melde dich mit einem Token dieses Gateways an. Das erste wurde beim Start des Gateways gezeigt oder steht in der Datei `token` in seinem Ordner.',
   'page.sign_in.token': 'Token',
   'page.sign_in.remember': 'Auf diesem Gerät angemeldet bleiben',
   'page.sign_in.button': 'Anmelden',

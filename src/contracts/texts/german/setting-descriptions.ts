@@ -138,7 +138,7 @@ export const GERMAN_SETTINGS: Readonly<Record<SettingKey, string>> = {
   'setting.retention.messagesDays':
     'Tage, nach denen Nachrichten gelöscht werden, mit allem, was Runden hinterließen, und Chats, die seither niemand benutzt hat, mit ihren Dateien; angeheftete Chats bleiben; ohne Angabe nie',
   'setting.retention.tracesDays':
-    'Tage, für die `parley trace` und `/why` wissen, was in einer Runde geschah',
+    'Tage, für die der Befehl `trace` und `/why` wissen, was in einer Runde geschah',
   'setting.persona': 'wer der Bot ist: der erste Teil seines System-Prompts',
   'setting.turns.concurrency': 'gleichzeitige Runden dieses Gateways',
   'setting.turns.mode': 'wie Plänen in neuen Chats gefolgt wird: `planner`, `teacher` oder `agentic`',

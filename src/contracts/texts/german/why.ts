@@ -7,7 +7,7 @@ export const why = {
   'why.dead': 'Sie wurde nach {attempts} und {crashes} aufgegeben{because}. {replay}',
   'why.attempts': { one: '{number} fehlgeschlagenen Versuch', other: '{number} fehlgeschlagenen Versuchen' },
   'why.crashes': { one: '{number} Absturz', other: '{number} Abstürzen' },
-  'why.replay': '„npx parley dead-letters“ zeigt sie und holt sie nach.',
+  'why.replay': '„{parley} dead-letters“ zeigt sie und holt sie nach.',
   'why.silent': 'Das Modell hat nur mit dem stillen Token geantwortet, also wurde nichts gesendet.',
   'why.failed': 'Sie ist mit {code} gescheitert{because}.',
   'why.stopped': 'Sie wurde angehalten, während sie lief.',
@@ -59,7 +59,7 @@ export const why = {
   'why.tool': 'Das Werkzeug {tool} läuft seit {time}.',
   'why.model': 'Sie wartet seit {time} auf das Modell {model}; Tokens sieht man, wenn der Aufruf endet.',
   'why.last': 'Die letzte Runde: {why}',
-  'why.all': 'Alles dazu: npx parley trace {turn}',
+  'why.all': 'Alles dazu: {parley} trace {turn}',
   'why.none': 'Noch keine Nachricht dieses Chats wurde zu einer Runde.',
   'why.owners_only': 'Nur ein Eigentümer kann sehen, was aus den Nachrichten eines Chats wurde.',
   'why.refusal':
@@ -70,8 +70,9 @@ export const why = {
       '{number} Nachrichten, die letzte von {sender} in {place} um {moment}, wurden nicht zu Runden ({code}): {why}.',
   },
   'why.somebody': 'jemand',
-  'why.refused_denied': 'Wer sie schrieb oder der Chat hat keinen Zugang (parley pair)',
-  'why.refused_pairing': 'Wer sie schrieb, hat noch keinen Zugang und bekam einen Code (parley pair approve)',
+  'why.refused_denied': 'Wer sie schrieb oder der Chat hat keinen Zugang ({parley} pair)',
+  'why.refused_pairing':
+    'Wer sie schrieb, hat noch keinen Zugang und bekam einen Code ({parley} pair approve)',
   'why.refused_forbidden': 'eine Regel verbietet sie',
   'why.refused_rate_limited':
     'wer sie schrieb, schrieb zu schnell (limits.messagesPerMinute) oder hat die Tokens eines Tages verbraucht',

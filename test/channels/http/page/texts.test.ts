@@ -5,6 +5,7 @@ import { localeOf, sayFrom, sayParts } from '../../../../channels/http/page/text
 import type { GivenTexts } from '../../../../channels/http/page/texts.js';
 import { ENGLISH } from '../../../../src/contracts/texts/english.ts';
 import { GERMAN } from '../../../../src/contracts/texts/german.ts';
+import { PARLEY } from '../../../../src/contracts/texts/parley.ts';
 import { fillFrom } from '../../../../src/contracts/isomorphic/fill-text.js';
 import { inEnglish, sayFrom as sayFromTable } from '../../../../src/contracts/texts/say.ts';
 
@@ -33,6 +34,13 @@ describe('the texts of the page', () => {
     expect(say('page.search.found', { count: 1 })).toBe('1 chat found.');
   });
 
+  it('name the command line as the gateway does', () => {
+    const table = { 'page.close': '{parley} open' };
+    const given = { ...givenBy('ja', table), parley: 'docker compose exec gateway parley' };
+    expect(sayFrom(given)('page.close')).toBe('docker compose exec gateway parley open');
+    expect(givenBy('ja', table).parley).toBe(PARLEY);
+  });
+
   it('come with nothing that only chats say', () => {
     const { table, english } = givenBy('de', GERMAN);
     expect(Object.keys({ ...table, ...english }).filter((key) => !/^(page|link)\./.test(key))).toEqual([]);
@@ -44,9 +52,14 @@ describe('the texts of the page', () => {
 
   it('have elements in their places, wherever the language puts them', () => {
     const element = { element: 'code' };
-    const fill = fillFrom('de', { ...GERMAN, 'page.greeting.below': '{slash} zeigt Befehle.' }, ENGLISH);
+    const fill = fillFrom(
+      'de',
+      { ...GERMAN, 'page.greeting.below': '{slash} zeigt Befehle.' },
+      ENGLISH,
+      'parley',
+    );
     expect(sayParts('page.greeting.below', { slash: element }, fill)).toEqual([element, ' zeigt Befehle.']);
-    const english = fillFrom('en', ENGLISH, ENGLISH);
+    const english = fillFrom('en', ENGLISH, ENGLISH, 'parley');
     expect(sayParts('page.approval.may_i', { tool: element }, english)).toEqual(['May I do this? ', element]);
   });
 

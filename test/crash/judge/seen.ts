@@ -1,11 +1,19 @@
 /** Judges what people saw: on the screens of the platforms and in streams of events, against what is stored. */
 import type { Evidence, KillEvidence, ShownMessage } from './checker.ts';
-import { readQuestion, wholeAnswer } from './script.ts';
-import type { Question } from './script.ts';
-import type { TurnRow } from './rows.ts';
+import { readQuestion } from '../script.ts';
+import { isFailed } from '../rows.ts';
+import type { TurnRow } from '../rows.ts';
 
-/** The screen of a chat lacks the stored answer, or shows other words; undefined = it is there, or the chat has no screen. */
-export function missingOnScreen(turn: TurnRow, question: Question, evidence: Evidence): string | undefined {
+/**
+ * The screen of a chat lacks the wanted text, or shows other words; undefined = it is there, or the chat has no screen.
+ * Texts are compared as `read` reads them.
+ */
+export function missingOnScreen(
+  turn: TurnRow,
+  wanted: string,
+  evidence: Evidence,
+  read = (text: string): string => text.trim(),
+): string | undefined {
   const screen = evidence.screens.get(turn.session);
   if (screen === undefined) return undefined;
   const parts = evidence.final.parts.get(turn.id) ?? [];
@@ -13,9 +21,14 @@ export function missingOnScreen(turn: TurnRow, question: Question, evidence: Evi
     .filter(({ id }) => parts.includes(id))
     .map((message) => message.text)
     .join('\n');
-  if (text.trim() === wholeAnswer(question).trim()) return undefined;
+  if (read(text) === read(wanted)) return undefined;
   const others = screen.filter((message) => isOf(message, turn, undefined)).map(({ id }) => id);
   return `not on screen: ${text} (stored as ${parts.join(', ') || 'nothing'}, shown as ${others.join(', ') || 'nothing'})`;
+}
+
+/** The words of a text alone: a screen shows no marks of Markdown. */
+export function bareWords(text: string): string {
+  return text.replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim();
 }
 
 /** On a screen the answers stand in the order of the questions. */
@@ -85,7 +98,7 @@ export function judgeStreams({ streams, final }: Evidence): string[] {
       const stored = plain(turn.answers.at(-1) ?? '');
       return [
         ...(ends > 1 ? [`${turn.question}: a reader saw its end ${ends} times`] : []),
-        ...(turn.reason === 'completed' && read !== stored
+        ...((turn.reason === 'completed' || isFailed(turn)) && read !== stored
           ? [`${turn.question}: a reader saw "${read}" in place of "${stored}"`]
           : []),
       ];

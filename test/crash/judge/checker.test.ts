@@ -1,14 +1,15 @@
 /** The judge of crash runs sees each failure it is there for, and nothing in a run without failures. */
 import { describe, expect, it } from 'vitest';
-import { SUMMARY_INSTRUCTION } from '../../src/agent/compression/transcript.ts';
+import { SUMMARY_INSTRUCTION } from '../../../src/agent/compression/transcript.ts';
 import { judge } from './checker.ts';
 import type { Evidence, Verdict } from './checker.ts';
-import { messageAt, questionOf, readQuestion, scriptedAnswer, wholeAnswer } from './script.ts';
+import { messageAt, questionOf, readQuestion, scriptedAnswer, wholeAnswer } from '../script.ts';
 import { classify } from './windows.ts';
-import type { TurnRow } from './rows.ts';
+import type { TurnRow } from '../rows.ts';
 
 const SEED = 1;
 const CHAT = 'telegram:-100';
+const SORRY = 'Sorry, *this* could not be answered.';
 /** Sessions of the script as this run names them: the first on HTTP, the second on Telegram. */
 const KEYS = ['http:s00', CHAT];
 
@@ -82,6 +83,14 @@ function showAgain(evidence: Evidence, turn: TurnRow): void {
   evidence.screens.get(CHAT)?.push({ id: '99', text: turn.answers[0] ?? '' });
 }
 
+/** A turn failed; its chat shows a text in place of an answer. */
+function fail(evidence: Evidence, turn: TurnRow, shown: string): void {
+  Object.assign(turn, { reason: 'failed', answers: [SORRY] });
+  const [id] = evidence.final.parts.get(turn.id) ?? [];
+  const message = evidence.screens.get(CHAT)?.find((each) => each.id === id);
+  if (message !== undefined) message.text = shown;
+}
+
 /** A reader of the event stream saw a turn, in the words that are stored where it does not matter. */
 function watch(evidence: Evidence, turn: TurnRow, { text = turn.answers[0] ?? '', ends = 1 }): void {
   const seen = new Map([[turn.id, { texts: new Map([['call', text]]), ends }]]);
@@ -133,6 +142,20 @@ const planted: [Failure, string, (evidence: Evidence) => void][] = [
   ['seenTwice', 'a stream that ended a turn twice', (run) => watch(run, turnOf(run, 1), { ends: 2 })],
   ['orphans', 'a process that outlived its gateway', (run) => Object.assign(run, { orphans: ['bwrap'] })],
   ['exits', 'a gateway that ended by itself', (run) => Object.assign(run, { exits: ['code 1'] })],
+  [
+    'lost',
+    'a failure without a word',
+    (run) => Object.assign(turnOf(run, 2), { reason: 'failed', answers: [] }),
+  ],
+  ['lost', 'a failure that no screen tells', (run) => fail(run, turnOf(run, 8), 'answer to')],
+  [
+    'seenTwice',
+    'a stream that told a failure in other words',
+    (run) => {
+      fail(run, turnOf(run, 2), '');
+      watch(run, turnOf(run, 2), { text: '' });
+    },
+  ],
   ['failed', 'a turn that failed', (run) => Object.assign(turnOf(run, 5), { reason: 'failed' })],
 ];
 
@@ -169,6 +192,12 @@ describe('the judge of crash runs', () => {
     const run = cleanRun();
     plant(run);
     expect(judge(run)[failure]).not.toEqual([]);
+  });
+
+  it('takes a failure for told when its chat shows the stored sentence, whatever its marks', () => {
+    const run = cleanRun();
+    fail(run, turnOf(run, 8), 'Sorry, this could not be answered.');
+    expect(judge(run)).toMatchObject({ lost: [], failed: [expect.stringContaining(SORRY)] });
   });
 
   it('sees an unsafe effect that took place twice', () => {

@@ -1,6 +1,6 @@
 /** Which transaction a kill came before: read from the rows that were there and those that were not. */
-import { readQuestion } from './script.ts';
-import type { KillRows, OpenTurn } from './rows.ts';
+import { readQuestion } from '../script.ts';
+import type { KillRows, OpenTurn } from '../rows.ts';
 
 export const WINDOWS = ['T1', 'T2', 'T3', 'T4', 'T5', 'T6', 'T7'] as const;
 export type Window = (typeof WINDOWS)[number];

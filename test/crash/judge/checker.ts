@@ -1,9 +1,10 @@
 /** Judges a crash run by what was seen from outside and what the tables hold: lost, reordered, done twice. */
-import type { ReadTurn } from './readers.ts';
-import { effectsOf, readQuestion, wholeAnswer } from './script.ts';
-import { judgeScreenOrder, judgeScreens, judgeStreams, missingOnScreen } from './seen.ts';
-import type { Question, Said } from './script.ts';
-import type { FinalRows, KillRows, TurnRow } from './rows.ts';
+import type { ReadTurn } from '../readers.ts';
+import { effectsOf, readQuestion, wholeAnswer } from '../script.ts';
+import { bareWords, judgeScreenOrder, judgeScreens, judgeStreams, missingOnScreen } from './seen.ts';
+import type { Question, Said } from '../script.ts';
+import { isFailed } from '../rows.ts';
+import type { FinalRows, KillRows, TurnRow } from '../rows.ts';
 
 /** A message of the bot that a chat shows. */
 export interface ShownMessage {
@@ -85,22 +86,26 @@ function byQuestion(turns: readonly TurnRow[]): Map<string, TurnRow[]> {
   return Map.groupBy(turns, (turn) => readQuestion(turn.question)?.id ?? turn.id);
 }
 
-function isFailed(turn: TurnRow): boolean {
-  return turn.state === 'done' && turn.reason !== 'completed' && turn.reason !== 'joined';
-}
-
 function lossOf(said: Said, turns: Map<string, TurnRow[]>, evidence: Evidence): string[] {
   const turn = turns.get(said.id)?.[0];
   const question = readQuestion(said.text);
   if (turn === undefined || question === undefined) return [`${said.id}: no turn`];
-  if (isFailed(turn)) return [];
+  if (isFailed(turn)) return unreported(said, turn, evidence);
   if (turn.state === 'done' && evidence.joining?.has(turn.session) === true) return [];
   const answer = turn.answers.at(-1);
   if (turn.state !== 'done' || answer === undefined) return [`${said.id}: ${turn.state}, unanswered`];
   const whole = wholeAnswer(question).trim();
   if (answer.trim() !== whole) return [`${said.id}: answered with other words: ${answer}`];
-  const missing = missingOnScreen(turn, question, evidence);
+  const missing = missingOnScreen(turn, whole, evidence);
   return missing === undefined ? [] : [`${said.id}: ${missing}`];
+}
+
+/** A failed turn is lost, too, unless its person reads why. */
+function unreported({ id }: Said, turn: TurnRow, evidence: Evidence): string[] {
+  const why = turn.answers.at(-1) ?? '';
+  if (why.trim() === '') return [`${id}: failed without a word`];
+  const missing = missingOnScreen(turn, why, evidence, bareWords);
+  return missing === undefined ? [] : [`${id}: failed, and why is ${missing}`];
 }
 
 /** In each session both what people said and what they were answered stand in the order of saying. */

@@ -1,0 +1,88 @@
+/**
+ * How a person calls the command line of this gateway from where it was started. In plain JavaScript, as the cache of
+ * compiled code is: it runs before anything else is loaded.
+ */
+import { existsSync, realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+
+/**
+ * What is known of a start.
+ * @typedef {object} Start
+ * @property {string | undefined} given what the installation says itself, as the container does
+ * @property {boolean} linked whether the name `parley` leads here from any folder
+ * @property {string} clone the folder of this program
+ * @property {string} folder the one that it runs in: settings and database are looked for there
+ * @property {string} askedFrom the one in which npm was called, which runs scripts in the clone; without npm the same
+ * @property {string} home the person's own folder
+ * @property {boolean} windows
+ */
+
+/**
+ * The command, without what follows it. Pure.
+ * @param {Start} start
+ */
+export function commandHere({ given, linked, clone, folder, askedFrom, home, windows }) {
+  if (given !== undefined && given !== '') return given;
+  if (linked) return 'parley';
+  /** @param {string} place */
+  const written = (place) => (windows ? `"${place}"` : shellWord(place, home));
+  if (folder !== clone)
+    return `node ${written(`${clone}${windows ? '\\' : '/'}src${windows ? '\\' : '/'}launch.js`)}`;
+  // Anywhere else, npx would offer another program of this name.
+  return askedFrom === clone ? 'npx parley' : `cd ${written(clone)} && npx parley`;
+}
+
+/**
+ * A path as a shell takes it, the person's own folder as `~`.
+ * @param {string} place
+ * @param {string} home
+ */
+function shellWord(place, home) {
+  const below = home.length > 1 && place.startsWith(`${home}/`);
+  const rest = below ? place.slice(home.length + 1) : place;
+  const word = /^[\w./@%+=:,-]+$/.test(rest) ? rest : `'${rest.replaceAll("'", String.raw`'\''`)}'`;
+  return below ? `~/${word}` : word;
+}
+
+/**
+ * The same for this process; `launcher` is the file that `parley` starts. Never throws.
+ * @param {string} launcher
+ * @param {NodeJS.ProcessEnv} environment
+ */
+export function commandOfProcess(launcher, environment) {
+  const windows = process.platform === 'win32';
+  return commandHere({
+    given: environment['PARLEY_COMMAND'],
+    linked: isLinked(launcher, environment['PATH'] ?? ''),
+    clone: path.resolve(launcher, '../..'),
+    folder: realFolder(process.cwd()),
+    askedFrom: realFolder(environment['INIT_CWD'] || process.cwd()),
+    home: realFolder(homedir()),
+    windows,
+  });
+}
+
+/**
+ * Whether a shell finds this program by its name. What npm adds to the PATH of its scripts does not count.
+ * @param {string} launcher
+ * @param {string} searched
+ */
+function isLinked(launcher, searched) {
+  const folders = searched.split(path.delimiter).filter((folder) => folder !== '');
+  const file = folders
+    .filter((folder) => !/[\\/]node_modules[\\/]\.bin$/.test(folder))
+    .map((folder) => path.join(folder, 'parley'))
+    .find((found) => existsSync(found));
+  return file !== undefined && realFolder(file) === launcher;
+}
+
+/** @param {string} place */
+function realFolder(place) {
+  try {
+    return realpathSync(place);
+  } catch {
+    // It is gone, or may not be looked at.
+    return place;
+  }
+}

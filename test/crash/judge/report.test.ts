@@ -1,0 +1,60 @@
+/** The row of a campaign: its bars are said, met or missed. */
+import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../campaign.ts';
+import { COLUMNS, missedBars, tableRow } from './report.ts';
+import { emptySpread } from './times.ts';
+
+const BARS = { resumeMs: 2_000, ambiguousShare: 0.005 };
+const NAME = { campaign: 'kills', database: 'embedded', seed: 1 };
+
+/** A run of 400 messages. */
+function outcome(resume: number[], ambiguous: number, more = {}): Outcome {
+  return {
+    verdict: {
+      lost: [],
+      reordered: [],
+      storedTwice: [],
+      effectsTwice: [],
+      seenTwice: [],
+      ambiguous: Array.from({ length: ambiguous }, () => 'shows twice'),
+      failed: [],
+      orphans: [],
+      exits: [],
+    },
+    strikes: [],
+    times: new Map([['kill', { ...emptySpread(resume.length), resume, ...more }]]),
+    readyMs: [],
+    messages: 400,
+  };
+}
+
+function cell(row: string, column: (typeof COLUMNS)[number]): string | undefined {
+  return row.split(' | ')[COLUMNS.indexOf(column)];
+}
+
+describe('the row of a campaign', () => {
+  it('says the bars beside what is measured', () => {
+    const run = outcome([800, 1_900], 2);
+    expect(missedBars(run, BARS)).toEqual({});
+    const row = tableRow(NAME, run, BARS);
+    expect(cell(row, 'ambiguous')).toBe('2 (0.50 %; bar 0.50 %)');
+    expect(cell(row, 'resume p50/p95 (s)')).toBe('kill 1.90/1.90; bar p95 2.00');
+  });
+
+  it('says which bars were missed', () => {
+    const run = outcome([800, 2_100], 3);
+    expect(Object.values(missedBars(run, BARS))).toEqual([
+      'resume p95 2.10 s, bar 2 s',
+      'ambiguous 0.75 % of the messages, bar 0.50 %',
+    ]);
+    const row = tableRow(NAME, run, BARS);
+    expect(cell(row, 'ambiguous')).toBe('3 (0.75 %; bar 0.50 % MISSED)');
+    expect(cell(row, 'resume p50/p95 (s)')).toBe('kill 2.10/2.10; bar p95 2.00 MISSED');
+  });
+
+  it('says how many times hold a further failure, and how many are missing', () => {
+    const row = tableRow(NAME, outcome([800], 0, { struckAgain: 2, neverAsked: 1 }));
+    expect(cell(row, 'resume p50/p95 (s)')).toBe('kill 0.80/0.80 (2 struck again, 1 never asked)');
+    expect(cell(row, 'ambiguous')).toBe('0 (0.00 %)');
+  });
+});

@@ -1,0 +1,149 @@
+/** The one table row a run is told in. */
+import type { Outcome } from '../campaign.ts';
+import type { Verdict } from './checker.ts';
+import { WINDOWS } from './windows.ts';
+
+/** The columns of every row. */
+export const COLUMNS = [
+  'campaign',
+  'database',
+  'failures',
+  'messages',
+  'lost',
+  'reordered',
+  'stored twice',
+  'effects twice',
+  'seen twice',
+  'ambiguous',
+  'told failures',
+  'orphans',
+  'exits',
+  'resume p50/p95 (s)',
+  'takeover p50/p95 (s)',
+  'seed',
+] as const;
+
+/** The first lines of the table. */
+export const TABLE_HEAD = [line([...COLUMNS]), line(COLUMNS.map(() => '---'))];
+
+export interface RunName {
+  campaign: string;
+  database: string;
+  seed: number;
+}
+
+/** What a campaign is measured by, besides its zeros. */
+export interface Bars {
+  /** p95 of all times to resume, in milliseconds. */
+  resumeMs?: number;
+  /** Ambiguous messages among all. */
+  ambiguousShare?: number;
+}
+
+/** One row. */
+export function tableRow({ campaign, database, seed }: RunName, outcome: Outcome, bars: Bars = {}): string {
+  const { verdict, times, messages } = outcome;
+  const counts = [
+    verdict.lost,
+    verdict.reordered,
+    verdict.storedTwice,
+    verdict.effectsTwice,
+    verdict.seenTwice,
+  ];
+  const rest = [verdict.failed, verdict.orphans, verdict.exits];
+  const missed = missedBars(outcome, bars);
+  const barOf = (name: keyof Bars, bar: string): string =>
+    bars[name] === undefined ? '' : `; bar ${bar}${missed[name] === undefined ? '' : ' MISSED'}`;
+  const failures = [...times].map(([name, { count }]) => `${count} ${name}`);
+  return line([
+    campaign,
+    database,
+    failures.join(', ') || 'none',
+    String(messages),
+    ...counts.map((list) => String(list.length)),
+    `${verdict.ambiguous.length} (${percent(ambiguousShare(outcome))}${barOf('ambiguousShare', percent(bars.ambiguousShare ?? 0))})`,
+    ...rest.map((list) => String(list.length)),
+    `${spreads(times, 'resume')}${barOf('resumeMs', `p95 ${((bars.resumeMs ?? 0) / 1_000).toFixed(2)}`)}`,
+    spreads(times, 'takeover'),
+    String(seed),
+  ]);
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
+/** The bars that a run missed, each in words. */
+export function missedBars(
+  outcome: Outcome,
+  { resumeMs, ambiguousShare: most }: Bars,
+): Partial<Record<keyof Bars, string>> {
+  const resume = percentile(
+    [...outcome.times.values()].flatMap((spread) => spread.resume),
+    0.95,
+  );
+  const share = ambiguousShare(outcome);
+  return {
+    ...(resumeMs !== undefined &&
+      resume > resumeMs && {
+        resumeMs: `resume p95 ${(resume / 1_000).toFixed(2)} s, bar ${resumeMs / 1_000} s`,
+      }),
+    ...(most !== undefined &&
+      share > most && {
+        ambiguousShare: `ambiguous ${percent(share)} of the messages, bar ${percent(most)}`,
+      }),
+  };
+}
+
+function ambiguousShare({ verdict, messages }: Outcome): number {
+  return messages === 0 ? 0 : verdict.ambiguous.length / messages;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(2)} %`;
+}
+
+/** `kill 0.81/1.90 (2 struck again)`, for each failure that has any. */
+function spreads(times: Outcome['times'], measure: 'resume' | 'takeover'): string {
+  const cells = [...times].flatMap(([name, spread]) => {
+    if (spread[measure].length === 0) return [];
+    const notes = [
+      ...(spread.struckAgain > 0 ? [`${spread.struckAgain} struck again`] : []),
+      ...(spread.neverAsked > 0 ? [`${spread.neverAsked} never asked`] : []),
+    ];
+    return [`${name} ${seconds(spread[measure])}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`];
+  });
+  return cells.join(', ') || '–';
+}
+
+/** p50 and p95 of milliseconds, in seconds. */
+export function seconds(times: readonly number[]): string {
+  return [0.5, 0.95].map((share) => (percentile(times, share) / 1_000).toFixed(2)).join('/');
+}
+
+/** The value below which the given share of the numbers lies. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
+/** Where the kills struck, how long starts took, and times with one failure only; empty when nothing was killed. */
+export function detailLine({ strikes, readyMs, times }: Outcome): string {
+  if (strikes.length === 0) return '';
+  const windows = WINDOWS.map(
+    (window) => `${window} ${strikes.filter((strike) => strike.hits[window] > 0).length}`,
+  );
+  const busy = strikes.filter((strike) => strike.running >= 10).length;
+  return `kills that struck ${windows.join(', ')}; ${busy} with ten turns or more; ready ${seconds(readyMs)} s; where nothing struck again ${seconds([...times.values()].flatMap((spread) => spread.undisturbed))} s`;
+}
+
+/** At most so many violations of a kind are told. */
+const MAX_TOLD = 20;
+
+/** Every violation by name; empty for a run without any. What is `expected` is none, and neither is `ambiguous`. */
+export function violations(verdict: Verdict, expected: readonly (keyof Verdict)[] = []): string[] {
+  const { ambiguous: _, ...zeros } = verdict;
+  return Object.entries(zeros)
+    .filter(([kind]) => !expected.some((name) => name === kind))
+    .flatMap(([kind, list]) => list.slice(0, MAX_TOLD).map((what) => `${kind}: ${what}`));
+}
