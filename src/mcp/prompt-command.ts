@@ -83,7 +83,10 @@ async function begin(deps: PromptCommandDeps, { session, args, say }: CommandCal
   const missing = prompt.arguments.filter(({ name, required }) => required && values[name] === undefined);
   if (missing.length > 0) {
     const names = missing.map(({ name }) => name).join(', ');
-    throw new GatewayError('missing_argument', said('prompt.missing', { names, usage: usageOf(prompt, say) }));
+    throw new GatewayError(
+      'missing_argument',
+      said('prompt.missing', { names, usage: usageOf(prompt, say) }),
+    );
   }
   const params = { name: prompt.name, arguments: values };
   const { messages } = await server.ask('prompts/get', params, given, AbortSignal.timeout(PROMPT_MS));

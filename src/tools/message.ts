@@ -38,7 +38,10 @@ export function createMessage(post: Post, findChat: FindChat): Tool {
     reach: (args) => (args.to === undefined ? 'session' : 'outside'),
     async execute({ text, to }: z.infer<typeof parameters>, ctx) {
       if (ctx.agentId !== undefined) {
-        throw new ToolError('unavailable', 'A subagent cannot write to people: give the text as your result.');
+        throw new ToolError(
+          'unavailable',
+          'A subagent cannot write to people: give the text as your result.',
+        );
       }
       const { callKey: ref, turnId, sessionKey } = ctx;
       const chat = await chatOf(findChat, to, ctx);

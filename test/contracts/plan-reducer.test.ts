@@ -28,7 +28,11 @@ describe('the reducer of plans', () => {
 
   it('cancels a plan with the reason and fails its running step (S-29, S-36)', () => {
     const steps = [step(0, { status: 'done' }), RUNNING, step(2)];
-    const shown = { plan: plan(steps), note: { key: 'step.again', values: { number: 1 } } as const, recovering: true };
+    const shown = {
+      plan: plan(steps),
+      note: { key: 'step.again', values: { number: 1 } } as const,
+      recovering: true,
+    };
     expect(after(shown, { type: 'plan_cancelled', reason: 'No way.' })).toEqual({
       plan: contract.cancelPlan(plan(steps), 'No way.'),
     });

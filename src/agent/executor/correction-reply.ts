@@ -18,13 +18,14 @@ const MAX_NAME_CHARS = 60;
 const MAX_OBJECTS_TRIED = 30;
 
 /** A decision about a failed step. */
-export type AgentCorrection = CancelReason & (
-  | { action: 'retry'; command?: StepCommand | undefined }
-  | { action: 'modify'; command: StepCommand }
-  | { action: 'insert_steps'; newSteps: ProtoStep[] }
-  | { action: 'skip'; newSteps?: ProtoStep[] | undefined }
-  | { action: 'abort' }
-);
+export type AgentCorrection = CancelReason &
+  (
+    | { action: 'retry'; command?: StepCommand | undefined }
+    | { action: 'modify'; command: StepCommand }
+    | { action: 'insert_steps'; newSteps: ProtoStep[] }
+    | { action: 'skip'; newSteps?: ProtoStep[] | undefined }
+    | { action: 'abort' }
+  );
 
 /** The executors that exist; a step with any other is left to the agent itself, with a note. */
 export interface AvailableExecutors {
@@ -62,7 +63,10 @@ export function readCorrection(
 ): AgentCorrection {
   const read = reply.safeParse(jsonIn(text));
   if (!read.success) {
-    throw new GatewayError('bad_correction', said('cancelled.bad_correction', { detail: clipMiddle(describeIssues(read.error), MAX_REASON_CHARS) }));
+    throw new GatewayError(
+      'bad_correction',
+      said('cancelled.bad_correction', { detail: clipMiddle(describeIssues(read.error), MAX_REASON_CHARS) }),
+    );
   }
   const answer = read.data;
   const why = clipMiddle(answer.reason, MAX_REASON_CHARS) || say('cancelled.no_reason');

@@ -102,11 +102,7 @@ function executorIn(line: string): Named | undefined {
   return self === undefined ? undefined : { kind: 'self', name: '', match: self };
 }
 
-function readStep(
-  line: string,
-  known: KnownExecutors,
-  say: Say,
-): WrittenPlan['steps'][number] | undefined {
+function readStep(line: string, known: KnownExecutors, say: Say): WrittenPlan['steps'][number] | undefined {
   const named = executorIn(line);
   const text = plain(named === undefined ? line : line.replace(named.match, ' '));
   if (text === '' && named === undefined) return undefined;

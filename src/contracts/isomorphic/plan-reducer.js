@@ -72,7 +72,13 @@ export function correctionsLeft({ steps }) {
 export function cancelPlan(plan, reason, why) {
   /** @type {PlanStep[]} */
   const steps = plan.steps.map((step) => (step.status === 'running' ? { ...step, status: 'failed' } : step));
-  return { ...plan, steps, state: 'cancelled', reason: boundReason(reason), ...(why !== undefined && { why }) };
+  return {
+    ...plan,
+    steps,
+    state: 'cancelled',
+    reason: boundReason(reason),
+    ...(why !== undefined && { why }),
+  };
 }
 
 /**

@@ -59,11 +59,7 @@ export async function changeSteps(
 }
 
 /** Drops a stored plan for good. Throws as `changeSteps` does. */
-export async function cancelStored(
-  deps: ChangePlanDeps,
-  planId: string,
-  expected?: number,
-): Promise<Plan> {
+export async function cancelStored(deps: ChangePlanDeps, planId: string, expected?: number): Promise<Plan> {
   return await changed(deps, planId, expected, (record) => {
     if (record.plan.state !== 'stored') throw unchanged(whyOver(record.plan));
     const because = cancelReason(

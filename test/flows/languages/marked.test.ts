@@ -194,25 +194,28 @@ describeGateway('a gateway whose every text is marked', options, (fixture) => {
     });
   });
 
-  it.each(GIVEN_UP)('says why a plan in $mode mode was given up: $why', async ({ mode, step, correct, why }) => {
-    const goal = `paint ${why.replaceAll(/\W+/g, '_')}`;
-    const first = `Wash ${goal}`;
-    await newIn(OWNER, () => bot().says(OWNER, `/mode ${mode}`, OWNER));
-    fixture().ollama.answer('Two.\nREFLECT: no', { when: goal });
-    fixture().ollama.answer(`Steps\n1. [TOOL: none] ${first}\n2. [AGENT: none]`, { when: goal });
-    fixture().ollama.answer(step, { when: `nothing of the others: ${first}`, times: 9 });
-    if (correct !== undefined) fixture().ollama.answer(correct, { when: `] ${first}`, times: 9 });
-    const before = bot().messages(OWNER).length;
-    await newIn(OWNER, () => bot().says(OWNER, `/plan ${goal}`, OWNER));
-    await presses(OWNER, mode === 'teacher' ? '⟦Step by step⟧' : '⟦Run⟧');
-    if (mode === 'teacher') {
-      await vi.waitFor(() => expect(screenOf(OWNER, before)).toContain('⟦Skip⟧'), WAIT);
-      bot().says(OWNER, '/run', OWNER);
-    }
-    await vi.waitFor(() => expect(screenOf(OWNER, before)).toContain(`⟦${why}`), WAIT);
-    await fixture().idle(`telegram:${OWNER}`);
-    expect(strays(screenOf(OWNER, before), `${goal} none`)).toEqual([]);
-  });
+  it.each(GIVEN_UP)(
+    'says why a plan in $mode mode was given up: $why',
+    async ({ mode, step, correct, why }) => {
+      const goal = `paint ${why.replaceAll(/\W+/g, '_')}`;
+      const first = `Wash ${goal}`;
+      await newIn(OWNER, () => bot().says(OWNER, `/mode ${mode}`, OWNER));
+      fixture().ollama.answer('Two.\nREFLECT: no', { when: goal });
+      fixture().ollama.answer(`Steps\n1. [TOOL: none] ${first}\n2. [AGENT: none]`, { when: goal });
+      fixture().ollama.answer(step, { when: `nothing of the others: ${first}`, times: 9 });
+      if (correct !== undefined) fixture().ollama.answer(correct, { when: `] ${first}`, times: 9 });
+      const before = bot().messages(OWNER).length;
+      await newIn(OWNER, () => bot().says(OWNER, `/plan ${goal}`, OWNER));
+      await presses(OWNER, mode === 'teacher' ? '⟦Step by step⟧' : '⟦Run⟧');
+      if (mode === 'teacher') {
+        await vi.waitFor(() => expect(screenOf(OWNER, before)).toContain('⟦Skip⟧'), WAIT);
+        bot().says(OWNER, '/run', OWNER);
+      }
+      await vi.waitFor(() => expect(screenOf(OWNER, before)).toContain(`⟦${why}`), WAIT);
+      await fixture().idle(`telegram:${OWNER}`);
+      expect(strays(screenOf(OWNER, before), `${goal} none`)).toEqual([]);
+    },
+  );
 
   it('tells strangers and unknown groups how they get in', async () => {
     const screens = [

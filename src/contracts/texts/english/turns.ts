@@ -80,7 +80,8 @@ export const turns = {
   'cancelled.no_call': 'The model did not call {name}. It wrote: {text}',
   'cancelled.no_result': 'The call gave no result.',
   'cancelled.empty_answer': 'The model gave an empty answer.',
-  'cancelled.unfinished': 'The step was not finished within {most} model calls, the most that a step may make.',
+  'cancelled.unfinished':
+    'The step was not finished within {most} model calls, the most that a step may make.',
 
   'step.thinking': 'Step {number} failed; thinking about what to do…',
   'step.again': 'Step {number} is tried again.',

@@ -43,8 +43,7 @@ export const why = {
   },
   'why.behind_head': '; turn {turn} at the head is {state}',
   'why.collecting': 'It waits {time} for more messages (queue mode collect).',
-  'why.retried_in':
-    'It will be retried in {time} ({attempts}, {crashes} of the gateway){because}.',
+  'why.retried_in': 'It will be retried in {time} ({attempts}, {crashes} of the gateway){because}.',
   'why.retried_soon':
     'It will be retried as soon as a gateway has room ({attempts}, {crashes} of the gateway){because}.',
   'why.no_room': {
