@@ -102,6 +102,9 @@ describeGateway('a gateway whose every text is marked', options, (fixture) => {
   /** Words that are neither marked, nor data, nor what the person wrote. */
   const strays = (screen: string, written = ''): string[] =>
     wordsOutside(screen).filter((word) => !DATA.has(word) && !written.split(/\W+/).includes(word));
+  /** Waits until this text stands in the owner's chat, below so many messages. */
+  const shows = (from: number, text: string): Promise<void> =>
+    vi.waitFor(() => expect(screenOf(OWNER, from)).toContain(text), WAIT);
   const presses = async (chat: string, label: string): Promise<string> => {
     await vi.waitFor(
       () =>
@@ -208,10 +211,10 @@ describeGateway('a gateway whose every text is marked', options, (fixture) => {
       await newIn(OWNER, () => bot().says(OWNER, `/plan ${goal}`, OWNER));
       await presses(OWNER, mode === 'teacher' ? '⟦Step by step⟧' : '⟦Run⟧');
       if (mode === 'teacher') {
-        await vi.waitFor(() => expect(screenOf(OWNER, before)).toContain('⟦Skip⟧'), WAIT);
+        await shows(before, '⟦Skip⟧');
         bot().says(OWNER, '/run', OWNER);
       }
-      await vi.waitFor(() => expect(screenOf(OWNER, before)).toContain(`⟦${why}`), WAIT);
+      await shows(before, `⟦${why}`);
       await fixture().idle(`telegram:${OWNER}`);
       expect(strays(screenOf(OWNER, before), `${goal} none`)).toEqual([]);
     },
