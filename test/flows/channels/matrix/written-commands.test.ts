@@ -1,9 +1,9 @@
 /** Commands in replies are written as the network takes them: on Matrix with an exclamation mark, never with a slash. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { ENGLISH } from '../../../src/contracts/texts/english.ts';
-import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
-import { describeGateway, WAIT } from '../setup.ts';
-import { COMMANDS } from './every-command.ts';
+import { ENGLISH } from '../../../../src/contracts/texts/english.ts';
+import { FakeHomeserver, MATRIX_TOKEN } from '../../../fakes/matrix/homeserver.ts';
+import { describeGateway, WAIT } from '../../setup.ts';
+import { COMMANDS } from '../../languages/every-command.ts';
 
 const server = await FakeHomeserver.open({});
 const env = { MATRIX_URL: server.root, MATRIX_TOKEN };
