@@ -8,7 +8,7 @@ import type { EnvironmentConfig, GatewayFile } from './config-schema.ts';
 import { manifestErrors, manifestFieldErrors } from './contracts/channel-manifest.ts';
 import type { ChannelManifest } from './contracts/channel.ts';
 import { configureChannel, type ConfiguredChannel } from './contracts/platform/configured-channel.ts';
-import { ConfigError } from './contracts/errors.ts';
+import { ConfigError, errorCode } from './contracts/errors.ts';
 import { configureMcpServers } from './mcp/settings.ts';
 import type { McpServerSettings } from './mcp/settings.ts';
 import type { Address } from './contracts/message.ts';
@@ -240,7 +240,7 @@ function textOf(file: string, problems: ConfigProblem[]): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    const code = errorCode(error) || 'unreadable';
     // A home below a file is told of when the home is made.
     const isMissing = code === 'ENOENT' || code === 'ENOTDIR';
     if (!isMissing) problems.push({ place: file, text: `cannot be read (${code})` });

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
 import { PrivateFieldError } from './gateway/private-fields.ts';
+import { parseJson } from '../../src/lib/json.ts';
 
 export const BAD_TOKEN =
   'Discord refused the bot token: copy the one from the Developer Portal (your application, Bot, Reset Token) into DISCORD_BOT_TOKEN and restart.';
@@ -116,16 +117,6 @@ export async function fromTooMany(
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     global: body?.global ?? false,
   });
-}
-
-/** Undefined for what is no JSON: something in front of Discord has answered. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 /** A call that is not made at all, because Discord has asked to wait before it. */

@@ -7,6 +7,7 @@ import type { Refusals } from '../../src/lib/call-gate.ts';
 import { BAD_TOKEN, isTokenError, rateLimited, refusalOf, unavailable } from './errors.ts';
 import { openRequest, readBody } from './requests.ts';
 import type { RawRequest } from './requests.ts';
+import { parseJson } from '../../src/lib/json.ts';
 
 /** Longest wait for an answer, in milliseconds. */
 const ANSWER_MS = 10_000;
@@ -97,7 +98,7 @@ export class MatrixClient {
     if (response.statusCode === 200) return response;
     throw refusalOf(
       response.statusCode ?? 0,
-      parse(await readBody(response, MAX_ANSWER_BYTES)),
+      parseJson(await readBody(response, MAX_ANSWER_BYTES)),
       response.headers['retry-after'],
       this.#now(),
     );
@@ -117,7 +118,7 @@ export class MatrixClient {
     const url = this.#urlOf(path);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const response = await openRequest({ url, method, headers, body: bytes, silenceMs, signal });
-    const answer = parse(await readBody(response, MAX_ANSWER_BYTES));
+    const answer = parseJson(await readBody(response, MAX_ANSWER_BYTES));
     const { statusCode: status = 0 } = response;
     if (status !== 200) throw refusalOf(status, answer, response.headers['retry-after'], this.#now());
     if (answer === undefined)
@@ -145,15 +146,5 @@ export class MatrixClient {
     }
     this.#refusals.note();
     return tokenRefused(this.#refusals, BAD_TOKEN, refusal);
-  }
-}
-
-/** Undefined for what is no JSON. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
   }
 }

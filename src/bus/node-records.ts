@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { AgentEvent } from '../contracts/event.ts';
 import type { LaneKey } from '../contracts/store/lanes.ts';
 import type { SessionKey } from '../contracts/message.ts';
+import { parseJson } from '../lib/json.ts';
 
 const key = z.custom<SessionKey>((value) => typeof value === 'string' && value.includes(':'));
 const run = z.object({ sessionKey: key, turnId: z.string(), epoch: z.int().min(0) });
@@ -34,11 +35,5 @@ export type NodeRecord = z.infer<typeof recordSchema>;
 
 /** Parses one line from another node; undefined when it cannot be parsed (another version, or truncated). Never throws. */
 export function parseRecord(line: string): NodeRecord | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-  return recordSchema.safeParse(value).data;
+  return recordSchema.safeParse(parseJson(line)).data;
 }

@@ -229,3 +229,8 @@ export function timeSaid(ms: number): Said {
   if (minutes < 120) return said('time.minutes', { count: minutes });
   return said('time.hours', { count: Math.ceil(minutes / 60) });
 }
+
+/** The code of a system or library error, such as `ENOENT`; '' where it has none. Never throws. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}

@@ -3,6 +3,7 @@ import type { AgentEvent } from '../contracts/event.ts';
 import { SPAWN_TOOL } from '../contracts/subagents.ts';
 import { inEnglish } from '../contracts/texts/say.ts';
 import type { Say } from '../contracts/texts/say.ts';
+import { clipEnd, oneLine } from '../lib/text.ts';
 
 /** Work that ends sooner gets no line, in milliseconds. */
 export const SHOW_AFTER_MS = 1_000;
@@ -144,6 +145,5 @@ function agentLine({ name, task, tools }: Agent): string {
 }
 
 function clip(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length <= MAX_LABEL ? line : `${line.slice(0, MAX_LABEL - 1).toWellFormed()}…`;
+  return clipEnd(oneLine(text), MAX_LABEL);
 }

@@ -2,6 +2,7 @@
  * Checks a JSON value against a JSON Schema (draft 2020-12, the part that OpenAI's structured outputs use), in bounded
  * time whatever the schema is. `pattern` and `format` are not checked: a regular expression from outside can take for ever.
  */
+import { isJsonObject } from './json.ts';
 
 /** Keyword evaluations of one check; references and alternatives can multiply them without end. */
 export const MAX_SCHEMA_STEPS = 100_000;
@@ -48,7 +49,7 @@ function problemAt(
   if (check.steps > MAX_SCHEMA_STEPS) throw new Unfollowable(`more than ${MAX_SCHEMA_STEPS} steps`);
   if (depth > MAX_SCHEMA_DEPTH) throw new Unfollowable(`deeper than ${MAX_SCHEMA_DEPTH} levels`);
   if (schema === false) return wrong(at, 'is not allowed');
-  if (!isObject(schema)) return undefined;
+  if (!isJsonObject(schema)) return undefined;
   const { $ref: reference } = schema;
   if (typeof reference === 'string') {
     const problem = problemAt(check, resolve(check.root, reference), value, at, depth + 1);
@@ -95,7 +96,7 @@ function lengthProblem(schema: Schema, value: unknown, at: string): string | und
       ? [schema['minLength'], schema['maxLength'], Array.from(value).length]
       : Array.isArray(value)
         ? [schema['minItems'], schema['maxItems'], value.length]
-        : isObject(value)
+        : isJsonObject(value)
           ? [schema['minProperties'], schema['maxProperties'], Object.keys(value).length]
           : [undefined, undefined, 0];
   if (typeof least === 'number' && length < least)
@@ -128,12 +129,12 @@ function propertiesProblem(
   at: string,
   depth: number,
 ): string | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const required = Array.isArray(schema['required']) ? schema['required'] : [];
   for (const name of required) {
     if (typeof name === 'string' && !Object.hasOwn(value, name)) return wrong(`${at}/${name}`, 'is missing');
   }
-  const properties = isObject(schema['properties']) ? schema['properties'] : {};
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
   for (const [name, field] of Object.entries(value)) {
     const known = Object.hasOwn(properties, name);
     // Which names a pattern means is not known here: with patterns, no name is one too many.
@@ -178,7 +179,7 @@ function resolve(root: Schema, reference: string): unknown {
     const holder: unknown = found;
     found = undefined;
     if (Array.isArray(holder)) found = holder[Number(name)];
-    else if (isObject(holder) && Object.hasOwn(holder, name)) found = holder[name];
+    else if (isJsonObject(holder) && Object.hasOwn(holder, name)) found = holder[name];
     if (found === undefined) throw new Unfollowable(`$ref ${show(reference)} leads nowhere`);
   }
   return found;
@@ -201,7 +202,7 @@ function isOfType(value: unknown, name: unknown): boolean {
     case 'array':
       return Array.isArray(value);
     case 'object':
-      return isObject(value);
+      return isJsonObject(value);
     case 'integer':
       return Number.isInteger(value);
     default:
@@ -214,7 +215,7 @@ function isSame(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((item, index) => isSame(item, b[index]));
   }
-  if (!isObject(a) || !isObject(b)) return false;
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
   const names = Object.keys(a);
   return (
     names.length === Object.keys(b).length &&
@@ -224,10 +225,6 @@ function isSame(a: unknown, b: unknown): boolean {
 
 function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [value];
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Longest quotation of a schema in a message, in characters. */

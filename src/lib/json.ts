@@ -16,6 +16,20 @@ export function cleanJson(value: unknown): string {
   });
 }
 
+/** The value of a JSON text; undefined for any other text, which no schema accepts. Never throws. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** True for a JSON object, as opposed to a list, a text, a number or null. */
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** The same value with the fields of all its objects in alphabetical order: equal values give equal JSON. */
 export function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);

@@ -1,6 +1,7 @@
 /** What servers of speech say of a request that they refuse. */
 import { z } from 'zod';
-import { oneLine } from '../lib/text.ts';
+import { clipEnd, oneLine } from '../lib/text.ts';
+import { parseJson } from '../lib/json.ts';
 
 /** Longest reason of a server that is repeated, in UTF-16 units. */
 const MAX_REASON_CHARS = 200;
@@ -14,20 +15,6 @@ const Reason = z.union([
 
 /** The reason as the end of a sentence: `: "…"`; '' where none is given. Never throws. */
 export function reasonIn(body: string): string {
-  const reason = Reason.safeParse(parsedJson(body)).data;
-  return reason === undefined ? '' : `: "${clip(oneLine(reason))}"`;
-}
-
-/** The value of a JSON text; undefined for any other text. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not JSON: no schema accepts it.
-    return undefined;
-  }
-}
-
-function clip(text: string): string {
-  return text.length > MAX_REASON_CHARS ? `${text.slice(0, MAX_REASON_CHARS)}…`.toWellFormed() : text;
+  const reason = Reason.safeParse(parseJson(body)).data;
+  return reason === undefined ? '' : `: "${clipEnd(oneLine(reason), MAX_REASON_CHARS)}"`;
 }

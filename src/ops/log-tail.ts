@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises';
 import { LOG_TAIL_BYTES } from '../contracts/operator/administration.ts';
 import type { LogLine } from '../contracts/operator/administration.ts';
 import { LEVELS, readRecord } from './log-text.ts';
+import { errorCode } from '../contracts/errors.ts';
 
 /** Longest text of a line's fields, in UTF-16 units. */
 const MAX_FIELDS_CHARS = 2_000;
@@ -23,7 +24,7 @@ export async function tailLog(
 /** The end of the file, from the first whole line on. */
 async function endOf(file: string): Promise<string> {
   const handle = await open(file, 'r').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   });
   if (handle === undefined) return '';

@@ -2,6 +2,7 @@
 import { styleText } from 'node:util';
 import { z } from 'zod';
 import { escapeControls, oneLine } from '../lib/text.ts';
+import { parseJson } from '../lib/json.ts';
 
 /** Levels by pino's numbers. */
 export const LEVELS: Readonly<Record<string, number>> = {
@@ -38,12 +39,8 @@ const COLOURS = { warn: 'yellow', error: 'red', fatal: 'red', debug: 'dim', trac
 
 /** The record of a line; undefined for what no log wrote. Never throws. */
 export function readRecord(line: string): LogRecord | undefined {
-  try {
-    return recordSchema.safeParse(JSON.parse(line)).data;
-  } catch {
-    // A line that a crash cut off, or that something else wrote.
-    return undefined;
-  }
+  // A line that a crash cut off, or that something else wrote, is not JSON.
+  return recordSchema.safeParse(parseJson(line)).data;
 }
 
 export interface LogTextOptions {

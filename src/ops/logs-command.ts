@@ -4,7 +4,7 @@ import { open, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { GatewayError, toGatewayError } from '../contracts/errors.ts';
+import { GatewayError, errorCode, toGatewayError } from '../contracts/errors.ts';
 import { pause } from '../lib/sleep.ts';
 import { logFiles } from './log-file.ts';
 import { createLogText, LEVELS, readRecord } from './log-text.ts';
@@ -158,7 +158,7 @@ async function follow(
 
 /** For a file that is not there, which is no error here. */
 function absent(error: unknown): undefined {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+  if (errorCode(error) === 'ENOENT') return undefined;
   throw new GatewayError('unreadable', `The log cannot be read: ${toGatewayError(error).message}`, {
     cause: error,
   });

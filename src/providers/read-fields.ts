@@ -1,4 +1,5 @@
 /** Fields of answers read leniently: servers disagree about their types, and a field that is not needed may hold anything. */
+import { isJsonObject } from '../lib/json.ts';
 
 /** An object whose fields may hold anything. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -8,11 +9,7 @@ const MAX_PART_DEPTH = 4;
 
 /** The value as an object; undefined when it is none (arrays are none). Never throws. */
 export function fieldsOf(value: unknown): Fields | undefined {
-  return isFields(value) ? value : undefined;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value) ? value : undefined;
 }
 
 /** The value as a list: an array as it is, nothing as an empty list, anything else as the only item. */

@@ -6,6 +6,7 @@ import type { Said } from '../contracts/texts/say.ts';
 import { clip } from './errors.ts';
 import type { Where } from './errors.ts';
 import { fieldsOf, listOf, textOf, wordOf } from './read-fields.ts';
+import { parseJson } from '../lib/json.ts';
 
 /** An answer that is not 200. */
 export interface Refusal {
@@ -135,14 +136,8 @@ function failed(where: Where, code: ProviderErrorCode, refusal: Refusal, words: 
  * in an array (Gemini).
  */
 export function saidIn(body: string): string | undefined {
-  let json: unknown;
-  try {
-    json = JSON.parse(body);
-  } catch {
-    // A proxy's page, or another kind of server. The caller says so.
-    return undefined;
-  }
-  return wordsOfError(json);
+  // A proxy's page, or that of another kind of server, is not JSON.
+  return wordsOfError(parseJson(body));
 }
 
 /** The words of an error that was read as JSON; undefined when it is none. */

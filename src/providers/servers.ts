@@ -1,6 +1,7 @@
 /** The model servers that the environment and `providers` in `config.json` name, checked. */
 import { z } from 'zod';
 import type { Environment, EnvironmentServer, ProviderKind, ServerOptions } from './kind.ts';
+import { isJsonObject } from '../lib/json.ts';
 
 /** A configured server; `settings` are the fields of its kind. */
 export interface ModelServer extends ServerOptions {
@@ -50,10 +51,10 @@ export function presentProviders(
   given: unknown,
   kinds: readonly ProviderKind[],
 ): { providers: unknown; errors: string[] } {
-  if (!isRecord(given)) return { providers: given, errors: [] };
+  if (!isJsonObject(given)) return { providers: given, errors: [] };
   const errors: string[] = [];
   const present = ([name, entry]: [string, unknown]): [string, unknown] => {
-    if (!isRecord(entry)) return [name, entry];
+    if (!isJsonObject(entry)) return [name, entry];
     const moved = Object.keys(entry).filter((field) => Object.hasOwn(MOVED_FIELDS, field));
     errors.push(...moved.map((field) => `providers.${name}.${field}: ${MOVED_FIELDS[field]}`));
     const kept = Object.entries(entry).filter(([field]) => !moved.includes(field));
@@ -154,8 +155,4 @@ function joinServer(
     namedBy: inFile ? 'file' : server?.named === true ? 'environment' : 'nobody',
   };
   return { server: full };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

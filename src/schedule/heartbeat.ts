@@ -1,7 +1,7 @@
 /** The heartbeat: at intervals the agent reads the operator's list and writes only when there is something to say. */
 import { readFile } from 'node:fs/promises';
 import type { EventBus } from '../contracts/bus.ts';
-import { toGatewayError } from '../contracts/errors.ts';
+import { errorCode, toGatewayError } from '../contracts/errors.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
 import { clipMiddle } from '../lib/text.ts';
 import type { Log } from '../contracts/log.ts';
@@ -123,7 +123,7 @@ async function readInstructions({ file, log }: HeartbeatDeps): Promise<string | 
     const text = await readFile(file, 'utf8');
     return saysSomething(text) ? clipMiddle(text.trim(), MAX_INSTRUCTIONS) : undefined;
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) {
+    if (errorCode(error) !== 'ENOENT') {
       log.warn({ err: toGatewayError(error), file }, 'heartbeat_file_unreadable');
     }
     return undefined;

@@ -5,7 +5,7 @@ import type { LookupFunction } from 'node:net';
 import { Agent, request as send } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { Egress, EgressRequest, EgressResponse } from '../contracts/tool.ts';
-import { GatewayError } from '../contracts/errors.ts';
+import { GatewayError, errorCode } from '../contracts/errors.ts';
 import { isPublicAddress, isPublicName } from './egress-addresses.ts';
 import { ACCEPT_ENCODING, readBody, tooSlow } from './egress-body.ts';
 import type { BodyLimits } from './egress-body.ts';
@@ -215,7 +215,7 @@ function connectingTo(addresses: ResolvedAddress[]): Agent {
 
 function converted(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  const code = errorCode(error) || 'unknown';
   if (/^(UND_ERR_HEADERS_OVERFLOW|HPE_|Z_|ERR__ERROR_|ERR_BROTLI|ERR_PADDING)/.test(code)) {
     return new GatewayError('bad_response', `The server sent an answer that cannot be read (${code}).`, {
       cause: error,

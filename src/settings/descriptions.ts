@@ -1,5 +1,6 @@
 /** What the settings of `config.json` mean, in the language of whoever reads the form. Pure. */
 import type { SettingKey, TextTable } from '../contracts/texts/say.ts';
+import { isJsonObject } from '../lib/json.ts';
 
 /** JSON Schema. */
 type Schema = Readonly<Record<string, unknown>>;
@@ -60,14 +61,14 @@ function describedBy(schema: Schema, describe: Describe, path = ''): Schema {
         return [keyword, mapped(value, (child, name) => describedBy(child, describe, inner(name)))];
       case 'additionalProperties':
       case 'items':
-        return [keyword, isSchema(value) ? describedBy(value, describe, inner('*')) : value];
+        return [keyword, isJsonObject(value) ? describedBy(value, describe, inner('*')) : value];
       case 'anyOf':
       case 'oneOf':
       case 'allOf':
         return [
           keyword,
           Array.isArray(value)
-            ? value.map((one: unknown) => (isSchema(one) ? describedBy(one, describe, path) : one))
+            ? value.map((one: unknown) => (isJsonObject(one) ? describedBy(one, describe, path) : one))
             : value,
         ];
       default:
@@ -78,12 +79,8 @@ function describedBy(schema: Schema, describe: Describe, path = ''): Schema {
 }
 
 function mapped(value: unknown, map: (child: Schema, name: string) => Schema): unknown {
-  if (!isSchema(value)) return value;
+  if (!isJsonObject(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, child]) => [name, isSchema(child) ? map(child, name) : child]),
+    Object.entries(value).map(([name, child]) => [name, isJsonObject(child) ? map(child, name) : child]),
   );
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 /** What differs between two values of settings. */
 import { isDeepStrictEqual } from 'node:util';
+import { isJsonObject } from '../lib/json.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -9,10 +10,8 @@ export function differences(before: Fields, after: Fields): string[] {
   return [...names].flatMap((name) => {
     const [was, is] = [before[name], after[name]];
     if (isDeepStrictEqual(was, is)) return [];
-    return isFields(was) && isFields(is) ? differences(was, is).map((inner) => `${name}.${inner}`) : [name];
+    return isJsonObject(was) && isJsonObject(is)
+      ? differences(was, is).map((inner) => `${name}.${inner}`)
+      : [name];
   });
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,7 @@
 /** Settings that are read again when their file changes: all of a change counts in one moment, or nothing of it. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError, toGatewayError } from '../contracts/errors.ts';
+import { ConfigError, errorCode, toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import type {
   ApplySettings,
@@ -112,7 +112,7 @@ function contentOf(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (errorCode(error) === 'ENOENT') return null;
     throw error;
   }
 }

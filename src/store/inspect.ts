@@ -8,6 +8,7 @@ import { knownMigrations } from './database/migrate.ts';
 import { withRetry } from './database/retry.ts';
 import { VERSION_FILE } from './embedded/data-folder.ts';
 import { liveHolder } from './embedded/home-lock.ts';
+import { errorCode } from '../contracts/errors.ts';
 
 /** How long an unreachable database is tried, in milliseconds. */
 const TRY_MS = 3_000;
@@ -100,7 +101,7 @@ async function inspectFolder(folder: string): Promise<DatabaseReport> {
   try {
     files = await readdir(folder, { recursive: true });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = errorCode(error) || 'unknown';
     if (code === 'ENOENT') return { state: 'closed', folder: 'missing', bytes: 0 };
     return { state: 'closed', folder: 'unreadable', code };
   }

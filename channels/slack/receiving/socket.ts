@@ -2,6 +2,7 @@
 import { WebSocket } from 'ws';
 import type { RawData } from 'ws';
 import { z } from 'zod';
+import { parseJson } from '../../../src/lib/json.ts';
 
 /** Time between two signs of life that are asked for, and the longest silence, in milliseconds. */
 const PING_MS = 10_000;
@@ -83,7 +84,7 @@ export class Socket {
 
   #read(data: RawData): void {
     this.#heard();
-    const frame = parse(data);
+    const frame = parseJson(Buffer.isBuffer(data) ? data.toString('utf8') : '');
     const { type, reason } = Frame.safeParse(frame).data ?? {};
     if (type === 'hello') this.#hello.resolve();
     if (type === 'disconnect') this.#end(endingOf(reason));
@@ -107,14 +108,4 @@ export class Socket {
 
 function endingOf(reason: string | undefined): Ending {
   return reason === 'link_disabled' || reason === 'warning' ? reason : 'refresh_requested';
-}
-
-/** Undefined for what is no JSON. */
-function parse(data: RawData): unknown {
-  try {
-    return JSON.parse(Buffer.isBuffer(data) ? data.toString('utf8') : '');
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

@@ -14,6 +14,7 @@ import { estimateTokens } from '../../lib/tokens.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import type { PromptPart } from '../prompt/bootstrap-files.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
+import { isJsonObject } from '../../lib/json.ts';
 
 /** The fields of a model call beside its model, messages and tools: what the caller asks, else what the profile says. */
 export function callFields(
@@ -109,8 +110,7 @@ function formatProblem(text: string, format: AnswerFormat): string | undefined {
     return 'it is not JSON';
   }
   if (format.type === 'json_schema') return schemaProblem(format.schema, value);
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? undefined : 'it is not a JSON object';
+  return isJsonObject(value) ? undefined : 'it is not a JSON object';
 }
 
 function invalidAnswer(why: string): GatewayError {

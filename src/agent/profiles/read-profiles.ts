@@ -6,6 +6,7 @@ import { PROFILE_ID, profileSchema } from '../../contracts/profile.ts';
 import type { Profile } from '../../contracts/profile.ts';
 import type { FieldPath, ReadJson } from '../../contracts/settings.ts';
 import type { BuiltInProfiles } from './built-in.ts';
+import { errorCode } from '../../contracts/errors.ts';
 
 /** Most profiles that are read. */
 export const MAX_PROFILES = 100;
@@ -79,7 +80,7 @@ async function readText(file: string): Promise<Text> {
     }
     return { content: cleanText(await readFile(file, 'utf8')) };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    const code = errorCode(error) || 'unreadable';
     // The file does not exist, or its folder is not a folder.
     return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : { error: `cannot be read (${code})` };
   }

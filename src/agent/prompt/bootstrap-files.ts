@@ -7,6 +7,7 @@ import { createFileCache } from './file-cache.ts';
 import type { FileText, FileCache } from './file-cache.ts';
 import { isSkillFolder, readSkill } from './skill.ts';
 import type { Skill } from './skill.ts';
+import { errorCode } from '../../contracts/errors.ts';
 
 /** Files that are part of every prompt, in order. */
 const BOOTSTRAP_FILES = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md'] as const;
@@ -120,7 +121,7 @@ async function skillFolders(folder: string, log: Log): Promise<{ names: string[]
       .sort();
     return { names: names.filter(isSkillFolder), refused: names.filter((name) => !isSkillFolder(name)) };
   } catch (error) {
-    const absent = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    const absent = errorCode(error) === 'ENOENT';
     if (!absent) log.warn({ err: error, folder }, 'skills_unreadable');
     return { names: [], refused: [] };
   }

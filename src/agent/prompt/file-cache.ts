@@ -2,7 +2,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { toGatewayError } from '../../contracts/errors.ts';
+import { errorCode, toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import { stripEnd } from '../../lib/text.ts';
 
@@ -51,7 +51,7 @@ export function createFileCache<T>(maxBytes: number, make: (read: FileText) => T
         return value;
       } catch (error) {
         cache.delete(file);
-        const absent = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+        const absent = errorCode(error) === 'ENOENT';
         const { message } = toGatewayError(error);
         if (absent) errors.delete(file);
         else if (errors.get(file) !== message) {

@@ -7,6 +7,7 @@ import { cutChunk, rootOf } from '../text/cut.ts';
 import type { RenderTarget } from '../text/cut.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
+import { clipEnd, oneLine } from '../../lib/text.ts';
 
 /** The marks of the steps. */
 export const STEP_MARKS: Record<StepStatus, string> = {
@@ -138,6 +139,5 @@ function text(value: string): PhrasingContent {
 }
 
 function clip(value: string, width: number): string {
-  const line = value.replaceAll(/\s+/g, ' ').trim();
-  return line.length <= width ? line : `${line.slice(0, width - 1).toWellFormed()}…`;
+  return clipEnd(oneLine(value), width);
 }

@@ -2,7 +2,7 @@
 import type { SessionKey } from '../../contracts/message.ts';
 import type { Plan, PlanState } from '../../contracts/plan.ts';
 import type { PlanStore } from '../../contracts/store/plan-store.ts';
-import { oneLine } from '../../lib/text.ts';
+import { clipEnd, oneLine } from '../../lib/text.ts';
 import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 /** Plans that `/plans` lists. */
@@ -19,7 +19,10 @@ export function describeChange(plan: Plan, say: Say): string {
 /** A plan as a list in Markdown. */
 export function describePlan(plan: Plan, say: Say): string {
   const steps = plan.steps.map(({ index, description }) => `${index + 1}. ${escaped(description)}`);
-  return [`**${escaped(clip(plan.goal))}** (${stateOf(plan, say)})`, steps.join('\n')].join('\n\n');
+  return [
+    `**${escaped(clipEnd(oneLine(plan.goal), GOAL_SHOWN))}** (${stateOf(plan, say)})`,
+    steps.join('\n'),
+  ].join('\n\n');
 }
 
 /** The list that `/plans` shows. Throws `StoreError`. */
@@ -33,7 +36,7 @@ export async function listPlans(
   if (newest === undefined) return say('plan.none');
   const older = newest.number - listed.length;
   const lines = listed.map(({ record: { plan: one }, number }) => {
-    const goal = escaped(clip(one.goal));
+    const goal = escaped(clipEnd(oneLine(one.goal), GOAL_SHOWN));
     return say('plan.line', { number, goal, count: one.steps.length, state: stateOf(one, say) });
   });
   const more = older > 0 ? [say('plan.older', { count: older })] : [];
@@ -51,11 +54,6 @@ const STATES: Readonly<Record<PlanState, PlainKey>> = {
 
 function stateOf({ state, runs = 0 }: Plan, say: Say): string {
   return runs > 0 ? say('plan.run_times', { count: runs }) : say(STATES[state]);
-}
-
-function clip(text: string): string {
-  const line = oneLine(text);
-  return line.length <= GOAL_SHOWN ? line : `${line.slice(0, GOAL_SHOWN).toWellFormed()}…`;
 }
 
 /** Escapes Markdown: goals and descriptions are plain text. */

@@ -1,15 +1,16 @@
 /** What a speech-to-text server answers, as a text or as an error that says what to do. */
 import { z } from 'zod';
 import { GatewayError } from '../../contracts/errors.ts';
-import { parsedJson, reasonIn } from '../server-reason.ts';
+import { reasonIn } from '../server-reason.ts';
 import type { FormAnswer } from './post-form.ts';
 import { said } from '../../contracts/texts/say.ts';
+import { parseJson } from '../../lib/json.ts';
 
 const Transcript = z.object({ text: z.string() });
 
 /** The text of a recording. Throws `GatewayError('bad_response')`. */
 export function readTranscript(body: string): string {
-  const read = Transcript.safeParse(parsedJson(body));
+  const read = Transcript.safeParse(parseJson(body));
   if (read.success) return read.data.text;
   throw new GatewayError('bad_response', said('hear.no_transcript'));
 }

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { BackupRecord } from '../../contracts/operator/backup.ts';
 import { keyOf, MIN_PASSPHRASE_CHARS, newSalt, seal, unseal } from './sealed.ts';
+import { parseJson } from '../../lib/json.ts';
 
 /** Only its owner may read a backup. */
 const PRIVATE = 0o600;
@@ -161,25 +162,16 @@ async function readTitle(file: string): Promise<{ title: z.infer<typeof Title>; 
     throw new GatewayError('bad_backup', `${file} cannot be read.`, { cause: error });
   }
   const [line = ''] = text.split('\n', 1);
-  const { data } = Title.safeParse(parsed(line));
+  const { data } = Title.safeParse(parseJson(line));
   if (data === undefined) throw new GatewayError('bad_backup', `${file} is no backup of Parley.`);
   if (data.format > FORMAT) throw bad('was made by a newer version of Parley: restore it with that one');
   return { title: data, length: line.length + 1 };
 }
 
 function recordOf(line: string): BackupRecord {
-  const { data } = Record.safeParse(parsed(line));
+  const { data } = Record.safeParse(parseJson(line));
   if (data === undefined) throw bad('holds a line that cannot be read');
   return data;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // What is no JSON has no shape that is expected.
-    return undefined;
-  }
 }
 
 function bad(why: string): GatewayError {

@@ -4,6 +4,7 @@ import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { BACKUPS_FOLDER } from '../../contracts/operator/backup.ts';
 import type { BackupRecord } from '../../contracts/operator/backup.ts';
+import { errorCode } from '../../contracts/errors.ts';
 
 /** What belongs to this process, this machine or the database, or is made anew. */
 const LEFT_OUT =
@@ -54,7 +55,7 @@ async function* plainFiles(home: string, folder: string): AsyncGenerator<string>
 /** Undefined for an error with one of these codes; throws any other. */
 function unless(...codes: string[]): (error: unknown) => undefined {
   return (error) => {
-    if (error instanceof Error && 'code' in error && codes.includes(String(error.code))) return undefined;
+    if (codes.includes(errorCode(error))) return undefined;
     throw error;
   };
 }

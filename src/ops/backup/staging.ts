@@ -5,7 +5,7 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { GatewayError } from '../../contracts/errors.ts';
+import { GatewayError, errorCode } from '../../contracts/errors.ts';
 import { SESSIONS_FOLDER } from '../../contracts/operator/backup.ts';
 
 /** Files that stay as they are where the home has one: this machine's own addresses and secrets. */
@@ -94,7 +94,7 @@ async function exists(file: string): Promise<boolean> {
     await stat(file);
     return true;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = errorCode(error) || 'unknown';
     if (code === 'ENOENT') return false;
     const folder = path.dirname(file);
     const text = `${file} cannot be looked at (${code}). ${folder} must be a folder of this user: sudo chown "$(id -un)" ${folder} && chmod u+rwx ${folder}`;

@@ -3,6 +3,7 @@ import { fieldsOf, listOf, wordOf } from '../read-fields.ts';
 import type { Fields } from '../read-fields.ts';
 import { firstJson, readName } from '../tool-calls.ts';
 import type { OfferedTools } from '../tool-calls.ts';
+import { parseJson } from '../../lib/json.ts';
 
 /** A call before its name and arguments are checked; arguments may be text. */
 export interface TextCall {
@@ -196,14 +197,4 @@ function cutAt(text: string, mark: string): [string, string] {
 
 function unquoted(word: string): string {
   return word.trim().replace(/^["']/, '').replace(/["']$/, '');
-}
-
-/** Undefined for text that is no JSON; the caller takes it for what else it may be. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // No JSON.
-    return undefined;
-  }
 }

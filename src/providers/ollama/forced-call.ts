@@ -7,6 +7,7 @@ import { ProviderError } from '../../contracts/errors.ts';
 import { said } from '../../contracts/texts/say.ts';
 import { createCallMaker, offeredTools } from '../tool-calls.ts';
 import type { MakeToolCall } from '../tool-calls.ts';
+import { isJsonObject } from '../../lib/json.ts';
 
 /** The request to send instead, and the reader that turns its answer into the call. */
 export interface ForcedCall {
@@ -100,7 +101,8 @@ async function* readCall(
 
 function toCall(text: string, tool: string | undefined, makeCall: MakeToolCall): ToolCall {
   const value = objectIn(text);
-  const args = tool === undefined ? (isObject(value?.['arguments']) ? value['arguments'] : undefined) : value;
+  const args =
+    tool === undefined ? (isJsonObject(value?.['arguments']) ? value['arguments'] : undefined) : value;
   const name = tool ?? value?.['name'];
   if (typeof name !== 'string') {
     throw new ProviderError('bad_response', said('provider.no_call'), {
@@ -114,13 +116,9 @@ function toCall(text: string, tool: string | undefined, makeCall: MakeToolCall):
 function objectIn(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    return isJsonObject(value) ? value : undefined;
   } catch {
     // Cut off by the limit of tokens: the caller gets the text as it came.
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

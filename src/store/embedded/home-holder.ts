@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { isLifeSocketOpen } from './life-socket.ts';
+import { errorCode } from '../../contracts/errors.ts';
 
 /**
  * `life` names the socket in the home that is open while the process runs; without it, `pid` and `started` (which tells
@@ -70,7 +71,7 @@ function isSameProcess(holder: HomeHolder): boolean {
     process.kill(holder.pid, 0);
   } catch (error) {
     // EPERM: it runs, but belongs to another user.
-    if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false;
+    if (errorCode(error) !== 'EPERM') return false;
   }
   const started = startOf(holder.pid);
   return started === undefined ? process.platform !== 'linux' : started === holder.started;

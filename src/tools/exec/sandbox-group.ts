@@ -8,6 +8,7 @@ import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { sleep } from '../../lib/sleep.ts';
 import { MAX_PROCESSES } from './sandbox-command.ts';
+import { errorCode } from '../../contracts/errors.ts';
 
 /** Where the kernel shows its control groups. */
 const HIERARCHY = '/sys/fs/cgroup';
@@ -94,7 +95,7 @@ async function removeGroup(place: string): Promise<boolean> {
       await rmdir(place);
       return true;
     } catch (error) {
-      if (codeOf(error) !== 'EBUSY') return false;
+      if (errorCode(error) !== 'EBUSY') return false;
       await sleep(REMOVE_AFTER_MS);
     }
   }
@@ -103,10 +104,7 @@ async function removeGroup(place: string): Promise<boolean> {
 
 /** No right to write, a read-only hierarchy, no such controller: then there are no groups here. */
 function unlessRefused(error: unknown): undefined {
-  if (['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'EBUSY', 'EOPNOTSUPP'].includes(codeOf(error))) return undefined;
+  if (['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'EBUSY', 'EOPNOTSUPP'].includes(errorCode(error)))
+    return undefined;
   throw error;
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { open, opendir } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { ToolError } from '../../contracts/errors.ts';
+import { ToolError, errorCode } from '../../contracts/errors.ts';
 import { openFolder, openInside, pathError, pathParts } from './workspace.ts';
 import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from './workspace-usage.ts';
 
@@ -30,7 +30,7 @@ async function entriesOf(place: string) {
   try {
     return await opendir(place);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    if (errorCode(error) === 'ENOENT') return [];
     throw pathError(error, '.');
   }
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, open, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { ToolError } from '../../contracts/errors.ts';
+import { ToolError, errorCode } from '../../contracts/errors.ts';
 import { checkKind, namesIn, openFolder, pathError, pathParts } from './workspace.ts';
 import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES, workspaceUsage } from './workspace-usage.ts';
 import type { WorkspaceUsage } from './workspace-usage.ts';
@@ -61,7 +61,7 @@ async function modeOf(target: string, given: string): Promise<number> {
     if (stats.isDirectory()) throw new ToolError('not_a_file', 'The path names a folder, not a file.');
     return stats.mode & 0o700;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0o600;
+    if (errorCode(error) === 'ENOENT') return 0o600;
     throw error instanceof ToolError ? error : pathError(error, given);
   }
 }

@@ -1,7 +1,7 @@
 /** The folders of sessions below one root: made, removed, and looked through for the files that a call names. */
 import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { ToolError } from '../../contracts/errors.ts';
+import { ToolError, errorCode } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { FileStore, SessionFiles } from '../../contracts/tool.ts';
 import { copyFiles } from './copy-files.ts';
@@ -65,5 +65,5 @@ async function removeFolder(place: string, aside: string): Promise<void> {
 }
 
 function ignoreMissing(error: unknown): void {
-  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  if (errorCode(error) !== 'ENOENT') throw error;
 }

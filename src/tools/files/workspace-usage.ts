@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import type { Dir } from 'node:fs';
 import { chmod, lstat, open, opendir } from 'node:fs/promises';
 import path from 'node:path';
+import { errorCode } from '../../contracts/errors.ts';
 
 /** All files of a session's folder together, in bytes. */
 export const MAX_WORKSPACE_BYTES = 256 * 1024 * 1024;
@@ -50,7 +51,7 @@ async function readable(folder: string): Promise<Dir> {
   try {
     return await opendir(folder);
   } catch (error) {
-    if (codeOf(error) !== 'EACCES') throw error;
+    if (errorCode(error) !== 'EACCES') throw error;
     await makeReadable(folder);
     return await opendir(folder);
   }
@@ -70,11 +71,7 @@ async function unlessGone<T>(work: Promise<T>, mustExist = false): Promise<T | u
   try {
     return await work;
   } catch (error) {
-    if (!mustExist && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error))) return undefined;
+    if (!mustExist && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCode(error))) return undefined;
     throw error;
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

@@ -4,7 +4,7 @@ import type { Stats } from 'node:fs';
 import { lstat, mkdir, open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { ToolError } from '../../contracts/errors.ts';
+import { ToolError, errorCode } from '../../contracts/errors.ts';
 
 /** Longest path a tool accepts, in UTF-8 bytes (Linux PATH_MAX). */
 export const MAX_PATH_BYTES = 4_096;
@@ -120,7 +120,7 @@ async function makeFolder(place: string, given: string): Promise<void> {
   try {
     await mkdir(place, { mode: 0o700 });
   } catch (error) {
-    const there = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    const there = errorCode(error) === 'EEXIST';
     if (!there) throw pathError(error, given);
   }
 }
@@ -150,7 +150,7 @@ export function checkKind(stats: Stats, given: string): void {
 /** Says what the system refused in words for the model. */
 export function pathError(error: unknown, given: string): ToolError {
   if (error instanceof ToolError) return error;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  const code = errorCode(error) || 'unknown';
   const cause = error;
   if (code === 'ENOENT') return new ToolError('not_found', `There is no "${shown(given)}".`, { cause });
   if (code === 'ENOTDIR') {
