@@ -11,6 +11,7 @@ import type { Log } from './contracts/log.ts';
 import { MAX_ADMIN_ROWS } from './contracts/operator/administration.ts';
 import type { Administration, ConfigReport } from './contracts/operator/administration.ts';
 import type { Profile } from './contracts/profile.ts';
+import { PARLEY } from './contracts/texts/parley.ts';
 import { editableConfig } from './live-config.ts';
 import { logFileOf } from './ops/log-file.ts';
 import { tailLog } from './ops/log-tail.ts';
@@ -84,7 +85,16 @@ function checkGrant(channel: string, kind: Grant['kind'], id: string): void {
   throw new GatewayError('bad_grant', `The id on ${found.label} must be ${found.ids.description}.`);
 }
 
-type TokenPart = Pick<Administration, 'tokens' | 'createToken' | 'revokeToken'>;
+type TokenPart = Pick<
+  Administration,
+  'tokens' | 'createToken' | 'revokeToken' | 'renameToken' | 'rotateToken'
+>;
+
+/** Why the secret of such a token is not changed here. */
+const SECRET_ELSEWHERE = {
+  env: 'That token is GATEWAY_TOKEN: give the variable another value and restart the gateway; the old one is dead then.',
+  file: `That token stands in a file of the gateway: change it with \`${PARLEY} token rotate\` on its machine.`,
+};
 
 function tokensOf({ store: { access }, log }: AdministrationParts): TokenPart {
   return {
@@ -93,6 +103,21 @@ function tokensOf({ store: { access }, log }: AdministrationParts): TokenPart {
       const secret = newToken();
       const token = await access.putToken({ hash: hashSecret(secret), name, scopes, expiresInMs });
       log.info({ tokenId: token.tokenId, scopes }, 'token_created');
+      return { token, secret };
+    },
+    async renameToken(tokenId, name) {
+      const renamed = (await access.changeToken(tokenId, { name })) !== undefined;
+      if (renamed) log.info({ tokenId, name }, 'token_renamed');
+      return renamed;
+    },
+    async rotateToken(tokenId) {
+      const origin = (await access.tokens()).find((token) => token.tokenId === tokenId)?.origin;
+      if (origin === 'env' || origin === 'file')
+        throw new GatewayError('bad_token', SECRET_ELSEWHERE[origin]);
+      const secret = newToken();
+      const token = await access.rotateToken(tokenId, hashSecret(secret));
+      if (token === undefined) return undefined;
+      log.info({ tokenId }, 'token_rotated');
       return { token, secret };
     },
     async revokeToken(tokenId) {

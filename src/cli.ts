@@ -220,7 +220,13 @@ const COMMANDS: Record<string, (rest: string[], flags: Flags) => Act | Promise<A
     (rest, { all }) =>
     (store) =>
       deadLettersCommand(store.lanes, rest, all),
-  trace: (rest) => (store) => traceCommand(createTraces(store.traces), rest),
+  trace:
+    (rest) =>
+    (store, { prices }) =>
+      traceCommand(
+        createTraces(store.traces, () => prices),
+        rest,
+      ),
   status: () => status,
   async mcp(rest) {
     if (rest[0] === 'login' || rest[0] === 'logout') {

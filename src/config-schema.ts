@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { accessRules, ownersRule } from './contracts/access.ts';
 import type { ChannelManifest } from './contracts/channel.ts';
 import { MODES } from './contracts/plan.ts';
+import { pricesRule } from './contracts/operator/prices.ts';
 import { proxySignInRule } from './contracts/operator/proxy-sign-in.ts';
 import { retentionRule } from './contracts/operator/retention.ts';
 import { SCHEDULE_LIMITS } from './contracts/schedules.ts';
@@ -143,6 +144,7 @@ export const gatewayFile = z.strictObject({
         ),
     })
     .prefault({}),
+  prices: pricesRule.prefault({}).describe('what models cost, for traces and usage'),
   proxySignIn: proxySignInRule
     .optional()
     .describe('signs people in on the page whom an identity proxy has let in; unset = off'),

@@ -197,7 +197,7 @@ function createInbound({ settings, log, store, security, transport, runtime }: P
     modelOf: (session, choice) => runtime.agent.modelOf(session, choice),
     commands: [
       ...createProfileCommands({ profiles, ledger, events, models, boundTo }),
-      createUsageCommand({ usage: store.usage, epochNow: Date.now }),
+      createUsageCommand({ ...transport, usage: store.usage, epochNow: Date.now }),
       createWhyCommand(transport),
       runtime.speech.command,
       createStreamCommand({ ...transport, chatSettings: store.chatSettings }),
@@ -243,15 +243,8 @@ function createApi(parts: ApiParts) {
     mcp: () => mcp.status(),
     settings: () => settings.report(),
   });
-  const metrics = createMetrics({
-    health,
-    bus,
-    usageMeter,
-    loop,
-    delivery,
-    fanout,
-    meters: transport.meters,
-  });
+  const { meters } = transport;
+  const metrics = createMetrics({ health, bus, usageMeter, loop, delivery, fanout, meters });
   const gateway = createGatewayApi({
     ...intake,
     ...transport.linking,
@@ -288,6 +281,7 @@ function createApi(parts: ApiParts) {
     profiles: () => profiles.list(),
     health: () => health.report(),
     usage: store.usage,
+    prices: transport.prices,
     metrics: sharedMetrics(() => metrics.text()),
     administration: createAdministration({ settings, store, bus, profiles, log }),
     settings: () => ({

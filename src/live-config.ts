@@ -25,6 +25,7 @@ const AFTER_RESTART: Readonly<
   memory: false,
   transcription: true,
   persona: false,
+  prices: false,
   providers: true,
   proxySignIn: false,
   retention: false,

@@ -149,8 +149,9 @@ export async function openTransport(
     log,
   });
   const meters = createMeters(packageFile.version);
+  const prices = () => settings.current().prices;
   const telemetry = await startTelemetry(telemetryOf(config), log);
-  const traces = createTraces(store.traces, [
+  const traces = createTraces(store.traces, prices, [
     (traced) => meters.turn(traced),
     (traced) => telemetry.turn(traced),
   ]);
@@ -166,6 +167,7 @@ export async function openTransport(
     channels,
     meters,
     traces,
+    prices,
     refusals,
     telemetry,
     fanout,

@@ -54,6 +54,7 @@ const STATUS: Record<string, number> = {
   bad_mode: 400,
   bad_queue_mode: 400,
   bad_title: 400,
+  bad_token: 409,
   message_not_found: 404,
   not_changed: 409,
   not_waiting: 409,

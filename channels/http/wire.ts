@@ -167,9 +167,20 @@ export function wireTrace({
   acceptedAt,
   code,
   why,
+  cost,
   timeline,
 }: TurnExplanation) {
-  return { turnId, session, state, reason: reason ?? null, acceptedAt, code, why, timeline };
+  return {
+    turnId,
+    session,
+    state,
+    reason: reason ?? null,
+    acceptedAt,
+    code,
+    why,
+    cost: cost ?? null,
+    timeline,
+  };
 }
 
 /** As `wireReceipt`, with `before` = the place of the newest event before the message was accepted. */

@@ -1823,7 +1823,26 @@ export interface Api {
       [k: string]: unknown;
     };
   };
+  'PATCH /v1/tokens/{id}': {
+    path: {
+      id: string;
+    };
+    body: {
+      name: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
   'DELETE /v1/tokens/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /v1/tokens/{id}/rotate': {
     path: {
       id: string;
     };

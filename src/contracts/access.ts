@@ -123,7 +123,11 @@ export interface TokenStore {
   /** Changes what is given; `expiresInMs` null = never. Undefined when there is no such token. */
   changeToken(
     tokenId: string,
-    change: { scopes?: Scope[] | undefined; expiresInMs?: number | null | undefined },
+    change: {
+      name?: string | undefined;
+      scopes?: Scope[] | undefined;
+      expiresInMs?: number | null | undefined;
+    },
   ): Promise<TokenRecord | undefined>;
   /** Kills a token for good: one of the environment or a file does not come back with a start. False when there was none. */
   revokeToken(tokenId: string): Promise<boolean>;

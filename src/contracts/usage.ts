@@ -1,5 +1,6 @@
 /** Usage: tokens and model time, one row per turn and model, summed for users and metrics. */
 import type { SessionKey } from './message.ts';
+import type { Cost } from './operator/prices.ts';
 import type { Usage } from './provider.ts';
 
 /** Purpose of a call. */
@@ -48,6 +49,8 @@ export interface UsageSum {
   /** Turns and stateless completions. */
   answers: number;
   estimated: boolean;
+  /** Of models with a price; set where sums are reported. */
+  cost?: Cost | undefined;
 }
 
 /** The sum of one group: a day (`2026-01-31`), a session key, a user id, a channel, a model or a purpose; '' where a row names none. */
@@ -76,6 +79,8 @@ export interface UsageStore {
   sum(query: UsageQuery): Promise<UsageSum>;
   /** Days ascending, everything else by tokens, most first. */
   groups(query: Omit<UsageQuery, 'session'>, by: UsageGroup): Promise<Omit<UsageReport, 'total'>>;
+  /** The sums by model, at most `MAX_USAGE_GROUPS`, most tokens first. */
+  models(query: UsageQuery): Promise<UsageGroupSum[]>;
 }
 
 /** Keeps the sums of hours from which reports of days are read. Throws only `StoreError`. */

@@ -214,7 +214,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
         if (card?.hasPlan === true) await cards.keep(start.turnId, card);
         await message.settle();
         shown.keep(start.turnId, message.shown);
-        return message.counts;
+        return message.calls.counts;
       },
     };
   };

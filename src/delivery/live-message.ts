@@ -6,7 +6,7 @@ import { turnOfRef } from '../contracts/sessions/surfaces.ts';
 import type { AgentEvent } from '../contracts/event.ts';
 import type { DraftRules, LiveTurnStart } from '../contracts/delivery.ts';
 import type { Log } from '../contracts/log.ts';
-import type { LiveCounts } from '../contracts/store/traces.ts';
+import { LiveCalls } from './live-calls.ts';
 import { parseAddress } from '../contracts/message.ts';
 import type { Place, SentMessage } from '../contracts/message.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -76,7 +76,7 @@ export class LiveMessage implements LiveEdit {
   #certain = false;
   #failures = 0;
   /** Calls to the platform. */
-  readonly counts: LiveCounts = { sent: 0, edited: 0, refused: 0, failed: 0 };
+  readonly calls: LiveCalls;
   /** Set where the reply is shown as drafts. */
   #drafts: Drafts | undefined;
   /** Set when the reply cannot or need not grow any further. */
@@ -91,6 +91,7 @@ export class LiveMessage implements LiveEdit {
     this.#deps = deps;
     this.#start = start;
     this.#place = parseAddress(start.address);
+    this.calls = new LiveCalls(() => deps.clock.epochMs());
     this.#reader = { ...this.#place, language: start.language };
     this.#sent = [...start.placeholders];
     this.#before = start.placeholders.map(({ shows = 0 }) => (start.takenOver === true ? shows : 0));
@@ -135,8 +136,21 @@ export class LiveMessage implements LiveEdit {
     if (this.#frozen) return;
     const { channel, scheduler, clock, log, onBlocked, yieldToEventLoop } = this.#deps;
     const latest = () => this.#text.latest(clock.monotonicMs(), yieldToEventLoop);
-    const about = { turnId: this.#start.turnId, place: this.#place, counts: this.counts, latest, rules };
-    this.#drafts = new Drafts({ ...about, channel, scheduler, clock, log, onBlocked });
+    const about = {
+      turnId: this.#start.turnId,
+      place: this.#place,
+      calls: this.calls,
+      latest,
+      rules,
+    };
+    this.#drafts = new Drafts({
+      ...about,
+      channel,
+      scheduler,
+      clock,
+      log,
+      onBlocked,
+    });
     void this.#typing.end();
   }
 
@@ -162,7 +176,7 @@ export class LiveMessage implements LiveEdit {
         if (known !== undefined && chunk.text.length > (known.shows ?? 0))
           await this.#note(index, known, chunk.text);
         const sent = known === undefined ? await channel.send(part) : await channel.edit?.(known, part);
-        this.counts[known === undefined ? 'sent' : 'edited'] += 1;
+        this.calls.shown(known === undefined ? 'sent' : 'edited');
         this.#shown[index] = chunk.text;
         this.#before[index] = 0;
         this.#shownAt = clock.monotonicMs();
@@ -265,7 +279,7 @@ export class LiveMessage implements LiveEdit {
     const error = toGatewayError(thrown);
     this.#shown[index] = undefined;
     const code = error instanceof ChannelError ? error.code : undefined;
-    this.counts[code === 'rate_limited' ? 'refused' : 'failed'] += 1;
+    this.calls.failed(error);
     if (code === 'rate_limited') throw error;
     if (code === 'bad_markup' && !this.#plain) {
       this.#plain = true;

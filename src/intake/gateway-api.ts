@@ -25,7 +25,9 @@ import type { NoteRefusal, TurnExplanation } from '../contracts/store/traces.ts'
 import type { TodoStore } from '../contracts/store/notes.ts';
 import type { SessionFiles } from '../contracts/tool.ts';
 import type { Schedules } from '../contracts/schedules.ts';
-import type { UsageStore } from '../contracts/usage.ts';
+import { costOfModels } from '../contracts/operator/prices.ts';
+import type { Cost, Prices } from '../contracts/operator/prices.ts';
+import type { UsageGroupSum, UsageStore } from '../contracts/usage.ts';
 import { answerTools } from './caller-tools.ts';
 import type { Say } from '../contracts/texts/say.ts';
 import { isAdmin, maySee } from './ownership.ts';
@@ -88,13 +90,17 @@ export interface GatewayApiDeps extends Pick<
   fileTypeOf: FileTypeOf;
   schedules: Schedules;
   usage: UsageStore;
+  /** What models cost, as it is now. */
+  prices: () => Prices;
   checkTokenBudget: CheckTokenBudget;
   profiles: ChoiceDeps['profiles'];
   /** Completions without a session. */
   agent: Pick<GatewayApi, 'complete' | 'embed'> & {
     /** Throws `FieldError` for an option that the model cannot honour. */
     checkOptions(
-      asked: Omit<Parameters<GatewayApi['checkOptions']>[1], 'key'> & { session: SessionRecord | undefined },
+      asked: Omit<Parameters<GatewayApi['checkOptions']>[1], 'key'> & {
+        session: SessionRecord | undefined;
+      },
       signal: AbortSignal,
     ): Promise<void>;
   };
@@ -254,11 +260,22 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     lastEventId: (key) => deps.events.lastEventId(key),
     async usage(caller, span, by) {
       const query = isAdmin(caller) ? span : { ...span, userId: `token:${caller.tokenId}` };
-      const [{ groups, more }, total] = await Promise.all([
+      const prices = deps.prices();
+      const priced = Object.keys(prices.models).length > 0;
+      const [{ groups, more }, total, models] = await Promise.all([
         deps.usage.groups(query, by),
         deps.usage.sum(query),
+        priced ? deps.usage.models(query) : [],
       ]);
-      return { groups, more, total };
+      const cost = (of: readonly UsageGroupSum[]): { cost?: Cost } => {
+        const sum = costOfModels(prices, of);
+        return sum === undefined ? {} : { cost: sum };
+      };
+      return {
+        groups: by === 'model' ? groups.map((group) => ({ ...group, ...cost([group]) })) : groups,
+        more,
+        total: { ...total, ...cost(models) },
+      };
     },
     health: deps.health,
     metrics: deps.metrics,

@@ -1,4 +1,6 @@
 /** The command `/usage`: tokens and model time for users. */
+import { costOfModels, costText } from '../contracts/operator/prices.ts';
+import type { Cost, Prices } from '../contracts/operator/prices.ts';
 import type { Command, CommandCall } from '../contracts/command.ts';
 import { MAX_USAGE_DAYS } from '../contracts/usage.ts';
 import type { UsageQuery, UsageStore, UsageSum } from '../contracts/usage.ts';
@@ -9,13 +11,15 @@ const DAY_MS = 86_400_000;
 const LONG_DAYS = 30;
 
 export interface UsageCommandDeps {
-  usage: Pick<UsageStore, 'sum'>;
+  usage: Pick<UsageStore, 'sum' | 'models'>;
+  /** What models cost, as it is now. */
+  prices: () => Prices;
   /** Epoch milliseconds. */
   epochNow: () => number;
 }
 
 /** `/usage`: sums for this conversation and for the user, today and recently; owners also see all users. */
-export function createUsageCommand({ usage, epochNow }: UsageCommandDeps): Command {
+export function createUsageCommand({ usage, prices, epochNow }: UsageCommandDeps): Command {
   return {
     name: 'usage',
     personal: true,
@@ -24,7 +28,17 @@ export function createUsageCommand({ usage, epochNow }: UsageCommandDeps): Comma
       const asked = questions(call, epochNow());
       const sums = await Promise.all(asked.map(({ query }) => usage.sum(query)));
       const { say } = call;
-      const lines = asked.map(({ what }, at) => say('usage.line', { what, sum: describe(sums[at], say) }));
+      const known = prices();
+      const priced = Object.keys(known.models).length > 0;
+      const costs = priced
+        ? await Promise.all(asked.map(async ({ query }) => costOfModels(known, await usage.models(query))))
+        : [];
+      const lines = asked.map(({ what }, at) =>
+        say('usage.line', {
+          what,
+          sum: `${describe(sums[at], say)}${costSuffix(costs[at], say)}`,
+        }),
+      );
       const estimated = sums.some((sum) => sum.estimated) ? ['', say('usage.estimated')] : [];
       return [...lines, ...estimated].join('\n');
     },
@@ -64,6 +78,10 @@ function describe(sum: UsageSum | undefined, say: Say): string {
     written: `${about}${number(completionTokens)}`,
     time: duration(modelMs),
   });
+}
+
+function costSuffix(cost: Cost | undefined, say: Say): string {
+  return cost === undefined ? '' : `, ${costText(cost, say.language)}`;
 }
 
 const numbersIn =

@@ -1,5 +1,6 @@
 /** What became of a turn, opened from its answer on the page. */
 import { expect, it } from 'vitest';
+import { write } from './browser.ts';
 import { describePageOnFakeGateway } from './describe-page.ts';
 
 describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
@@ -16,6 +17,7 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
       acceptedAt: new Date(0),
       code: 'answered',
       why: 'It was answered after 1.2 s.',
+      cost: { amount: 0.0042, currency: 'USD' },
       timeline: [
         { atMs: 0, kind: 'accepted', text: 'the message was accepted' },
         { atMs: 20, ms: 1_180, kind: 'model_call', text: 'model call 1: <b>qwen</b>', isError: true },
@@ -24,6 +26,7 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
     await page.getByRole('button', { name: 'Trace: what happened in this turn' }).click();
     const dialog = page.getByRole('dialog', { name: 'Trace of a turn' });
     await dialog.getByText('It was answered after 1.2 s.').waitFor();
+    await dialog.getByText('Cost: $0.0042').waitFor();
     expect(await dialog.locator('tr').allInnerTexts()).toEqual([
       expect.stringContaining('the message was accepted'),
       expect.stringMatching(/\+20 ms\s+1\.2 s\s+model call 1: <b>qwen<\/b>/),
@@ -31,5 +34,27 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
     await tab.screenshot('trace');
     await dialog.getByRole('button', { name: 'Close' }).click();
     await dialog.waitFor({ state: 'detached' });
+  });
+
+  it('opens from a turn that runs, and from one that waits behind it', async () => {
+    const page = await fixture.open();
+    await fixture.ask('the long one');
+    await write(page, 'the waiting one');
+    const traced: string[] = [];
+    fixture.api.gateway.trace = async (_caller, turnId) => {
+      traced.push(turnId);
+      return undefined;
+    };
+    const buttons = page.getByRole('button', {
+      name: 'Trace: what happened in this turn',
+    });
+    for (const at of [0, 1]) {
+      await buttons.nth(at).click();
+      const dialog = page.getByRole('dialog', { name: 'Trace of a turn' });
+      await dialog.getByText('There is no turn').waitFor();
+      await dialog.getByRole('button', { name: 'Close' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    }
+    expect(new Set(traced).size).toBe(2);
   });
 });

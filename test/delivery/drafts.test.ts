@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import { steadyRates } from '../../src/contracts/delivery.ts';
+import { LiveCalls } from '../../src/delivery/live-calls.ts';
 import { DRAFT_TTL_MS, Drafts } from '../../src/delivery/stream/drafts.ts';
 import { Scheduler } from '../../src/delivery/scheduler.ts';
 import { silentLog } from '../database.ts';
@@ -35,7 +36,7 @@ function openDrafts() {
     turnId: 't',
     place: { channel: channel.name, chatId: '1' },
     latest: async () => (text === undefined ? undefined : rendered(text)),
-    counts: { sent: 0, edited: 0, refused: 0, failed: 0 },
+    calls: new LiveCalls(() => 0),
     onBlocked: () => (blocked += 1),
   });
   return {

@@ -7,7 +7,15 @@ import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from './setup.ts';
 const people = FRIENDS.values();
 
 /** Without titles: their calls come after the answers, and the sums here are those of answers. */
-const FILE = { access: { telegram: { allow: FRIENDS } }, afterTurn: { title: false } };
+const PRICES = {
+  currency: 'EUR',
+  models: { 'fake:latest': { input: 1_000, output: 2_000 } },
+};
+const FILE = {
+  prices: PRICES,
+  access: { telegram: { allow: FRIENDS } },
+  afterTurn: { title: false },
+};
 
 describeGatewayOnEachDatabase('usage', { telegram: true, file: FILE }, (fixture) => {
   const report = async (query: string, token?: string): Promise<UsageReport> => {
@@ -42,7 +50,15 @@ describeGatewayOnEachDatabase('usage', { telegram: true, file: FILE }, (fixture)
     expect(keys(await report('by=user', secret))).toEqual([`token:${tokenId}`]);
     expect(keys(await report('by=user')).toSorted()).toEqual([`telegram:${person}`, `token:${tokenId}`]);
     expect(keys(await report('by=session')).toSorted()).toEqual(['', 'http:counted', `telegram:${person}`]);
-    expect(keys(await report('by=model'))).toEqual(['fake:latest']);
+    const byModel = await report('by=model');
+    expect(keys(byModel)).toEqual(['fake:latest']);
+    const { promptTokens, completionTokens, cost } = byModel.total;
+    expect(cost).toEqual({
+      amount: expect.closeTo((promptTokens * 1_000 + completionTokens * 2_000) / 1_000_000, 6),
+      currency: 'EUR',
+    });
+    expect(byModel.groups[0]?.cost).toEqual(cost);
+    expect((await report('by=day', secret)).total.cost?.amount).toBeLessThan(cost?.amount ?? 0);
     expect(keys(await report('', secret))).toEqual([new Date().toISOString().slice(0, 10)]);
     expect((await report('from=2020-01-01&to=2020-06-01')).total.answers).toBe(0);
   });

@@ -83,10 +83,12 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
   const receive = createReceive({ ...deps, commands, approvals });
   const no = (): never => expect.fail('the session routes ask no model');
   const unused = { chatMoved: no, membershipChanged: no, labelOf: no, networks: [], isGroupAdmin: no };
+  const never = { fileTypeOf: no, prices: no, metrics: no, settings: no };
   const changes = { add: no, change: no, runNow: no, remove: no };
   const api = createGatewayApi({
     ...store,
     ...unused,
+    ...never,
     signIns: createSignInApi(store.signIns, store.access, () => undefined),
     hooks: { accept: no },
     platform: () => undefined,
@@ -99,7 +101,6 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     fileLimits: { maxFileBytes: 1, maxFilesPerMessage: 1 },
     filesPerPerson: { maxBytes: 1, days: 1 },
     keptFiles: store.keptFiles,
-    fileTypeOf: no,
     schedules: { ...changes, list: no, find: no, runs: no, describe: no, moment: no },
     turnConcurrency: 8,
     agent: { complete: no, embed: no, checkOptions: no },
@@ -113,9 +114,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     },
     boundTo: () => undefined,
     health: no,
-    usage: { sum: no, groups: no },
-    metrics: no,
-    settings: no,
+    usage: { sum: no, groups: no, models: no },
     administration: fakeAdministration(),
   });
   return { receive, api, hints, clock };

@@ -12,35 +12,9 @@ import { duration } from '../../src/ops/trace/words.ts';
 import { builtInLanguages } from '../fakes/gateway/languages.ts';
 import { silentLog } from '../database.ts';
 import { FakeClock } from '../fakes/clock.ts';
+import { attempt, FACTS, START } from './turn-facts.ts';
 
 const german = builtInLanguages.say({ language: 'de' });
-const START = { node: 'n1', epoch: 1, attempts: 0, crashes: 0, afterMs: 5 };
-const attempt = (more: Partial<TraceAttempt> = {}): TraceAttempt => ({
-  ...START,
-  ms: 100,
-  profile: 'default',
-  outcome: 'completed',
-  spans: [],
-  ...more,
-});
-const FACTS: TurnFacts = {
-  turnId: 't1',
-  session: 'telegram:1',
-  address: 'telegram:1',
-  state: 'done',
-  reason: 'completed',
-  acceptedAt: new Date(0),
-  nowMs: 10_000,
-  endedMs: 105,
-  answered: true,
-  queue: { ahead: 0, dueInMs: 0, attempts: 0, crashes: 0, dead: false },
-  attempts: [attempt()],
-  answers: [],
-  approvals: [],
-  waitsForCaller: false,
-  gateways: 1,
-  running: 0,
-};
 const why = (facts: Partial<TurnFacts>, detail = true) => explainTurn({ ...FACTS, ...facts }, detail);
 
 describe('the beginning of an attempt', () => {
@@ -134,9 +108,11 @@ describe('why a message has no answer', () => {
     const failed = { reason: 'failed', failure: { code: 'unavailable' }, attempts: [attempt({ spans })] };
     expect(why(failed, true).why).toBe('It failed with unavailable: http://10.0.0.7 refused.');
     expect(why(failed, false).why).toBe('It failed with unavailable.');
-    expect(JSON.stringify(timelineOf({ ...FACTS, ...failed }, false))).not.toContain('10.0.0.7');
-    const nameless = attempt({ spans: spans.map((span) => ({ ...span, model: '' })) });
-    const [, , line] = timelineOf({ ...FACTS, attempts: [nameless] }, true);
+    expect(JSON.stringify(timelineOf({ ...FACTS, ...failed }, { detail: false }))).not.toContain('10.0.0.7');
+    const nameless = attempt({
+      spans: spans.map((span) => ({ ...span, model: '' })),
+    });
+    const [, , line] = timelineOf({ ...FACTS, attempts: [nameless] }, { detail: true });
     expect(line?.text).toBe('model call 1: no model known, failed: unavailable (http://10.0.0.7 refused)');
   });
 
@@ -153,8 +129,13 @@ describe('why a message has no answer', () => {
       note('messages_joined', { count: 2 }),
       { kind: 'tool' as const, atMs: 2, ms: 3, name: 'exec', callId: 'c', isError: true },
     ];
-    const facts = { ...FACTS, attempts: [attempt({ spans })], endedMs: 9, reason: 'stopped' };
-    const texts = timelineOf(facts, true, german).map(({ text }) => text);
+    const facts = {
+      ...FACTS,
+      attempts: [attempt({ spans })],
+      endedMs: 9,
+      reason: 'stopped',
+    };
+    const texts = timelineOf(facts, { detail: true, say: german }).map(({ text }) => text);
     expect(texts).toEqual([
       'die Nachricht wurde angenommen',
       'nach 5 ms in der Warteschlange auf Knoten n1, Profil default',
@@ -167,7 +148,7 @@ describe('why a message has no answer', () => {
 
   it('tells a question that is asked again from one that came for the first time', () => {
     const text = (of: Partial<TraceAttempt>) =>
-      timelineOf({ ...FACTS, attempts: [attempt(of)] }, true)[1]?.text;
+      timelineOf({ ...FACTS, attempts: [attempt(of)] }, { detail: true })[1]?.text;
     expect(text({ askedAgain: 't0' })).toBe(
       'answers the question of turn t0 again, after 5 ms in the queue on node n1, profile default',
     );
@@ -181,8 +162,13 @@ describe('why a message has no answer', () => {
       { iteration: 1, model: 'qwen', usage: { promptTokens: 9, completionTokens: 2, modelMs: 1 } },
     ];
     const lines = timelineOf(
-      { ...FACTS, attempts: [attempt({ outcome: 'parked' }), second], answers, endedMs: 600 },
-      true,
+      {
+        ...FACTS,
+        attempts: [attempt({ outcome: 'parked' }), second],
+        answers,
+        endedMs: 600,
+      },
+      { detail: true },
     );
     const text = lines.map((line) => line.text).join('\n');
     expect(text).toMatch(

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createUsageCommand } from '../../src/ops/usage-command.ts';
 import { METERED_MODELS, meterUsage } from '../../src/ops/usage-meter.ts';
+import { pricesRule } from '../../src/contracts/operator/prices.ts';
 import type { CommandCall } from '../../src/contracts/command.ts';
 import type { Ledger } from '../../src/contracts/store/ledger.ts';
 import { StoreError } from '../../src/contracts/errors.ts';
@@ -34,6 +35,7 @@ describe('/usage', () => {
   async function run(
     call: Partial<CommandCall>,
     answer = sum(),
+    prices = pricesRule.parse({}),
   ): Promise<{ text: string; asked: UsageQuery[] }> {
     const asked: UsageQuery[] = [];
     const usage = {
@@ -41,10 +43,25 @@ describe('/usage', () => {
         asked.push(query);
         return answer;
       },
+      models: async () => [
+        { key: 'openai/large', ...answer },
+        { key: 'qwen', ...answer },
+      ],
     };
-    const command = createUsageCommand({ usage, epochNow: () => NOON });
+    const command = createUsageCommand({
+      usage,
+      prices: () => prices,
+      epochNow: () => NOON,
+    });
     return { text: await command.run({ ...CALL, ...call }), asked };
   }
+
+  it('tells what the models with a price cost', async () => {
+    const models = { 'openai/large': { input: 1_000, output: 0 } };
+    const { text } = await run({}, sum(), pricesRule.parse({ models }));
+    expect(text.split('\n')[0]).toMatch(/1\.5 min of model time, \$12\.3[45]$/);
+    expect((await run({})).text).not.toContain('$');
+  });
 
   it('reports this conversation and the user, today and recently', async () => {
     const { text, asked } = await run({});

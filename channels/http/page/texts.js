@@ -123,6 +123,15 @@ export function number(value, options) {
 }
 
 /**
+ * An amount; small ones keep two digits that count.
+ * @param {import('../../../src/contracts/operator/prices.ts').Cost} cost
+ */
+export function money({ amount, currency }) {
+  const digits = amount > 0 && amount < 1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };
+  return number(amount, { style: 'currency', currency, ...digits });
+}
+
+/**
  * A time in its shortest form: "now", "5 min", "14:02" or "3 Mar".
  * @param {string} iso
  * @param {number} [now]

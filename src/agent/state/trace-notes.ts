@@ -2,6 +2,7 @@
 import { MAX_SPAN_CHARS, MAX_SPANS } from '../../contracts/store/traces.ts';
 import type {
   LiveCounts,
+  LivePoint,
   ModelCallSpan,
   NoteValues,
   TraceAttempt,
@@ -124,14 +125,30 @@ export class TraceNotes {
       outcome,
       spans: this.#spans,
       ...(this.#dropped > 0 && { dropped: this.#dropped }),
-      ...(counted && { live }),
+      ...(counted && {
+        live: {
+          ...live,
+          points: live.points?.map((point) => this.#fromHere(point)),
+        },
+      }),
     };
   }
 
   /** The attempt so far. */
   look(profile: string): TraceAttempt {
     const now = this.end('running', profile);
-    return { ...now, spans: [...now.spans, ...(this.#calling === undefined ? [] : [this.#calling])] };
+    return {
+      ...now,
+      spans: [...now.spans, ...(this.#calling === undefined ? [] : [this.#calling])],
+    };
+  }
+
+  /** A call of delivery, whose times are those of this machine. */
+  #fromHere(point: LivePoint): LivePoint {
+    return {
+      ...point,
+      atMs: Math.max(0, Math.round(point.atMs - this.startedAt)),
+    };
   }
 
   #since(atMs: number): number {

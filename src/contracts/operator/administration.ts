@@ -110,6 +110,10 @@ export interface Administration {
   removeGrant(channel: string, kind: Grant['kind'], id: string): Promise<boolean>;
   tokens(): Promise<TokenRecord[]>;
   createToken(asked: { name: string; scopes: Scope[]; expiresInMs?: number | undefined }): Promise<MadeToken>;
+  /** Gives it another name; false when there is no such token. */
+  renameToken(tokenId: string, name: string): Promise<boolean>;
+  /** Gives it another secret. Undefined when there is no such token; throws `bad_token` where its secret stands elsewhere. */
+  rotateToken(tokenId: string): Promise<MadeToken | undefined>;
   revokeToken(tokenId: string): Promise<boolean>;
   profiles(): { profiles: readonly Profile[]; errors: readonly string[] };
   memories: AdministrationStore['allMemories'];

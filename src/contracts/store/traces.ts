@@ -1,5 +1,6 @@
 /** What a turn did and when: noted while it runs, stored with its end, read to tell why a message got no answer. */
 import type { SessionKey } from '../message.ts';
+import type { Cost } from '../operator/prices.ts';
 import type { Usage } from '../provider.ts';
 
 /** Spans of one attempt that are kept; further ones are counted. */
@@ -58,10 +59,31 @@ export type TraceSpan =
   /** The pause before a failed model call is repeated. */
   | { kind: 'retry'; atMs: number; ms: number; code: string }
   /** Anything else that is worth a line: a notice, a summary, joined messages, a plan. */
-  | { kind: 'note'; atMs: number; code: string; text: string; values?: NoteValues | undefined };
+  | {
+      kind: 'note';
+      atMs: number;
+      code: string;
+      text: string;
+      values?: NoteValues | undefined;
+    };
 
 /** Of a note without a text: what its code is told with. */
 export type NoteValues = Readonly<Record<string, string | number>>;
+
+/** Calls of a live message that are kept with their times: the first ones, and of edits fewer, so that refusals find room. */
+export const MAX_LIVE_POINTS = 60;
+export const MAX_LIVE_EDITS = 30;
+
+/** One call of a live message. */
+export interface LivePoint {
+  /** From delivery epoch milliseconds; in an attempt milliseconds since it began. */
+  atMs: number;
+  kind: 'sent' | 'edited' | 'refused' | 'failed';
+  /** The code of the error. */
+  code?: string | undefined;
+  /** The pause that the platform asked for. */
+  retryAfterMs?: number | undefined;
+}
 
 /** Calls of a live message to its platform. */
 export interface LiveCounts {
@@ -70,6 +92,8 @@ export interface LiveCounts {
   /** Answered "too fast". */
   refused: number;
   failed: number;
+  /** Absent in attempts of earlier versions. */
+  points?: readonly LivePoint[] | undefined;
 }
 
 /** One run of a turn on one node: from a claim of its head to its end, a pause for a person, or a shutdown. */
@@ -146,7 +170,11 @@ export interface TurnFacts {
   };
   attempts: readonly TraceAttempt[];
   /** Answers in the journal, for calls whose attempt ended with its process. */
-  answers: readonly { iteration: number; model?: string | undefined; usage?: Usage | undefined }[];
+  answers: readonly {
+    iteration: number;
+    model?: string | undefined;
+    usage?: Usage | undefined;
+  }[];
   approvals: readonly {
     atMs: number;
     decidedMs?: number | undefined;
@@ -228,6 +256,8 @@ export interface TurnExplanation {
   acceptedAt: Date;
   code: WhyCode;
   why: string;
+  /** Of all its model calls that have a price. */
+  cost?: Cost | undefined;
   timeline: TimelineLine[];
 }
 

@@ -4,7 +4,7 @@ import { ChannelError, toGatewayError } from '../../contracts/errors.ts';
 import type { DraftRules } from '../../contracts/delivery.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Place } from '../../contracts/message.ts';
-import type { LiveCounts } from '../../contracts/store/traces.ts';
+import type { LiveCalls } from '../live-calls.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Scheduler } from '../scheduler.ts';
 
@@ -26,7 +26,7 @@ export interface DraftsDeps {
   place: Place;
   /** The newest message of the text so far; undefined while there is none. */
   latest: () => Promise<Rendered | undefined>;
-  counts: LiveCounts;
+  calls: LiveCalls;
   /** Called when nobody can read the reply. */
   onBlocked: () => void;
 }
@@ -91,7 +91,7 @@ export class Drafts {
   }
 
   async #show(): Promise<void> {
-    const { clock, scheduler, place, rules, latest, counts } = this.#deps;
+    const { clock, scheduler, place, rules, latest, calls } = this.#deps;
     const body = (await latest()) ?? THINKING;
     const isDue = clock.monotonicMs() - this.#calledAt >= rules.keepMs * RENEW;
     if (this.#ended || (body.text === this.#shown && !isDue)) return this.#renewLater();
@@ -109,7 +109,7 @@ export class Drafts {
     }
     // Where the limits allowed no call, the next one comes an interval later.
     if (!called) return this.request();
-    counts.edited += 1;
+    calls.shown('edited');
     this.#shown = body.text;
     return this.#renewLater();
   }
@@ -133,8 +133,8 @@ export class Drafts {
   #handleFailure(thrown: unknown): void {
     const error = toGatewayError(thrown);
     const code = error instanceof ChannelError ? error.code : undefined;
-    const { counts, clock, rules } = this.#deps;
-    counts[code === 'rate_limited' ? 'refused' : 'failed'] += 1;
+    const { calls, clock, rules } = this.#deps;
+    calls.failed(error);
     if (code === 'bad_markup' && !this.#plain) {
       this.#plain = true;
       this.request();

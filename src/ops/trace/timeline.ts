@@ -1,4 +1,6 @@
 /** A turn as lines in the order of time: pure, from what the store knows of it. */
+import { amountOf, costOf, costText } from '../../contracts/operator/prices.ts';
+import type { Cost, Prices } from '../../contracts/operator/prices.ts';
 import type { Usage } from '../../contracts/provider.ts';
 import type {
   ModelCallSpan,
@@ -12,14 +14,26 @@ import { inEnglish, isTextKey } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import { duration, isPlainKey, numbered, whole } from './words.ts';
 
-/** The lines of a turn, oldest first, in English or as `say` says them. `detail` adds the words of errors, which may name addresses. */
-export function timelineOf(facts: TurnFacts, detail: boolean, say: Say = inEnglish): TimelineLine[] {
+/** How a turn is told: `detail` adds the words of errors, which may name addresses; without `say` in English. */
+export interface Telling {
+  detail: boolean;
+  say?: Say | undefined;
+  prices?: Prices | undefined;
+}
+
+/** What is the same for all lines. */
+type Told = Telling & { say: Say };
+
+/** The lines of a turn, oldest first. */
+export function timelineOf(facts: TurnFacts, { say = inEnglish, ...telling }: Telling): TimelineLine[] {
+  const told: Told = { ...telling, say };
+  const { detail } = telling;
   const lines: TimelineLine[] = [{ atMs: 0, kind: 'accepted', text: say('trace.accepted') }];
   for (const [index, attempt] of facts.attempts.entries()) {
-    lines.push(...attemptLines(attempt, facts.attempts[index - 1], detail, say));
+    lines.push(...attemptLines(attempt, facts.attempts[index - 1], told));
   }
   lines.push(
-    ...unseenAnswers(facts, say),
+    ...unseenAnswers(facts, told),
     ...approvalLines(facts, say),
     ...deliveryLines(facts, detail, say),
   );
@@ -32,18 +46,15 @@ export function timelineOf(facts: TurnFacts, detail: boolean, say: Say = inEngli
   return lines.toSorted((a, b) => a.atMs - b.atMs);
 }
 
-function attemptLines(
-  attempt: TraceAttempt,
-  before: TraceAttempt | undefined,
-  detail: boolean,
-  say: Say,
-): TimelineLine[] {
+function attemptLines(attempt: TraceAttempt, before: TraceAttempt | undefined, told: Told): TimelineLine[] {
+  const { say } = told;
   const { afterMs, live, dropped, outcome, ms } = attempt;
-  const spans = attempt.spans.map((span) => spanLine(span, afterMs, detail, say));
+  const spans = attempt.spans.map((span) => spanLine(span, afterMs, told));
   const end = afterMs + ms;
   return [
     { atMs: afterMs, kind: 'begun', text: begunText(attempt, before, say) },
     ...spans,
+    ...livePoints(attempt, told),
     ...(live === undefined ? [] : [{ atMs: end, kind: 'live' as const, text: liveText(live, say) }]),
     ...(dropped === undefined
       ? []
@@ -67,17 +78,43 @@ function begunText(attempt: TraceAttempt, before: TraceAttempt | undefined, say:
   return askedAgain === undefined ? rest : say('trace.asked_again', { turn: askedAgain, rest });
 }
 
+/** The first calls of the live message, each at its time. */
+function livePoints({ afterMs, live }: TraceAttempt, { say }: Told): TimelineLine[] {
+  return (live?.points ?? []).map(({ atMs, kind, code = '', retryAfterMs = 0 }) => {
+    const text =
+      kind === 'refused'
+        ? say('trace.live_refused', { pause: duration(retryAfterMs) })
+        : kind === 'failed'
+          ? say('trace.live_failed', { code })
+          : say(`trace.live_${kind}`);
+    const isError = kind === 'refused' || kind === 'failed';
+    return {
+      atMs: afterMs + atMs,
+      kind: 'live' as const,
+      text,
+      ...(isError && { isError }),
+    };
+  });
+}
+
 function liveText({ sent, edited, refused, failed }: NonNullable<TraceAttempt['live']>, say: Say): string {
   const edits = say('trace.edits', numbered(edited));
   return say('trace.live', { sent: say('trace.sent', numbered(sent)), edits, refused, failed });
 }
 
-function spanLine(span: TraceSpan, fromMs: number, detail: boolean, say: Say): TimelineLine {
+function spanLine(span: TraceSpan, fromMs: number, told: Told): TimelineLine {
+  const { say } = told;
   const atMs = fromMs + span.atMs;
   switch (span.kind) {
     case 'model_call': {
       const isError = span.error === undefined ? {} : { isError: true };
-      return { atMs, ms: span.ms, kind: 'model_call', text: callText(span, detail, say), ...isError };
+      return {
+        atMs,
+        ms: span.ms,
+        kind: 'model_call',
+        text: callText(span, told),
+        ...isError,
+      };
     }
     case 'tool': {
       const isError = span.isError === true ? { isError: true } : {};
@@ -105,14 +142,20 @@ function noteText({ code, text, values }: Extract<TraceSpan, { kind: 'note' }>, 
   return [code, text].filter(Boolean).join(': ');
 }
 
-function callText(span: ModelCallSpan, detail: boolean, say: Say): string {
+function callText(span: ModelCallSpan, { detail, say, prices }: Told): string {
   const { iteration: number, title, model, usage, firstTokenMs, prompt, error, ms } = span;
   const about = usage?.estimated === true ? '≈' : '';
   const writes = ms === undefined ? 0 : ms - (firstTokenMs ?? 0);
   const rate = usage === undefined || writes < 1 ? 0 : (usage.completionTokens * 1_000) / writes;
   return [
-    title ?? say('trace.call', { number, model: model === '' ? say('trace.no_model') : model }),
-    ...(usage === undefined ? [] : [tokensText(usage, say, about)]),
+    title ??
+      say('trace.call', {
+        number,
+        model: model === '' ? say('trace.no_model') : model,
+      }),
+    ...(usage === undefined
+      ? []
+      : [tokensText(usage, say, about), ...priceText(model, usage, { say, prices })]),
     ...(firstTokenMs === undefined ? [] : [say('trace.first_token', { time: duration(firstTokenMs) })]),
     ...(rate >= 0.1 && firstTokenMs !== undefined ? [say('trace.rate', { rate: rate.toFixed(1) })] : []),
     ...(prompt === undefined ? [] : [say('trace.prompt', { parts: partsText(prompt, say) })]),
@@ -129,7 +172,27 @@ function tokensText(
   about = '',
 ): string {
   const read = `${about}${whole(promptTokens)}`;
-  return say('trace.tokens', { read, written: `${about}${whole(completionTokens)}` });
+  return say('trace.tokens', {
+    read,
+    written: `${about}${whole(completionTokens)}`,
+  });
+}
+
+/** What a call cost, where its model has a price. */
+function priceText(model: string, usage: Usage, { say, prices }: Pick<Told, 'say' | 'prices'>): string[] {
+  const cost = prices && costOf(prices, [amountOf(prices, model, usage)]);
+  return cost === undefined ? [] : [costText(cost, say.language)];
+}
+
+/** What the calls of a turn cost that have a price. */
+export function costOfTurn({ attempts, answers }: TurnFacts, prices: Prices): Cost | undefined {
+  const calls = attempts.flatMap(({ spans }) => spans.filter((span) => span.kind === 'model_call'));
+  const seen = new Set(calls.map(({ iteration }) => iteration));
+  const spent = [...calls, ...answers.filter(({ iteration }) => !seen.has(iteration))];
+  return costOf(
+    prices,
+    spent.map(({ model = '', usage }) => usage && amountOf(prices, model, usage)),
+  );
 }
 
 /** In the order in which the model reads them. */
@@ -142,7 +205,7 @@ function partsText(prompt: PromptParts, say: Say): string {
 }
 
 /** Answers of the journal whose attempt left no notes, because its process died. */
-function unseenAnswers({ attempts, answers }: TurnFacts, say: Say): TimelineLine[] {
+function unseenAnswers({ attempts, answers }: TurnFacts, { say, prices }: Told): TimelineLine[] {
   const seen = new Set(
     attempts.flatMap(({ spans }) =>
       spans.flatMap((span) => (span.kind === 'model_call' ? [span.iteration] : [])),
@@ -151,9 +214,20 @@ function unseenAnswers({ attempts, answers }: TurnFacts, say: Say): TimelineLine
   return answers
     .filter(({ iteration }) => !seen.has(iteration))
     .map(({ iteration: number, model, usage }) => {
-      const call = say('trace.call', { number, model: model ?? say('trace.no_model') });
-      const text = usage === undefined ? call : `${call}, ${tokensText(usage, say)}`;
-      return { atMs: 0, kind: 'model_call' as const, text: `${text} ${say('trace.from_journal')}` };
+      const call = say('trace.call', {
+        number,
+        model: model ?? say('trace.no_model'),
+      });
+      const spent =
+        usage === undefined
+          ? []
+          : [tokensText(usage, say), ...priceText(model ?? '', usage, { say, prices })];
+      const text = [call, ...spent].join(', ');
+      return {
+        atMs: 0,
+        kind: 'model_call' as const,
+        text: `${text} ${say('trace.from_journal')}`,
+      };
     });
 }
 

@@ -1,4 +1,5 @@
 /** Traces as text: for a terminal and for a chat. */
+import { costText } from '../../contracts/operator/prices.ts';
 import type { Refusal, TimelineLine, TurnExplanation } from '../../contracts/store/traces.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
@@ -31,6 +32,7 @@ export function traceText({ turn, refusals }: TraceLook): string {
       : [
           `Turn ${turn.turnId} of ${turn.session}, ${turn.acceptedAt.toISOString()}, ${turn.reason ?? turn.state}`,
           turn.why,
+          ...(turn.cost === undefined ? [] : [`Cost: ${costText(turn.cost, 'en')}`]),
           '',
           ...turn.timeline.map(lineText),
         ]),

@@ -7,9 +7,11 @@ import type {
   TurnFacts,
   TurnWatch,
 } from '../../contracts/store/traces.ts';
+import type { Prices } from '../../contracts/operator/prices.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import { explainTurn } from './explain.ts';
-import { timelineOf } from './timeline.ts';
+import { costOfTurn, timelineOf } from './timeline.ts';
+import type { Telling } from './timeline.ts';
 
 /** Refusals that one look shows. */
 const REFUSALS_SHOWN = 10;
@@ -32,6 +34,7 @@ export interface Traces extends TurnWatch {
 /** Makes the traces; `listeners` hear of each attempt that ended, and never throw. */
 export function createTraces(
   store: TraceStore,
+  prices: () => Prices,
   listeners: readonly ((traced: TracedTurn) => void)[] = [],
 ): Traces {
   const running = new Map<string, Parameters<TurnWatch['begin']>[1]>();
@@ -39,11 +42,11 @@ export function createTraces(
     const facts = await store.turnFacts(turnId);
     if (facts === undefined) return undefined;
     const open = facts.state === 'running' ? running.get(turnId)?.() : undefined;
-    return explanationOf(
-      open === undefined ? facts : { ...facts, attempts: [...facts.attempts, open] },
+    return explanationOf(open === undefined ? facts : { ...facts, attempts: [...facts.attempts, open] }, {
       detail,
       say,
-    );
+      prices: prices(),
+    });
   };
   return {
     begin(turnId, look) {
@@ -70,8 +73,19 @@ export function createTraces(
   };
 }
 
-function explanationOf(facts: TurnFacts, detail: boolean, say: Say | undefined): TurnExplanation {
+function explanationOf(facts: TurnFacts, telling: Telling & { prices: Prices }): TurnExplanation {
+  const { detail, say, prices } = telling;
   const { turnId, session, state, reason, acceptedAt } = facts;
-  const timeline = timelineOf(facts, detail, say);
-  return { turnId, session, state, reason, acceptedAt, ...explainTurn(facts, detail, say), timeline };
+  const timeline = timelineOf(facts, telling);
+  const cost = costOfTurn(facts, prices);
+  return {
+    turnId,
+    session,
+    state,
+    reason,
+    acceptedAt,
+    ...explainTurn(facts, detail, say),
+    cost,
+    timeline,
+  };
 }

@@ -71,13 +71,13 @@ function createChanges(database: Database): TokenChanges {
           where id = ${cleanText(tokenId)} and revoked_at is null returning ${columns(sql)}`,
         ),
       ),
-    changeToken: (tokenId, { scopes, expiresInMs }) =>
+    changeToken: (tokenId, { name, scopes, expiresInMs }) =>
       database.run(async (sql) => {
         const expires = expiresInMs === undefined ? sql`expires_at` : expiry(sql, expiresInMs);
         const kept = scopes === undefined ? sql`scopes` : sql`${JSON.stringify(scopes)}::jsonb`;
         return one(
           await sql<TokenRow[]>`
-          update token set scopes = ${kept}, expires_at = ${expires}
+          update token set name = coalesce(${name === undefined ? null : cleanText(name)}, name), scopes = ${kept}, expires_at = ${expires}
           where id = ${cleanText(tokenId)} and revoked_at is null returning ${columns(sql)}`,
         );
       }),

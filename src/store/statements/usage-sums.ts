@@ -22,6 +22,7 @@ export function createUsage(database: Database, rows: UsageRows): UsageStore & U
     addUp: () => addUp(database),
     sum: (query) =>
       query.session === undefined ? database.run((sql) => sumOfHours(sql, query)) : rows.sumOfSession(query),
+    models: (query) => rows.largest(query, 'model', MAX_USAGE_GROUPS),
     async groups(query, by) {
       const limit = MAX_USAGE_GROUPS + 1;
       const found =

@@ -12,6 +12,8 @@ export function fakeAdministration(): Administration {
     removeGrant: nothing,
     tokens: async () => [],
     createToken: () => Promise.reject(new Error('the fake makes no tokens')),
+    renameToken: nothing,
+    rotateToken: async () => undefined,
     revokeToken: nothing,
     profiles: () => ({ profiles: [], errors: [] }),
     memories: async () => [],

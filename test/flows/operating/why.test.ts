@@ -2,6 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { traceCommand } from '../../../src/ops/trace/commands.ts';
 import { createTraces } from '../../../src/ops/trace/traces.ts';
+import { pricesRule } from '../../../src/contracts/operator/prices.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 
@@ -25,7 +26,10 @@ describeGatewayOnEachDatabase(
     const screen = (chat: string): string[] => fixture().telegram.screen(chat);
     /** What `parley trace` prints. */
     const trace = (id: string): Promise<string> =>
-      traceCommand(createTraces(fixture().store.traces), [id]).catch(String);
+      traceCommand(
+        createTraces(fixture().store.traces, () => pricesRule.parse({})),
+        [id],
+      ).catch(String);
     const says = (chat: string, text: string): number => fixture().telegram.says(chat, text, chat);
     const turnsOf = (chat: string): Promise<{ id: string; reason: string | null }[]> =>
       fixture().sql<{ id: string; reason: string | null }[]>`

@@ -67,6 +67,26 @@ describeGatewayOnEachDatabase('administration', { telegram: true, file }, (fixtu
     }, WAIT);
   });
 
+  it('renames a token and gives it another secret, after which the one before is dead', async () => {
+    const { body: made } = await send('POST', '/v1/tokens', { name: 'old name' });
+    const renamed = await send('PATCH', `/v1/tokens/${made.id}`, { name: 'new name' });
+    expect(renamed.body).toEqual({ id: made.id, name: 'new name' });
+    const { body: rotated } = await send('POST', `/v1/tokens/${made.id}/rotate`);
+    expect(rotated).toMatchObject({ id: made.id, name: 'new name', scopes: ['chat'], lastUsedAt: null });
+    expect((await send('GET', '/v1/sessions', undefined, rotated.secret)).status).toBe(200);
+    await vi.waitFor(async () => {
+      expect((await send('GET', '/v1/sessions', undefined, made.secret)).status).toBe(401);
+    }, WAIT);
+    expect((await send('PATCH', '/v1/tokens/none', { name: 'x' })).status).toBe(404);
+    expect((await send('POST', '/v1/tokens/none/rotate')).status).toBe(404);
+    const own = (await read('/v1/tokens')).tokens.find((token: { own: boolean }) => token.own);
+    const refused = await send('POST', `/v1/tokens/${own.id}/rotate`);
+    expect(refused.body.error).toMatchObject({
+      code: 'bad_token',
+      message: expect.stringContaining('GATEWAY_TOKEN'),
+    });
+  });
+
   it('lists facts of everybody in pages, and deletes one', async () => {
     const fact = { session: 'http:a', untrusted: false } as const;
     for (const [key, user] of [

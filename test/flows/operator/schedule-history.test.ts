@@ -101,4 +101,29 @@ describePage('the history of a schedule on the page', (tab) => {
       .waitFor();
     await tab.screenshot('schedule-history-trace');
   });
+
+  it('adds a schedule to a chat, and keeps what was typed where the gateway refuses it', async () => {
+    await fixture.post('harbour', 'hello');
+    await fixture.idle('http:harbour');
+    const page = await tab.open(fixture.gateway.url, { token: OWNER });
+    await goToScreen(page, 'schedules');
+    await page.getByRole('combobox', { name: 'Chat', exact: true }).selectOption('http:harbour');
+    await page.getByLabel('What is to be done?').fill('Name the ships in port');
+    await page.getByLabel('When', { exact: true }).fill('whenever');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.locator('.toast').waitFor();
+    expect(await page.getByLabel('What is to be done?').inputValue()).toBe('Name the ships in port');
+    await page.getByRole('combobox', { name: 'It runs' }).selectOption('everyMinutes');
+    await page.getByLabel('When', { exact: true }).fill('90');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.locator('.settings-row-title', { hasText: 'Name the ships in port' }).waitFor();
+    await tab.screenshot('schedule-added');
+    const { schedules } = await (await fixture.call('/v1/schedules?session=http:harbour')).json();
+    expect(schedules).toMatchObject([
+      {
+        task: 'Name the ships in port',
+        timing: { kind: 'every', everyMs: 5_400_000 },
+      },
+    ]);
+  });
 });

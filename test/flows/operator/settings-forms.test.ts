@@ -19,7 +19,7 @@ describePage('the forms of the settings', (tab) => {
     return await goToScreen(page, screen);
   }
 
-  it('makes a token that is shown once, and revokes it after a question', async () => {
+  it('makes a token that is shown once, renames it, gives it another secret, and revokes it after a question', async () => {
     const page = await open('tokens');
     await page.getByLabel('Name', { exact: true }).fill('script');
     await page.getByRole('button', { name: 'Create' }).click();
@@ -27,9 +27,19 @@ describePage('the forms of the settings', (tab) => {
     expect((await fixture.call('/v1/sessions', { token: secret })).status).toBe(200);
     await tab.screenshot('token');
     await page.getByRole('button', { name: 'I have kept it' }).click();
-    await page.getByRole('button', { name: 'Revoke: script' }).click();
+    await page.getByRole('button', { name: 'Rename: script' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).and(page.locator('#ask-text')).fill('backup');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'New secret: backup' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'New secret' }).click();
+    const other = await page.locator('.settings-secret code').innerText();
+    expect(other).not.toBe(secret);
+    expect((await fixture.call('/v1/sessions', { token: other })).status).toBe(200);
+    await tab.screenshot('token-rotated');
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'Revoke: backup' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
-    await page.getByRole('button', { name: 'Revoke: script' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Revoke: backup' }).waitFor({ state: 'detached' });
     expect(await page.locator('#settings').innerText()).not.toContain(secret);
   });
 

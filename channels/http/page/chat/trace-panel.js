@@ -1,6 +1,6 @@
 /** What became of a turn: one sentence and its timeline, in a dialog. */
 import { h } from '../dom.js';
-import { exactly, number, say } from '../texts.js';
+import { exactly, money, number, say } from '../texts.js';
 
 /** @typedef {import('../../wire.ts').WireTrace} Trace */
 
@@ -53,7 +53,7 @@ export async function showTrace(read) {
 }
 
 /** @param {Trace} trace */
-function parts({ why, turnId, acceptedAt, timeline }) {
+function parts({ why, turnId, acceptedAt, cost, timeline }) {
   const rows = timeline.map((line) =>
     h(
       'tr',
@@ -66,6 +66,7 @@ function parts({ why, turnId, acceptedAt, timeline }) {
   return [
     h('p', { class: 'trace-why' }, why),
     h('p', { class: 'trace-id' }, `${exactly(acceptedAt)} · ${turnId}`),
+    ...(cost === null ? [] : [h('p', { class: 'trace-id' }, say('page.trace.cost', { cost: money(cost) }))]),
     h('table', {}, h('tbody', {}, ...rows)),
   ];
 }

@@ -165,7 +165,10 @@ export class Transcript {
       /** @param {{ turnId: string, seq: number }} accepted */
       accepted: ({ turnId, seq }) => {
         if (this.#turns.has(turnId)) this.#shown.remove(turn);
-        else this.#turns.set(turnId, turn);
+        else {
+          this.#turns.set(turnId, turn);
+          turn.setTurnId(turnId);
+        }
         const shown = this.#turnOf(turnId);
         shown.setQuestion({ seq, content, attachments });
         if (shown.state === 'unknown') shown.state = 'waiting';
@@ -268,6 +271,7 @@ export class Transcript {
     const known = this.#turns.get(turnId);
     if (known !== undefined) return known;
     const turn = this.#newTurn();
+    turn.setTurnId(turnId);
     this.#turns.set(turnId, turn);
     return turn;
   }

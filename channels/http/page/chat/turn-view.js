@@ -6,6 +6,7 @@ import { PlanView } from '../plan/plan-view.js';
 import { answerMarks } from './standing.js';
 import { SentFiles } from './sent-files.js';
 import { footOf, takenBackLine, trySwitch } from './turn-acts.js';
+import { traceButton } from './trace-panel.js';
 import { compressed, ENDINGS, workingDots } from './turn-parts.js';
 import { QuestionPart } from './question-part.js';
 import { TodoView } from '../plan/todo-view.js';
@@ -68,7 +69,18 @@ export class TurnView {
 
   /** True while it shows nothing; a text is drawn in the next frame. */
   get isBlank() {
-    return this.text === '' && this.element.textContent.trim() === '';
+    const shown = [...this.element.children].filter((child) => child !== this.#foot);
+    return this.text === '' && shown.every(({ textContent }) => textContent.trim() === '');
+  }
+
+  /**
+   * Lets its trace be opened from now on, whether or not it has an answer; `setAnswer` adds what can be done with one.
+   * @param {string} turnId
+   */
+  setTurnId(turnId) {
+    if (this.#foot.childElementCount > 0) return;
+    this.#foot.replaceChildren(traceButton(turnId));
+    this.#foot.hidden = false;
   }
 
   /** All text of the answer so far. */

@@ -3,10 +3,12 @@ import { h } from '../dom.js';
 import { dayAndClock } from '../texts.js';
 
 /**
- * What a screen works with: `ask` calls the API; `act` does something, shows its error, and draws the screen anew when it is done.
+ * What a screen works with: `ask` calls the API; `act` does something, shows its error, and draws the screen anew when it is done;
+ * `showError` shows an error and leaves the screen as it is.
  * @typedef {object} ScreenHost
  * @property {import('../api.js').Api['ask']} ask
  * @property {(work: () => Promise<unknown>) => Promise<void>} act
+ * @property {(error: unknown) => void} showError
  */
 /** @typedef {(host: ScreenHost) => Promise<Node[]>} Screen */
 

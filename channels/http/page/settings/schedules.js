@@ -1,7 +1,7 @@
-/** The screen about schedules: run, pause, edit, remove. */
+/** The screen about schedules: add, run, pause, edit, remove. */
 import { askText, confirmDelete } from '../confirm.js';
 import { h } from '../dom.js';
-import { button, moment, row, rows, section } from './parts.js';
+import { button, choice, form, labelled, moment, row, rows, section } from './parts.js';
 import { showHistory } from './schedule-history.js';
 import { say } from '../texts.js';
 
@@ -45,7 +45,73 @@ export async function schedulesScreen(host) {
       button(say('page.delete'), task, () => void remove(), 'danger'),
     );
   });
-  return [section(say('page.schedules'), rows(shown, say('page.set.no_schedules')))];
+  return [
+    section(say('page.schedules'), rows(shown, say('page.set.no_schedules'))),
+    section(say('page.set.add_schedule'), await newSchedule(host)),
+  ];
+}
+
+/** When a new schedule runs, by the field of the API that says it: its label, and what stands in the empty field. */
+const TIMES = {
+  cron: [say('page.set.time_cron'), '0 8 * * 1-5'],
+  everyMinutes: [say('page.set.time_every'), '60'],
+  inMinutes: [say('page.set.time_in'), '30'],
+  at: [say('page.set.time_at'), '2030-01-31 09:00'],
+};
+
+/** @param {string} name @returns {keyof typeof TIMES} */
+function timeNamed(name) {
+  return name === 'everyMinutes' || name === 'inMinutes' || name === 'at' ? name : 'cron';
+}
+
+/** The form for a new one, in one of the newest chats. @param {import('./parts.js').ScreenHost} host */
+async function newSchedule(host) {
+  /** @type {{ sessions: import('../api.js').Session[] }} */
+  const { sessions } = await host.ask('GET', '/v1/sessions?limit=100');
+  if (sessions.length === 0) return h('p', { class: 'quiet' }, say('page.set.schedule_no_chat'));
+  const names = sessions.map(({ key, title }) => [key, title || key]);
+  const chat = choice(Object.fromEntries(names), sessions[0]?.key ?? '');
+  const task = h('textarea', {
+    required: true,
+    maxlength: MAX_TASK_CHARS,
+    rows: 3,
+    dir: 'auto',
+  });
+  const kinds = Object.entries(TIMES).map(([kind, [label = '']]) => [kind, label]);
+  const kind = choice(Object.fromEntries(kinds), 'cron');
+  const when = h('input', {
+    type: 'text',
+    required: true,
+    maxlength: 100,
+    autocomplete: 'off',
+  });
+  const showExample = () => {
+    when.placeholder = TIMES[timeNamed(kind.value)][1] ?? '';
+  };
+  kind.addEventListener('change', showExample);
+  showExample();
+  const add = async () => {
+    const name = timeNamed(kind.value);
+    const isNumber = name === 'everyMinutes' || name === 'inMinutes';
+    const time = {
+      [name]: isNumber ? Number(when.value.replace(',', '.')) : when.value.trim(),
+    };
+    await host.ask('POST', '/v1/schedules', {
+      session: chat.value,
+      task: task.value.trim(),
+      ...time,
+    });
+    await host.act(async () => undefined);
+  };
+  return form(
+    say('page.set.add'),
+    // What was typed stays where the gateway refuses it.
+    () => void add().catch(host.showError),
+    labelled(say('page.set.chat'), chat),
+    labelled(say('page.set.task'), task),
+    labelled(say('page.set.when_kind'), kind),
+    labelled(say('page.set.when_it_runs'), when),
+  );
 }
 
 /** @param {Schedule} schedule */

@@ -79,6 +79,7 @@ export class Settings {
     try {
       const content = await draw({
         ask: this.#api.ask,
+        showError: this.#host.showError,
         act: async (work) => {
           try {
             await work();

@@ -1,5 +1,5 @@
-/** The screen about tokens: made, shown once, revoked. */
-import { confirmDelete } from '../confirm.js';
+/** The screen about tokens: made, shown once, renamed, given another secret, revoked. */
+import { askText, confirmDelete } from '../confirm.js';
 import { copyButton, h } from '../dom.js';
 import { button, form, labelled, moment, row, rows, section } from './parts.js';
 import { say } from '../texts.js';
@@ -30,15 +30,32 @@ const ORIGINS = /** @type {Record<string, string>} */ ({
 export async function tokensScreen(host) {
   /** @type {{ tokens: Token[] }} */
   const { tokens } = await host.ask('GET', '/v1/tokens');
+  const place = h('div', { role: 'status' });
   const shown = tokens.map((token) => {
+    const path = `/v1/tokens/${encodeURIComponent(token.id)}`;
+    const rename = async () => {
+      const name = await askText(say('page.set.name'), token.name, 100);
+      if (name === null || name.trim() === '' || name === token.name) return;
+      await host.act(() => host.ask('PATCH', path, { name }));
+    };
+    const rotate = async () => {
+      const question = say('page.set.rotate_ask', { name: token.name });
+      if (!(await confirmDelete(question, say('page.set.rotate')))) return;
+      /** @type {{ secret: string }} */
+      const { secret } = await host.ask('POST', `${path}/rotate`);
+      showSecret(host, place, token.name, secret);
+    };
     const revoke = async () => {
       if (!(await confirmDelete(say('page.set.revoke_ask', { name: token.name }), say('page.set.revoke'))))
         return;
-      await host.act(() => host.ask('DELETE', `/v1/tokens/${encodeURIComponent(token.id)}`));
+      await host.act(() => host.ask('DELETE', path));
     };
-    const buttons = token.own
-      ? []
-      : [button(say('page.set.revoke'), token.name, () => void revoke(), 'danger')];
+    const change = button(say('page.set.rotate'), token.name, () => void rotate().catch(host.showError));
+    const buttons = [
+      button(say('page.row.rename'), token.name, () => void rename()),
+      ...(token.own || token.origin in ORIGINS ? [] : [change]),
+      ...(token.own ? [] : [button(say('page.set.revoke'), token.name, () => void revoke(), 'danger')]),
+    ];
     return row(
       token.own ? say('page.set.this_token', { name: token.name }) : token.name,
       aboutToken(token),
@@ -46,7 +63,7 @@ export async function tokensScreen(host) {
     );
   });
   return [
-    section(say('page.set.tokens'), rows(shown, say('page.set.no_tokens'))),
+    section(say('page.set.tokens'), place, rows(shown, say('page.set.no_tokens'))),
     section(say('page.set.new_token'), newToken(host)),
   ];
 }
@@ -69,6 +86,32 @@ function aboutToken({ scopes, origin, expired, expiresAt, lastUsedAt }) {
   ].join(' · ');
 }
 
+/**
+ * Shows a secret until it has been kept.
+ * @param {import('./parts.js').ScreenHost} host
+ * @param {HTMLElement} place
+ * @param {string} name
+ * @param {string} secret
+ */
+function showSecret(host, place, name, secret) {
+  const kept = h(
+    'button',
+    { type: 'button', onclick: () => void host.act(async () => undefined) },
+    say('page.set.kept'),
+  );
+  place.replaceChildren(
+    h('p', {}, say('page.set.token_once', { name })),
+    h(
+      'p',
+      { class: 'settings-secret' },
+      h('code', {}, secret),
+      copyButton(() => secret, say('page.set.copy_token')),
+    ),
+    kept,
+  );
+  place.scrollIntoView({ block: 'nearest' });
+}
+
 /** @param {import('./parts.js').ScreenHost} host */
 function newToken(host) {
   const name = h('input', { type: 'text', required: true, maxlength: 100, autocomplete: 'off' });
@@ -86,23 +129,9 @@ function newToken(host) {
     };
     /** @type {{ secret: string }} */
     const { secret } = await host.ask('POST', '/v1/tokens', body);
-    const done = h(
-      'button',
-      { type: 'button', onclick: () => void host.act(async () => undefined) },
-      say('page.set.kept'),
-    );
-    place.replaceChildren(
-      h('p', {}, say('page.set.token_once', { name: name.value })),
-      h(
-        'p',
-        { class: 'settings-secret' },
-        h('code', {}, secret),
-        copyButton(() => secret, say('page.set.copy_token')),
-      ),
-      done,
-    );
+    showSecret(host, place, name.value, secret);
   };
-  const submit = () => void make().catch((error) => host.act(() => Promise.reject(error)));
+  const submit = () => void make().catch(host.showError);
   const fields = [
     labelled(say('page.set.name'), name),
     labelled(say('page.set.days_left'), days),

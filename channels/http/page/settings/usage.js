@@ -1,7 +1,7 @@
 /** The screen about usage: tokens by day, model, person or channel, as bars with the table beside. */
 import { h } from '../dom.js';
 import { choice, form, labelled, section, table } from './parts.js';
-import { number, say } from '../texts.js';
+import { money, number, say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/usage.ts').UsageReport} Report */
 
@@ -40,12 +40,14 @@ export async function usageScreen(host) {
     Object.assign(chosen, { by: by.value, days: days.value });
     void host.act(async () => undefined);
   };
+  const priced = groups.some(({ cost }) => cost !== undefined);
   const cells = groups.map((group) => [
     group.key || say('page.set.none'),
     number(group.promptTokens),
     number(group.completionTokens),
     number(group.answers),
     `${number(Math.round(group.modelMs / 1_000))} s`,
+    ...(priced ? [group.cost === undefined ? '' : money(group.cost)] : []),
   ]);
   const sum = say('page.set.usage_sum', {
     tokens: number(total.promptTokens + total.completionTokens),
@@ -61,6 +63,7 @@ export async function usageScreen(host) {
         labelled(say('page.set.of_last'), days),
       ),
       h('p', {}, sum),
+      ...(total.cost === undefined ? [] : [h('p', {}, `${say('page.set.cost')}: ${money(total.cost)}`)]),
       bars(groups),
     ),
     section(
@@ -73,6 +76,7 @@ export async function usageScreen(host) {
           say('page.set.written'),
           say('page.set.answers'),
           say('page.set.model_time'),
+          ...(priced ? [say('page.set.cost')] : []),
         ],
         cells,
       ),

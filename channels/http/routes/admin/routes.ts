@@ -12,7 +12,7 @@ import {
   removeMemory,
   retryDeadLetter,
 } from './contents.ts';
-import { createToken, listTokens, revokeToken } from './tokens.ts';
+import { createToken, listTokens, renameToken, revokeToken, rotateToken } from './tokens.ts';
 
 const TABLE: [Route['method'], string, Handler][] = [
   ['GET', '/v1/health', readHealth],
@@ -22,6 +22,8 @@ const TABLE: [Route['method'], string, Handler][] = [
   ['DELETE', '/v1/access/grants/:channel/:kind/:id', removeGrant],
   ['GET', '/v1/tokens', listTokens],
   ['POST', '/v1/tokens', createToken],
+  ['PATCH', '/v1/tokens/:id', renameToken],
+  ['POST', '/v1/tokens/:id/rotate', rotateToken],
   ['DELETE', '/v1/tokens/:id', revokeToken],
   ['GET', '/v1/profiles', listProfiles],
   ['GET', '/v1/memories', listMemories],

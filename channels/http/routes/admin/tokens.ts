@@ -35,6 +35,28 @@ export async function createToken(c: HttpContext, { gateway }: HandlerDeps): Pro
   return c.json({ ...wireToken(token), secret }, 201);
 }
 
+/** The body. */
+export const renameSchema = z.strictObject({ name: tokenSchema.shape.name });
+
+/** Gives a token another name. */
+export async function renameToken(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
+  const id = c.req.param('id') ?? '';
+  const { name } = await readJson(c.env.incoming, c.env.outgoing, renameSchema);
+  if (!(await gateway.administration.renameToken(id, name))) throw noToken();
+  return c.json({ id, name });
+}
+
+/** Gives a token another secret, which is in this answer only; the one before it stops working within a second. */
+export async function rotateToken(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
+  const made = await gateway.administration.rotateToken(c.req.param('id') ?? '');
+  if (made === undefined) throw noToken();
+  return c.json({ ...wireToken(made.token), secret: made.secret });
+}
+
+function noToken(): HttpError {
+  return new HttpError(404, 'token_not_found', 'There is no such token.');
+}
+
 /** Kills a token for good. That of the request itself is refused: nobody locks themselves out by a wrong press. */
 export async function revokeToken(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
   const id = c.req.param('id') ?? '';
@@ -42,8 +64,7 @@ export async function revokeToken(c: HttpContext, { gateway }: HandlerDeps): Pro
     const how = `Use another admin token, or \`${PARLEY} token revoke\` on the machine of the gateway.`;
     throw new HttpError(409, 'own_token', `This is the token of this very request. ${how}`);
   }
-  if (!(await gateway.administration.revokeToken(id)))
-    throw new HttpError(404, 'token_not_found', 'There is no such token.');
+  if (!(await gateway.administration.revokeToken(id))) throw noToken();
   return c.json({ id, deleted: true });
 }
 

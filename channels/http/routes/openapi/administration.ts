@@ -2,7 +2,7 @@
 import { grantSchema, pairingSchema } from '../admin/access.ts';
 import { changesSchema } from '../admin/config.ts';
 import { letterSchema } from '../admin/contents.ts';
-import { tokenSchema } from '../admin/tokens.ts';
+import { renameSchema, tokenSchema } from '../admin/tokens.ts';
 import type { Operations } from './operation.ts';
 
 const tag = 'administration';
@@ -20,6 +20,8 @@ export const ADMIN_OPERATIONS: Operations = {
     body: tokenSchema,
     status: 201,
   },
+  'PATCH /v1/tokens/:id': { tag, summary: 'Rename a token', body: renameSchema },
+  'POST /v1/tokens/:id/rotate': { tag, summary: 'Give a token another secret, which is shown once' },
   'DELETE /v1/tokens/:id': { tag, summary: 'Revoke a token' },
   'GET /v1/profiles': { tag, summary: 'The profiles' },
   'GET /v1/memories': { tag, summary: 'What is remembered of people' },

@@ -27,6 +27,7 @@ export const pageTurns = {
     'It may name further files, which are not shown and not part of what you approve.',
   'page.trace.what': 'Trace: what happened in this turn',
   'page.trace': 'Trace',
+  'page.trace.cost': 'Cost: {cost}',
   'page.trace.reading': 'Reading the trace…',
   'page.trace.of': 'Trace of a turn',
   'page.act.copy': 'Copy the answer',

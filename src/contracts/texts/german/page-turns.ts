@@ -27,6 +27,7 @@ export const pageTurns = {
     'Sie nennt vielleicht weitere Dateien, die nicht gezeigt werden und nicht Teil dessen sind, dem du zustimmst.',
   'page.trace.what': 'Ablauf: was in dieser Runde geschah',
   'page.trace': 'Ablauf',
+  'page.trace.cost': 'Kosten: {cost}',
   'page.trace.reading': 'Der Ablauf wird gelesen …',
   'page.trace.of': 'Ablauf einer Runde',
   'page.act.copy': 'Die Antwort kopieren',

@@ -139,6 +139,12 @@ export const GERMAN_SETTINGS: Readonly<Record<SettingKey, string>> = {
     'Tage, nach denen Nachrichten gelöscht werden, mit allem, was Runden hinterließen, und Chats, die seither niemand benutzt hat, mit ihren Dateien; angeheftete Chats bleiben; ohne Angabe nie',
   'setting.retention.tracesDays':
     'Tage, für die der Befehl `trace` und `/why` wissen, was in einer Runde geschah',
+  'setting.prices': 'was Modelle kosten, für Abläufe und Verbrauch',
+  'setting.prices.currency': 'Code der Währung aller Preise, etwa `USD` oder `EUR`',
+  'setting.prices.models':
+    'Preise mit den Namen der Modelle, wie `/model` sie nennt, etwa `openai/gpt-5`; Aufrufe anderer Modelle zeigen keine Kosten',
+  'setting.prices.models.*.input': 'Preis von einer Million Tokens, die das Modell liest',
+  'setting.prices.models.*.output': 'Preis von einer Million Tokens, die das Modell schreibt',
   'setting.persona': 'wer der Bot ist: der erste Teil seines System-Prompts',
   'setting.turns.concurrency': 'gleichzeitige Runden dieses Gateways',
   'setting.turns.mode': 'wie Plänen in neuen Chats gefolgt wird: `planner`, `teacher` oder `agentic`',

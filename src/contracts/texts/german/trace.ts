@@ -11,7 +11,15 @@ export const trace: TranslationOf<typeof english> = {
   'trace.failed_before': ', nach {attempts} und {crashes}',
   'trace.live':
     'live auf dem Bildschirm: {sent}, {edits}, {refused} als zu schnell abgelehnt, {failed} gescheitert',
-  'trace.sent': { one: '{number} Nachricht geschickt', other: '{number} Nachrichten geschickt' },
+  'trace.live_sent': 'eine Nachricht mit dem Anfang der Antwort wurde geschickt',
+  'trace.live_edited': 'die Nachricht wurde geändert',
+  'trace.live_refused':
+    'die Plattform hat einen Aufruf als zu schnell abgelehnt (429) und eine Pause von {pause} verlangt',
+  'trace.live_failed': 'ein Aufruf der Plattform ist gescheitert: {code}',
+  'trace.sent': {
+    one: '{number} Nachricht geschickt',
+    other: '{number} Nachrichten geschickt',
+  },
   'trace.edits': { one: '{number} Änderung', other: '{number} Änderungen' },
   'trace.dropped': {
     one: '{number} weiterer Schritt wurde nicht festgehalten',
