@@ -23,11 +23,11 @@ const REASON = '{"error":{"message":"own words"}}';
 /** Names, and what a model, a server, a tool or a person wrote. */
 const DATA = new Set(
   [
-    'fake latest plain hears default chat coder researcher planner teacher agentic auto',
+    'fake latest plain hears default parley chat coder researcher planner teacher agentic auto',
     'queue steer interrupt collect draft edit off on add remove all qaa en de English Deutsch telegram',
     'wipe tell note look fetch list_dir read_file write_file edit_file web_fetch memory cron spawn_agent message send_file',
     // Of a person, of the model, of the servers, of a tool, of a library, of a file.
-    'Person Fine Ollama own words wipes disk word old Invalid PDF structure txt bin pdf http no_plan Wash Paint',
+    'npx Person Fine Ollama own words wipes disk word old Invalid PDF structure txt bin pdf http no_plan Wash Paint',
   ].flatMap((words) => words.split(' ')),
 );
 
@@ -200,7 +200,7 @@ describeGateway('a gateway whose every text is marked', options, (fixture) => {
   it.each(GIVEN_UP)(
     'says why a plan in $mode mode was given up: $why',
     async ({ mode, step, correct, why }) => {
-      const goal = `paint ${why.replaceAll(/\W+/g, '_')}`;
+      const goal = `paint ${why.replaceAll(/\W+/g, '')}`;
       const first = `Wash ${goal}`;
       await newIn(OWNER, () => bot().says(OWNER, `/mode ${mode}`, OWNER));
       fixture().ollama.answer('Two.\nREFLECT: no', { when: goal });
