@@ -151,7 +151,10 @@ const FATAL_CLOSES: ReadonlyMap<number, [ChannelErrorCode, string]> = new Map([
   [GatewayCloseCodes.AuthenticationFailed, ['unauthorized', BAD_TOKEN]],
   [
     GatewayCloseCodes.ShardingRequired,
-    ['rejected', 'Discord demands sharding (4011): Parley serves bots in fewer than 2,500 servers.'],
+    [
+      'rejected',
+      'Discord demands more shards than it asked for (4011): restart Parley, so that it asks again how many there are to be.',
+    ],
   ],
   [GatewayCloseCodes.InvalidShard, ['rejected', 'Discord refused the shard (4010): update Parley.']],
   [

@@ -9,6 +9,7 @@ import type {
 } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { PlaceRate, StreamMode } from '../../src/contracts/delivery.ts';
+import type { SentMessage } from '../../src/contracts/message.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -17,6 +18,7 @@ import { BotApi, CALL_TIMEOUT_MS, fileRootOf } from './bot-api.ts';
 import type { Emoji } from './bot-api.ts';
 import { FileDownload, SILENCE_MS } from './file-download.ts';
 import { HiddenMessages, visible } from './hidden-messages.ts';
+import { TelegramLostSends } from './lost-sends.ts';
 import { Introduction } from './introduction.ts';
 import { POLL_TIMING, Poller } from './receiving/polling.ts';
 import { PolledUpdates, PostedUpdates } from './receiving/update-source.ts';
@@ -112,6 +114,7 @@ export function create(
   const whole = new WholeAnswers({ mode: settings.richMessages, maxLength: MAX_LENGTH, chatSettings, log });
   const introduction = new Introduction({ bot, ...deps, commands: deps.gateway.commands });
   const hidden = new HiddenMessages({ bot, chatSettings, log });
+  const lostSends = new TelegramLostSends();
   const topics = new Topics({ bot, chatSettings, log });
   let unsubscribe = (): void => undefined;
   let health: ChannelHealth = { state: 'off' };
@@ -148,6 +151,21 @@ export function create(
     }
   }
 
+  /** Sends to everybody, and remembers what of it may be on screen without its id. */
+  async function sendNoting(part: OutboundPart): Promise<SentMessage> {
+    const { chatId, nonce } = part;
+    const after = lostSends.newest(chatId);
+    try {
+      const sent = await noting(part, () => bot.send(visible(part)));
+      lostSends.note(chatId, sent.id);
+      return sent;
+    } catch (error) {
+      if (error instanceof ChannelError && error.code === 'outcome_unknown')
+        lostSends.add(nonce, { chatId, after });
+      throw error;
+    }
+  }
+
   async function stop(): Promise<void> {
     const ending = poller;
     poller = undefined;
@@ -167,7 +185,10 @@ export function create(
       const starting = new Poller({
         bot,
         source: webhook?.source() ?? new PolledUpdates(bot, posted),
-        receive,
+        receive: (message) => {
+          if (message.messageId !== undefined) lostSends.note(message.chatId, message.messageId);
+          return receive(message);
+        },
         introduction,
         languages: deps.languages,
         commands: deps.gateway.commands,
@@ -194,8 +215,13 @@ export function create(
     },
     stop,
     download: (media, signal) => files.open(media, signal),
-    send: async (part) => (await hidden.send(part)) ?? (await noting(part, () => bot.send(visible(part)))),
-    sendFile: (file) => bot.sendFile(file),
+    send: async (part) => (await hidden.send(part)) ?? (await sendNoting(part)),
+    lostSends,
+    sendFile: async (file) => {
+      const sent = await bot.sendFile(file);
+      lostSends.note(file.chatId, sent.id);
+      return sent;
+    },
     edit: async (sent, part) => {
       if (!(await hidden.edit(sent, part))) await noting(part, () => bot.edit(sent, part));
       return sent;

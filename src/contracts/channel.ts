@@ -159,6 +159,8 @@ export interface Channel {
    * platform keeps (Telegram's are deleted for 48 hours). Present iff `capabilities.delete`.
    */
   delete?(sent: SentMessage, place: Place): Promise<void>;
+  /** Present where a send may be made twice. */
+  readonly lostSends?: LostSends | undefined;
   /** Takes the buttons under an own message away and leaves its text. Present iff `capabilities.answerButtons`. */
   removeButtons?(sent: SentMessage, place: Place): Promise<void>;
   /** Pure: the document in this channel's markup. */
@@ -182,6 +184,17 @@ export interface Channel {
   /** Whether the platform gives this person the rights of an administrator in a group. Throws `ChannelError`. */
   isAdmin?(place: Place, senderId: string): Promise<boolean>;
   health(): ChannelHealth;
+}
+
+/** What sends may have left on screen whose answers were lost, on a network that knows no nonces. In memory only. */
+export interface LostSends {
+  /**
+   * Messages that may be what a lost send with this nonce has left: they came after it and before `sent`, which was sent in its place,
+   * and nothing else is known of them. Few; oldest first.
+   */
+  copiesOf(nonce: string, sent: SentMessage): SentMessage[];
+  /** There is nothing left to find. */
+  forget(nonce: string): void;
 }
 
 /** Dependencies of every channel. */

@@ -111,8 +111,8 @@ export interface SubagentPayload extends AgentKey {
   task: string;
   /** Sources of everything that was read before the task was written. */
   sources: readonly Source[];
-  /** End of its time, in epoch milliseconds. */
-  deadline: number;
+  /** How long it may run after it was spawned, in milliseconds; the store knows when that ends. */
+  limitMs: number;
 }
 
 /** The end of a subagent. */
@@ -135,7 +135,10 @@ export interface SubagentFinish extends AgentKey, SubagentEnd {
 }
 
 /** A running background subagent. */
-export type RunningSubagent = Pick<SubagentPayload, 'agentId' | 'profileId' | 'task' | 'deadline'>;
+export interface RunningSubagent extends Pick<SubagentPayload, 'agentId' | 'profileId' | 'task'> {
+  /** Milliseconds that it may still run. */
+  leftMs: number;
+}
 
 export type SubagentStart =
   | ({ kind: 'started' } & LaneStep)
@@ -161,6 +164,8 @@ export interface SubagentStore {
   atWork(agentIds: readonly string[]): Promise<number>;
   /** Running ones of a session, oldest first; at most `MAX_SUBAGENTS_AT_ONCE`. */
   working(session: SessionKey): Promise<RunningSubagent[]>;
+  /** Milliseconds that one in the background may still run, by the database's clock; never more than its limit. */
+  leftMs(agentId: string): Promise<number>;
   /** Queues a background subagent while fewer than `limit` of its session run; `fence` is that of its turn. */
   start(fence: Fence, payload: SubagentPayload, limit: number, node?: string): Promise<SubagentStart>;
   /**

@@ -47,7 +47,15 @@ export interface DeliveryDeps {
   channels: Map<string, Channel>;
   ledger: Pick<
     Ledger,
-    'sentParts' | 'noteSent' | 'undelivered' | 'finishDelivery' | 'enqueue' | 'sessionOf' | 'planOf' | 'turn'
+    | 'sentParts'
+    | 'sentAmong'
+    | 'noteSent'
+    | 'undelivered'
+    | 'finishDelivery'
+    | 'enqueue'
+    | 'sessionOf'
+    | 'planOf'
+    | 'turn'
   >;
   lanes: Pick<LaneStore, 'finish' | 'stop' | 'noteWaiting'>;
   plans: Pick<PlanStore, 'plan'>;

@@ -41,7 +41,7 @@ const SURPLUS_TEXT = '…';
 export interface OutDeps {
   channels: Map<string, Channel>;
   schedulerOf(channel: Channel): Scheduler;
-  ledger: Pick<Ledger, 'sentParts' | 'noteSent' | 'finishDelivery' | 'enqueue'>;
+  ledger: Pick<Ledger, 'sentParts' | 'sentAmong' | 'noteSent' | 'finishDelivery' | 'enqueue'>;
   notes: PartNotes;
   lanes: Pick<LaneStore, 'finish' | 'noteWaiting'>;
   /** The files that go out. */
@@ -128,6 +128,7 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
       shown,
       after,
       log: deps.log,
+      sentAmong: (ids) => deps.ledger.sentAmong(ids),
       noteSent: (sent: SentMessage[]) =>
         deps.notes.save(message, of, sent, (ref, parts) => deps.ledger.noteSent(head, ref, parts)),
       onChatMoved: deps.onChatMoved,
@@ -163,6 +164,7 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
     });
   }
   await parts.takeAway(isWhole ? 1 : chunks.length, instead);
+  await parts.takeCopies(instead);
   if (about !== message) await deps.oldButtons.moved(channel, head, message, parts.sent.at(-1));
   if (message.media.length > 0 || code.length > 0) {
     const files = filesRef(ref);

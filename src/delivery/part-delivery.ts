@@ -21,6 +21,8 @@ export interface PartDeliveryOptions {
   shown: readonly (string | undefined)[];
   log: Log;
   noteSent: (sent: SentMessage[]) => Promise<void>;
+  /** Those of these ids that any delivery is known by. */
+  sentAmong: (ids: readonly string[]) => Promise<string[]>;
   onChatMoved: (move: ChatMigration) => void;
 }
 
@@ -120,6 +122,34 @@ export class PartDelivery {
         const { ref, log } = this.#options;
         log.warn({ err: error, channel, chatId, ref, messageId: surplus.id }, 'surplus_message_stays');
       }
+    }
+  }
+
+  /**
+   * Takes away what lost sends of these parts have left. What may be such a copy is asked to show `instead` first: only an
+   * own message does. Throws `ChannelError`, `StoreError` for what is tried again.
+   */
+  async takeCopies(instead: Rendered): Promise<void> {
+    const { channel, ref, sentAmong } = this.#options;
+    for (const [index, sent] of this.#sent.entries()) {
+      const nonce = nonceOf(ref, index);
+      const copies = channel.lostSends?.copiesOf(nonce, sent) ?? [];
+      const known = copies.length === 0 ? [] : await sentAmong(copies.map(({ id }) => id));
+      for (const copy of copies) if (!known.includes(copy.id)) await this.#takeCopy(index, copy, instead);
+      channel.lostSends?.forget(nonce);
+    }
+  }
+
+  async #takeCopy(index: number, copy: SentMessage, instead: Rendered): Promise<void> {
+    const { channel, final, ref, log } = this.#options;
+    const part = this.#part(index, { body: instead, plain: false, buttons: [] });
+    try {
+      await final(this.#target, async () => channel.edit?.(copy, part));
+      await this.#delete(copy);
+      log.info({ channel: channel.name, chatId: part.chatId, ref, messageId: copy.id }, 'copy_removed');
+    } catch (error) {
+      // Mostly it is somebody else's, or of another chat: there was nothing to take away.
+      if (!(error instanceof ChannelError) || error.retryable) throw error;
     }
   }
 

@@ -18,8 +18,6 @@ import type { Say } from '../contracts/texts/say.ts';
 export interface CommandDeps extends NewDeps {
   ledger: NewDeps['ledger'] & Pick<SessionStore, 'session' | 'queue' | 'newSessions'>;
   subagents: Pick<SubagentStore, 'working'>;
-  /** Epoch milliseconds. */
-  epochNow(): number;
   /** The model used when a session of this profile names none, for `/status`. */
   defaultModel(profileId: string | undefined, reader: ErrorReader, say?: Say): Promise<string>;
   /** What is special about the answers of a model now, as ` (…)`; '' when nothing is. Never throws. */
@@ -151,7 +149,7 @@ async function describeStatus(deps: CommandDeps, call: CommandCall): Promise<str
     say('status.mode', { mode: (record ?? ledger.newSessions).mode }),
     say('status.messages', { messages: record?.messageCount ?? 0 }),
     ...(taints(sources) ? [say('status.sources', { sources: describeSources(sources, say) })] : []),
-    ...agents.map((agent) => agentLine(agent, deps.epochNow(), say)),
+    ...agents.map((agent) => agentLine(agent, say)),
     ...deps.mcp().flatMap((server) => serverLines(server, reader, say)),
     ...(deps.profileErrors().length === 0 ? [] : [say('status.profile_errors')]),
     ...(reader === 'operator'
@@ -189,9 +187,9 @@ function settingsLines({ errors, needsRestart }: SettingsReport, say: Say): stri
   ];
 }
 
-function agentLine({ profileId, task, deadline }: RunningSubagent, now: number, say: Say): string {
+function agentLine({ profileId, task, leftMs }: RunningSubagent, say: Say): string {
   const line = oneLine(task);
   const shown = line.length <= TASK_SHOWN ? line : `${line.slice(0, TASK_SHOWN).toWellFormed()}…`;
-  const minutes = Math.max(0, Math.ceil((deadline - now) / 60_000));
+  const minutes = Math.max(0, Math.ceil(leftMs / 60_000));
   return say('status.agent', { minutes, profile: profileId, task: shown });
 }

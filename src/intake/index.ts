@@ -144,7 +144,7 @@ export function createIntake(options: IntakeOptions): Intake {
     boundTo,
     languages,
   };
-  const commands = createCommands({ ...options, epochNow: Date.now }, [
+  const commands = createCommands(options, [
     ...options.commands,
     ...createMemoryCommands(options.memories),
     ...createApprovalCommands(approvals),

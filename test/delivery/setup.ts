@@ -101,6 +101,8 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
     ledger: {
       undelivered: async (address) => ahead.has(address),
       sentParts: async (ref) => parts.get(ref) ?? [],
+      sentAmong: async (ids) =>
+        [...parts.values()].flatMap((sent) => sent.map(({ id }) => id)).filter((id) => ids.includes(id)),
       noteSent: (_fence, ref, sent) => note(ref, sent),
       async finishDelivery(fence, ref, sent) {
         guard(fence);

@@ -16,7 +16,6 @@ const commands = createCommands({
   openThread: none,
   languages: { say: none, languageOf: none },
   subagents: { working: none },
-  epochNow: none,
   defaultModel: none,
   aboutModel: none,
   boundTo: () => undefined,

@@ -10,6 +10,7 @@ import { newId } from '../../lib/ids.ts';
 import { mergeSources, storedSources, taints } from '../../contracts/risk.ts';
 import type { Source } from '../../contracts/risk.ts';
 import { systemInbound } from '../../contracts/receive.ts';
+import { BACKGROUND_SUBAGENT_MS } from '../../contracts/subagents.ts';
 import type { SubagentFinish, SubagentPayload } from '../../contracts/subagents.ts';
 import { contextRow } from '../prompt/history.ts';
 import { markUntrusted } from '../prompt/marks.ts';
@@ -70,7 +71,7 @@ async function work(
   payload: SubagentPayload,
   signal: AbortSignal,
 ): Promise<Result> {
-  const { agentId, session, turnId, deadline, task } = payload;
+  const { agentId, session, turnId, task } = payload;
   const { events, log } = shared.deps;
   const ending = head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal;
   try {
@@ -93,7 +94,7 @@ async function work(
       past: [],
       approvals: [],
       mayAsk: false,
-      timeMs: deadline - Date.now(),
+      timeMs: await shared.deps.subagents.leftMs(agentId),
       signal: ending,
       toolSignal: withoutShutdown(ending),
       restarted: head.crashes + head.attempts > 0,
@@ -190,7 +191,7 @@ const storedPayload = z.object({
   tools: z.array(z.string()),
   task: z.string(),
   sources: storedSources,
-  deadline: z.number(),
+  limitMs: z.number().default(BACKGROUND_SUBAGENT_MS),
 });
 
 /** The payload, or the error of one that cannot be read, now or later. */

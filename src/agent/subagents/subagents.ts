@@ -235,7 +235,7 @@ async function startInBackground(
     tools: toolsFor(turn, profile),
     task,
     sources: [...reader.rows.taint.sources],
-    deadline: Date.now() + shared.limits.backgroundMs,
+    limitMs: shared.limits.backgroundMs,
   };
   const started = await subagents.start(
     turn.fence,

@@ -157,6 +157,8 @@ export interface Ledger extends SessionStore {
   noteSent(fence: Fence, ref: string, sent: SentMessage[]): Promise<NotedParts>;
   /** Platform ids known for `ref` (a turn id or a notice's ref). */
   sentParts(ref: string): Promise<SentMessage[]>;
+  /** Those of these platform ids that were stored for any delivery of the last hour. */
+  sentAmong(ids: readonly string[]): Promise<string[]>;
   /** The turn of an `in:` head, for one whose message cannot be read; undefined when there is none. */
   turnAt(fence: Fence): Promise<{ turnId: string; address: Address } | undefined>;
   /** The newest plan of a turn in its current state, for the plan card. */

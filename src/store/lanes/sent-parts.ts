@@ -7,12 +7,22 @@ import type { Database, Sql } from '../database/database.ts';
 import { heldLane } from './lane-sql.ts';
 
 /** `notes` carries only the notes, so that none of them waits behind another statement. */
-export function createSentParts(database: Database, notes: Database): Pick<Ledger, 'sentParts' | 'noteSent'> {
+export function createSentParts(
+  database: Database,
+  notes: Database,
+): Pick<Ledger, 'sentParts' | 'sentAmong' | 'noteSent'> {
   return {
     sentParts: (ref) =>
       database.run(async (sql) => {
         const [row] = await sql<{ parts: SentMessage[] }[]>`select parts from delivery where ref = ${ref}`;
         return row?.parts ?? [];
+      }),
+    sentAmong: (ids) =>
+      database.run(async (sql) => {
+        const rows = await sql<{ id: string }[]>`
+          select distinct part ->> 'id' as id from delivery, jsonb_array_elements(parts) part
+          where updated_at > now() - interval '1 hour' and part ->> 'id' in ${sql([...ids])}`;
+        return rows.map(({ id }) => id);
       }),
     noteSent: (fence, ref, sent) => notes.run((sql) => note(sql, fence, ref, sent)),
   };

@@ -5,7 +5,7 @@ import { cleanJson } from '../../lib/json.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { ContextRecord } from '../../contracts/store/records.ts';
 import { agentLane } from '../../contracts/subagents.ts';
-import { agentPrefix } from '../../contracts/subagents.ts';
+import { agentPrefix, BACKGROUND_SUBAGENT_MS } from '../../contracts/subagents.ts';
 import type {
   SubagentPayload,
   SubagentStart,
@@ -50,18 +50,31 @@ export function createSubagentStore(database: Database): SubagentStore {
       database.run(async (sql) => {
         const rows = await sql<RunningSubagent[]>`
           select payload ->> 'agentId' as "agentId", payload ->> 'profileId' as "profileId", payload ->> 'task' as task,
-            (payload ->> 'deadline')::float8 as deadline
+            ${leftMs(sql)} as "leftMs"
           from lane join lane_item on lane_item.lane = lane.key and lane_item.seq = lane.head + 1
           where class = 'agent' and tail > head and stop_seq <= head
             and starts_with(key, ${agentLane(agentPrefix(session))})
-          order by deadline, key`;
+          order by "leftMs", key`;
         return [...rows];
+      }),
+    leftMs: (agentId) =>
+      database.run(async (sql) => {
+        const [row] = await sql<{ leftMs: number }[]>`
+          select ${leftMs(sql)} as "leftMs" from lane_item where lane = ${agentLane(agentId)}`;
+        return row?.leftMs ?? 0;
       }),
     close: (fence, agent, end) => database.run((sql) => close(sql, fence, agent, end)),
     start: (fence, payload, limit, node) =>
       database.transaction((sql, attempt) => start(sql, { fence, payload, limit, node }, attempt)),
     finish: (fence, finish) => database.transaction((sql) => finishSubagent(sql, fence, finish)),
   };
+}
+
+/** A clock that was set back gives no more time than the limit. */
+function leftMs(sql: Sql) {
+  return sql`
+    least((payload ->> 'deadline')::float8 - (extract(epoch from now()) * 1000)::float8,
+      coalesce((payload ->> 'limitMs')::float8, ${BACKGROUND_SUBAGENT_MS}))`;
 }
 
 /** The session name under which journals of subagents are stored: no session has it, so no turn reads them as its history. */
@@ -144,7 +157,8 @@ async function start(
     )}),
     queued as (
       insert into lane_item (lane, seq, dedupe, payload)
-      select key, tail, ${agentId}, ${cleanJson(payload)}::jsonb from bumped returning *),
+      select key, tail, ${agentId}, ${cleanJson(payload)}::jsonb || jsonb_build_object('deadline',
+        (extract(epoch from now()) * 1000)::float8 + ${payload.limitMs}::float8) from bumped returning *),
     heads as (${headsOf(sql, sql`bumped`, agentId, sql`queued`)})
     select exists (select from held) as held, exists (select from held where stopped) as stopped,
       exists (select from known) as known, exists (select from queued) as queued,

@@ -3,12 +3,11 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { create } from '../../../channels/telegram/index.ts';
 import { RETRY_CAP_MS } from '../../../src/delivery/giving-up.ts';
-import type { Clock } from '../../../src/lib/clock.ts';
 import { campaignSize } from '../../campaign.ts';
 import { buildDelivery, HEAD, quiet } from '../../delivery/setup.ts';
-import type { FakeClock } from '../../fakes/clock.ts';
 import { FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import type { Outage } from '../../fakes/telegram/outage.ts';
+import { countCalls } from './counted-calls.ts';
 import { telegramConfig, telegramDeps } from './setup.ts';
 
 const OUTAGE_MS = 600_000;
@@ -19,21 +18,6 @@ const ANSWERS = 4;
 
 /** Time of the whole test, from the first answer to some after the outage. */
 const SPAN_MS = BEGINS_MS + OUTAGE_MS + 60_000;
-
-/** A clock for the channel's calls that knows how many of them wait. */
-function countCalls(clock: FakeClock): { clock: Clock; waiting: () => number } {
-  let waiting = 0;
-  const after: Clock['after'] = (ms, ring) => {
-    waiting += 1;
-    const cancel = clock.after(ms, ring);
-    return () => {
-      waiting -= 1;
-      cancel();
-    };
-  };
-  const own = { epochMs: () => clock.epochMs(), monotonicMs: () => clock.monotonicMs(), after };
-  return { clock: own, waiting: () => waiting };
-}
 
 /** The lane of one chat: its answers in order, each until it is on screen; gives the time at which the last one was. */
 async function runLane(

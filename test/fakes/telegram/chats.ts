@@ -66,6 +66,9 @@ export interface FakeChat {
 export class FakeChats {
   /** Edits that were refused because the message showed the text already. */
   unmodified = 0;
+  /** As Telegram does it, the messages of private chats and small groups are numbered together; else each chat counts alone. */
+  sharesIds = false;
+  #nextSharedId = 1;
   readonly #chats = new Map<string, FakeChat>();
 
   /** The chat, made when it is new; ids below zero are groups. */
@@ -210,8 +213,10 @@ export class FakeChats {
   }
 
   #add(chat: FakeChat, message: Omit<FakeMessage, 'id' | 'date' | 'shown' | 'shownAt'>): FakeMessage {
-    const id = chat.nextMessageId;
-    chat.nextMessageId += 1;
+    const isShared = this.sharesIds && chat.type !== 'supergroup';
+    const id = isShared ? this.#nextSharedId : chat.nextMessageId;
+    if (isShared) this.#nextSharedId += 1;
+    chat.nextMessageId = id + 1;
     const shown = { shown: [message.text], shownAt: [performance.now()] };
     const whole = { ...message, ...shown, id, date: Math.floor(Date.now() / 1_000) };
     chat.messages.set(id, whole);

@@ -26,6 +26,14 @@ describeEachDatabase('notes of what is on screen', (databases) => {
     expect(await store.ledger.sentParts(turnId)).toEqual([A, B, C]);
   });
 
+  it('are found among the ids of all deliveries', async () => {
+    const store = await databases.open();
+    const { turnId, head } = await startTurn(store);
+    await store.ledger.noteSent(head, turnId, [A, B]);
+    expect((await store.ledger.sentAmong([A.id, B.id, C.id])).toSorted()).toEqual([A.id, B.id].toSorted());
+    expect(await store.ledger.sentAmong([C.id])).toEqual([]);
+  });
+
   it('are stored while every other statement waits', async ({ skip }) => {
     const store = await databases.open();
     const { url, schema } = store.place;

@@ -1,5 +1,5 @@
 /** Subagents in the store: their journals, their lanes, and what a stop, a second call or another node makes of them. */
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
 import type { Fence } from '../../../src/contracts/store/lanes.ts';
 import { agentLane } from '../../../src/contracts/subagents.ts';
@@ -34,7 +34,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     tools: [],
     task: 'look',
     sources: [],
-    deadline: 0,
+    limitMs: 60_000,
   });
   const finishOf = (run: SubagentPayload): SubagentFinish => ({
     ...run,
@@ -90,16 +90,29 @@ describeEachDatabase('subagents in the store', (databases) => {
   it('lists the running ones of a session until they have ended', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
-    const [slow, quick] = [payload(turnId, 'a'), { ...payload(turnId, 'b'), task: 'run', deadline: -1 }];
+    const [slow, quick] = [payload(turnId, 'a'), { ...payload(turnId, 'b'), task: 'run', limitMs: 1_000 }];
     await store.subagents.start(head, slow, 4, node);
     const started = await store.subagents.start(head, quick, 4, node);
     expect(await store.subagents.working(SESSION)).toEqual([
-      { agentId: quick.agentId, profileId: 'default', task: 'run', deadline: -1 },
-      { agentId: slow.agentId, profileId: 'default', task: 'look', deadline: 0 },
+      { agentId: quick.agentId, profileId: 'default', task: 'run', leftMs: expect.any(Number) },
+      { agentId: slow.agentId, profileId: 'default', task: 'look', leftMs: expect.any(Number) },
     ]);
     expect(await store.subagents.working('telegram:4')).toEqual([]);
     if (started.kind === 'started') await store.subagents.finish(started.heads[0]!, finishOf(quick));
     expect((await store.subagents.working(SESSION)).map(({ agentId }) => agentId)).toEqual([slow.agentId]);
+  });
+
+  it('counts their time by the clock of the database, whatever the clock of a node says', async () => {
+    const store = await databases.open();
+    const { head, node, turnId } = await begin(store);
+    const one = { ...payload(turnId, 'a'), limitMs: 3_600_000 };
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 3_600_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    await store.subagents.start(head, one, 4, node);
+    vi.setSystemTime(Date.now() - 4 * 3_600_000);
+    const left = await store.subagents.leftMs(one.agentId);
+    expect(left).toBeLessThanOrEqual(3_600_000);
+    expect(left).toBeGreaterThan(3_500_000);
   });
 
   it('spawns none for a turn that lost its lane or was stopped', async () => {
