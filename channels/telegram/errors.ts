@@ -54,6 +54,13 @@ export function isFileTooBig(error: unknown): boolean {
   return error instanceof GrammyError && /file is too big/i.test(error.description);
 }
 
+/** Why a chat takes no new topic: it has none at all, or an administrator has not let the bot open any. */
+export function whyNoTopic(error: unknown): 'no_forum' | 'no_right' | undefined {
+  if (!(error instanceof GrammyError)) return undefined;
+  if (/not a forum/i.test(error.description)) return 'no_forum';
+  return /not enough rights|CHAT_ADMIN_REQUIRED/i.test(error.description) ? 'no_right' : undefined;
+}
+
 /** True for the 409 that a webhook causes; polling may go on once it is deleted. */
 export function isWebhookConflict(error: unknown): boolean {
   return (

@@ -1,4 +1,4 @@
-/** Topics of private chats: one for each conversation that is begun in the chat, with the title of the conversation as its name. */
+/** Topics of private chats and forum groups: one for each conversation that is begun in the chat, with the title of the conversation as its name. */
 import { toGatewayError } from '../../src/contracts/errors.ts';
 import type { Log } from '../../src/contracts/log.ts';
 import { addressOf, parseAddress } from '../../src/contracts/message.ts';
@@ -6,6 +6,7 @@ import type { Place, SessionKey } from '../../src/contracts/message.ts';
 import type { ChatSettingStore } from '../../src/contracts/store/chat-settings.ts';
 import { clipEnd, oneLine } from '../../src/lib/text.ts';
 import type { BotApi } from './bot-api.ts';
+import { whyNoTopic } from './errors.ts';
 import type { TopicNews } from './inbound-kinds.ts';
 
 /** Longest name (Bot API `createForumTopic`). */
@@ -15,6 +16,9 @@ const MAX_TOPIC_NAME = 128;
 const NAMED_FOR_MS = 30 * 24 * 3_600_000;
 
 const SETTING = 'topic';
+
+/** Only supergroups can be forums. */
+const SUPERGROUP = /^-100\d/;
 
 export interface TopicsDeps {
   bot: Pick<BotApi, 'call'>;
@@ -32,12 +36,21 @@ export class Topics {
     this.#deps = deps;
   }
 
-  /** `createForumTopic`; undefined where private chats have no topics. Throws `ChannelError`. */
-  async open({ channel, chatId }: Place, name: string): Promise<Place | undefined> {
-    if (!this.areOn || chatId.startsWith('-')) return undefined;
-    const topic = await this.#deps.bot.call('createForumTopic', (api, limit) =>
-      api.createForumTopic(chatId, nameOf(name), {}, limit),
-    );
+  /** `createForumTopic`; undefined where the chat has no topics, `no_right` where the bot may open none. Throws `ChannelError`. */
+  async open({ channel, chatId }: Place, name: string): Promise<Place | 'no_right' | undefined> {
+    const hasTopics = chatId.startsWith('-') ? SUPERGROUP.test(chatId) : this.areOn;
+    if (!hasTopics) return undefined;
+    const topic = await this.#deps.bot.call('createForumTopic', async (api, limit) => {
+      try {
+        return await api.createForumTopic(chatId, nameOf(name), {}, limit);
+      } catch (error) {
+        const why = whyNoTopic(error);
+        if (why === undefined) throw error;
+        return why;
+      }
+    });
+    if (topic === 'no_right') return topic;
+    if (topic === 'no_forum') return undefined;
     const place = { channel, chatId, threadId: String(topic.message_thread_id) };
     await this.#keep(place, 'open');
     return place;
@@ -51,7 +64,7 @@ export class Topics {
   /** Names the topic of a conversation that has a title now, unless a person has named it. Never throws. */
   async title(session: SessionKey, title: string): Promise<void> {
     const { channel, chatId, threadId } = parseAddress(session);
-    if (channel !== 'telegram' || threadId === undefined || chatId.startsWith('-')) return;
+    if (channel !== 'telegram' || threadId === undefined) return;
     const { bot, chatSettings, log } = this.#deps;
     const place = { channel, chatId, threadId };
     try {

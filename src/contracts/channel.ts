@@ -179,8 +179,8 @@ export interface Channel {
   typing?(place: Place): Promise<void>;
   /** Shows a state at a question, in place of the one before. Present where `capabilities.reactions` names any chats. */
   react?(question: AskedQuestion, state: QuestionState): Promise<void>;
-  /** Opens a thread for a new conversation of a private chat; undefined where there are none. Throws `ChannelError`. */
-  openThread?(chat: Place, name: string): Promise<Place | undefined>;
+  /** Opens a thread for a new conversation of a chat; undefined where it has none, `no_right` where the bot may open none. Throws `ChannelError`. */
+  openThread?(chat: Place, name: string): Promise<Place | 'no_right' | undefined>;
   /** Whether the platform gives this person the rights of an administrator in a group. Throws `ChannelError`. */
   isAdmin?(place: Place, senderId: string): Promise<boolean>;
   health(): ChannelHealth;

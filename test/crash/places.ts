@@ -87,14 +87,16 @@ function threadOf({ workspace }: FakeSlack, chatId: string): string {
   return workspace.add(workspace.chat(chatId), { user, text: 'A thread for everybody.', ts }).ts;
 }
 
-/** The groups of `config.json` in which the bot answers every message. */
-export function accessOf(places: readonly Place[]): object {
+/** The groups of `config.json` in which the bot answers every message; `dm`: who may write in private. */
+export function accessOf(places: readonly Place[], dm?: 'open'): object {
   const groups = (channel: string): object =>
     Object.fromEntries(
       places.filter((place) => place.channel === channel).map(({ chatId }) => [chatId, { mention: false }]),
     );
   const channels = ['telegram', 'discord', 'slack', 'matrix'];
-  return Object.fromEntries(channels.map((channel) => [channel, { groups: groups(channel) }]));
+  return Object.fromEntries(
+    channels.map((channel) => [channel, { ...(dm && { dm }), groups: groups(channel) }]),
+  );
 }
 
 /** The bot's messages that each chat shows now, by session key. */

@@ -36,6 +36,8 @@ export interface ScenarioOptions {
   gateways?: number;
   /** Sessions of each channel; without any, sessions over HTTP come as they are said. */
   sessions?: SessionCounts;
+  /** Who may write to the bot in private; default: who is paired. */
+  dm?: 'open';
   /** More environment for the gateways. */
   environment?: Record<string, string>;
   /** More of `config.json`. */
@@ -137,7 +139,7 @@ export async function startScenario(options: ScenarioOptions = {}): Promise<Scen
     ...(has('matrix') && { MATRIX_URL: matrix.root, MATRIX_TOKEN }),
     ...options.environment,
   };
-  const config = { access: accessOf(places), ...options.config };
+  const config = { access: accessOf(places, options.dm), ...options.config };
   const gateways = await Promise.all(
     Array.from({ length: options.gateways ?? 1 }, async (_, at) => {
       const home = path.join(folder, `home${at}`);

@@ -4,6 +4,9 @@ import type { Address, SessionKey } from '../message.ts';
 
 /** Surfaces of one session. */
 export const MAX_SURFACES = 8;
+
+/** So many of the conversations that a chat was in before are known: what its platform repeats is looked for in them. */
+export const MAX_EARLIER_SESSIONS = 8;
 /** How long a code can be entered and agreed to, in milliseconds. */
 export const LINK_CODE_MS = 10 * 60_000;
 /** Wrong codes within `LINK_TRIES_MS`, by one person, in one chat, and by everybody. */

@@ -10,8 +10,8 @@ import type { TellDeps } from '../surfaces/tell.ts';
 import { describeStop, stopSession } from './stop-session.ts';
 import type { StopDeps } from './stop-session.ts';
 
-/** Opens a thread for a new conversation of a chat; undefined where there is none. Never throws. */
-export type OpenThread = (chat: Address, name: string) => Promise<Address | undefined>;
+/** Opens a thread for a new conversation of a chat; undefined where it has none, `no_right` where the bot may open none. Never throws. */
+export type OpenThread = (chat: Address, name: string) => Promise<Address | 'no_right' | undefined>;
 
 /** Asks the channel of the chat. Where that refuses, the conversation begins where it was asked for. */
 export function openThreadIn(channels: ReadonlyMap<string, Channel>, log: Log): OpenThread {
@@ -19,7 +19,7 @@ export function openThreadIn(channels: ReadonlyMap<string, Channel>, log: Log): 
     const place = parseAddress(chat);
     try {
       const thread = await channels.get(place.channel)?.openThread?.(place, name);
-      return thread && addressOf(thread);
+      return thread === undefined || thread === 'no_right' ? thread : addressOf(thread);
     } catch (error) {
       log.warn({ err: toGatewayError(error), chat }, 'thread_not_opened');
       return undefined;
@@ -37,12 +37,13 @@ export function newCommand(deps: NewDeps): Command {
   return {
     name: 'new',
     description: 'about.new',
-    async run({ session, address, place, say }) {
+    async run({ session, address, say }) {
       const name = say('new.untitled');
-      const thread = place === 'private' ? await deps.openThread(address, name) : undefined;
-      if (thread === undefined) {
+      const thread = await deps.openThread(address, name);
+      if (thread === undefined || thread === 'no_right') {
         const stopped = describeStop(await stopSession(deps, session, true), say);
-        return `${stopped}${stopped === '' ? '' : ' '}${say('new.begun')}`;
+        const why = thread === undefined ? '' : say('new.no_right');
+        return [stopped, say('new.begun'), why].filter((part) => part !== '').join(' ');
       }
       await tell(deps, thread, { ref: 'new', content: say('new.in_thread') });
       return say('new.thread_opened', { name });

@@ -120,10 +120,14 @@ export const laneItem = pgTable(
   ],
 );
 
-/** Only addresses whose session has another name have a row. */
+/** Only addresses whose session has, or had, another name have a row. `earlier` are the last ones, in which repeats are known, too. */
 export const address = pgTable(
   'address',
-  { key: text('key').primaryKey(), session: text('session').notNull() },
+  {
+    key: text('key').primaryKey(),
+    session: text('session').notNull(),
+    earlier: jsonb('earlier').$type<string[]>().notNull().default([]),
+  },
   (t) => [index('address_session').on(t.session)],
 );
 

@@ -144,6 +144,21 @@ function targetSession(sql: Sql, call: AcceptCall) {
     select coalesce(${call.override}, (select session from address where key = ${call.address}), ${call.address}) as session)`;
 }
 
+/**
+ * CTE `earlier`: sessions that the chat was in before it shared the one of `target`, or after. A platform may repeat there
+ * and then what was said here and now. Most chats have no row in `address`, and so none.
+ */
+function earlierSessions(sql: Sql, { address }: AcceptCall) {
+  return sql`earlier as (
+    select was.session from address a, target, jsonb_array_elements_text(a.earlier || to_jsonb(a.key)) as was(session)
+    where a.key = ${address} and was.session <> target.session)`;
+}
+
+/** Whether an item of an earlier session is this message: others were in there, too. */
+function isItsOwn(sql: Sql, { address }: AcceptCall) {
+  return sql`lane_item.payload ->> 'address' = ${address}`;
+}
+
 /** Number of messages of the session before the one at `tail`, with the running one and without those a stop cancelled. */
 function positionOf(sql: Sql) {
   return sql`greatest(tail - 1 - ${over(sql)}, 0) + case when head < least(${over(sql)}, tail - 1) then 1 else 0 end`;
@@ -151,7 +166,10 @@ function positionOf(sql: Sql) {
 
 /** The one statement; undefined when the lane takes no message. */
 export async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRow | undefined> {
-  const lane = sql`(select 'in:' || session as key from target) source`;
+  const lane = sql`(
+    select 'in:' || session as key from target where not exists (
+      select from earlier join lane_item on lane = 'in:' || earlier.session and dedupe = ${call.dedupe}
+      where ${isItsOwn(sql, call)})) source`;
   const refuses = call.unlessToolsPending ? waitsForCaller(sql, sql`l.`) : undefined;
   const startsNow =
     call.opens === undefined
@@ -160,6 +178,7 @@ export async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRo
   const [row] = await sql<AcceptedRow[]>`
     with ${liveNode(sql, call.node)},
     ${targetSession(sql, call)},
+    ${earlierSessions(sql, call)},
     bumped as (${bumpLane(sql, lane, call.claim, MAX_PENDING, interrupts(sql, call), refuses)}),
     queued as (
       insert into lane_item (lane, seq, dedupe, payload)
@@ -217,12 +236,16 @@ export async function acceptedBefore(
   const [row] = await sql<
     (Omit<AcceptedRow, 'heads' | 'opened'> & { turnId: string; isOwn: boolean; differs: boolean })[]
   >`
-    with ${targetSession(sql, call)}
+    with ${targetSession(sql, call)},
+    ${earlierSessions(sql, call)},
+    places as (select session, true as current from target union all select session, false from earlier)
     select turn.session, turn.id as "turnId", turn.user_seq as seq, turn.lane_seq as "laneSeq",
       ${positionOf(sql)} as position, interrupt_seq = head + 1 and tail > head + 1 as interrupts,
       (${call.anyOwner} or session.owner_token_id is not distinct from ${call.ownerTokenId}) as "isOwn",
       ${said(sql, sql`lane_item.payload`)} <> ${said(sql, sql`${call.payload}::jsonb`)} as differs
-    from target join session on session.key = target.session join lane_item on lane_item.lane = 'in:' || target.session and lane_item.dedupe = ${call.dedupe}
+    from places join session on session.key = places.session
+      join lane_item on lane_item.lane = 'in:' || places.session and lane_item.dedupe = ${call.dedupe}
+        and (places.current or ${isItsOwn(sql, call)})
       join turn on turn.id = lane_item.payload ->> 'turnId' join lane on lane.key = lane_item.lane`;
   if (row === undefined) return undefined;
   if (!row.isOwn) return { kind: 'foreign' };

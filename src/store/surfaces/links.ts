@@ -16,7 +16,7 @@ import type {
 import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
-import { lockSurfaces, surfacesOf } from './surface-rows.ts';
+import { lockSurfaces, moveAddress, surfacesOf } from './surface-rows.ts';
 
 interface LinkRow {
   hash: string;
@@ -217,9 +217,7 @@ async function join(sql: Sql, hash: string, link: OpenLink): Promise<AgreedLink>
     return { kind: 'full', limit: MAX_SURFACES };
   await insertSurface(sql, link.session, host, { isHome: true, before: null });
   await insertSurface(sql, link.session, guest, { isHome: false, before: now.before });
-  await sql`
-    insert into address (key, session) values (${guest.address}, ${link.session})
-    on conflict (key) do update set session = excluded.session`;
+  await moveAddress(sql, guest.address, { from: now.before ?? guest.address, to: link.session });
   await sql`update link set ended = 'joined' where hash = ${hash}`;
   const surfaces = await surfacesOf(sql, link.session);
   return { kind: 'joined', session: link.session, link, surfaces };

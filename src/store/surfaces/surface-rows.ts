@@ -1,5 +1,7 @@
 /** Rows of `surface`, and the lock behind which they change. */
+import { MAX_EARLIER_SESSIONS } from '../../contracts/sessions/surfaces.ts';
 import type { Surface } from '../../contracts/sessions/surfaces.ts';
+import { cleanJson } from '../../lib/json.ts';
 import type { Sql } from '../database/database.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
 
@@ -30,4 +32,20 @@ export function toSurface({ address, place, name, userId, linkedAt }: SurfaceRow
 /** Locks what changes the surfaces of a session, so that two changes see one another. */
 export async function lockSurfaces(sql: Sql, session: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`surfaces:${session}`}, 0))`;
+}
+
+/** From the next message on a chat is in another session; the ones before are kept, so that repeats are still known as such. */
+export async function moveAddress(
+  sql: Sql,
+  address: string,
+  { from, to }: { from: string; to: string },
+): Promise<void> {
+  const [known] = await sql<{ earlier: string[] }[]>`
+    select earlier from address where key = ${address} for update`;
+  // The session of the address itself is always looked at.
+  const others = [from, ...(known?.earlier ?? [])].filter((one) => one !== address && one !== to);
+  const earlier = cleanJson([...new Set(others)].slice(0, MAX_EARLIER_SESSIONS));
+  await sql`
+    insert into address (key, session, earlier) values (${address}, ${to}, ${earlier}::jsonb)
+    on conflict (key) do update set session = excluded.session, earlier = excluded.earlier`;
 }

@@ -5,7 +5,7 @@ import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
 import { createLinks } from './links.ts';
-import { lockSurfaces, surfaceColumns, surfacesOf, toSurface } from './surface-rows.ts';
+import { lockSurfaces, moveAddress, surfaceColumns, surfacesOf, toSurface } from './surface-rows.ts';
 import type { SurfaceRow } from './surface-rows.ts';
 
 /** The `SurfaceStore` over a database. */
@@ -35,12 +35,8 @@ export async function leave(sql: Sql, address: string): Promise<LeftSurface | un
     delete from surface where address = ${address} and session = ${session}
     returning address, place, name, user_id as "userId", linked_at as "linkedAt", is_home as "isHome", before`;
   if (gone === undefined) return undefined;
-  const next = gone.isHome ? `${address}~${randomBytes(4).toString('hex')}` : gone.before;
-  await (next === null
-    ? sql`delete from address where key = ${address}`
-    : sql`
-        insert into address (key, session) values (${address}, ${next})
-        on conflict (key) do update set session = excluded.session`);
+  const next = gone.isHome ? `${address}~${randomBytes(4).toString('hex')}` : (gone.before ?? address);
+  await moveAddress(sql, address, { from: session, to: next });
   await sql`update link set ended = 'declined' where ended is null and (address = ${address} or to_address = ${address})`;
   const others = await surfacesOf(sql, session);
   if (others.length === 1) await sql`delete from surface where session = ${session}`;

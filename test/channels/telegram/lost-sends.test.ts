@@ -27,10 +27,10 @@ async function build() {
   };
   /** Time passes until the promise is settled. */
   const during = async <T>(work: Promise<T>): Promise<T> => {
-    let over = false;
-    const end = (): void => void (over = true);
+    const open = new Set([work]);
+    const end = (): void => void open.delete(work);
     work.then(end, end);
-    while (!over) await pass();
+    while (open.size > 0) await pass();
     return await work;
   };
   const begin = async (chatId: string, turnId: string) => {

@@ -122,4 +122,18 @@ describe('the judge of linked chats', () => {
     expect(run(({ turns }) => turns.push({ ...turns[0]!, id: 't9' })).storedTwice).toHaveLength(1);
     expect(run(({ turns }) => (turns[0]!.reason = 'failed')).failed).toHaveLength(1);
   });
+
+  it('reads the order on a screen from the screen: ids of some platforms have none', () => {
+    const texts = (change: Parameters<typeof run>[0] = () => undefined) =>
+      run((evidence) => {
+        const named = (id: string) => `$${100 - Number(id)}:fake.test`;
+        for (const shown of evidence.screens.values())
+          for (const message of shown) message.id = named(message.id);
+        for (const [ref, ids] of evidence.parts) evidence.parts.set(ref, ids.map(named));
+        change(evidence);
+      });
+    expect(texts()).toEqual(NONE);
+    const swapped = texts(({ screens }) => screens.set(CHAT, screens.get(CHAT)?.toReversed() ?? []));
+    expect(swapped.reordered).toHaveLength(1);
+  });
 });

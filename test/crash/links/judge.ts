@@ -135,21 +135,23 @@ function doubled({ screens, parts, turns, struck }: LinkEvidence): Pick<Judged, 
   return { seenTwice, ambiguous };
 }
 
-/** On each screen the answers of a session stand in the order of its turns. */
+/** On each screen the answers of a session stand in the order of its turns: as they are seen, because ids of some platforms are texts without an order. */
 function reorderedOnScreens({ screens, parts, turns }: LinkEvidence): string[] {
-  return [...screens.keys()].flatMap((address) =>
-    [...Map.groupBy(turns, ({ session }) => session).values()].flatMap((inSession) => {
-      let last = 0n;
+  return [...screens].flatMap(([address, messages]) => {
+    const places = new Map(messages.map(({ id }, at) => [id, at]));
+    return [...Map.groupBy(turns, ({ session }) => session).values()].flatMap((inSession) => {
+      let last = -1;
       return inSession.flatMap(({ id, address: asked, question }) => {
-        const [first] = parts.get(asked === address ? id : `${id}@${address}`) ?? [];
-        if (first === undefined) return [];
-        const at = BigInt(first);
+        const [first = ''] = parts.get(asked === address ? id : `${id}@${address}`) ?? [];
+        const at = places.get(first);
+        // What is not on the screen is found as lost.
+        if (at === undefined) return [];
         const isEarlier = at < last;
-        last = at > last ? at : last;
+        last = Math.max(last, at);
         return isEarlier ? [`${address}: ${question} is answered above an earlier one`] : [];
       });
-    }),
-  );
+    });
+  });
 }
 
 /** What a chat said in one session is answered in the order of saying. */

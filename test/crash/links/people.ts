@@ -1,12 +1,12 @@
-/** People whose chats share one conversation: a page session, a private chat on Telegram and one on Discord, which they link and separate. */
+/** People whose chats share one conversation: a page session and chats on every platform, which they link and separate. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { visibleText } from '../../fakes/discord/markdown.ts';
-import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 import type { ShownMessage } from '../judge/checker.ts';
 import { TOKEN } from '../scenario.ts';
 import type { Scenario } from '../scenario.ts';
 import { messageAt } from '../script.ts';
 import type { Said } from '../script.ts';
+import { chatsOfPerson } from './chats.ts';
+import type { LinkedChat } from './chats.ts';
 import type { Membership } from './judge.ts';
 import { chatsOf } from './rows.ts';
 
@@ -17,22 +17,17 @@ const STEP_MS = 6_000;
 /** Linking that does not come about within this time is given up: a violation. */
 const GIVE_UP_MS = 90_000;
 
-type Chat = { address: `${string}:${string}`; write: (text: string) => void };
-
-/** One person and their three chats. */
+/** One person and their chats. */
 export class Ring {
   readonly session: `http:${string}`;
   /** On the platforms; the page is beside them. */
-  readonly chats: readonly Chat[];
+  readonly chats: readonly LinkedChat[];
   readonly said: (Said & { address: string })[] = [];
   readonly refused: string[] = [];
   readonly members: Membership[] = [];
   readonly #scenario: Scenario;
   readonly #seed: number;
   readonly #number: number;
-  readonly #channel: FakeChannel;
-  readonly #person: FakePerson;
-  readonly #chatId: string;
   #count = 0;
   #posting: Promise<void> = Promise.resolve();
   #toggling: Promise<void> = Promise.resolve();
@@ -44,20 +39,7 @@ export class Ring {
     this.#seed = seed;
     this.#number = number;
     this.session = `http:r${number}`;
-    this.#chatId = String(5_000 + number);
-    const { channel, person } = scenario.discord.dm(`Person ${number}`);
-    this.#channel = channel;
-    this.#person = person;
-    this.chats = [
-      {
-        address: `telegram:${this.#chatId}`,
-        write: (text) => scenario.telegram.says(this.#chatId, text, this.#chatId),
-      },
-      {
-        address: `discord:${channel.id}`,
-        write: (text) => scenario.discord.says(channel, text, this.#person),
-      },
-    ];
+    this.chats = chatsOfPerson(scenario, number);
   }
 
   /** True when all is acknowledged and no chat is being linked or separated. */
@@ -87,15 +69,7 @@ export class Ring {
   }
 
   screens(): [string, ShownMessage[]][] {
-    const { telegram, discord } = this.#scenario;
-    const bot = discord.platform.bot.id;
-    const shown = [
-      telegram.messages(this.#chatId).map(({ id, text }) => ({ id: String(id), text })),
-      (discord.platform.messages.get(this.#channel.id) ?? [])
-        .filter(({ author }) => author.id === bot)
-        .map(({ id, content }) => ({ id, text: visibleText(content) })),
-    ];
-    return this.chats.map(({ address }, at) => [address, shown[at] ?? []]);
+    return this.chats.map(({ address, screen }) => [address, screen()]);
   }
 
   #track(work: Promise<void>): Promise<void> {
@@ -120,7 +94,7 @@ export class Ring {
     }
   }
 
-  async #toggle(chat: Chat): Promise<void> {
+  async #toggle(chat: LinkedChat): Promise<void> {
     const end = Date.now() + GIVE_UP_MS;
     const wasIn = await this.#isIn(chat);
     if (wasIn) for (const member of this.#current(chat)) member.until = Date.now();
@@ -139,24 +113,24 @@ export class Ring {
         this.members.push({ address, session: this.session, from, until: Infinity });
   }
 
-  #current({ address }: Pick<Chat, 'address'>): Membership[] {
+  #current({ address }: Pick<LinkedChat, 'address'>): Membership[] {
     return this.members.filter((member) => member.address === address && member.until === Infinity);
   }
 
-  async #separate(chat: Chat): Promise<void> {
-    chat.write('/unlink');
+  async #separate(chat: LinkedChat): Promise<void> {
+    chat.command('unlink');
     await this.#until(async () => !(await this.#isIn(chat)));
   }
 
   /** The page gives the code, the chat enters it, both agree; a kill may take any of these. */
-  async #link(chat: Chat): Promise<void> {
+  async #link(chat: LinkedChat): Promise<void> {
     const given = await this.#call('POST', `/v1/sessions/${this.session}/links`);
     const { code } = (given?.body ?? {}) as { code?: string };
     if (code === undefined) {
       await pause(AGAIN_MS);
       return;
     }
-    chat.write(`/link ${code}`);
+    chat.command(`link ${code}`);
     let id: string | undefined;
     await this.#until(async () => {
       const found = await this.#call('GET', `/v1/sessions/${this.session}/surfaces`);
@@ -165,7 +139,7 @@ export class Ring {
     });
     if (id === undefined) return;
     await this.#call('POST', `/v1/links/${id}`, { session: this.session, agree: true });
-    chat.write('/link yes');
+    chat.command('link yes');
     await this.#until(() => this.#isIn(chat));
   }
 
@@ -174,7 +148,7 @@ export class Ring {
     while (!this.#closed && Date.now() < end && !(await holds())) await pause(AGAIN_MS);
   }
 
-  async #isIn({ address }: Pick<Chat, 'address'>): Promise<boolean> {
+  async #isIn({ address }: Pick<LinkedChat, 'address'>): Promise<boolean> {
     for (;;) {
       try {
         return (await this.#scenario.read((sql) => chatsOf(sql, this.session))).includes(address);
@@ -193,7 +167,10 @@ export class Ring {
     key?: string,
   ): Promise<{ status: number; body: unknown } | undefined> {
     try {
-      const url = await this.#scenario.gateways[0]?.url();
+      // Any that lives: with two of them, either answers for both.
+      const living = this.#scenario.gateways.filter(({ running }) => running);
+      const gateway = living[this.#count % Math.max(1, living.length)] ?? this.#scenario.gateways[0];
+      const url = await gateway?.url();
       const response = await fetch(`${url}${path}`, {
         method,
         headers: {

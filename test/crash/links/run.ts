@@ -8,14 +8,17 @@ import { readQuestion, seeded } from '../script.ts';
 import { startScenario } from '../scenario.ts';
 import type { Scenario, ScenarioOptions } from '../scenario.ts';
 import { emptySpread } from '../judge/times.ts';
+import { CHATS_OF_A_PERSON, sessionsFor } from './chats.ts';
 import { judgeLinks } from './judge.ts';
 import { Ring } from './people.ts';
 import { partsByRef, sharedTurns } from './rows.ts';
 
 export interface LinkRun extends Pick<ScenarioOptions, 'postgresUrl'> {
   seed: number;
-  /** People with three chats each. */
+  /** People, each with a page session and a chat of every kind. */
   rings: number;
+  /** Gateways on the one database; default: one. */
+  gateways?: number;
   kills: number;
   /** Things said, links and separations by each person between two kills. */
   stepsPerKill: number;
@@ -35,10 +38,17 @@ const STUCK_MS = 60_000;
 export async function runLinks(options: LinkRun): Promise<Outcome> {
   const scenario = await startScenario({
     ...(options.postgresUrl !== undefined && { postgresUrl: options.postgresUrl }),
-    sessions: { telegram: 1, discord: 1 },
+    ...(options.gateways !== undefined && { gateways: options.gateways }),
+    sessions: sessionsFor(options.rings),
+    dm: 'open',
     config: {
-      access: { telegram: { dm: 'open' }, discord: { dm: 'open' } },
       limits: { messagesPerMinute: 6_000, messagesAtOnce: 1_000 },
+      // The limits of the platforms have tests of their own.
+      channels: {
+        telegram: { groupCallsPerMinute: 1_000, editIntervalMs: { group: 500 } },
+        slack: { editsPerSecond: { start: 20, most: 20 } },
+        matrix: { eventsPerSecond: { start: 20 } },
+      },
     },
   });
   const random = seeded(options.seed);
@@ -54,7 +64,7 @@ export async function runLinks(options: LinkRun): Promise<Outcome> {
         await pause(random() * LATEST_MS);
       }
       await progressed(scenario, rings);
-      readyMs.push(await killNow(scenario, rings, struck));
+      readyMs.push(await killNow(scenario, rings, { struck, random }));
       options.progress?.(`kill ${kill + 1} of ${options.kills}`);
     }
     await drained(scenario, rings);
@@ -90,8 +100,8 @@ export async function runLinks(options: LinkRun): Promise<Outcome> {
 }
 
 function act(ring: Ring, random: () => number): void {
-  if (random() < TOGGLES) ring.toggle(random() < 0.5 ? 0 : 1);
-  else ring.say(Math.floor(random() * 3));
+  if (random() < TOGGLES) ring.toggle(Math.floor(random() * CHATS_OF_A_PERSON));
+  else ring.say(Math.floor(random() * (CHATS_OF_A_PERSON + 1)));
 }
 
 async function start({ gateways }: Scenario): Promise<void> {
@@ -104,9 +114,9 @@ async function start({ gateways }: Scenario): Promise<void> {
 /** Everybody writes once in each chat undisturbed, as a bot writes to nobody who has not, and links them all. */
 async function begin(scenario: Scenario, rings: readonly Ring[]): Promise<void> {
   while (scenario.discord.gateway.counts.identifies === 0) await pause(20);
-  for (const ring of rings) for (const at of [0, 1, 2]) ring.say(at);
+  for (const ring of rings) for (let at = 0; at <= CHATS_OF_A_PERSON; at += 1) ring.say(at);
   await drained(scenario, rings);
-  for (const ring of rings) for (const at of [0, 1]) ring.toggle(at);
+  for (const ring of rings) for (let at = 0; at < CHATS_OF_A_PERSON; at += 1) ring.toggle(at);
   await drained(scenario, rings);
 }
 
@@ -114,25 +124,27 @@ function screensOf(rings: readonly Ring[]): Map<string, { id: string; text: stri
   return new Map(rings.flatMap((ring) => ring.screens()));
 }
 
-/** Kills the gateway and starts it again; gives how long it took to be ready, in milliseconds. */
+/** Kills a gateway, or all of them, and starts it again; gives how long it took to be ready, in milliseconds. */
 async function killNow(
-  { gateways: [gateway] }: Scenario,
+  { gateways }: Scenario,
   rings: readonly Ring[],
-  struck: Map<string, Set<string>>,
+  { struck, random }: { struck: Map<string, Set<string>>; random: () => number },
 ): Promise<number> {
-  if (gateway === undefined) throw new Error('There is no gateway.');
+  const chosen = Math.floor(random() * (gateways.length + 1));
+  const victims = gateways[chosen] === undefined ? gateways : [gateways[chosen]];
   const before = new Map(
     [...screensOf(rings)].map(([address, shown]) => [address, new Set(shown.map(({ id }) => id))]),
   );
   await pause(STRUCK_MS);
-  await gateway.kill();
+  await Promise.all(victims.map((gateway) => gateway.kill()));
   for (const [address, shown] of screensOf(rings)) {
     const known = struck.get(address) ?? new Set<string>();
     for (const { id } of shown) if (before.get(address)?.has(id) !== true) known.add(id);
     struck.set(address, known);
   }
-  const startedAt = gateway.start();
-  await gateway.url();
+  const startedAt = performance.now();
+  for (const gateway of victims) gateway.start();
+  for (const gateway of victims) await gateway.url();
   return performance.now() - startedAt;
 }
 

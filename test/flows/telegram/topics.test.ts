@@ -1,4 +1,4 @@
-/** Where private chats have topics, each conversation has its own, named by its title. */
+/** Where private chats and groups have topics, each conversation has its own, named by its title. */
 import { beforeAll, expect, it, vi } from 'vitest';
 import { namesTopic, opensTopic } from '../../fakes/telegram/topics.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
@@ -85,5 +85,56 @@ describeGateway('topics of private chats', { telegram: true }, (fixture) => {
     says(chat, '/new');
     await shown(chat, 'This is a new conversation.');
     expect(fixture().telegram.messages(chat)[0]?.threadId).toBeUndefined();
+  });
+});
+
+const FORUM = '-1004401';
+const IN_FORUM = {
+  telegram: true,
+  file: { access: { telegram: { allow: FRIENDS, groups: { [FORUM]: { mention: false } } } } },
+};
+
+describeGateway('topics of a group', IN_FORUM, (fixture) => {
+  const member = FRIENDS.at(-1) ?? '';
+  const says = (text: string, threadId?: number): void =>
+    void fixture().telegram.says(FORUM, text, member, threadId === undefined ? {} : { threadId });
+  const shown = async (text: string, threadId?: number): Promise<void> =>
+    await vi.waitFor(() => {
+      const found = fixture()
+        .telegram.messages(FORUM)
+        .filter((message) => message.text.includes(text))
+        .map((message) => message.threadId);
+      expect(found).toContain(threadId);
+    }, WAIT);
+
+  it('/new begins in place and says why where the bot may not manage topics, and opens one where it may', async () => {
+    const { telegram } = fixture();
+    const group = telegram.chats.open(FORUM, { topics: [] });
+    says('/new');
+    await shown('This is a new conversation. It begins here: I may open no topic');
+    expect(telegram.topics.names.size).toBe(0);
+
+    group.botIsAdmin = true;
+    says('/new');
+    await shown('a topic of its own');
+    const [topic = 0] = group.topics;
+    await shown('write to me here', topic);
+    says('only in the topic', topic);
+    // In a group the model reads who has said it.
+    await shown('only in the topic', topic);
+    says('/title A trip to the sea', topic);
+    await vi.waitFor(
+      () => expect(telegram.topics.names.get(`${FORUM} ${topic}`)).toBe('A trip to the sea'),
+      WAIT,
+    );
+  });
+
+  it('/new says nothing of topics in a group that has none', async () => {
+    const { telegram } = fixture();
+    telegram.chats.open(FORUM).isForum = false;
+    const before = telegram.messages(FORUM).length;
+    says('/new');
+    await vi.waitFor(() => expect(telegram.messages(FORUM).length).toBe(before + 1), WAIT);
+    expect(telegram.messages(FORUM).at(-1)?.text).toBe('This is a new conversation.');
   });
 });

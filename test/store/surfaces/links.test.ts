@@ -1,10 +1,12 @@
 /** Chats that share a session, in the store: a code is entered once, both sides agree, and leaving brings back what was. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { LINK_TRIES, MAX_SURFACES } from '../../../src/contracts/sessions/surfaces.ts';
+import { LINK_TRIES, MAX_EARLIER_SESSIONS, MAX_SURFACES } from '../../../src/contracts/sessions/surfaces.ts';
 import type { SurfaceEnd } from '../../../src/contracts/sessions/surfaces.ts';
+import type { AcceptResult } from '../../../src/contracts/store/accept.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
+import { request } from '../requests.ts';
 
 let count = 0;
 /** A chat of its own for each test, and a code that nobody else has. */
@@ -16,6 +18,8 @@ const code = (): string => {
   count += 1;
   return String(count).padStart(64, 'a');
 };
+
+const turnOf = (result: AcceptResult): string => ('turnId' in result ? result.turnId : '');
 
 const yes = ({ address, userId }: SurfaceEnd) => ({ address, userId, owner: false });
 
@@ -142,5 +146,48 @@ describeEachDatabase('linked chats', (databases) => {
     expect(await store.ledger.sessionOf(home.address)).toMatch(new RegExp(`^${home.address}~[0-9a-f]{8}$`));
     expect(await store.ledger.sessionOf(second.address)).toBe(home.address);
     expect(await store.ledger.sessionOf(third.address)).toBe(home.address);
+  });
+
+  it('takes a message once, also when its platform repeats it after its chat has joined others, or has left them', async () => {
+    const store = await databases.open();
+    const [home, guest] = [chat(), chat()];
+    const says = (id: string) =>
+      store.ledger.accept(request(id, { chatId: guest.address.slice('telegram:'.length) }));
+    const alone = await says('before');
+    await link(store, home, guest);
+    expect(await says('before')).toMatchObject({ kind: 'duplicate', turnId: turnOf(alone) });
+    const shared = await says('within');
+    expect(shared).toMatchObject({ kind: 'accepted', session: home.address });
+    await store.surfaces.leave(guest.address);
+    expect(await says('within')).toMatchObject({ kind: 'duplicate', turnId: turnOf(shared) });
+    await link(store, chat(), guest);
+    for (const [id, first] of [['before', alone] as const, ['within', shared] as const])
+      expect(await says(id)).toMatchObject({ kind: 'duplicate', turnId: turnOf(first) });
+    expect(await says('new')).toMatchObject({ kind: 'accepted' });
+  });
+
+  it('takes a message once, also when the chat whose conversation was shared has begun another', async () => {
+    const store = await databases.open();
+    const [home, guest, third] = [chat(), chat(), chat()];
+    const says = () =>
+      store.ledger.accept(request('one', { chatId: home.address.slice('telegram:'.length) }));
+    const first = await says();
+    await link(store, home, guest);
+    await link(store, home, third);
+    await store.surfaces.leave(home.address);
+    expect(await says()).toMatchObject({ kind: 'duplicate', turnId: turnOf(first) });
+  });
+
+  it('knows the last conversations of a chat, and no more than its bound', async () => {
+    const store = await databases.open();
+    const guest = chat();
+    for (let n = 0; n < MAX_EARLIER_SESSIONS + 2; n += 1) {
+      await link(store, chat(), guest);
+      await store.surfaces.leave(guest.address);
+    }
+    const [row] = await store.sql<{ earlier: string[] }[]>`
+      select earlier from address where key = ${guest.address}`;
+    expect(row?.earlier).toHaveLength(MAX_EARLIER_SESSIONS);
+    expect(row?.earlier[0]).toBe(`telegram:${9_000 + count - 1}`);
   });
 });

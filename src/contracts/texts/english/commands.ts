@@ -15,6 +15,8 @@ export const commands = {
   'new.begun': 'This is a new conversation.',
   'new.untitled': 'New conversation',
   'new.in_thread': 'This is a new conversation: write to me here.',
+  'new.no_right':
+    'It begins here: I may open no topic in this group until an administrator lets me manage topics.',
   'new.thread_opened': 'The new conversation has a topic of its own, "{name}". This one stays as it is.',
 
   'status.state': '{state}, {waiting}.',

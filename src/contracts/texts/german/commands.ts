@@ -22,6 +22,8 @@ export const commands: TranslationOf<typeof english> = {
   'new.begun': 'Das ist ein neues Gespräch.',
   'new.untitled': 'Neues Gespräch',
   'new.in_thread': 'Das ist ein neues Gespräch: Schreib mir hier.',
+  'new.no_right':
+    'Es beginnt hier: Ich darf in dieser Gruppe kein Thema anlegen, bis ein Administrator mich Themen verwalten lässt.',
   'new.thread_opened': 'Das neue Gespräch hat ein eigenes Thema, „{name}“. Dieses bleibt, wie es ist.',
 
   'status.state': '{state}, {waiting}.',

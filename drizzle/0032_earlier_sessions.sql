@@ -1,0 +1,1 @@
+ALTER TABLE "address" ADD COLUMN "earlier" jsonb DEFAULT '[]'::jsonb NOT NULL;

@@ -1,0 +1,108 @@
+/** The chats of one person in a run with linked chats: on every platform, private and not, and in a thread. */
+import { PermissionFlagsBits } from 'discord-api-types/v10';
+import { addressOf } from '../../../src/contracts/message.ts';
+import { visibleText } from '../../fakes/discord/markdown.ts';
+import type { FakeChannel } from '../../fakes/discord/platform.ts';
+import { textOf } from '../../fakes/slack/slack.ts';
+import type { ShownMessage } from '../judge/checker.ts';
+import type { Place, SessionCounts } from '../places.ts';
+import type { Scenario } from '../scenario.ts';
+
+export interface LinkedChat {
+  address: `${string}:${string}`;
+  /** The person writes there. */
+  write: (text: string) => void;
+  /** The person gives a command as people on that platform do; `words` are its name and what follows, such as `link yes`. */
+  command: (words: string) => void;
+  /** The bot's messages there, oldest first. */
+  screen: () => ShownMessage[];
+}
+
+/** Who is among the surfaces of a person besides the page. */
+export const CHATS_OF_A_PERSON = 7;
+
+/** The groups and channels that the chats of so many people take place in; the private ones are made with them. */
+export function sessionsFor(people: number): SessionCounts {
+  // Slack and Matrix are only switched on by theirs.
+  return { telegram: people, discord: 2 * people, slack: 1, matrix: 1 };
+}
+
+/** The chats of the person with that number, who is an administrator of the groups among them. */
+export function chatsOfPerson(scenario: Scenario, number: number): LinkedChat[] {
+  const group = placeOf(scenario, 'telegram', number);
+  const telegramId = String(5_000 + number);
+  scenario.telegram.introduction.administrators.add(`${group.chatId} ${telegramId}`);
+  return [
+    telegramChat(scenario, telegramId, telegramId),
+    telegramChat(scenario, group.chatId, telegramId),
+    ...discordChats(scenario, number),
+    slackChat(scenario, number),
+    matrixChat(scenario, number),
+  ];
+}
+
+function placeOf({ places }: Scenario, channel: Place['channel'], number: number): Place {
+  const place = places.filter((one) => one.channel === channel)[number];
+  if (place === undefined) throw new Error(`There is no place ${number} on ${channel}.`);
+  return place;
+}
+
+function telegramChat({ telegram }: Scenario, chatId: string, from: string): LinkedChat {
+  const write = (text: string): void => void telegram.says(chatId, text, from);
+  return {
+    address: `telegram:${chatId}`,
+    write,
+    command: (words) => write(`/${words}`),
+    screen: () => telegram.messages(chatId).map(({ id, text }) => ({ id: String(id), text })),
+  };
+}
+
+/** A direct message, a channel of the server, and a thread in another one. */
+function discordChats(scenario: Scenario, number: number): LinkedChat[] {
+  const { discord } = scenario;
+  const { platform } = discord;
+  const { channel: direct, person } = discord.dm(`Person ${number}`);
+  person.roles = [platform.addRole(`Administrators ${number}`, PermissionFlagsBits.Administrator)];
+  const [open, parent] = [0, 1].map((nth) => placeOf(scenario, 'discord', 2 * number + nth).chatId);
+  const thread = platform.addThread(platform.channel(parent ?? ''), { ownerId: person.id, name: 'A thread' });
+  const chat = (channel: FakeChannel, address: LinkedChat['address']): LinkedChat => {
+    const write = (text: string): void => void discord.says(channel, text, person);
+    return {
+      address,
+      write,
+      command: (words) => write(`/${words}`),
+      screen: () =>
+        (platform.messages.get(channel.id) ?? [])
+          .filter(({ author }) => author.id === platform.bot.id)
+          .map(({ id, content }) => ({ id, text: visibleText(content) })),
+    };
+  };
+  return [
+    chat(direct, `discord:${direct.id}`),
+    chat(platform.channel(open ?? ''), `discord:${open}`),
+    chat(thread, `discord:${parent}:${thread.id}`),
+  ];
+}
+
+function slackChat({ slack }: Scenario, number: number): LinkedChat {
+  const { chat, person } = slack.workspace.dm(`Person ${number}`);
+  return {
+    address: `slack:${chat.id}`,
+    write: (text) => void slack.says(chat, text, person),
+    // Slack's own apps keep a message that begins with a slash to themselves.
+    command: (words) => void slack.commands(chat, words, person),
+    screen: () => slack.visible(chat).map((message) => ({ id: message.ts, text: textOf(message) })),
+  };
+}
+
+function matrixChat({ matrix }: Scenario, number: number): LinkedChat {
+  const person = matrix.rooms.person(`Person ${number}`);
+  const room = matrix.rooms.room(person);
+  const write = (text: string): void => void matrix.says(room, text, person);
+  return {
+    address: addressOf({ channel: 'matrix', chatId: room.id }),
+    write,
+    command: (words) => write(`!${words}`),
+    screen: () => matrix.visible(room).map(({ id, text }) => ({ id, text })),
+  };
+}
