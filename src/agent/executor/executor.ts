@@ -24,7 +24,7 @@ export async function executePlan(deps: ExecutorDeps, start: PlanRun): Promise<P
     return await runSteps(execution);
   } catch (error) {
     if (error instanceof LaneAbort && (error.code === 'stopped' || error.code === 'interrupted'))
-      await execution.cancel(said(`cancelled.${error.code}`));
+      await execution.cancel(said(error.code === 'stopped' ? 'cancelled.by_user' : 'cancelled.interrupted'));
     throw error;
   }
 }

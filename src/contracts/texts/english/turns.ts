@@ -61,6 +61,7 @@ export const turns = {
   'cancelled.not_run': 'Step {number} was not approved in time.',
   'cancelled.rewritten': 'The todo list was rewritten.',
 
+  'cancelled.by_user': 'Stopped by the user.',
   'cancelled.before_run': 'Cancelled before it ran.',
   'cancelled.again': 'Cancelled: it is not run again.',
   'cancelled.step_failed': 'Step {number} failed: {why}',

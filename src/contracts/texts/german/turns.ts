@@ -64,6 +64,7 @@ export const turns: TranslationOf<typeof english> = {
   'cancelled.not_run': 'Niemand hat Schritt {number} rechtzeitig gestartet.',
   'cancelled.rewritten': 'Die Aufgabenliste wurde neu geschrieben.',
 
+  'cancelled.by_user': 'Auf Wunsch angehalten.',
   'cancelled.before_run': 'Abgebrochen, bevor er lief.',
   'cancelled.again': 'Abgebrochen: Er läuft nicht noch einmal.',
   'cancelled.step_failed': 'Schritt {number} ist gescheitert: {why}',
