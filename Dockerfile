@@ -9,6 +9,9 @@ ENV NODE_ENV=production \
     GATEWAY_HOME=/data \
     PARLEY_COMMAND="docker compose exec gateway parley"
 
+# The sandbox of the tool exec; most hosts refuse it to containers, see docs/operating.md.
+RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/*
+
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The image has its own Node 24: the one that comes with the packages is removed. Other optional packages are needed: what

@@ -179,18 +179,18 @@ export const gatewayEnvironment = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   GATEWAY_HOME: z.string().min(1).default('./.parley'),
   GATEWAY_TOKEN: ownToken.optional(),
-  PARLEY_COMMAND: z
-    .string()
-    .max(300)
-    .regex(/^[^\p{Cc}`]+$/u, 'must be one line without backticks')
-    .optional()
-    .describe(
-      'how texts name the command line, such as `docker compose exec gateway parley`; not read from files `.env`; unset = as it works in the folder where the gateway was started',
-    ),
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
     .optional(),
+  DATABASE_PASSWORD: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .describe(
+      'password for `DATABASE_URL`, which then names none: any characters, as they are; in an address they would have to be percent-encoded',
+    ),
   NATS_URL: z.string().min(1).optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
     .optional()

@@ -48,7 +48,7 @@ export function limitsOf({ env, approvals }: Config): {
 /** Every secret of the configuration, and the shapes of others, for the log's redactor. */
 export function secretsOf(config: Config): { secrets: string[]; shapes: SecretShape[] } {
   const { GATEWAY_TOKEN, OPENAI_API_KEY, BRAVE_API_KEY, TRANSCRIPTION_API_KEY } = config.env;
-  const { DATABASE_URL, NATS_URL, OLLAMA_HOST } = config.env;
+  const { DATABASE_URL, DATABASE_PASSWORD, NATS_URL, OLLAMA_HOST } = config.env;
   const own = [
     GATEWAY_TOKEN,
     OPENAI_API_KEY,
@@ -61,6 +61,7 @@ export function secretsOf(config: Config): { secrets: string[]; shapes: SecretSh
     ...config.modelServers.map(({ apiKey }) => apiKey),
     ...config.mcpServers.flatMap(({ secrets }) => secrets),
     passwordOf(DATABASE_URL),
+    DATABASE_PASSWORD,
     passwordOf(OLLAMA_HOST),
     ...natsSecrets(NATS_URL),
   ];

@@ -19,7 +19,7 @@ import type { Hook } from './intake/index.ts';
 import { providerKinds } from './providers/index.ts';
 import { configureServers, presentProviders } from './providers/servers.ts';
 import type { ModelServer } from './providers/servers.ts';
-import { homePermissions, linkWarnings } from './security/index.ts';
+import { databaseUrlOf, homePermissions, linkWarnings } from './security/index.ts';
 import { readJson } from './settings/index.ts';
 import { configureSpeech } from './media/index.ts';
 import type { SpeechSettings } from './media/index.ts';
@@ -116,15 +116,15 @@ export function checkConfig(
   for (const [name, value] of Object.entries(environment)) if (value) set[name] = value;
   const env = environmentSchemaFor(manifests).safeParse(set);
   if (!env.success) problems.push(...issuesOf(env.error).map(({ text: said }) => elsewhere(said)));
+  const { url, errors: ofUrl } = databaseUrlOf(env.data);
   const file = configFile(environment);
   const home = path.dirname(file);
   const permissions = withPermissions ? homePermissions(home) : { errors: [], warnings: [] };
-  problems.push(...permissions.errors.map(elsewhere));
+  problems.push(...[...ofUrl, ...permissions.errors].map(elsewhere));
   const json = readJson(text ?? textOf(file, problems) ?? '{}');
   problems.push(...json.errors.map(({ place, message }) => ({ place: file + place, text: message })));
   const inFile = (said: string, at: FieldPath = fieldOf(said)): void =>
     void problems.push({ place: file + json.placeOf(at), text: said });
-
   const schema = fileSchemaFor(manifests);
   const content = inPresentShape(json.value, inFile);
   const parsed = schema.safeParse(content);
@@ -139,13 +139,13 @@ export function checkConfig(
       for (const error of resolve(others, { manifests, set, broken }).errors) inFile(error);
     return { ...unusable(problems.toSorted(byPlace)), values };
   }
-  problems.sort(byPlace);
   const { errors, ...resolved } = resolve(parsed.data, { manifests, set });
+  problems.sort(byPlace);
   for (const error of errors) inFile(error);
   if (problems.length > 0) return { ...unusable(problems), values };
   const config = Object.freeze({
     ...resolved,
-    env: env.data,
+    env: { ...env.data, DATABASE_URL: url },
     home,
     environment: set,
     warnings: [...permissions.warnings, ...linkWarnings(env.data)],

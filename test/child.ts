@@ -6,6 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 import { socketOfPostgres } from './postgres-socket.ts';
+import { PARLEY } from '../src/contracts/texts/parley.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -43,7 +44,14 @@ export function startParley(
   environment: Record<string, string>,
   { root = ROOT, cleanup = onTestFinished }: StartOptions = {},
 ): Child {
-  const env = { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', ...socketOfPostgres(), ...environment };
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOST: '127.0.0.1',
+    // As texts name it in the processes of the tests.
+    PARLEY_COMMAND: PARLEY,
+    ...socketOfPostgres(),
+    ...environment,
+  };
   const child = spawn(process.execPath, [path.join(root, 'src/launch.js'), ...args], {
     env,
     // Not in the clone, whose file `.env` may hold the tokens of a developer's own bots.

@@ -194,6 +194,32 @@ describe('the configuration', () => {
     );
   });
 
+  it('takes any password for the database apart from its address, which it reaches as it is', () => {
+    const url = 'postgres://parley@postgres:5432/parley?sslmode=disable';
+    for (const password of ['p@/:#%', 'a?b=c&d', '%40', 'ä $1 $& \\', '[::1]']) {
+      const config = load({ DATABASE_URL: url, DATABASE_PASSWORD: password });
+      const parsed = new URL(config.env.DATABASE_URL ?? '');
+      expect([decodeURIComponent(parsed.password), parsed.host]).toEqual([password, 'postgres:5432']);
+      expect(config.env.DATABASE_URL).toMatch(
+        /^postgres:\/\/parley:[^@]+@postgres:5432\/parley\?sslmode=disable$/,
+      );
+      expect(secretsOf(config).secrets).toContain(password);
+    }
+    const hosts = load({ DATABASE_URL: 'postgres://parley@one:1,two:2/parley', DATABASE_PASSWORD: 'p@' });
+    expect(hosts.env.DATABASE_URL).toBe('postgres://parley:p%40@one:1,two:2/parley');
+  });
+
+  it.each([
+    ['without an address', {}],
+    ['without a user in the address', { DATABASE_URL: 'postgres://postgres/parley' }],
+    ['with two passwords', { DATABASE_URL: 'postgres://parley:one@postgres/parley' }],
+  ])('refuses a password for the database %s', (_, variables) => {
+    expect(errorsOf({ ...variables, DATABASE_PASSWORD: 'pass-word' })).toMatch(
+      /^ {2}- DATABASE_PASSWORD: needs a DATABASE_URL with a user/m,
+    );
+    expect(errorsOf({ ...variables, DATABASE_PASSWORD: 'pass-word' })).not.toContain('pass-word');
+  });
+
   it("refuses a token of one's own that could be guessed, with the rule and without the token", () => {
     for (const token of ['a-token-of-sixteen', 'a'.repeat(64), 'abcabcabcabcabcabcabcabcabcabcabcabc']) {
       const message = errorsOf({ GATEWAY_TOKEN: token });

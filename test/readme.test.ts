@@ -39,7 +39,7 @@ describe('the container', () => {
     const compose = readText('docker-compose.yml');
     const gateway = compose.slice(compose.indexOf('  gateway:'), compose.indexOf('  postgres:\n'));
     const given = [...gateway.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name]) => name ?? '');
-    expect(given.length).toBeGreaterThan(3);
+    expect(given).toEqual(expect.arrayContaining(['DATABASE_URL', 'DATABASE_PASSWORD', 'OLLAMA_HOST']));
     expect(given.filter((name) => !known.includes(name))).toEqual([]);
     expect(compose).toContain('gateway:/data');
     expect(compose).not.toContain('\t');
@@ -50,6 +50,9 @@ describe('the container', () => {
       'VOLUME /data',
       'USER node',
       'HEALTHCHECK',
+      ' bubblewrap ',
+      'PARLEY_COMMAND="docker compose exec gateway parley"',
+      'ln -s /app/src/launch.js /usr/local/bin/parley',
     ])
       expect(dockerfile).toContain(line);
     // The program in sharp that reads pictures is an optional package of each platform.
@@ -88,6 +91,15 @@ describe('the container', () => {
       expect(service).toContain('\n    security_opt: ["no-new-privileges:true"]\n');
     }
     expect(hardened.filter((service) => service.includes('\n    read_only: true\n'))).toHaveLength(2);
+    for (const service of hardened) {
+      expect(service).toContain('\n    init: true\n');
+      expect(service).toMatch(/\n {4}logging: [&*]logging\n/);
+    }
+    expect(compose).toContain('options: { max-size: 10m, max-file: "5" }');
+    // The models of Ollama need what the machine has.
+    expect(
+      hardened.filter((service) => /\n {4}mem_limit: \$\{[A-Z]+_MEMORY:-\dg\}\n/.test(service)),
+    ).toHaveLength(2);
     for (const file of ['.gitignore', '.dockerignore']) expect(readText(file).split('\n')).toContain('.env');
   });
 });

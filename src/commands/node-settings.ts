@@ -8,7 +8,7 @@ import type { LiveSettings } from '../settings/index.ts';
 import type { HomeStore } from '../store/open-store.ts';
 
 /** Variables that are each machine's own. */
-const OWN = new Set(['PORT', 'HOST', 'GATEWAY_HOME', 'LOG_LEVEL', 'DATABASE_URL']);
+const OWN = new Set(['PORT', 'HOST', 'GATEWAY_HOME', 'LOG_LEVEL', 'DATABASE_URL', 'DATABASE_PASSWORD']);
 /** Of a SHA-256 in base64url: enough to tell values apart, and too little to recognise a short one among many. */
 const DIGEST_CHARS = 12;
 

@@ -25,3 +25,12 @@ export function passwordOf(address: string | undefined): string | undefined {
       : URL.parse(address.includes('://') ? address : `http://${address}`)?.password;
   return password && decodeURIComponent(password);
 }
+
+/**
+ * The address with a password for its user, percent-encoded; undefined when it names no user, or a password of its own. What
+ * follows the user stays as it is, also several hosts. Never throws.
+ */
+export function withPassword(url: string, password: string): string | undefined {
+  const [, scheme = '', user, rest = ''] = /^([a-z]+:\/\/)([^:@/?#]+)@(.*)$/s.exec(url) ?? [];
+  return user === undefined ? undefined : `${scheme}${user}:${encodeURIComponent(password)}@${rest}`;
+}

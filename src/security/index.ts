@@ -7,6 +7,6 @@ export { pairChannels, pairCommand } from './pair-command.ts';
 export { hashSecret, newToken, ownToken } from './secrets.ts';
 export { ensureFirstToken } from './first-token.ts';
 export { homePermissions, openPlaces } from './home-permissions.ts';
-export { linkWarnings, natsSecrets } from './links.ts';
+export { databaseUrlOf, linkWarnings, natsSecrets } from './links.ts';
 export { createSignInApi, openCommand, signInLink, signInsCommand } from './sign-in.ts';
 export { tokenCommand } from './token-command.ts';

@@ -1,9 +1,10 @@
 /** The gateway's own connections, to its database and to NATS: what others on the way could do, and their secrets. */
-import { hostsOf, isLoopback } from '../lib/connection-url.ts';
+import { withPassword, hostsOf, isLoopback } from '../lib/connection-url.ts';
 
 /** The environment variables that name them. */
 export interface Links {
   DATABASE_URL?: string | undefined;
+  DATABASE_PASSWORD?: string | undefined;
   NATS_URL?: string | undefined;
 }
 
@@ -62,4 +63,16 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
+}
+
+/** The address of the database with the password that was given apart, and what is wrong with that. Never throws. */
+export function databaseUrlOf({ DATABASE_URL: url, DATABASE_PASSWORD: password }: Links = {}): {
+  url: string | undefined;
+  errors: string[];
+} {
+  if (password === undefined) return { url, errors: [] };
+  const whole = url === undefined ? undefined : withPassword(url, password);
+  const error =
+    'DATABASE_PASSWORD: needs a DATABASE_URL with a user and no password, such as postgres://parley@127.0.0.1:5432/parley';
+  return { url: whole, errors: whole === undefined ? [error] : [] };
 }

@@ -69,6 +69,33 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     expect(decided).toEqual([['q9', 'denied']]);
   });
 
+  it('of plans are answered in the inbox: the next step is run, a paused plan goes on', async () => {
+    const acted: unknown[] = [];
+    fixture.api.gateway.actOnPlan = async (_caller, planId, action, stepId) => {
+      acted.push([planId, action, stepId]);
+      fixture.api.gateway.pendingApprovals = fixture.api.gateway.pendingApprovals.slice(1);
+      return { done: true, text: 'It goes on.' };
+    };
+    const turn = await fixture.ask('plan it');
+    const waiting = (id: string, wait: 'step' | 'pause'): ApprovalRecord => ({
+      ...approval(turn, id, ''),
+      plan: { id: `plan-${id}`, stepId: 's1', wait },
+    });
+    fixture.api.gateway.pendingApprovals = [waiting('p1', 'step'), waiting('p2', 'pause')];
+    turn.emit({ type: 'approval_needed', approvalId: 'p1' });
+    await tab.page.getByRole('button', { name: 'Waiting for you: 2' }).click();
+    const inbox = tab.page.getByRole('dialog', { name: 'Waiting for you' });
+    await tab.screenshot('inbox-plans');
+    await inbox.getByRole('button', { name: 'Run' }).click();
+    await inbox.getByRole('button', { name: 'Run' }).waitFor({ state: 'detached' });
+    await inbox.getByRole('button', { name: 'Resume' }).click();
+    await inbox.waitFor({ state: 'hidden' });
+    expect(acted).toEqual([
+      ['plan-p1', 'run', 's1'],
+      ['plan-p2', 'resume', 's1'],
+    ]);
+  });
+
   it('are shown without buttons to a token that may not decide them, and its menu has only what it may use', async () => {
     fixture.api.gateway.tokens.set('Bearer admin-token-of-the-owner', { tokenId: 'admin', scopes: ['chat'] });
     await tab.page.reload();

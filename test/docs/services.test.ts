@@ -82,8 +82,10 @@ describe('the compose file without Postgres', () => {
   it('has one service, as hardened as the one beside Postgres, and sets only variables that there are', () => {
     expect([...text.matchAll(/^ {2}(\w+):$/gm)].map(([, name]) => name)).toEqual(['gateway', 'gateway']);
     const set = [...text.matchAll(/^ {6}([A-Z_]+): /gm)].map(([, name = '']) => name);
-    expect(set.length).toBeGreaterThan(5);
-    expect(set.filter((name) => !variables.includes(name))).toEqual([]);
+    expect(set).toEqual(
+      expect.arrayContaining(['HOST', 'PORT', 'GATEWAY_HOME', 'OLLAMA_HOST', 'PARLEY_COMMAND']),
+    );
+    expect(set.filter((name) => !variables.includes(name))).toEqual(['PARLEY_COMMAND']);
     expect(set).not.toContain('DATABASE_URL');
     for (const line of [
       'cap_drop: [ALL]',
@@ -94,6 +96,72 @@ describe('the compose file without Postgres', () => {
       expect(text).toContain(line);
       expect(readText('docker-compose.yml')).toContain(line);
     }
+  });
+});
+
+describe('the compose files', () => {
+  const files = [
+    'docker-compose.yml',
+    ...['embedded', 'gpu', 'host-ollama', 'folder'].map((name) => `docs/service/compose.${name}.yml`),
+  ];
+
+  it.each([
+    [
+      'docker-compose.yml',
+      '.env',
+      ['DATABASE_PASSWORD', 'DATABASE_URL', 'GATEWAY_HOME', 'HOST', 'OLLAMA_HOST', 'PORT'],
+    ],
+    [
+      'docs/service/compose.embedded.yml',
+      '../../.env',
+      ['GATEWAY_HOME', 'HOST', 'OLLAMA_HOST', 'PARLEY_COMMAND', 'PORT'],
+    ],
+  ])('give the gateway every variable of .env, and fix few: %s', (file, environment, fixed) => {
+    const [, gateway = ''] = readText(file).split(/^ {2}(?=[a-z]+:$)/m);
+    expect(gateway).toContain(`    env_file:\n      - path: ${environment}\n        required: false\n`);
+    const [, set = ''] = gateway.split('    environment:\n');
+    const names = [...set.matchAll(/^ {6}([A-Z_]+): /gm)].map(([, name = '']) => name);
+    expect(names.toSorted()).toEqual(fixed);
+    for (const line of ['init: true', 'mem_limit: ', 'max-size: 10m', 'host.docker.internal:host-gateway'])
+      expect(gateway).toContain(line);
+  });
+
+  it('put no password into an address, where some of its characters would mean something else', () => {
+    expect(readText('docker-compose.yml')).toContain(
+      'DATABASE_URL: postgres://parley@postgres:5432/parley\n',
+    );
+    for (const file of files) expect(readText(file)).not.toMatch(/:\/\/\S*\$\{/);
+  });
+
+  it('use a dollar sign for variables alone, and indent with two spaces', () => {
+    for (const file of files) {
+      const lines = readText(file)
+        .split('\n')
+        .filter((line) => !line.startsWith('#'));
+      const odd = lines.filter(
+        (line) => /\$(?!\{[A-Z_]+(?::[-?][^}]*)?\}|\$)/.test(line) || /^(?: {2})* \S|\t/.test(line),
+      );
+      expect(odd, file).toEqual([]);
+    }
+  });
+
+  it('change only services that there are, and are all explained', () => {
+    const main = readText('docker-compose.yml');
+    const operating = readText('docs/operating.md');
+    for (const file of files.slice(2)) {
+      const services = [...readText(file).matchAll(/^ {2}([a-z]+):$/gm)].map(([, name]) => name);
+      expect(services.length, file).toBeGreaterThan(0);
+      for (const name of services) expect(main, file).toContain(`\n  ${name}:\n`);
+      expect(operating).toContain(file.replace('docs/', ''));
+    }
+    // Without the service of Ollama the gateway starts, too.
+    expect(main).toContain('      ollama:\n        condition: service_started\n        required: false\n');
+    expect(readText('docs/service/compose.folder.yml')).toContain('- ./data:/data\n');
+    for (const [file, line] of [
+      ['.gitignore', '/data'],
+      ['.dockerignore', 'data'],
+    ] as const)
+      expect(readText(file).split('\n')).toContain(line);
   });
 });
 

@@ -1,6 +1,7 @@
 /** What waits for a decision in any chat: a button with the number, the questions in a dialog, and a notification. */
 import { approvalCard } from '../chat/approval-card.js';
 import { byId, h } from '../dom.js';
+import { planQuestion } from './plan-question.js';
 import { showWaitingInTitle } from '../title.js';
 import { say } from '../texts.js';
 
@@ -115,12 +116,11 @@ export class Inbox {
     const card =
       approval.plan === null
         ? [approvalCard(this.#api, approval, this.#mayDecide, (note) => this.#decided(note))]
-        : [];
-    const plan = approval.plan === null ? [] : [h('p', {}, say('page.inbox.plan'))];
-    return h('div', { class: 'inbox-item', 'data-approval': approval.id }, head, ...card, ...plan);
+        : planQuestion(this.#api, approval.plan, this.#mayDecide, (error) => void this.#decided(error));
+    return h('div', { class: 'inbox-item', 'data-approval': approval.id }, head, ...card);
   }
 
-  /** @param {string} [note] */
+  /** @param {unknown} [note] */
   async #decided(note) {
     if (note !== undefined) this.#host.showError(note);
     await this.refresh();

@@ -40,6 +40,7 @@ export const pageChats = {
   'page.inbox.count': { one: 'Waiting for you: {count}', other: 'Waiting for you: {count}' },
   'page.inbox.in': 'In “{name}”',
   'page.inbox.plan': 'A plan waits for its next step.',
+  'page.inbox.plan_paused': 'A plan is paused.',
   'page.inbox.notice': 'Parley waits for you',
   'page.inbox.notice_of': '{tool}, in “{name}”',
 } as const;

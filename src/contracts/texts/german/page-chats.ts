@@ -40,6 +40,7 @@ export const pageChats = {
   'page.inbox.count': { one: 'Wartet auf dich: {count}', other: 'Warten auf dich: {count}' },
   'page.inbox.in': 'In „{name}“',
   'page.inbox.plan': 'Ein Plan wartet auf seinen nächsten Schritt.',
+  'page.inbox.plan_paused': 'Ein Plan ist angehalten.',
   'page.inbox.notice': 'Parley wartet auf dich',
   'page.inbox.notice_of': '{tool}, in „{name}“',
 };
