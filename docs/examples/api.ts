@@ -542,6 +542,7 @@ export type Event =
       agentId?: string;
       isSubagent?: boolean;
       reason: string;
+      why?: KeptText1;
       [k: string]: unknown;
     }
   | {
@@ -588,6 +589,7 @@ export type Event =
       isSubagent?: boolean;
       step?: PlanStep;
       reason: string;
+      why?: KeptText1;
       [k: string]: unknown;
     }
   | {
@@ -2133,9 +2135,10 @@ export interface Plan {
   state: 'stored' | 'running' | 'paused' | 'completed' | 'cancelled';
   originalLength: number;
   /**
-   * why it was cancelled
+   * why it was cancelled, in English or as the model wrote it
    */
   reason?: string;
+  why?: KeptText;
   /**
    * rises with each change that a person makes
    */
@@ -2192,6 +2195,21 @@ export interface PlanStep {
    */
   revision?: string;
   [k: string]: unknown;
+}
+/**
+ * the same by the key of its text, where the gateway itself says it
+ */
+export interface KeptText {
+  key: string;
+  values?: {
+    [k: string]: string | number | KeptText1;
+  };
+}
+export interface KeptText1 {
+  key: string;
+  values?: {
+    [k: string]: string | number | KeptText1;
+  };
 }
 export interface Queue {
   mode: string;

@@ -197,21 +197,28 @@ const WITHOUT_RETRY: Partial<Readonly<Record<ProviderErrorCode, PlainKey>>> = {
  * reads both. Never throws.
  */
 export function wordError(error: GatewayError, reader: ErrorReader, say: Say = inEnglish): string {
-  if (error instanceof ProviderError && reader === 'person') return wordFailure(error, say);
-  if (error.said !== undefined) return say.told(error.said);
-  if (reader === 'operator') {
-    if (say.language === 'en' || !(error instanceof ProviderError)) return error.message;
-    return say('failure.detailed', { what: wordFailure(error, say), detail: error.message });
+  if (reader === 'person') {
+    const words = personalWords(error);
+    return typeof words === 'string' ? words : say.told(words);
   }
-  if (error instanceof StoreError) return say('failure.store');
-  if (error instanceof ConfigError) return say('failure.config');
+  if (error.said !== undefined) return say.told(error.said);
+  if (say.language === 'en' || !(error instanceof ProviderError)) return error.message;
+  return say('failure.detailed', { what: failureSaid(error), detail: error.message });
+}
+
+/** What a person reads of an error, to be said later; a string where its message stands in no table. Never throws. */
+export function personalWords(error: GatewayError): Said | string {
+  if (error instanceof ProviderError) return failureSaid(error);
+  if (error.said !== undefined) return error.said;
+  if (error instanceof StoreError) return said('failure.store');
+  if (error instanceof ConfigError) return said('failure.config');
   return error.message;
 }
 
-function wordFailure({ code, retryAfterMs }: ProviderError, say: Say): string {
-  if (retryAfterMs === undefined) return say(MODEL_FAILURES[code]);
-  const what = say(WITHOUT_RETRY[code] ?? MODEL_FAILURES[code]);
-  return say('failure.try_in', { what, time: timeSaid(retryAfterMs) });
+function failureSaid({ code, retryAfterMs }: ProviderError): Said {
+  if (retryAfterMs === undefined) return said(MODEL_FAILURES[code]);
+  const what = said(WITHOUT_RETRY[code] ?? MODEL_FAILURES[code]);
+  return said('failure.try_in', { what, time: timeSaid(retryAfterMs) });
 }
 
 /** A time to wait, rounded up: seconds below two minutes, minutes below two hours, then hours. */

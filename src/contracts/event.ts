@@ -4,6 +4,7 @@ import type { SessionKey } from './message.ts';
 import type { Plan, PlanStep } from './isomorphic/plan-types.ts';
 import type { ToolCall, Usage } from './provider.ts';
 import type { Todo } from './store/notes.ts';
+import type { Said } from './texts/say.ts';
 
 /**
  * Why a turn ended. `cut_off`: the last answer reached its maximum length. `filtered`: the model refused to answer, or the
@@ -52,10 +53,11 @@ export type EventBody =
   | { type: 'plan_completed' }
   | { type: 'plan_paused' }
   | { type: 'plan_resumed' }
-  | { type: 'plan_cancelled'; reason: string }
+  /** `why` is the reason as people read it, where a table of texts has it. */
+  | { type: 'plan_cancelled'; reason: string; why?: Said }
   | { type: 'step_changed'; step: PlanStep }
   | { type: 'agent_thinking'; step: PlanStep }
-  | { type: 'agent_stuck'; step?: PlanStep; reason: string }
+  | { type: 'agent_stuck'; step?: PlanStep; reason: string; why?: Said }
   | { type: 'retry_attempt'; step: PlanStep; attempt: number; newCommand?: string }
   | { type: 'step_skipped'; step: PlanStep }
   | { type: 'budget_warning'; remaining: number; total: number }

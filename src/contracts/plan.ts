@@ -1,6 +1,7 @@
 /** Plans and their steps, as they are stored and as events and cards show them. */
 import { GatewayError } from './errors.ts';
-import { said } from './texts/say.ts';
+import { inEnglish, said } from './texts/say.ts';
+import type { Said } from './texts/say.ts';
 import type { ExecutionMode, Plan } from './isomorphic/plan-types.ts';
 
 // Code that the web page also runs is JavaScript that a browser can load.
@@ -50,6 +51,8 @@ export function readMode(name: string): ExecutionMode {
 export interface StepResult {
   content: string;
   isError: boolean;
+  /** Why it failed, as people read it, where the gateway itself says so. */
+  why?: Said | undefined;
   /** Runs of the same step before this one: 0, 1, 2, … (S-38). */
   attemptIndex: number;
 }
@@ -84,4 +87,15 @@ export type PlanFact =
   | { type: 'paused' }
   | { type: 'resumed' }
   | { type: 'completed' }
-  | { type: 'cancelled'; reason: string };
+  | ({ type: 'cancelled' } & CancelReason);
+
+/** Why a plan was cancelled: for the model and programs, and as people read it. */
+export interface CancelReason {
+  reason: string;
+  why?: Said;
+}
+
+/** The reason in both forms; a string is what the model or a tool wrote. */
+export function cancelReason(why: Said | string): CancelReason {
+  return typeof why === 'string' ? { reason: why } : { reason: inEnglish.told(why), why };
+}

@@ -6,6 +6,7 @@ import type { Address, SessionKey } from './message.ts';
 import type { Reach, ResultSource, Source, ToolEffect, ToolRisk } from './risk.ts';
 import type { Spawn } from './subagents.ts';
 import type { z } from 'zod';
+import type { WriteCommand } from './isomorphic/fill-text.js';
 import type { Said } from './texts/say.ts';
 
 export type { ToolEffect, ToolRisk } from './risk.ts';
@@ -46,6 +47,8 @@ export interface ToolContext {
   callKey: string;
   /** Sources of the text that the turn has read: stored with whatever is kept from it. Unset = unknown, which counts as tainted. */
   sources?: readonly Source[] | undefined;
+  /** A command as the people of this chat write it (`/link`, `!link`); absent = with a slash. */
+  command?: WriteCommand | undefined;
   /** Ends with the turn. */
   signal: AbortSignal;
   log: Log;

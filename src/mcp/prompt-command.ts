@@ -59,14 +59,14 @@ async function usable(deps: PromptCommandDeps, session: SessionKey): Promise<Mcp
 function listed(prompts: readonly McpPrompt[], say: Say): string {
   if (prompts.length === 0) return say('prompt.none');
   return prompts
-    .map((prompt) => `- ${usageOf(prompt)}: ${prompt.description || say('prompt.undescribed')}`)
+    .map((prompt) => `- ${usageOf(prompt, say)}: ${prompt.description || say('prompt.undescribed')}`)
     .join('\n');
 }
 
 /** `/prompt notes summary about=… [style=…]`. */
-function usageOf({ server, name, arguments: known }: McpPrompt): string {
+function usageOf({ server, name, arguments: known }: McpPrompt, say: Say): string {
   const words = known.map(({ name: argument, required }) => (required ? `${argument}=…` : `[${argument}=…]`));
-  return ['`/prompt', server, name, ...words].join(' ') + '`';
+  return `\`${[say.command('prompt'), server, name, ...words].join(' ')}\``;
 }
 
 /** Throws `GatewayError`: `unknown_prompt`, `missing_argument`, or the server's. */
@@ -83,7 +83,10 @@ async function begin(deps: PromptCommandDeps, { session, args, say }: CommandCal
   const missing = prompt.arguments.filter(({ name, required }) => required && values[name] === undefined);
   if (missing.length > 0) {
     const names = missing.map(({ name }) => name).join(', ');
-    throw new GatewayError('missing_argument', said('prompt.missing', { names, usage: usageOf(prompt) }));
+    throw new GatewayError(
+      'missing_argument',
+      said('prompt.missing', { names, usage: usageOf(prompt, say) }),
+    );
   }
   const params = { name: prompt.name, arguments: values };
   const { messages } = await server.ask('prompts/get', params, given, AbortSignal.timeout(PROMPT_MS));

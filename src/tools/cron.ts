@@ -8,6 +8,7 @@ import type { Source } from '../contracts/risk.ts';
 import type { FindChat } from '../contracts/delivery.ts';
 import { defineTool } from '../contracts/tool.ts';
 import type { Tool, ToolContext, ToolResult } from '../contracts/tool.ts';
+import { withSlash } from '../contracts/isomorphic/fill-text.js';
 import { chatOf, elsewhere, whyNoChat } from './message.ts';
 
 /** Longest beat and longest wait, in minutes. */
@@ -93,7 +94,7 @@ async function add(
   const { cron, every_minutes: everyMinutes, in_minutes: inMinutes, at, time_zone: timeZone } = args;
   const chat = await chatOf(findChat, args.to, ctx);
   if (chat.kind !== 'found')
-    return { content: `Not scheduled: ${whyNoChat(chat, args.to ?? '')}`, isError: true };
+    return { content: `Not scheduled: ${whyNoChat(chat, args.to ?? '', ctx)}`, isError: true };
   const { session, address } = chat;
   const made = await schedules.add({
     id: ctx.callKey,
@@ -110,7 +111,7 @@ async function add(
   const apart =
     session === ctx.sessionKey
       ? ''
-      : ' It belongs to the conversation there: /schedule in that chat lists it.';
+      : ' It belongs to the conversation there: the list of schedules in that chat has it.';
   return {
     content: `Scheduled with id ${made.id}: ${schedules.describe(made)}${where}${apart}\n${nowLine(schedules)}`,
   };
@@ -136,7 +137,7 @@ async function remove(schedules: Schedules, { id }: Args, ctx: ToolContext): Pro
   if (found.place === 'group' && found.creatorId !== ctx.userId) {
     throw new ToolError(
       'forbidden',
-      'Somebody else made that; they can remove it, or an owner with /schedule remove.',
+      `Another person made that; they can remove it, or an owner with ${(ctx.command ?? withSlash)('schedule')} remove.`,
     );
   }
   await schedules.remove(found.id);

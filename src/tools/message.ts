@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import { MAX_POST_CHARS, MAX_POSTS, MESSAGE_TOOL } from '../contracts/delivery.ts';
 import type { FindChat, FoundChat, Post, PostResult } from '../contracts/delivery.ts';
+import { withSlash } from '../contracts/isomorphic/fill-text.js';
 import { defineTool } from '../contracts/tool.ts';
 import type { Tool, ToolContext } from '../contracts/tool.ts';
 import { inMegabytes } from '../lib/text.ts';
@@ -37,11 +38,14 @@ export function createMessage(post: Post, findChat: FindChat): Tool {
     reach: (args) => (args.to === undefined ? 'session' : 'outside'),
     async execute({ text, to }: z.infer<typeof parameters>, ctx) {
       if (ctx.agentId !== undefined) {
-        throw new ToolError('unavailable', 'A subagent speaks to nobody: give the text as your result.');
+        throw new ToolError(
+          'unavailable',
+          'A subagent cannot write to people: give the text as your result.',
+        );
       }
       const { callKey: ref, turnId, sessionKey } = ctx;
       const chat = await chatOf(findChat, to, ctx);
-      if (chat.kind !== 'found') return refusal(whyNoChat(chat, to ?? ''));
+      if (chat.kind !== 'found') return refusal(whyNoChat(chat, to ?? '', ctx));
       const session = chat.session === sessionKey ? {} : { session: chat.session };
       const result = await post({ ref, turnId, address: chat.address, ...session, content: text });
       // Who watches this session sees what is said in it.
@@ -66,10 +70,14 @@ export async function chatOf(
 }
 
 /** Why nothing goes to the chat that a call has named. */
-export function whyNoChat(chat: Exclude<FoundChat, { kind: 'found' }>, to: string): string {
+export function whyNoChat(
+  chat: Exclude<FoundChat, { kind: 'found' }>,
+  to: string,
+  { command = withSlash }: Pick<ToolContext, 'command'>,
+): string {
   switch (chat.kind) {
     case 'none':
-      return `there is no chat of this person on "${to}"; there ${chat.others.length === 1 ? 'is' : 'are'} ${chat.others.join(', ')}. They can link one with /link.`;
+      return `there is no chat of this person on "${to}"; there ${chat.others.length === 1 ? 'is' : 'are'} ${chat.others.join(', ')}. They can link one with ${command('link')}.`;
     case 'several':
       return `this person has several chats there: name one of ${chat.addresses.join(', ')}.`;
     case 'foreign':

@@ -41,7 +41,7 @@ export function createSendFile(post: Post, findChat: FindChat, outgoing: Pick<Ou
         throw new ToolError('unavailable', 'A subagent sends nothing: name the file in your result.');
       }
       const chat = await chatOf(findChat, to, ctx);
-      if (chat.kind !== 'found') return refusal(whyNoChat(chat, to ?? ''));
+      if (chat.kind !== 'found') return refusal(whyNoChat(chat, to ?? '', ctx));
       if (chat.session !== ctx.sessionKey)
         return refusal(
           `${chat.address} has a conversation of its own, and files stay with theirs. Send words there.`,

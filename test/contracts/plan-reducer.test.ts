@@ -28,7 +28,11 @@ describe('the reducer of plans', () => {
 
   it('cancels a plan with the reason and fails its running step (S-29, S-36)', () => {
     const steps = [step(0, { status: 'done' }), RUNNING, step(2)];
-    const shown = { plan: plan(steps), note: 'on its way', recovering: true };
+    const shown = {
+      plan: plan(steps),
+      note: { key: 'step.again', values: { number: 1 } } as const,
+      recovering: true,
+    };
     expect(after(shown, { type: 'plan_cancelled', reason: 'No way.' })).toEqual({
       plan: contract.cancelPlan(plan(steps), 'No way.'),
     });
@@ -38,12 +42,12 @@ describe('the reducer of plans', () => {
     const begun = after(undefined, { type: 'plan_ready', plan: plan([step(0), RUNNING]) });
     const thinking = after(begun, { type: 'agent_thinking', step: FAILED });
     expect(thinking).toMatchObject({ analysedStepId: 's1', recovering: true, plan: { steps: [{}, FAILED] } });
-    expect(thinking?.note).toBe('Step 2 failed; thinking about what to do…');
+    expect(thinking?.note).toEqual({ key: 'step.thinking', values: { number: 2 } });
     const again = after(thinking, { type: 'retry_attempt', step: RUNNING, attempt: 2 });
-    expect(again).toMatchObject({ note: 'Step 2 is tried again.', recovering: true });
+    expect(again).toMatchObject({ note: { key: 'step.again', values: { number: 2 } }, recovering: true });
     expect(again).not.toHaveProperty('analysedStepId');
     expect(after(again, { type: 'step_changed', step: RUNNING })).toMatchObject({
-      note: 'Step 2 is tried again.',
+      note: { key: 'step.again', values: { number: 2 } },
     });
     const done = after(again, { type: 'step_changed', step: { ...RUNNING, status: 'done' } });
     expect(done).toMatchObject({ recovering: false });

@@ -172,7 +172,7 @@ describe('why a message has no answer', () => {
     );
     const text = lines.map((line) => line.text).join('\n');
     expect(text).toMatch(
-      /goes on on node n2, moved from another, profile default; before it 0 failed attempts, 1 deaths/,
+      /continues on node n2, moved from another, profile default, after 0 failed attempts and 1 crash/,
     );
     expect(text).toMatch(/live on screen: 1 message sent, 7 edits, 2 refused as too fast, 0 failed/);
     expect(text).toMatch(/model call 1: qwen, 9 tokens in, 2 out \(from the journal/);

@@ -41,7 +41,7 @@ describeEachDatabase('cron', (databases) => {
     );
     const args = { action: 'add', task: 'Look.', every_minutes: 5 };
     expect(await use({ ...args, to: 'telegram' }, { userId: 'discord:7' })).toContain(
-      'It answers in telegram:7. It belongs to the conversation there: /schedule in that chat lists it.',
+      'It answers in telegram:7. It belongs to the conversation there: the list of schedules in that chat has it.',
     );
     expect(await schedules.list({})).toMatchObject([{ ...chat, creatorId: 'discord:7' }]);
     expect(await use({ ...args, to: 'web' })).toBe(
@@ -107,7 +107,7 @@ describeEachDatabase('cron', (databases) => {
     const { use } = await open('group');
     await use({ action: 'add', task: 'Mine.', every_minutes: 5 }, { callKey: 'mine', userId: 'telegram:1' });
     const remove = (userId: string) => use({ action: 'remove', id: 'mine' }, { userId });
-    await expect(remove('telegram:2')).rejects.toThrow('Somebody else made that');
+    await expect(remove('telegram:2')).rejects.toThrow('Another person made that');
     expect(await remove('telegram:1')).toContain('Removed');
   });
 });

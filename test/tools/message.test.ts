@@ -55,6 +55,10 @@ describe('the tool message', () => {
       content:
         'Not sent: there is no chat of this person on "discord"; there is telegram:1. They can link one with /link.',
     });
+    const command = (name: string) => `!${name}`;
+    expect(await foreign.tool.execute({ text: 'x', to: 'discord' }, toolContext({ command }))).toMatchObject({
+      content: expect.stringContaining('They can link one with !link.'),
+    });
     const gone = asked({ kind: 'foreign' });
     expect(await gone.tool.execute({ text: 'x' }, toolContext())).toMatchObject({
       isError: true,

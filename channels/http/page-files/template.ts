@@ -41,7 +41,7 @@ function toHtml(text: string): string {
 }
 
 /** Keys of texts that the page's scripts say, by their area. */
-const AREAS = /^(page|link)\./;
+const AREAS = /^(page|link|cancelled|step|failure|time)\./;
 
 /** The statement that gives the page's texts in one language to the scripts after it. */
 export function textsScript(say: Say): string {

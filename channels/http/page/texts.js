@@ -50,23 +50,29 @@ export function sayFrom({ language: code, parley, table, english }) {
 /** Says a text. */
 export const say = sayFrom(given);
 
+const fill = fillFrom(given.language, given.table, given.english, given.parley);
+
+/**
+ * A text that came by its key, as the gateway keeps it; nothing for none.
+ * @param {import('../../../src/contracts/texts/say.ts').Said | undefined} text
+ */
+export function kept(text) {
+  return text === undefined ? '' : fill(text.key, text.values);
+}
+
 /**
  * A text in which elements stand for some of its values: its parts in their order.
  * @template {TextKey} Key
  * @template Part
  * @param {Key} key
  * @param {Record<string, Part | string>} values
- * @param {(key: string, values: Record<string, FilledValue>) => string} [fill]
+ * @param {(key: string, values: Record<string, FilledValue>) => string} [fillWith]
  * @returns {(Part | string)[]}
  */
-export function sayParts(
-  key,
-  values,
-  fill = fillFrom(given.language, given.table, given.english, given.parley),
-) {
+export function sayParts(key, values, fillWith = fill) {
   const names = Object.keys(values);
   const marks = Object.fromEntries(names.map((name, nth) => [name, `${MARK}${nth}${MARK}`]));
-  return fill(key, marks)
+  return fillWith(key, marks)
     .split(MARK)
     .map((part, nth) => (nth % 2 === 0 ? part : (values[names[Number(part)] ?? ''] ?? '')))
     .filter((part) => part !== '');

@@ -1,7 +1,9 @@
 /** Corrects a failed step: checks the limits in their order, makes the correction call and applies its decision (S-21…S-34). */
 import type { Emit } from '../deps.ts';
-import { boundReason, correctionsLeft, MAX_CORRECTIONS } from '../../contracts/plan.ts';
+import { boundReason, cancelReason, correctionsLeft, MAX_CORRECTIONS } from '../../contracts/plan.ts';
 import type { PlanStep, StepResult } from '../../contracts/plan.ts';
+import { inEnglish, said } from '../../contracts/texts/say.ts';
+import type { Said } from '../../contracts/texts/say.ts';
 import { changeStep, describeCommand, insertSteps, insertStepsBefore, replaceStepCommand } from './edits.ts';
 import type { AgentCorrection } from './correction-reply.ts';
 import type { PlanEdit } from './edits.ts';
@@ -15,15 +17,14 @@ export const BUDGET_WARNING_SHARE = 0.3;
 /** Decides about a failed step and applies the decision. Throws `StoreError` and the signal's reason. */
 export async function correctStep(execution: Execution, step: PlanStep, result: StepResult): Promise<void> {
   const { deps, run, emit } = execution;
-  const place = `Step ${step.index + 1}`;
+  const number = step.index + 1;
   if ((run.retries[step.id] ?? 0) >= MAX_RETRIES_PER_STEP) {
-    await getStuck(execution, step, `${place} still fails after ${MAX_RETRIES_PER_STEP} corrections.`);
+    await getStuck(execution, step, said('cancelled.still_fails', { number, most: MAX_RETRIES_PER_STEP }));
     return;
   }
   const remaining = correctionsLeft(run.plan);
   if (remaining <= 0) {
-    const reason = `The plan has used up its ${MAX_CORRECTIONS} corrections; ${place.toLowerCase()} still fails.`;
-    await getStuck(execution, step, reason);
+    await getStuck(execution, step, said('cancelled.no_corrections', { number, most: MAX_CORRECTIONS }));
     return;
   }
   emit({ type: 'agent_thinking', step });
@@ -47,9 +48,9 @@ function isWarningDue(remaining: number): boolean {
   return remaining <= last && remaining + 1 > last;
 }
 
-async function getStuck(execution: Execution, step: PlanStep, reason: string): Promise<void> {
-  execution.emit({ type: 'agent_stuck', step, reason });
-  await execution.cancel(reason);
+async function getStuck(execution: Execution, step: PlanStep, why: Said): Promise<void> {
+  execution.emit({ type: 'agent_stuck', step, ...cancelReason(why) });
+  await execution.cancel(why);
 }
 
 async function applyCorrection(
@@ -59,19 +60,19 @@ async function applyCorrection(
 ): Promise<void> {
   const { run } = execution;
   if (correction.action === 'abort') {
-    await execution.cancel(correction.reason);
+    await execution.cancel(correction.why ?? correction.reason);
     return;
   }
   const edit = editOf(execution, step, correction);
   if (edit.kind !== 'edited') {
-    const reason =
+    const why =
       edit.kind === 'too_many_steps'
-        ? `The plan has room for ${edit.left} more ${edit.left === 1 ? 'step' : 'steps'}, fewer than the correction asks for.`
-        : `The plan has no step "${edit.stepId}".`;
+        ? said('cancelled.no_room', { count: edit.left })
+        : said('cancelled.no_step', { id: edit.stepId });
     // The second refusal in a row ends the plan.
-    if (run.refusal !== undefined) await execution.cancel(reason);
+    if (run.refusal !== undefined) await execution.cancel(why);
     else {
-      await execution.record({ type: 'refused', stepId: step.id, reason });
+      await execution.record({ type: 'refused', stepId: step.id, reason: inEnglish.told(why) });
       execution.emitStep(step.id);
     }
     return;

@@ -2,6 +2,9 @@
 import { z } from 'zod';
 import { describeIssues } from '../../lib/schema-issues.ts';
 import { GatewayError } from '../../contracts/errors.ts';
+import type { CancelReason } from '../../contracts/plan.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { ProtoStep, StepCommand } from './edits.ts';
 
@@ -15,13 +18,14 @@ const MAX_NAME_CHARS = 60;
 const MAX_OBJECTS_TRIED = 30;
 
 /** A decision about a failed step. */
-export type AgentCorrection = { reason: string } & (
-  | { action: 'retry'; command?: StepCommand | undefined }
-  | { action: 'modify'; command: StepCommand }
-  | { action: 'insert_steps'; newSteps: ProtoStep[] }
-  | { action: 'skip'; newSteps?: ProtoStep[] | undefined }
-  | { action: 'abort' }
-);
+export type AgentCorrection = CancelReason &
+  (
+    | { action: 'retry'; command?: StepCommand | undefined }
+    | { action: 'modify'; command: StepCommand }
+    | { action: 'insert_steps'; newSteps: ProtoStep[] }
+    | { action: 'skip'; newSteps?: ProtoStep[] | undefined }
+    | { action: 'abort' }
+  );
 
 /** The executors that exist; a step with any other is left to the agent itself, with a note. */
 export interface AvailableExecutors {
@@ -38,7 +42,7 @@ const command = z.object({
   args: args.nullish(),
 });
 const newStep = command.extend({ description: z.string().trim().min(1) });
-const reason = z.string().trim().min(1).catch('no reason was given');
+const reason = z.string().trim().catch('');
 
 const reply = z.discriminatedUnion('action', [
   z.object({ action: z.literal('retry'), reason, command: command.nullish() }),
@@ -55,26 +59,30 @@ const reply = z.discriminatedUnion('action', [
 export function readCorrection(
   text: string,
   executors: AvailableExecutors,
-  current: StepCommand,
+  { current, say }: { current: StepCommand; say: Say },
 ): AgentCorrection {
   const read = reply.safeParse(jsonIn(text));
   if (!read.success) {
-    throw new GatewayError('bad_correction', `The answer is no correction: ${describeIssues(read.error)}`);
+    throw new GatewayError(
+      'bad_correction',
+      said('cancelled.bad_correction', { detail: clipMiddle(describeIssues(read.error), MAX_REASON_CHARS) }),
+    );
   }
   const answer = read.data;
-  const why = clipMiddle(answer.reason, MAX_REASON_CHARS);
+  const why = clipMiddle(answer.reason, MAX_REASON_CHARS) || say('cancelled.no_reason');
+  const names = { executors, say };
   switch (answer.action) {
     case 'retry':
     case 'modify': {
-      const { made, note } = toCommand(answer.command ?? {}, executors, current);
+      const { made, note } = toCommand(answer.command ?? {}, names, current);
       if (made !== undefined) return { action: answer.action, reason: why + note, command: made };
       if (answer.action === 'retry') return { action: 'retry', reason: why };
-      throw new GatewayError('bad_correction', 'The answer changes the step without naming its new command.');
+      throw new GatewayError('bad_correction', said('cancelled.no_new_command'));
     }
     case 'insert_steps':
-      return { action: 'insert_steps', reason: why, newSteps: toProtoSteps(answer.newSteps, executors) };
+      return { action: 'insert_steps', reason: why, newSteps: toProtoSteps(answer.newSteps, names) };
     case 'skip': {
-      const newSteps = toProtoSteps(answer.newSteps ?? [], executors);
+      const newSteps = toProtoSteps(answer.newSteps ?? [], names);
       return { action: 'skip', reason: why, ...(newSteps.length > 0 && { newSteps }) };
     }
     case 'abort':
@@ -84,10 +92,16 @@ export function readCorrection(
   }
 }
 
+/** What a command may name, and the language of the note about a name that means nothing. */
+interface Names {
+  executors: AvailableExecutors;
+  say: Say;
+}
+
 /** An unknown tool or profile is replaced by the agent itself, with a note. Arguments alone are for the current tool. */
 function toCommand(
   { tool, agent, self, args: given }: z.infer<typeof command>,
-  executors: AvailableExecutors,
+  { executors, say }: Names,
   current?: StepCommand,
 ): { made?: StepCommand; note: string } {
   if (tool && executors.tools.has(tool)) {
@@ -98,7 +112,7 @@ function toCommand(
   }
   const missing = tool ?? agent;
   if (missing) {
-    const note = ` (there is no "${clipMiddle(missing, MAX_NAME_CHARS)}", so the agent does it itself)`;
+    const note = ` (${say('card.no_executor', { name: clipMiddle(missing, MAX_NAME_CHARS) })})`;
     return { made: { executor: { kind: 'self' } }, note };
   }
   if (self === true) return { made: { executor: { kind: 'self' } }, note: '' };
@@ -108,12 +122,12 @@ function toCommand(
   return { note: '' };
 }
 
-function toProtoSteps(asked: readonly z.infer<typeof newStep>[], executors: AvailableExecutors): ProtoStep[] {
-  return asked.slice(0, MAX_NEW_STEPS).map((step) => toProtoStep(step, executors));
+function toProtoSteps(asked: readonly z.infer<typeof newStep>[], names: Names): ProtoStep[] {
+  return asked.slice(0, MAX_NEW_STEPS).map((step) => toProtoStep(step, names));
 }
 
-function toProtoStep(asked: z.infer<typeof newStep>, executors: AvailableExecutors): ProtoStep {
-  const { made, note } = toCommand(asked, executors);
+function toProtoStep(asked: z.infer<typeof newStep>, names: Names): ProtoStep {
+  const { made, note } = toCommand(asked, names);
   const description = clipMiddle(asked.description, MAX_DESCRIPTION_CHARS) + note;
   return { description, ...(made ?? { executor: { kind: 'self' } }) };
 }
@@ -130,7 +144,7 @@ function jsonIn(text: string): unknown {
     }
     from = text.indexOf('{', from + 1);
   }
-  throw new GatewayError('bad_correction', 'The answer contains no JSON object.');
+  throw new GatewayError('bad_correction', said('cancelled.no_json'));
 }
 
 /** Finds the end of the object that begins at `from`: braces outside strings are counted. */

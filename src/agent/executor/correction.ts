@@ -1,7 +1,10 @@
 /** The correction call: the model decides about a failed step (S-10…S-14). The plan is changed elsewhere. */
-import { toGatewayError, wordError } from '../../contracts/errors.ts';
+import { personalWords, toGatewayError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
+import { cancelReason } from '../../contracts/plan.ts';
 import type { Plan, PlanStep, StepResult } from '../../contracts/plan.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 import type { ChatMessage } from '../../contracts/provider.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 import { stepsLeft } from '../../contracts/plans/plan-edits.ts';
@@ -11,6 +14,8 @@ import type { AgentCorrection, AvailableExecutors } from './correction-reply.ts'
 
 /** Longest result of the failed step that is shown, in UTF-16 units. */
 const MAX_SHOWN_RESULT = 6_000;
+/** Longest error of the call that is shown, in UTF-16 units. */
+const MAX_SHOWN_ERROR = 400;
 
 /** A failed step, as the correction call sees it. */
 export interface Failure {
@@ -30,19 +35,21 @@ export type PlainCall = (system: string, messages: readonly ChatMessage[]) => Pr
 
 /**
  * Asks what to do about a failed step. Never throws: an error of the call, or an answer that cannot be used, is `abort`
- * with the reason (S-11).
+ * with the reason (S-11). Notes beside the model's own words are in the language of `say`.
  */
 export async function analyzeFailure(
   call: PlainCall,
   failure: Failure,
   executors: AvailableExecutors,
+  say: Say,
 ): Promise<AgentCorrection> {
   try {
     const reply = await call(CORRECTION_PROMPT, [{ role: 'user', content: describe(failure, executors) }]);
-    return readCorrection(reply, executors, failure.step);
+    return readCorrection(reply, executors, { current: failure.step, say });
   } catch (error) {
-    const why = wordError(toGatewayError(error), 'person');
-    return { action: 'abort', reason: `The correction call failed: ${why}` };
+    const why = personalWords(toGatewayError(error));
+    const shown = typeof why === 'string' ? clipMiddle(why, MAX_SHOWN_ERROR) : why;
+    return { action: 'abort', ...cancelReason(said('cancelled.correction_failed', { why: shown })) };
   }
 }
 

@@ -1,6 +1,9 @@
 /** The dependencies of the plan executor, and the state of one plan with the way to change it. */
 import type { Emit } from '../deps.ts';
-import type { Plan, PlanFact, PlanStep } from '../../contracts/plan.ts';
+import { cancelReason } from '../../contracts/plan.ts';
+import type { Plan, PlanFact, PlanStep, StepResult } from '../../contracts/plan.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
+import type { Said } from '../../contracts/texts/say.ts';
 import type { AgentCorrection } from './correction-reply.ts';
 import type { Failure } from './correction.ts';
 import type { Classify } from './edits.ts';
@@ -9,9 +12,11 @@ import { applyFact } from './run-state.ts';
 import type { PlanRun } from './run-state.ts';
 
 /** Result of a step, before its run is counted. */
-export interface StepOutcome {
-  content: string;
-  isError: boolean;
+export type StepOutcome = Omit<StepResult, 'attemptIndex'>;
+
+/** A failure that the gateway itself finds: people read it in their language, the model in English. */
+export function failedBecause(why: Said): StepOutcome {
+  return { content: inEnglish.told(why), isError: true, why };
 }
 
 /** Whether the next step may run. */
@@ -23,7 +28,7 @@ export type GateVerdict =
   | { kind: 'pause' }
   /** People have changed steps that had not begun; `plan` is the plan with the changes in it. */
   | { kind: 'edit'; plan: Plan }
-  | { kind: 'cancel'; reason: string };
+  | { kind: 'cancel'; why: Said };
 
 /** Dependencies of the executor. */
 export interface ExecutorDeps {
@@ -88,10 +93,11 @@ export class Execution {
     if (step !== undefined) this.emit({ type: 'step_changed', step });
   }
 
-  /** Ends a plan that is still open. Throws `StoreError`. */
-  async cancel(reason: string): Promise<void> {
+  /** Ends a plan that is still open; a reason that is a string is the model's. Throws `StoreError`. */
+  async cancel(why: Said | string): Promise<void> {
     if (!this.open) return;
-    await this.record({ type: 'cancelled', reason });
-    this.emit({ type: 'plan_cancelled', reason: this.#run.plan.reason ?? reason });
+    const because = cancelReason(why);
+    await this.record({ type: 'cancelled', ...because });
+    this.emit({ type: 'plan_cancelled', ...because, reason: this.#run.plan.reason ?? because.reason });
   }
 }

@@ -1,10 +1,11 @@
 /** The plan executor: a loop over the steps of a plan, which corrections may change, within four limits (S-01, S-20…S-38). */
 import { LaneAbort } from '../../contracts/bus.ts';
-import { GatewayError, StoreError, wordError } from '../../contracts/errors.ts';
+import { GatewayError, personalWords, StoreError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
+import { said } from '../../contracts/texts/say.ts';
 import { correctStep } from './apply-correction.ts';
-import { Execution } from './execution.ts';
+import { Execution, failedBecause } from './execution.ts';
 import type { ExecutorDeps, StepOutcome } from './execution.ts';
 import { currentStep } from './run-state.ts';
 import type { PlanRun } from './run-state.ts';
@@ -22,8 +23,8 @@ export async function executePlan(deps: ExecutorDeps, start: PlanRun): Promise<P
   try {
     return await runSteps(execution);
   } catch (error) {
-    const ended = error instanceof LaneAbort && (error.code === 'stopped' || error.code === 'interrupted');
-    if (ended) await execution.cancel(error.message);
+    if (error instanceof LaneAbort && (error.code === 'stopped' || error.code === 'interrupted'))
+      await execution.cancel(said(error.code === 'stopped' ? 'cancelled.by_user' : 'cancelled.interrupted'));
     throw error;
   }
 }
@@ -43,8 +44,8 @@ async function runSteps(execution: Execution): Promise<PlanRun> {
     if (failed === undefined) await runStep(execution, step);
     else if (plan.mode === 'agentic') await correctStep(execution, step, failed);
     else {
-      const why = clipMiddle(failed.content, MAX_REASON_CHARS);
-      await execution.cancel(`Step ${step.index + 1} failed: ${why}`);
+      const why = failed.why ?? clipMiddle(failed.content, MAX_REASON_CHARS);
+      await execution.cancel(said('cancelled.step_failed', { number: step.index + 1, why }));
     }
   }
   return execution.run;
@@ -69,7 +70,7 @@ async function passesGate(execution: Execution, step: PlanStep): Promise<boolean
     return false;
   }
   if (verdict.kind === 'cancel') {
-    await execution.cancel(verdict.reason);
+    await execution.cancel(verdict.why);
     return false;
   }
   if (paused) {
@@ -110,6 +111,7 @@ async function outcomeOf(execution: Execution, step: PlanStep): Promise<StepOutc
     if (!(error instanceof GatewayError) || error instanceof StoreError || error instanceof LaneAbort) {
       throw error;
     }
-    return { content: wordError(error, 'person'), isError: true };
+    const words = personalWords(error);
+    return typeof words === 'string' ? { content: words, isError: true } : failedBecause(words);
   }
 }

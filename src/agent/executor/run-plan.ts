@@ -106,7 +106,8 @@ function executorDeps(shared: AgentShared, turn: Turn, context: RollingContext, 
       const { signal } = turn;
       const call = (system: string, messages: PlainQuestion['messages']): Promise<string> =>
         callWithoutHistory(shared, turn, { system, messages, signal });
-      return analyzeFailure(call, { ...failure, plan: withUserAdditions(failure.plan, turn) }, executors);
+      const seen = { ...failure, plan: withUserAdditions(failure.plan, turn) };
+      return analyzeFailure(call, seen, executors, turn.say);
     },
     gate: withSteering(gate, shared, turn, emit),
     park,

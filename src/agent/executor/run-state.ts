@@ -86,7 +86,7 @@ export function applyFact(before: PlanRun, fact: PlanFact): PlanRun {
     case 'completed':
       return inState(run, 'completed');
     case 'cancelled':
-      return { ...run, plan: cancelPlan(run.plan, fact.reason), running: undefined };
+      return { ...run, plan: cancelPlan(run.plan, fact.reason, fact.why), running: undefined };
     default:
       return fact satisfies never;
   }

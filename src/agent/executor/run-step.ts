@@ -1,6 +1,7 @@
 /** Runs one step: a tool call, a task for a subagent, or work of the agent itself (N-21). */
 import { clipMiddle } from '../../lib/text.ts';
 import type { PlanStep } from '../../contracts/plan.ts';
+import { said } from '../../contracts/texts/say.ts';
 import type { ToolCall } from '../../contracts/provider.ts';
 import { MAX_TASK_CHARS, SPAWN_TOOL } from '../../contracts/subagents.ts';
 import { withoutMarks } from '../../contracts/sessions/marked-text.ts';
@@ -12,6 +13,7 @@ import { estimateTokens } from '../../lib/tokens.ts';
 import { runToolCalls } from '../tools/tool-calls.ts';
 import type { Turn } from '../state/turn-state.ts';
 import { callMsgId } from '../state/turn-state.ts';
+import { failedBecause } from './execution.ts';
 import type { StepOutcome } from './execution.ts';
 import type { PlanRun } from './run-state.ts';
 import { agentTask, callTask, reportsFailure, selfTask } from './step-prompt.ts';
@@ -22,6 +24,8 @@ import { StepThinking, stepTitle } from './step-thinking.ts';
 const MAX_STEP_ITERATIONS = 10;
 /** Longest result of a step that the plan keeps, in UTF-16 units. */
 const MAX_STEP_RESULT_CHARS = 6_000;
+/** Longest answer without the call that was wanted, as the failure of its step quotes it, in UTF-16 units. */
+const MAX_QUOTED_CHARS = 300;
 
 /** One run of a step. */
 export interface StepRun {
@@ -41,9 +45,9 @@ export async function runPlanStep(
   work: StepRun,
   emit: Emit,
 ): Promise<StepOutcome> {
-  const { content, isError } = await runByExecutor(shared, turn, work, emit);
+  const { content, ...outcome } = await runByExecutor(shared, turn, work, emit);
   // People read it on the card; each prompt that quotes it puts marks of its own around it.
-  return { content: clipMiddle(withoutMarks(content), MAX_STEP_RESULT_CHARS), isError };
+  return { content: clipMiddle(withoutMarks(content), MAX_STEP_RESULT_CHARS), ...outcome };
 }
 
 function runByExecutor(shared: AgentShared, turn: Turn, work: StepRun, emit: Emit): Promise<StepOutcome> {
@@ -102,10 +106,11 @@ function askedCall(
     const known = own.rows.answer(n);
     // Profiles may be reloaded while a plan waits: the model is not asked for a call that cannot be made.
     if (known === undefined && !own.prepared.tools.has(name))
-      return { content: `There is no tool "${name}" any more.`, isError: true };
+      return failedBecause(said('cancelled.tool_gone', { name }));
     const answer = known ?? (await askModel(shared, own, n, emitThinking));
     if (answer.toolCalls.length > 0) return await firstCall(shared, own, { n, answer }, emitThinking);
-    return { content: `The model made no call of ${name}. It wrote: ${answer.content}`, isError: true };
+    const text = clipMiddle(answer.content, MAX_QUOTED_CHARS);
+    return failedBecause(said('cancelled.no_call', { name, text }));
   });
 }
 
@@ -118,11 +123,9 @@ async function firstCall(
 ): Promise<StepOutcome> {
   const first = { ...answer, toolCalls: answer.toolCalls.slice(0, 1) };
   await runToolCalls(shared, own, { n, answer: first }, emit);
-  const { content, isError } = own.rows.result(n, 0) ?? {
-    content: 'The call gave no result.',
-    isError: true,
-  };
-  return { content, isError };
+  const result = own.rows.result(n, 0);
+  if (result === undefined) return failedBecause(said('cancelled.no_result'));
+  return { content: result.content, isError: result.isError };
 }
 
 /** A tool-calling loop for one step. */
@@ -140,13 +143,12 @@ function ownWork(
       const answer = own.rows.answer(n) ?? (await askModel(shared, own, n, emitThinking));
       const { content, toolCalls } = answer;
       if (toolCalls.length === 0) {
-        if (content.trim() === '') return { content: 'The model gave an empty answer.', isError: true };
+        if (content.trim() === '') return failedBecause(said('cancelled.empty_answer'));
         return { content, isError: reportsFailure(content) };
       }
       await runToolCalls(shared, own, { n, answer }, emitThinking);
     }
-    const content = `The step was not finished within ${MAX_STEP_ITERATIONS} model calls, the most a step may make.`;
-    return { content, isError: true };
+    return failedBecause(said('cancelled.unfinished', { most: MAX_STEP_ITERATIONS }));
   });
 }
 

@@ -76,10 +76,11 @@ async function threePhases(
     ? shared.deps.profiles().map(({ id, systemPrompt }) => optionOf(id, systemPrompt))
     : [];
   const instruction = planInstruction({ analysis: analysis.text, review, tools, agents });
-  const written = readPlan(await ask(3, turn.say('plan.thinking_plan'), instruction), {
+  const executors = {
     tools: new Set(turn.prepared.tools.keys()),
     profiles: new Set(agents.map(({ name }) => name)),
-  });
+  };
+  const written = readPlan(await ask(3, turn.say('plan.thinking_plan'), instruction), executors, turn.say);
   if (written === undefined) {
     turn.log.info('plan_without_steps');
     return undefined;

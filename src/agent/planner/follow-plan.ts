@@ -2,8 +2,9 @@
 import { isAnswered } from '../../contracts/event.ts';
 import type { TurnEndReason } from '../../contracts/event.ts';
 import { newId } from '../../lib/ids.ts';
-import { cancelPlan, isOpenPlan } from '../../contracts/plan.ts';
+import { cancelPlan, cancelReason, isOpenPlan } from '../../contracts/plan.ts';
 import type { Plan, PlanStep, StepStatus } from '../../contracts/plan.ts';
+import { said } from '../../contracts/texts/say.ts';
 import { SPAWN_TOOL } from '../../contracts/subagents.ts';
 import { todoText } from '../../contracts/store/notes.ts';
 import type { Todo, TodoStatus } from '../../contracts/store/notes.ts';
@@ -54,13 +55,15 @@ export async function settlePlan(
 ): Promise<void> {
   const { plan } = turn;
   if (plan === undefined || !isOpenPlan(plan)) return;
+  const why = said(`cancelled.${reason}`);
+  const because = cancelReason(why);
   const next: Plan = isAnswered(reason)
     ? { ...plan, state: 'completed' }
-    : cancelPlan(plan, turn.say(`cancelled.${reason}`));
+    : cancelPlan(plan, because.reason, why);
   await shared.deps.ledger.updatePlan(turn.fence, next);
   turn.plan = next;
   if (isAnswered(reason)) emit({ type: 'plan_completed' });
-  else emit({ type: 'plan_cancelled', reason: turn.say(`cancelled.${reason}`) });
+  else emit({ type: 'plan_cancelled', ...because });
 }
 
 const STATUS: Record<TodoStatus, StepStatus> = {

@@ -3,6 +3,7 @@ import { withSources } from '../../contracts/store/notes.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import { isOpenPlan } from '../../contracts/plan.ts';
 import { parseAddress } from '../../contracts/message.ts';
+import type { EventBody } from '../../contracts/event.ts';
 import type { Plan } from '../../contracts/plan.ts';
 import { newRun, versionOf } from '../../contracts/plans/plan-edits.ts';
 import { cardDelivery, runIdOf } from '../../contracts/store/plan-store.ts';
@@ -30,7 +31,7 @@ export async function planTurn(shared: AgentShared, turn: Turn, emit: Emit): Pro
   announce(turn.plan, emit);
   // The plan ended before this attempt, and the process may have died before it emitted the event.
   if (turn.plan.state === 'completed') emit({ type: 'plan_completed' });
-  if (turn.plan.state === 'cancelled') emit({ type: 'plan_cancelled', reason: turn.plan.reason ?? '' });
+  if (turn.plan.state === 'cancelled') emit(endOf(turn.plan));
 }
 
 /**
@@ -100,6 +101,10 @@ async function makeOnce(
     if (spent.usage.promptTokens > 0) turn.otherUsage.add({ ...spent.usage, model: turn.model ?? '' });
     throw error;
   }
+}
+
+function endOf({ reason = '', why }: Plan): EventBody & { type: 'plan_cancelled' } {
+  return { type: 'plan_cancelled', reason, ...(why !== undefined && { why }) };
 }
 
 function announce(plan: Plan, emit: Emit): void {

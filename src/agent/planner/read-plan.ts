@@ -2,6 +2,8 @@
 import { MAX_PLAN_STEPS } from '../../contracts/plan.ts';
 import type { StepExecutor } from '../../contracts/plan.ts';
 import { todoText } from '../../contracts/store/notes.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 import { stripEnd } from '../../lib/text.ts';
 import { withoutThinking } from './read-analysis.ts';
 
@@ -34,8 +36,15 @@ const NAMED =
 const SELF = /[[({]?\s{0,4}\bSELF\b\s{0,4}[\])}]?/;
 const LABEL = /\bexecutor\**\s*[:=]\s*/i;
 
-/** Undefined when no line is numbered (N-29): the answer is not a plan. Never throws. */
-export function readPlan(answer: string, known: KnownExecutors): WrittenPlan | undefined {
+/**
+ * Undefined when no line is numbered (N-29): the answer is not a plan. What is added to the words of the model is in the
+ * language of `say`. Never throws.
+ */
+export function readPlan(
+  answer: string,
+  known: KnownExecutors,
+  say: Say = inEnglish,
+): WrittenPlan | undefined {
   const lines = withoutThinking(answer)
     .split('\n')
     .map((line) => line.slice(0, MAX_LINE_CHARS));
@@ -57,7 +66,7 @@ export function readPlan(answer: string, known: KnownExecutors): WrittenPlan | u
       steps.push(`${steps.pop() ?? ''} ${line}`);
     }
   }
-  const written = steps.flatMap((step) => readStep(step, known) ?? []).slice(0, MAX_PLAN_STEPS);
+  const written = steps.flatMap((step) => readStep(step, known, say) ?? []).slice(0, MAX_PLAN_STEPS);
   if (written.length === 0) return undefined;
   return {
     milestones: milestones.map(plain).filter(Boolean).slice(0, MAX_MILESTONES),
@@ -93,7 +102,7 @@ function executorIn(line: string): Named | undefined {
   return self === undefined ? undefined : { kind: 'self', name: '', match: self };
 }
 
-function readStep(line: string, known: KnownExecutors): WrittenPlan['steps'][number] | undefined {
+function readStep(line: string, known: KnownExecutors, say: Say): WrittenPlan['steps'][number] | undefined {
   const named = executorIn(line);
   const text = plain(named === undefined ? line : line.replace(named.match, ' '));
   if (text === '' && named === undefined) return undefined;
@@ -103,13 +112,13 @@ function readStep(line: string, known: KnownExecutors): WrittenPlan['steps'][num
   }
   const { kind, name } = named;
   if (kind === 'tool') {
-    const description = text || `Use ${name}`;
+    const description = text || say('card.use_tool', { name });
     if (known.tools.has(name)) return { description, executor: { kind, tool: name } };
-    return { description: refused(description, `there is no tool "${name}" here`), executor: self };
+    return { description: refused(description, say('card.no_tool', { name })), executor: self };
   }
-  const description = text || `Hand over to ${name}`;
+  const description = text || say('card.hand_over', { name });
   if (known.profiles.has(name)) return { description, executor: { kind, profileId: name } };
-  return { description: refused(description, `no agent "${name}" can be made here`), executor: self };
+  return { description: refused(description, say('card.no_agent', { name })), executor: self };
 }
 
 /** Adds a note to a step that is left to the agent itself because its executor does not exist. */

@@ -191,6 +191,7 @@ async function runReady(
     agentId,
     profileId: turn.profile.id,
     stepValidation: turn.profile.stepValidationEnabled,
+    command: turn.say.command,
     workspace,
     folder: turn.folder,
     skills: shared.deps.workspaceDir && path.join(shared.deps.workspaceDir, 'skills'),

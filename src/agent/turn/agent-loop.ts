@@ -172,7 +172,7 @@ function limitText(turn: TurnIdentity & TurnContext & TurnProgress): string {
   const counts = new Map<string, number>();
   for (const { toolName } of turn.rows.results()) counts.set(toolName, (counts.get(toolName) ?? 0) + 1);
   const done = [...counts].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(', ');
-  const limit = turn.say('turn.limit', { steps: turn.profile.maxIterations, tools: done });
+  const limit = turn.say('turn.limit', { count: turn.profile.maxIterations, tools: done });
   return turn.parentTurnId === undefined ? `${limit} ${turn.say('turn.go_on')}` : limit;
 }
 

@@ -3,7 +3,8 @@ import { GatewayError } from '../../contracts/errors.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
 import { answeredMessage, userIdOf } from '../../contracts/message.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
-import { cancelPlan, isOpenPlan } from '../../contracts/plan.ts';
+import { cancelPlan, cancelReason, isOpenPlan } from '../../contracts/plan.ts';
+import { said } from '../../contracts/texts/say.ts';
 import type { AgentShared } from '../deps.ts';
 import { deliveryOf, elsewhereOf } from './answer-delivery.ts';
 import { failureOf } from './agent-loop.ts';
@@ -25,10 +26,10 @@ export async function endDeadLetter(
   const replyTo = payload instanceof GatewayError ? undefined : answeredMessage(payload.message);
   const say = payload instanceof GatewayError ? languages.say({}) : await sayFor({ languages }, payload);
   const text = failureText(error, 'person', say);
-  const why = say('cancelled.failed');
+  const because = cancelReason(said('cancelled.failed'));
   const plan = await ledger.planOf(turnId);
   const open = plan !== undefined && isOpenPlan(plan);
-  if (open) await ledger.updatePlan(head, cancelPlan(plan, why));
+  if (open) await ledger.updatePlan(head, cancelPlan(plan, because.reason, because.why));
   const step = await ledger.finishTurn(head, {
     turnId,
     reason: 'failed',
@@ -48,7 +49,7 @@ export async function endDeadLetter(
     epoch: head.epoch,
     textSoFar: text,
   });
-  if (open) emitter.emit({ type: 'plan_cancelled', reason: why });
+  if (open) emitter.emit({ type: 'plan_cancelled', ...because });
   emitter.emit({ type: 'snapshot', text });
   emitter.emit({ type: 'turn_ended', reason: 'failed' });
   return step;

@@ -8,7 +8,7 @@
  * A plan built from events, with its current activity, which stored plans do not contain.
  * @typedef {object} PlanEventView
  * @property {Plan} plan
- * @property {string} [note] What is happening now, as a sentence.
+ * @property {import('../texts/say.ts').Said} [note] What is happening now, as a sentence.
  * @property {string} [analysedStepId] The failed step that the agent thinks about.
  * @property {boolean} [recovering] True from a failure until the step is done or skipped.
  */
@@ -63,15 +63,22 @@ export function correctionsLeft({ steps }) {
 }
 
 /**
- * The plan cancelled, with the reason; a step that was running becomes failed. Never throws.
+ * The plan cancelled, with the reason, and the same as people read it; a step that was running becomes failed. Never throws.
  * @param {Plan} plan
  * @param {string} reason
+ * @param {import('../texts/say.ts').Said} [why]
  * @returns {Plan}
  */
-export function cancelPlan(plan, reason) {
+export function cancelPlan(plan, reason, why) {
   /** @type {PlanStep[]} */
   const steps = plan.steps.map((step) => (step.status === 'running' ? { ...step, status: 'failed' } : step));
-  return { ...plan, steps, state: 'cancelled', reason: boundReason(reason) };
+  return {
+    ...plan,
+    steps,
+    state: 'cancelled',
+    reason: boundReason(reason),
+    ...(why !== undefined && { why }),
+  };
 }
 
 /**
@@ -105,21 +112,21 @@ export function advancePlan(view, event) {
     case 'plan_resumed':
       return inState(view.plan, 'running');
     case 'plan_cancelled':
-      return { plan: cancelPlan(view.plan, event.reason) };
+      return { plan: cancelPlan(view.plan, event.reason, event.why) };
     case 'step_changed':
     case 'step_skipped':
       return withStep(view, event.step);
     case 'agent_thinking':
       return {
         plan: withStep(view, event.step).plan,
-        note: `Step ${event.step.index + 1} failed; thinking about what to do…`,
+        note: { key: 'step.thinking', values: { number: event.step.index + 1 } },
         analysedStepId: event.step.id,
         recovering: true,
       };
     case 'retry_attempt':
       return {
         plan: withStep(view, event.step).plan,
-        note: `Step ${event.step.index + 1} is tried again.`,
+        note: { key: 'step.again', values: { number: event.step.index + 1 } },
         recovering: true,
       };
     default:

@@ -1,5 +1,6 @@
 /** A plan and its steps: the types that the reducer of plans needs, below everything that uses it. */
 import type { Source, ToolRisk } from '../risk.ts';
+import type { Said } from '../texts/say.ts';
 
 /** Executor of a step (N-21). */
 export type StepExecutor =
@@ -46,8 +47,10 @@ export interface Plan {
   state: PlanState;
   /** Number of steps it was created with; the limit for added steps depends on it (S-18). */
   originalLength: number;
-  /** Why it was cancelled; at most `MAX_REASON_CHARS`. */
+  /** Why it was cancelled, as the model and programs read it: in English, or as the model wrote it; at most `MAX_REASON_CHARS`. */
   reason?: string | undefined;
+  /** The same for people, who read it in their language; absent where it stands in no table of texts. */
+  why?: Said | undefined;
   /** Rises with each change that a person makes; a plan without it has version 1. */
   version?: number | undefined;
   /** Runs of it that have begun, each under an id of its own. */

@@ -86,7 +86,7 @@ function applyEdit(plan: Plan, edit: StepEdit, newId: string, context: EditConte
       const text = readDescription(edit.description);
       if ('problem' in text) return text;
       const left = stepsLeft(plan);
-      if (left === 0) return { problem: said('edit.full', { steps: plan.steps.length }) };
+      if (left === 0) return { problem: said('edit.full', { count: plan.steps.length }) };
       const executor = { kind: 'self' as const };
       const risk = context.classify({ executor });
       const step: PlanStep = {

@@ -16,7 +16,7 @@ import { lookOf, planButtons } from './plan-buttons.ts';
 import { renderPlan } from './render-plan.ts';
 import type { LiveEdit } from '../place-queue.ts';
 import type { Scheduler } from '../scheduler.ts';
-import type { SayIn } from '../../contracts/texts/say.ts';
+import type { Say, SayIn } from '../../contracts/texts/say.ts';
 
 /** After this many failed calls in a row the card is left to the final delivery. */
 const MAX_FAILURES = 3;
@@ -127,7 +127,7 @@ export class PlanCard implements LiveEdit {
     try {
       const card = await this.#cardOf(view.plan.id);
       const say = this.#deps.say({ ...this.#place, language: view.plan.language ?? this.#start.language });
-      const body = renderPlan(view.plan, this.#target, noteOf(view), say);
+      const body = renderPlan(view.plan, this.#target, noteOf(view, say), say);
       const buttons = planButtons(view.plan, say);
       const look = lookOf(body, buttons);
       if (this.#frozen || (card.sent !== undefined && this.#shown === look)) return 'nothing';
@@ -176,6 +176,7 @@ export class PlanCard implements LiveEdit {
 }
 
 /** The note; a thought about a failed step is marked, because the card has no other place for it. */
-function noteOf({ note, analysedStepId }: PlanEventView): string | undefined {
-  return analysedStepId === undefined ? note : `⚡ ${note}`;
+function noteOf({ note, analysedStepId }: PlanEventView, say: Say): string | undefined {
+  if (note === undefined) return undefined;
+  return analysedStepId === undefined ? say.told(note) : `⚡ ${say.told(note)}`;
 }

@@ -105,7 +105,7 @@ export function createStreamCommand(deps: Omit<StreamModeDeps, 'log'>): Command 
         throw new GatewayError('bad_stream_mode', said('stream.own'));
       if (args === '') {
         const mode = await modeOf(deps, address);
-        const choices = modes.map((one) => `/stream ${one}`).join(', ');
+        const choices = modes.map((one) => `${say.command('stream')} ${one}`).join(', ');
         return say('stream.now', { how: say(MEANING[mode]), mode, choices });
       }
       const mode = modes.find((one) => one === args.toLowerCase());

@@ -2,7 +2,7 @@
 import type { Approvals } from '../../contracts/approvals.ts';
 import type { EventBus, MessageBus } from '../../contracts/bus.ts';
 import { GatewayError } from '../../contracts/errors.ts';
-import { cancelPlan, isOpenPlan } from '../../contracts/plan.ts';
+import { cancelPlan, cancelReason, isOpenPlan } from '../../contracts/plan.ts';
 import type { Plan, StepEdit } from '../../contracts/plan.ts';
 import { editPlan, versionOf } from '../../contracts/plans/plan-edits.ts';
 import type { ClassifyStep } from '../../contracts/plans/plan-edits.ts';
@@ -10,8 +10,8 @@ import { parseAddress } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { cardDelivery, MAX_PENDING_EDITS } from '../../contracts/store/plan-store.ts';
 import type { PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
-import { inEnglish, said } from '../../contracts/texts/say.ts';
-import type { Said, Say } from '../../contracts/texts/say.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { Said } from '../../contracts/texts/say.ts';
 
 export interface ChangePlanDeps {
   plans: PlanStore;
@@ -59,19 +59,16 @@ export async function changeSteps(
 }
 
 /** Drops a stored plan for good. Throws as `changeSteps` does. */
-export async function cancelStored(
-  deps: ChangePlanDeps,
-  planId: string,
-  expected?: number,
-  say: Say = inEnglish,
-): Promise<Plan> {
+export async function cancelStored(deps: ChangePlanDeps, planId: string, expected?: number): Promise<Plan> {
   return await changed(deps, planId, expected, (record) => {
     if (record.plan.state !== 'stored') throw unchanged(whyOver(record.plan));
+    const because = cancelReason(
+      said(record.plan.runs === undefined ? 'cancelled.before_run' : 'cancelled.again'),
+    );
     const plan = {
-      ...cancelPlan(record.plan, say('plan.cancelled_before')),
+      ...cancelPlan(record.plan, because.reason, because.why),
       version: versionOf(record.plan) + 1,
     };
-    if (record.plan.runs !== undefined) plan.reason = say('plan.cancelled_again');
     return Promise.resolve({ plan, change: { plan } });
   });
 }

@@ -93,7 +93,7 @@ async function answer(deps: PlanCommandDeps, call: CommandCall, use: Use): Promi
     }
     case 'cancel': {
       const { plan } = await chosen(deps, session, use.number);
-      await cancelStored(deps, plan.id, undefined, say);
+      await cancelStored(deps, plan.id);
       return say('plan.cancelled');
     }
     case 'edit': {

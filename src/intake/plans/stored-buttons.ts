@@ -64,7 +64,7 @@ async function act(
         return { reply: say('plan.edit_pressed') };
       }
       case 'cancel':
-        await cancelStored(deps, plan.id, version, say);
+        await cancelStored(deps, plan.id, version);
         return { reply: say('plan.cancelled') };
       default:
         return press.action satisfies never;

@@ -80,7 +80,7 @@ async function checkSize(
   { maxMinutes }: TranscriptionSettings,
 ): Promise<void> {
   if (seconds > maxMinutes * 60) {
-    throw new GatewayError('too_large', said('hear.too_long', { most: maxMinutes }));
+    throw new GatewayError('too_large', said('hear.too_long', { count: maxMinutes }));
   }
   if ((await stat(path)).size > MAX_RECORDING_BYTES)
     throw new GatewayError('too_large', said('hear.too_large'));
@@ -111,5 +111,5 @@ async function ask(
 
 function tooSlow(totalMs: number): GatewayError {
   const minutes = Math.ceil(totalMs / 60_000);
-  return new GatewayError('timeout', said('hear.too_slow', { most: minutes }));
+  return new GatewayError('timeout', said('hear.too_slow', { count: minutes }));
 }

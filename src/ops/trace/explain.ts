@@ -114,7 +114,7 @@ function explainUnfinished(facts: TurnFacts, detail: boolean, say: Say): Why {
   if (queue.error !== undefined || queue.crashes > 0) {
     const tried = {
       attempts: say('why.attempts', numbered(queue.attempts)),
-      deaths: queue.crashes,
+      crashes: say('why.crashes', numbered(queue.crashes)),
       because: because(queue.error, detail),
     };
     const why =

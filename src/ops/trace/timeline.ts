@@ -66,8 +66,12 @@ function attemptLines(attempt: TraceAttempt, before: TraceAttempt | undefined, t
 }
 
 function begunText(attempt: TraceAttempt, before: TraceAttempt | undefined, say: Say): string {
-  const { afterMs, node, attempts, crashes: deaths, profile, askedAgain } = attempt;
-  const failed = attempts + deaths === 0 ? '' : say('trace.failed_before', { attempts, deaths });
+  const { afterMs, node, attempts, crashes, profile, askedAgain } = attempt;
+  const tries = {
+    attempts: say('why.attempts', numbered(attempts)),
+    crashes: say('why.crashes', numbered(crashes)),
+  };
+  const failed = attempts + crashes === 0 ? '' : say('trace.failed_before', tries);
   const where = { node, profile, failed };
   if (before !== undefined) return say(before.node === node ? 'trace.goes_on' : 'trace.moved', where);
   const rest = say('trace.begun', { ...where, time: duration(afterMs) });
@@ -240,7 +244,10 @@ function deliveryLines({ delivery, nowMs }: TurnFacts, detail: boolean, say: Say
   if (delivery === undefined) return [];
   const { sentMs, waitedMs, attempts, error, dead } = delivery;
   const paused = waitedMs > 0 || attempts > 0;
-  const pauses = { pauses: paused ? say('trace.pauses', { time: duration(waitedMs), attempts }) : '' };
+  const uncertain = say('trace.uncertain', numbered(attempts));
+  const pauses = {
+    pauses: paused ? say('trace.pauses', { time: duration(waitedMs), attempts: uncertain }) : '',
+  };
   const words = error !== undefined && detail ? `: ${error}` : '';
   if (dead) {
     const text = `${say('trace.given_up', pauses)}${words}`;

@@ -1,6 +1,8 @@
 /** Stop marks: one transaction marks everything up to the tail. And the replay of dead letters. */
 import type { LaneKey, StopResult } from '../../contracts/store/lanes.ts';
 import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
+import { cancelReason } from '../../contracts/plan.ts';
+import { said } from '../../contracts/texts/say.ts';
 import { cleanJson } from '../../lib/json.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
@@ -13,7 +15,7 @@ import { endPlans } from './turn/turn-plan.ts';
 /** Text of the placeholder of a cancelled message. */
 const CANCELLED_TEXT = '*(stopped)*';
 /** Reason stored with a plan that a stop cancelled. */
-const CANCELLED_PLAN = 'Stopped.';
+const CANCELLED_PLAN = cancelReason(said('cancelled.stopped'));
 
 interface CancelledTurn {
   id: string;

@@ -6,6 +6,8 @@ import type { Failure } from '../../../src/agent/executor/correction.ts';
 import { MAX_NEW_STEPS } from '../../../src/agent/executor/correction-reply.ts';
 import type { AgentCorrection, AvailableExecutors } from '../../../src/agent/executor/correction-reply.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
+import { inEnglish, sayFrom } from '../../../src/contracts/texts/say.ts';
+import { GERMAN } from '../../../src/contracts/texts/german.ts';
 import type { ChatMessage } from '../../../src/contracts/provider.ts';
 import { testPlan, testStep } from '../../fakes/agent/plans.ts';
 
@@ -26,7 +28,7 @@ const executors: AvailableExecutors = {
 };
 
 const answering = (reply: string): Promise<AgentCorrection> =>
-  analyzeFailure(async () => reply, failure, executors);
+  analyzeFailure(async () => reply, failure, executors, inEnglish);
 
 describe('the correction call', () => {
   it('sends its own system prompt and one message, and no part of the chat (S-10, S-14)', async () => {
@@ -38,6 +40,7 @@ describe('the correction call', () => {
       },
       { ...failure, refusal: 'There is room for 0 more steps.' },
       executors,
+      inEnglish,
     );
     expect(calls).toHaveLength(1);
     expect(calls[0]?.system).toBe(CORRECTION_PROMPT);
@@ -177,6 +180,22 @@ describe('the correction call', () => {
     });
   });
 
+  it('writes the note and a missing reason in the language of the turn', async () => {
+    const newSteps = [{ description: 'Mischen', tool: 'mixer' }];
+    const reply = JSON.stringify({ action: 'insert_steps', newSteps });
+    const german = sayFrom('de', GERMAN);
+    expect(await analyzeFailure(async () => reply, failure, executors, german)).toEqual({
+      action: 'insert_steps',
+      reason: 'ohne Angabe eines Grundes',
+      newSteps: [
+        {
+          description: 'Mischen („mixer“ gibt es nicht, also macht der Agent es selbst)',
+          executor: { kind: 'self' },
+        },
+      ],
+    });
+  });
+
   it.each([
     '',
     'I would try again.',
@@ -191,15 +210,20 @@ describe('the correction call', () => {
     'null',
     '{'.repeat(100_000),
   ])('turns %j into abort with a reason (S-11)', async (reply) => {
-    expect(await answering(reply)).toEqual({ action: 'abort', reason: expect.stringMatching(/answer/) });
+    expect(await answering(reply)).toEqual({
+      action: 'abort',
+      reason: expect.stringMatching(/answer/),
+      why: expect.objectContaining({ key: 'cancelled.correction_failed' }),
+    });
   });
 
   it('turns a failed call into `abort` with its reason (S-11)', async () => {
     const away = new ProviderError('unavailable', 'The model server is away.');
-    const correction = await analyzeFailure(() => Promise.reject(away), failure, executors);
+    const correction = await analyzeFailure(() => Promise.reject(away), failure, executors, inEnglish);
     expect(correction).toEqual({
       action: 'abort',
       reason: expect.stringContaining('The model is not available'),
+      why: { key: 'cancelled.correction_failed', values: { why: { key: 'failure.unavailable' } } },
     });
     const thrown = analyzeFailure(
       () => {
@@ -207,6 +231,7 @@ describe('the correction call', () => {
       },
       failure,
       executors,
+      inEnglish,
     );
     expect(await thrown).toMatchObject({ action: 'abort', reason: expect.stringContaining('odd') });
   });

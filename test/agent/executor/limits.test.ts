@@ -13,6 +13,10 @@ describe('the limits of a plan', () => {
       reason: 'm',
       command: { executor: { kind: 'tool', tool: 'probe' } },
     };
+    const because = {
+      reason: expect.stringContaining('3 corrections'),
+      why: expect.objectContaining({ key: 'cancelled.still_fails' }),
+    };
     for (const correction of [retry, modify, insert()]) {
       const scenario = await runScenario({ step: failing({ s2: 99 }), correct: () => correction });
       expect(scenario.failures).toHaveLength(3);
@@ -21,9 +25,9 @@ describe('the limits of a plan', () => {
         {
           type: 'agent_stuck',
           step: expect.objectContaining({ id: 's2' }),
-          reason: expect.stringContaining('3 corrections'),
+          ...because,
         },
-        { type: 'plan_cancelled', reason: expect.stringContaining('3 corrections') },
+        { type: 'plan_cancelled', ...because },
       ]);
     }
   });
@@ -82,6 +86,7 @@ describe('the limits of a plan', () => {
     expect(insists.events.at(-1)).toEqual({
       type: 'plan_cancelled',
       reason: expect.stringContaining('room for 1 more step,'),
+      why: { key: 'cancelled.no_room', values: { count: 1 } },
     });
   });
 });

@@ -12,7 +12,11 @@ describe('the modes of a plan, and requests of people', () => {
       const scenario = await runScenario({ plan: testPlan(3, { mode }), step: failing({ s2: 1 }) });
       expect(scenario.failures).toEqual([]);
       expect(scenario.runs).toEqual(['s1#1', 's2#2']);
-      expect(scenario.events.at(-1)).toEqual({ type: 'plan_cancelled', reason: 'Step 2 failed: s2 broke' });
+      expect(scenario.events.at(-1)).toEqual({
+        type: 'plan_cancelled',
+        reason: 'Step 2 failed: s2 broke',
+        why: { key: 'cancelled.step_failed', values: { number: 2, why: 's2 broke' } },
+      });
     },
   );
 

@@ -182,7 +182,8 @@ describeEmbedded('people and a plan', (databases) => {
     expect(people.done).toEqual([]);
     expect(people.scenario.events).toContainEqual({
       type: 'plan_cancelled',
-      reason: 'Nobody let step 1 run in time.',
+      reason: 'Step 1 was not approved in time.',
+      why: { key: 'cancelled.not_run', values: { number: 1 } },
     });
   });
 

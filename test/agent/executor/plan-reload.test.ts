@@ -57,7 +57,7 @@ describeEmbedded('a plan whose profile is reloaded while it is paused', (databas
     expect(await scenario.run(await scenario.sweep())).toMatchObject({ kind: 'finished' });
     expect(ran).toEqual(['wash', 'roll']);
     const correction = provider.requests.at(-2)?.messages.at(-1)?.content ?? '';
-    expect(correction).toContain('There is no tool "brush" any more.');
+    expect(correction).toContain('The tool "brush" no longer exists.');
     expect(correction).not.toContain('- brush:');
     const { plan } = (await store.plans.latestPlan(SESSION)) ?? {};
     expect(plan).toMatchObject({

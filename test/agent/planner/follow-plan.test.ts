@@ -67,10 +67,12 @@ describeEmbedded('a plan', (databases) => {
       update(1, 'done'),
     );
     await scenario.ask('Bake');
+    const why = { key: 'cancelled.max_iterations' };
+    const because = { reason: 'The limit of iterations was reached.', why };
     expect(only(scenario.events, 'plan_completed', 'plan_cancelled')).toEqual([
-      { type: 'plan_cancelled', reason: 'The limit of iterations was reached.' },
+      { type: 'plan_cancelled', ...because },
     ]);
-    const stored = { state: 'cancelled', reason: 'The limit of iterations was reached.' };
+    const stored = { state: 'cancelled', ...because };
     expect((await latestPlan(scenario))?.plan).toMatchObject(stored);
   });
 

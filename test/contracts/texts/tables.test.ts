@@ -39,6 +39,13 @@ describe('the texts', () => {
     expect(lack.map(([key]) => key)).toEqual([]);
   });
 
+  it('have a form of their own for one thing, unless no noun changes with the number', () => {
+    const same = english.filter(
+      ([, template]) => typeof template !== 'string' && template.one === template.other,
+    );
+    expect(same.map(([key]) => key).filter((key) => !WITHOUT_NOUN.includes(key))).toEqual([]);
+  });
+
   it('are in use, each of them', () => {
     const unused = english.filter(
       ([key]) => !code.includes(`'${key}'`) && !isBuilt(key) && !inTemplates.has(key),
@@ -102,6 +109,18 @@ describe('the texts', () => {
   });
 });
 
+/** Texts with a number and no noun that follows it. */
+const WITHOUT_NOUN = [
+  'status.waiting',
+  'page.time.minutes',
+  'page.row.new',
+  'page.every.minutes',
+  'page.inbox.count',
+  'page.part.thought_for',
+  'page.linked.count',
+  'page.plan.run_times',
+];
+
 /** Folders and files whose texts for people stand in the tables. */
 const MOVED = [
   'channels/http/page/',
@@ -112,6 +131,8 @@ const MOVED = [
   'src/intake/',
   'src/delivery/',
   'src/schedule/',
+  'src/agent/executor/',
+  'src/agent/planner/',
   'src/agent/turn/',
   'src/agent/profiles/commands.ts',
   'src/ops/usage-command.ts',
@@ -139,6 +160,13 @@ const ALLOWED = [
   'src/providers/ollama/forced-call.ts',
   'src/providers/ollama/pull.ts',
   'src/delivery/webhooks/',
+  'src/agent/executor/correction.ts',
+  'src/agent/executor/gate.ts: `The step, number',
+  'src/agent/executor/mode-prompts.ts',
+  'src/agent/executor/run-plan.ts',
+  'src/agent/executor/step-prompt.ts',
+  'src/agent/planner/instructions.ts',
+  "src/agent/planner/plan-text.ts: 'My plan.",
   'src/agent/turn/iteration.ts: `Not run',
   'src/agent/turn/turn-payload.ts',
   'src/delivery/out.ts: `The channel',

@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
+import { COMMANDS } from './every-command.ts';
 import { MARKED, wordsOutside, writeMarkedLanguage } from './marked-language.ts';
 import type { Failure } from '../../fakes/ollama/ollama.ts';
 import { startFakeSpeech } from '../../fakes/speech.ts';
@@ -22,11 +23,11 @@ const REASON = '{"error":{"message":"own words"}}';
 /** Names, and what a model, a server, a tool or a person wrote. */
 const DATA = new Set(
   [
-    'fake latest plain hears default chat coder researcher planner teacher agentic auto',
+    'fake latest plain hears default parley chat coder researcher planner teacher agentic auto',
     'queue steer interrupt collect draft edit off on add remove all qaa en de English Deutsch telegram',
     'wipe tell note look fetch list_dir read_file write_file edit_file web_fetch memory cron spawn_agent message send_file',
     // Of a person, of the model, of the servers, of a tool, of a library, of a file.
-    'Person Fine Ollama own words wipes disk word old Invalid PDF structure txt bin pdf http no_plan Wash Paint',
+    'npx Person Fine Ollama own words wipes disk word old Invalid PDF structure txt bin pdf http no_plan Wash Paint',
   ].flatMap((words) => words.split(' ')),
 );
 
@@ -50,19 +51,24 @@ async function furnish(home: string): Promise<void> {
   await writeMarkedLanguage(home);
 }
 
-/** In this order: some need what those before them did. */
-const COMMANDS = [
-  '/start | /help | /status | /language | /language xx | /stop | /model | /model odd',
-  '/model nowhere/odd | /model openai/odd | /model plain | /model default | /profile | /profile odd',
-  '/profile chat | /profile default | /mode | /mode odd | /mode planner | /queue | /queue odd',
-  '/queue collect | /queue queue | /title | /title x | /usage | /why | /memory | /memory odd',
-  '/forget | /forget 9 | /verify | /verify 9 | /trust | /observe | /observe on | /approve',
-  '/approve odd | /deny | /rules | /rules odd | /rules remove 9 | /rules remove all | /plan | /plans',
-  '/plan run 9 | /plan show 9 | /plan cancel 9 | /plan edit | /run | /skip | /pause | /resume | /link',
-  '/link odd | /surfaces | /unlink | /voice | /voice odd | /stream | /stream odd | /stream draft',
-  '/schedule | /schedule add "odd" x | /schedule add "in 1 hour" x | /schedule | /schedule remove 9',
-  '/schedule odd | /prompt | /prompt odd odd | /retry | /undo | /new',
-].flatMap((commands) => commands.split(' | '));
+/** How a plan is given up; `why` begins what the tables say about it. */
+const GIVEN_UP = [
+  {
+    mode: 'agentic',
+    step: 'FAILED: own words',
+    correct: '{"action":"retry"}',
+    why: ' still fails after ',
+  },
+  { mode: 'agentic', step: '', correct: 'own words', why: "The model's answer contains no JSON object." },
+  { mode: 'agentic', step: '', correct: '{"action":"modify"}', why: "The model's answer changes the step" },
+  {
+    mode: 'agentic',
+    step: '',
+    correct: { text: '', failure: { kind: 'status', status: 404, error: 'own words' } },
+    why: 'There is no such model here.',
+  },
+  { mode: 'teacher', step: '', correct: undefined, why: 'The model gave an empty answer.' },
+] as const;
 
 /** How the model's server fails. */
 const FAILURES: readonly Failure[] = [
@@ -96,6 +102,9 @@ describeGateway('a gateway whose every text is marked', options, (fixture) => {
   /** Words that are neither marked, nor data, nor what the person wrote. */
   const strays = (screen: string, written = ''): string[] =>
     wordsOutside(screen).filter((word) => !DATA.has(word) && !written.split(/\W+/).includes(word));
+  /** Waits until this text stands in the owner's chat, below so many messages. */
+  const shows = (from: number, text: string): Promise<void> =>
+    vi.waitFor(() => expect(screenOf(OWNER, from)).toContain(text), WAIT);
   const presses = async (chat: string, label: string): Promise<string> => {
     await vi.waitFor(
       () =>
@@ -187,6 +196,29 @@ describeGateway('a gateway whose every text is marked', options, (fixture) => {
       expect(strays(screenOf(who, before), goal)).toEqual([]);
     });
   });
+
+  it.each(GIVEN_UP)(
+    'says why a plan in $mode mode was given up: $why',
+    async ({ mode, step, correct, why }) => {
+      const goal = `paint ${why.replaceAll(/\W+/g, '')}`;
+      const first = `Wash ${goal}`;
+      await newIn(OWNER, () => bot().says(OWNER, `/mode ${mode}`, OWNER));
+      fixture().ollama.answer('Two.\nREFLECT: no', { when: goal });
+      fixture().ollama.answer(`Steps\n1. [TOOL: none] ${first}\n2. [AGENT: none]`, { when: goal });
+      fixture().ollama.answer(step, { when: `nothing of the others: ${first}`, times: 9 });
+      if (correct !== undefined) fixture().ollama.answer(correct, { when: `] ${first}`, times: 9 });
+      const before = bot().messages(OWNER).length;
+      await newIn(OWNER, () => bot().says(OWNER, `/plan ${goal}`, OWNER));
+      await presses(OWNER, mode === 'teacher' ? '⟦Step by step⟧' : '⟦Run⟧');
+      if (mode === 'teacher') {
+        await shows(before, '⟦Skip⟧');
+        bot().says(OWNER, '/run', OWNER);
+      }
+      await shows(before, `⟦${why}`);
+      await fixture().idle(`telegram:${OWNER}`);
+      expect(strays(screenOf(OWNER, before), `${goal} none`)).toEqual([]);
+    },
+  );
 
   it('tells strangers and unknown groups how they get in', async () => {
     const screens = [

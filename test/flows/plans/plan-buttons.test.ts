@@ -163,7 +163,7 @@ describeGateway(
       await fixture().idle(participant.session);
       expect(await planned.settled()).toMatchObject({
         state: 'cancelled',
-        reason: 'Nobody resumed it in time.',
+        reason: 'It was not resumed in time.',
       });
       expect(planned.card().buttons).toEqual([]);
       const chat = participant.session.replace('telegram:', '');

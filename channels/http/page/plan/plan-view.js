@@ -13,7 +13,7 @@ import {
   openStep,
 } from '../../../../src/contracts/isomorphic/plan-reducer.js';
 import { StepRows } from './plan-step.js';
-import { clock, say } from '../texts.js';
+import { clock, kept, say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../../../../src/contracts/plan.ts').Plan} Plan */
@@ -146,7 +146,7 @@ export class PlanView {
   }
 
   /** @param {import('../../../../src/contracts/isomorphic/plan-reducer.js').PlanEventView} view */
-  #draw({ plan, note = '', analysedStepId, recovering }) {
+  #draw({ plan, note, analysedStepId, recovering }) {
     const approval = this.#approvalOf(plan);
     const isWaiting = approval?.plan?.wait === 'step';
     this.element.className = `plan ${plan.mode} ${plan.state}${recovering ? ' recovering' : ''}${isWaiting ? ' asks' : ''}`;
@@ -163,7 +163,7 @@ export class PlanView {
       analysed: analysedStepId,
       asked: isWaiting ? approval.plan?.stepId : undefined,
     });
-    changeText(this.#note, plan.state === 'cancelled' ? (plan.reason ?? '') : (approval?.warning ?? note));
+    changeText(this.#note, plan.state === 'cancelled' ? reasonOf(plan) : (approval?.warning ?? kept(note)));
     changeText(
       this.#until,
       approval === undefined ? '' : say('page.plan.until', { time: clock(approval.expiresAt) }),
@@ -178,6 +178,11 @@ export class PlanView {
     this.#bar?.show(plan, approval, state);
     this.#editor.show(plan);
   }
+}
+
+/** Why the plan was cancelled. @param {Plan} plan */
+function reasonOf({ reason = '', why }) {
+  return why === undefined ? reason : kept(why);
 }
 
 /** @param {Plan} plan */

@@ -1,6 +1,6 @@
 /** The catalogue of events, as streams and WebSockets send them (a test compares it with the union of the gateway). */
 import { z } from 'zod';
-import { plan, planStep } from './plan-schema.ts';
+import { keptText, plan, planStep } from './plan-schema.ts';
 
 const usage = z
   .looseObject({
@@ -126,10 +126,17 @@ const PLANS = [
   event('plan_completed', 'all steps are over'),
   event('plan_paused', 'the plan waits'),
   event('plan_resumed', 'the plan goes on'),
-  event('plan_cancelled', 'the plan has ended before its last step', { reason: z.string() }),
+  event('plan_cancelled', 'the plan has ended before its last step', {
+    reason: z.string(),
+    why: keptText.optional(),
+  }),
   event('step_changed', 'a step begins or ends', { step: planStep }),
   event('agent_thinking', 'the agent works on a step', { step: planStep }),
-  event('agent_stuck', 'a step cannot be corrected', { step: planStep.optional(), reason: z.string() }),
+  event('agent_stuck', 'a step cannot be corrected', {
+    step: planStep.optional(),
+    reason: z.string(),
+    why: keptText.optional(),
+  }),
   event('retry_attempt', 'a step is tried again', {
     step: planStep,
     attempt: z.int(),

@@ -1,11 +1,21 @@
 /** Schemas of plans, as events and answers contain them (a test compares the types). */
 import { z } from 'zod';
+import { isTextKey } from '../../../../src/contracts/texts/say.ts';
+import type { Said } from '../../../../src/contracts/texts/say.ts';
 
 const executor = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('tool'), tool: z.string() }),
   z.object({ kind: z.literal('agent'), profileId: z.string() }),
   z.object({ kind: z.literal('self') }),
 ]);
+
+/** A text by its key, which each reader sees in their language. */
+export const keptText: z.ZodType<Said> = z
+  .object({
+    key: z.string().refine(isTextKey),
+    values: z.lazy(() => z.record(z.string(), z.union([z.string(), z.number(), keptText]))).optional(),
+  })
+  .meta({ id: 'KeptText' });
 
 /** A step of a plan. */
 export const planStep = z
@@ -34,7 +44,8 @@ export const plan = z
     mode: z.enum(['planner', 'agentic', 'teacher']),
     state: z.enum(['stored', 'running', 'paused', 'completed', 'cancelled']),
     originalLength: z.int(),
-    reason: z.string().optional().describe('why it was cancelled'),
+    reason: z.string().optional().describe('why it was cancelled, in English or as the model wrote it'),
+    why: keptText.optional().describe('the same by the key of its text, where the gateway itself says it'),
     version: z.int().optional().describe('rises with each change that a person makes'),
     runs: z.int().optional(),
     language: z.string().optional().describe('of its card in chats, if it is not English'),

@@ -36,9 +36,14 @@ export const files = {
     'The speech-to-text server answered with status {status}: check transcription.baseUrl in config.json.',
   'hear.unreachable':
     'The speech-to-text server cannot be reached{reason}: check transcription.baseUrl in config.json.',
-  'hear.too_long':
-    'Recordings of up to {most} minutes are listened to (transcription.maxMinutes in config.json).',
-  'hear.too_large': 'Recordings of up to 25 MB are listened to.',
-  'hear.too_slow': 'The speech-to-text server took longer than {most} minutes.',
+  'hear.too_long': {
+    one: 'Recordings may be at most one minute long (transcription.maxMinutes in config.json).',
+    other: 'Recordings may be at most {count} minutes long (transcription.maxMinutes in config.json).',
+  },
+  'hear.too_large': 'Recordings may have at most 25 MB.',
+  'hear.too_slow': {
+    one: 'The speech-to-text server took longer than a minute.',
+    other: 'The speech-to-text server took longer than {count} minutes.',
+  },
   'hear.endless': 'The speech-to-text server gave an answer without end.',
 } as const;

@@ -67,7 +67,7 @@ export const pageTurns = {
   'page.part.denied_by': 'Denied by {by}',
   'page.part.reason': ': “{reason}”',
   'page.part.compressed': 'Earlier messages were summarised: from about {before} to {after} tokens.',
-  'page.part.clipped': { one: '… {count} more characters', other: '… {count} more characters' },
+  'page.part.clipped': { one: '… {count} more character', other: '… {count} more characters' },
   'page.turn.waits': {
     one: 'Waiting: one message is ahead of this one.',
     other: 'Waiting: {count} messages are ahead of this one.',

@@ -11,8 +11,11 @@ export const turns = {
   'turn.refused': 'The model refused to answer.',
   'turn.stopped': '*(stopped)*',
   'turn.interrupted': '*(interrupted by your next message)*',
-  'turn.limit':
-    'I stopped after {steps} steps, the limit of this profile (maxIterations), without being finished. Tools used so far: {tools}.',
+  'turn.limit': {
+    one: 'I stopped after one step, the limit of this profile (maxIterations), before I was finished. Tools used so far: {tools}.',
+    other:
+      'I stopped after {count} steps, the limit of this profile (maxIterations), before I was finished. Tools used so far: {tools}.',
+  },
   'turn.go_on': 'Write "go on" to continue.',
   'turn.model_away': 'The model is not available, trying again. {why}',
   'turn.no_plan': 'This answer has no plan: {why}',
@@ -24,8 +27,8 @@ export const turns = {
     'The plan was changed, or started by somebody else, after this run was asked for, so this run did not begin.',
   'turn.busy_next': 'The model is busy: your answer is next.',
   'turn.busy': {
-    one: 'The model is busy: {count} answers are before yours.',
-    other: 'The model is busy: {count} answers are before yours.',
+    one: 'The model is busy: one answer is ahead of yours.',
+    other: 'The model is busy: {count} answers are ahead of yours.',
   },
   'turn.pictures_unseen': '{model} cannot see pictures, so it answers without them.',
   'turn.outcome_unknown':
@@ -54,9 +57,35 @@ export const turns = {
   'cancelled.max_iterations': 'The limit of iterations was reached.',
   'cancelled.failed': 'The turn failed.',
   'cancelled.interrupted': 'The turn was interrupted.',
-  'cancelled.not_resumed': 'Nobody resumed it in time.',
-  'cancelled.not_run': 'Nobody let step {number} run in time.',
+  'cancelled.not_resumed': 'It was not resumed in time.',
+  'cancelled.not_run': 'Step {number} was not approved in time.',
   'cancelled.rewritten': 'The todo list was rewritten.',
+
+  'cancelled.by_user': 'Stopped by the user.',
+  'cancelled.before_run': 'Cancelled before it ran.',
+  'cancelled.again': 'Cancelled: it is not run again.',
+  'cancelled.step_failed': 'Step {number} failed: {why}',
+  'cancelled.still_fails': 'Step {number} still fails after {most} corrections.',
+  'cancelled.no_corrections': 'The plan has used up its {most} corrections, and step {number} still fails.',
+  'cancelled.no_room': {
+    one: 'The plan has room for {count} more step, fewer than the correction asks for.',
+    other: 'The plan has room for {count} more steps, fewer than the correction asks for.',
+  },
+  'cancelled.no_step': 'The plan has no step "{id}".',
+  'cancelled.correction_failed': 'The failed step could not be corrected. {why}',
+  'cancelled.bad_correction': "The model's answer is not a valid correction: {detail}",
+  'cancelled.no_new_command': "The model's answer changes the step, but does not name its new command.",
+  'cancelled.no_json': "The model's answer contains no JSON object.",
+  'cancelled.no_reason': 'no reason was given',
+  'cancelled.tool_gone': 'The tool "{name}" no longer exists.',
+  'cancelled.no_call': 'The model did not call {name}. It wrote: {text}',
+  'cancelled.no_result': 'The call gave no result.',
+  'cancelled.empty_answer': 'The model gave an empty answer.',
+  'cancelled.unfinished':
+    'The step was not finished within {most} model calls, the most that a step may make.',
+
+  'step.thinking': 'Step {number} failed; thinking about what to do…',
+  'step.again': 'Step {number} is tried again.',
 
   'wait.run': 'Run',
   'wait.skip': 'Skip',
@@ -75,7 +104,7 @@ export const turns = {
   'wait.was_run': 'This step was allowed to run.',
   'wait.was_skipped': 'This step was skipped.',
   'wait.was_stopped': 'The plan was stopped.',
-  'wait.expired': 'Nobody answered in time.',
+  'wait.expired': 'No answer came in time.',
   'wait.step': 'step {number}',
   'wait.next': '**Next: {step}**',
   'wait.next_is': 'The next step: {step}.',

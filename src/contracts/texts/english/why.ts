@@ -43,10 +43,9 @@ export const why = {
   },
   'why.behind_head': '; turn {turn} at the head is {state}',
   'why.collecting': 'It waits {time} for more messages (queue mode collect).',
-  'why.retried_in':
-    'It is tried again in {time} ({attempts}, ended by {deaths} deaths of a gateway){because}.',
+  'why.retried_in': 'It will be retried in {time} ({attempts}, {crashes} of the gateway){because}.',
   'why.retried_soon':
-    'It is tried again as soon as a gateway has room ({attempts}, ended by {deaths} deaths of a gateway){because}.',
+    'It will be retried as soon as a gateway has room ({attempts}, {crashes} of the gateway){because}.',
   'why.no_room': {
     one: 'It is due, but no gateway has room for it: {number} gateway runs {turns} (turns.concurrency).',
     other: 'It is due, but no gateway has room for it: {number} gateways run {turns} (turns.concurrency).',
@@ -59,11 +58,11 @@ export const why = {
   'why.all': 'All of it: {parley} trace {turn}',
   'why.none': 'No message of this chat has become a turn yet.',
   'why.owners_only': 'Only an owner can see what became of the messages of a chat.',
-  'why.refusal': 'A message of {sender} in {place} at {moment} did not become a turn ({code}): {why}.',
+  'why.refusal': 'A message of {sender} in {place} at {moment}, did not become a turn ({code}): {why}.',
   'why.refusals': {
-    one: '{number} messages, the last one of {sender} in {place} at {moment} did not become a turn ({code}): {why}.',
+    one: '{number} message, of {sender} in {place} at {moment}, did not become a turn ({code}): {why}.',
     other:
-      '{number} messages, the last one of {sender} in {place} at {moment} did not become a turn ({code}): {why}.',
+      '{number} messages, the last one of {sender} in {place} at {moment}, did not become a turn ({code}): {why}.',
   },
   'why.somebody': 'somebody',
   'why.refused_denied': 'its sender or chat has no access ({parley} pair)',

@@ -39,9 +39,14 @@ export const files: TranslationOf<typeof english> = {
     'Der Server für Spracherkennung hat mit dem Status {status} geantwortet: prüf transcription.baseUrl in config.json.',
   'hear.unreachable':
     'Der Server für Spracherkennung ist nicht zu erreichen{reason}: prüf transcription.baseUrl in config.json.',
-  'hear.too_long':
-    'Angehört werden Aufnahmen von bis zu {most} Minuten (transcription.maxMinutes in config.json).',
-  'hear.too_large': 'Angehört werden Aufnahmen von bis zu 25 MB.',
-  'hear.too_slow': 'Der Server für Spracherkennung hat länger gebraucht als {most} Minuten.',
+  'hear.too_long': {
+    one: 'Aufnahmen dürfen höchstens eine Minute lang sein (transcription.maxMinutes in config.json).',
+    other: 'Aufnahmen dürfen höchstens {count} Minuten lang sein (transcription.maxMinutes in config.json).',
+  },
+  'hear.too_large': 'Aufnahmen dürfen höchstens 25 MB haben.',
+  'hear.too_slow': {
+    one: 'Der Server für Spracherkennung hat länger gebraucht als eine Minute.',
+    other: 'Der Server für Spracherkennung hat länger gebraucht als {count} Minuten.',
+  },
   'hear.endless': 'Der Server für Spracherkennung hat ohne Ende geantwortet.',
 };

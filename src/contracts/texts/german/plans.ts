@@ -92,8 +92,6 @@ export const plans: TranslationOf<typeof english> = {
   'plan.planner_stops':
     'Im Modus planner folgt das Modell seinem Plan von selbst; er lässt sich nur beenden.',
   'plan.edits_wait': 'Schon {most} Änderungen warten auf den nächsten Schritt; warte, bis er beginnt.',
-  'plan.cancelled_before': 'Abgebrochen, bevor er lief.',
-  'plan.cancelled_again': 'Abgebrochen: Er läuft nicht noch einmal.',
   'plan.not_begun':
     'Dieser Plan hat noch nicht begonnen. {/run} oder seine Karte startet ihn, {/plan} cancel verwirft ihn.',
   'plan.over': 'Dieser Plan ist zu Ende.',
@@ -131,7 +129,10 @@ export const plans: TranslationOf<typeof english> = {
   'edit.no_number': 'Einen Schritt {number} gibt es nicht: Der Plan hat {steps}.',
   'edit.unclear': '„{line}“ habe ich nicht verstanden.',
   'edit.no_steps': 'Ein Plan braucht mindestens einen Schritt; um ihn ganz zu verwerfen, brich ihn ab.',
-  'edit.full': 'Der Plan hat {steps} Schritte, mehr kann er nicht haben.',
+  'edit.full': {
+    one: 'Der Plan hat einen Schritt, mehr kann er nicht haben.',
+    other: 'Der Plan hat {count} Schritte, mehr kann er nicht haben.',
+  },
   'edit.beside_itself': 'Ein Schritt kann nicht vor oder hinter sich selbst.',
   'edit.too_early': 'Vor Schritt {number} kann keiner stehen: Er hat begonnen oder wartet auf deine Antwort.',
   'edit.asked': 'Schritt {number} wartet auf deine Antwort: Starte ihn oder überspring ihn.',

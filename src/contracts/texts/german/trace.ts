@@ -8,7 +8,7 @@ export const trace: TranslationOf<typeof english> = {
   'trace.begun': 'nach {time} in der Warteschlange auf Knoten {node}, Profil {profile}{failed}',
   'trace.goes_on': 'geht weiter auf Knoten {node}, Profil {profile}{failed}',
   'trace.moved': 'geht weiter auf einem anderen Knoten, {node}, Profil {profile}{failed}',
-  'trace.failed_before': '; davor {attempts} gescheiterte Versuche, {deaths} Abstürze',
+  'trace.failed_before': ', nach {attempts} und {crashes}',
   'trace.live':
     'live auf dem Bildschirm: {sent}, {edits}, {refused} als zu schnell abgelehnt, {failed} gescheitert',
   'trace.live_sent': 'eine Nachricht mit dem Anfang der Antwort wurde geschickt',
@@ -52,7 +52,11 @@ export const trace: TranslationOf<typeof english> = {
   'trace.delivered': 'zugestellt{pauses}',
   'trace.not_delivered': 'noch nicht zugestellt{pauses}',
   'trace.given_up': 'Zustellung aufgegeben{pauses}',
-  'trace.pauses': ' nach {time} Pausen, {attempts} ungewissen Versuchen',
+  'trace.pauses': ' nach {time} Wartezeit und {attempts}',
+  'trace.uncertain': {
+    one: '{number} Versuch mit ungewissem Ausgang',
+    other: '{number} Versuchen mit ungewissem Ausgang',
+  },
   'trace.ended': 'die Runde endete: {reason}',
   'trace.reason_completed': 'fertig',
   'trace.reason_stopped': 'angehalten',

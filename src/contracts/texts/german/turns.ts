@@ -14,8 +14,11 @@ export const turns: TranslationOf<typeof english> = {
   'turn.refused': 'Das Modell hat sich geweigert zu antworten.',
   'turn.stopped': '*(angehalten)*',
   'turn.interrupted': '*(von deiner nächsten Nachricht unterbrochen)*',
-  'turn.limit':
-    'Nach {steps} Schritten habe ich aufgehört, ohne fertig zu sein; mehr erlaubt dieses Profil nicht (maxIterations). Bisher benutzte Werkzeuge: {tools}.',
+  'turn.limit': {
+    one: 'Nach einem Schritt habe ich aufgehört, ohne fertig zu sein; mehr erlaubt dieses Profil nicht (maxIterations). Bisher benutzte Werkzeuge: {tools}.',
+    other:
+      'Nach {count} Schritten habe ich aufgehört, ohne fertig zu sein; mehr erlaubt dieses Profil nicht (maxIterations). Bisher benutzte Werkzeuge: {tools}.',
+  },
   'turn.go_on': 'Schreib „mach weiter“, damit ich weitermache.',
   'turn.model_away': 'Das Modell ist gerade nicht erreichbar, ich versuche es weiter. {why}',
   'turn.no_plan': 'Diese Antwort hat keinen Plan: {why}',
@@ -27,7 +30,7 @@ export const turns: TranslationOf<typeof english> = {
     'Der Plan wurde geändert oder von jemand anderem gestartet, nachdem dieser Lauf gewünscht war; deshalb hat er nicht begonnen.',
   'turn.busy_next': 'Das Modell ist beschäftigt: Deine Antwort ist als Nächste dran.',
   'turn.busy': {
-    one: 'Das Modell ist beschäftigt: {count} Antwort kommt vor deiner.',
+    one: 'Das Modell ist beschäftigt: Eine Antwort kommt vor deiner.',
     other: 'Das Modell ist beschäftigt: {count} Antworten kommen vor deiner.',
   },
   'turn.pictures_unseen': '{model} kann keine Bilder sehen und antwortet deshalb ohne sie.',
@@ -60,6 +63,34 @@ export const turns: TranslationOf<typeof english> = {
   'cancelled.not_resumed': 'Niemand hat ihn rechtzeitig fortgesetzt.',
   'cancelled.not_run': 'Niemand hat Schritt {number} rechtzeitig gestartet.',
   'cancelled.rewritten': 'Die Aufgabenliste wurde neu geschrieben.',
+
+  'cancelled.by_user': 'Auf Wunsch angehalten.',
+  'cancelled.before_run': 'Abgebrochen, bevor er lief.',
+  'cancelled.again': 'Abgebrochen: Er läuft nicht noch einmal.',
+  'cancelled.step_failed': 'Schritt {number} ist gescheitert: {why}',
+  'cancelled.still_fails': 'Schritt {number} scheitert auch nach {most} Korrekturen.',
+  'cancelled.no_corrections':
+    'Der Plan hat seine {most} Korrekturen aufgebraucht, und Schritt {number} scheitert noch immer.',
+  'cancelled.no_room': {
+    one: 'Der Plan hat nur noch Platz für {count} Schritt, und die Korrektur verlangt mehr.',
+    other: 'Der Plan hat nur noch Platz für {count} Schritte, und die Korrektur verlangt mehr.',
+  },
+  'cancelled.no_step': 'Der Plan hat keinen Schritt „{id}“.',
+  'cancelled.correction_failed': 'Der gescheiterte Schritt ließ sich nicht korrigieren. {why}',
+  'cancelled.bad_correction': 'Die Antwort des Modells ist keine gültige Korrektur: {detail}',
+  'cancelled.no_new_command':
+    'Die Antwort des Modells ändert den Schritt, nennt aber seinen neuen Befehl nicht.',
+  'cancelled.no_json': 'Die Antwort des Modells enthält kein JSON-Objekt.',
+  'cancelled.no_reason': 'ohne Angabe eines Grundes',
+  'cancelled.tool_gone': 'Das Werkzeug „{name}“ gibt es nicht mehr.',
+  'cancelled.no_call': 'Das Modell hat {name} nicht aufgerufen. Es schrieb: {text}',
+  'cancelled.no_result': 'Der Aufruf ergab kein Ergebnis.',
+  'cancelled.empty_answer': 'Das Modell hat eine leere Antwort gegeben.',
+  'cancelled.unfinished':
+    'Der Schritt war nach {most} Modellaufrufen, mehr darf ein Schritt nicht machen, noch nicht fertig.',
+
+  'step.thinking': 'Schritt {number} ist gescheitert; ich überlege, was zu tun ist…',
+  'step.again': 'Schritt {number} wird noch einmal versucht.',
 
   'wait.run': 'Ausführen',
   'wait.skip': 'Überspringen',

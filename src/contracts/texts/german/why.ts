@@ -46,9 +46,9 @@ export const why = {
   'why.behind_head': '; Runde {turn} an der Spitze ist: {state}',
   'why.collecting': 'Sie wartet {time} auf weitere Nachrichten (Warteschlange: collect).',
   'why.retried_in':
-    'Sie wird in {time} noch einmal versucht (nach {attempts}; so oft hat ein Gateway sie durch sein Ende abgebrochen: {deaths}){because}.',
+    'Sie wird in {time} noch einmal versucht (nach {attempts} und {crashes} des Gateways){because}.',
   'why.retried_soon':
-    'Sie wird noch einmal versucht, sobald ein Gateway Platz hat (nach {attempts}; so oft hat ein Gateway sie durch sein Ende abgebrochen: {deaths}){because}.',
+    'Sie wird noch einmal versucht, sobald ein Gateway Platz hat (nach {attempts} und {crashes} des Gateways){because}.',
   'why.no_room': {
     one: 'Sie ist dran, aber kein Gateway hat Platz für sie: Auf {number} Gateway laufen {turns} (turns.concurrency).',
     other:
@@ -65,7 +65,7 @@ export const why = {
   'why.refusal':
     'Eine Nachricht von {sender} in {place} um {moment} wurde nicht zu einer Runde ({code}): {why}.',
   'why.refusals': {
-    one: '{number} Nachrichten, die letzte von {sender} in {place} um {moment}, wurden nicht zu Runden ({code}): {why}.',
+    one: '{number} Nachricht, von {sender} in {place} um {moment}, wurde nicht zur Runde ({code}): {why}.',
     other:
       '{number} Nachrichten, die letzte von {sender} in {place} um {moment}, wurden nicht zu Runden ({code}): {why}.',
   },

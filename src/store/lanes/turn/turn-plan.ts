@@ -1,6 +1,7 @@
 /** The plan of a turn: read for its card, and cancelled when its turn ends without running. */
 import { cleanJson } from '../../../lib/json.ts';
 import { cancelPlan } from '../../../contracts/plan.ts';
+import type { CancelReason } from '../../../contracts/plan.ts';
 import type { Plan } from '../../../contracts/plan.ts';
 import { cardRef } from '../../../contracts/store/plan-store.ts';
 import type { Sql } from '../../database/database.ts';
@@ -16,7 +17,7 @@ export async function planOf(sql: Sql, turnId: string): Promise<Plan | undefined
 export async function endPlans(
   sql: Sql,
   turnIds: readonly string[],
-  reason: string,
+  because: CancelReason,
 ): Promise<ReadonlySet<string>> {
   if (turnIds.length === 0) return new Set();
   const open = await sql<{ id: string; turnId: string; doc: Plan }[]>`
@@ -25,7 +26,7 @@ export async function endPlans(
   if (open.length === 0) return new Set();
   for (const { id, doc } of open) {
     await sql`
-      update plan set doc = ${cleanJson(cancelPlan(doc, reason))}::jsonb, updated_at = now() where id = ${id}`;
+      update plan set doc = ${cleanJson(cancelPlan(doc, because.reason, because.why))}::jsonb, updated_at = now() where id = ${id}`;
   }
   const cards = await sql<{ ref: string }[]>`
     select ref from delivery where ref in ${sql(open.map(({ id }) => cardRef(id)))}`;
