@@ -36,7 +36,8 @@ describe('the meters', () => {
   it('count failed calls, retries and calls of growing answers', async () => {
     const meters = createMeters('1.2.3');
     const error = { code: 'unavailable', message: 'http://10.0.0.7 refused' };
-    const live = { sent: 1, edited: 4, refused: 2, failed: 0 };
+    const points = [{ kind: 'sent' as const, atMs: 304 }];
+    const live = { sent: 1, edited: 4, refused: 2, failed: 0, points };
     meters.turn(
       traced({
         live,

@@ -90,7 +90,8 @@ export function createMeters(version: string): Meters {
       if (resumed !== true) queue.observe(afterMs / 1_000);
       if (ended) turns.observe({ outcome: label('outcome', outcome) }, (afterMs + ms) / 1_000);
       else parked.inc({ outcome });
-      for (const [name, count] of Object.entries(live ?? {})) edits.inc({ outcome: name }, count);
+      const { points: _points, ...counts } = live ?? {};
+      for (const [name, count] of Object.entries(counts)) edits.inc({ outcome: name }, count);
       for (const one of spans) span(one);
     },
     refused: ({ code }) => refusals.inc({ code: label('refusal', code) }),
