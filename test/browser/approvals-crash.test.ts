@@ -18,7 +18,7 @@ describePage('an approval whose process was killed', (tab) => {
     await card.waitFor({ state: 'detached' });
     await page.locator('.md', { hasText: 'echo: do it' }).waitFor();
     await tab.screenshot('approval-decided');
-    await shows(/Approved by the HTTP API/);
+    await shows(/Approved by GATEWAY_TOKEN/);
     await shows(/echo: do it/);
     await vi.waitFor(
       () => expect(telegram.messages(chat).flatMap(({ buttons }) => buttons)).toEqual([]),

@@ -97,7 +97,7 @@ describe('the connection to the Discord gateway', () => {
   });
 
   it.each([
-    [4_011, 'sharding'],
+    [4_011, 'shards'],
     [4_013, 'update Parley'],
   ])('is dead after close code %i and reports how to fix it', async (code, words) => {
     await setup.start();

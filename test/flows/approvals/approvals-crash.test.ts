@@ -6,7 +6,7 @@ it('runs a call once that was asked for on Telegram and allowed over HTTP, with 
   const { api, id, shows, effects, killAndStart, press } = await killedWhileAsking();
   expect((await api(`/v1/approvals/${id}`, { decision: 'approved' })).status).toBe(200);
   await shows(/echo: do it/);
-  await shows(/Approved by the HTTP API/);
+  await shows(/Approved by GATEWAY_TOKEN/);
   expect([...effects.counts().values()]).toEqual([1]);
   await killAndStart();
   expect((await api(`/v1/approvals/${id}`, { decision: 'denied' })).status).toBe(409);

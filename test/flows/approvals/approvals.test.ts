@@ -175,7 +175,7 @@ describeGatewayOnEachDatabase(
       expect((await decide(id, 'approved', token)).status).toBe(200);
       await vi.waitFor(() => expect(runsOf('wipe over http')).toBe(1), WAIT);
       await decide(foreign.id, 'denied');
-      await shows(chat, /Denied by the HTTP API/);
+      await shows(chat, /Denied by GATEWAY_TOKEN/);
       expect(runsOf('wipe for another')).toBe(0);
     });
 
