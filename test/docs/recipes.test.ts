@@ -79,6 +79,10 @@ const EXCUSED: [command: RegExp, reason: string][] = [
     /^npx parley trace (telegram:42|TURN)$/,
     'test/flows/operating/why.test.ts asks for chats and turns that there are',
   ],
+  [
+    /^npx parley dead-letters (show|drop) /,
+    'test/ops/dead-letters.test.ts shows and drops one that there is',
+  ],
   [/^npx parley start --workers /, 'test/flows/operating/workers.test.ts starts two'],
   [
     /^npx parley (sessions|export|schedule)/,

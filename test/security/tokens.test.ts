@@ -63,7 +63,7 @@ describe('a token in a header', () => {
   });
 
   it('gives its caller, and never stores the secret', async () => {
-    expect(await authenticate(`Bearer ${SECRET}`)).toEqual({ tokenId: 't1', scopes: ['chat'] });
+    expect(await authenticate(`Bearer ${SECRET}`)).toEqual({ tokenId: 't1', name: 'test', scopes: ['chat'] });
     expect(queries).toEqual([[hashSecret(SECRET)]]);
   });
 

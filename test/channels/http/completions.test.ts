@@ -175,7 +175,7 @@ describe('a completion in a session', () => {
   it('answers commands at once', async () => {
     const request = { model: 'default', messages: says('/status') };
     const answer = await openai.chat.completions.create(request, inSession);
-    expect(answer.choices[0]?.message.content).toBe('All is well.');
+    expect(answer.choices[0]?.message.content).toBe('**All** is well.\n- `idle`');
   });
 
   it("hides another token's session behind 404 and refuses a full queue with 429", async () => {

@@ -168,7 +168,8 @@ describe('a posted message', () => {
 
   it('that is a command is handled at once', async () => {
     const response = await post('/status');
-    expect([response.status, await response.json()]).toEqual([200, { handled: true, reply: 'All is well.' }]);
+    const body = { handled: true, reply: '**All** is well.\n- `idle`', session: false };
+    expect([response.status, await response.json()]).toEqual([200, body]);
   });
 
   it.each([

@@ -125,7 +125,7 @@ describe('parley init', () => {
       /TELEGRAM_BOT_TOKEN cannot be used/,
     );
     expect(await variables()).not.toContain('nonsense');
-    expect(() => readInitFlags(['--colour'])).toThrow(/Expected: init .*\[--time-zone VALUE\]/);
+    expect(() => readInitFlags(['--colour'])).toThrow(/init has no option --colour\. It has .*--time-zone/);
   });
 
   it('is read by every command: what the environment sets comes first, an empty variable counts as none', async () => {
