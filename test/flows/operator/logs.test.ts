@@ -62,10 +62,11 @@ describe('parley logs', () => {
       ['--level', 'loud'],
       ['--lines', '0'],
       ['--lines', String(MAX_LINES + 1)],
-      ['--what'],
     ]) {
       const end = await parley(['logs', ...wrong], { GATEWAY_HOME: home });
       expect(end).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Expected: logs /) });
     }
+    const odd = await parley(['logs', '--what'], { GATEWAY_HOME: home });
+    expect(odd).toMatchObject({ code: 1, stderr: expect.stringContaining('logs has no option --what') });
   }, 30_000);
 });
