@@ -13,8 +13,11 @@ export interface Details {
 
 const OPENING = /^<details( open)?>\s*/i;
 const SUMMARY = /^<summary>\s*/i;
-const SUMMARY_END = /\s*<\/summary>\s*/i;
-const CLOSING = /\s*<\/details>\s*$/i;
+const SUMMARY_END = /<\/summary>/i;
+const CLOSING = '</details>';
+
+/** Details inside details that stay folded; deeper ones lose their tags and keep their words, so that no renderer goes too deep. */
+export const MAX_DETAILS_DEPTH = 8;
 
 /** Blocks with each `<details>` as one; without an end it reaches to the last of them, as in a text that is being written. Never throws. */
 export function foldDetails(nodes: readonly RootContent[]): (RootContent | Details)[] {
@@ -28,7 +31,8 @@ export function foldDetails(nodes: readonly RootContent[]): (RootContent | Detai
       continue;
     }
     const { inside, taken } = insideOf([...opened.rest, ...nodes.slice(at + 1)]);
-    folded.push({ type: 'details', summary: opened.summary, isOpen: opened.isOpen, children: inside });
+    const children = withoutDeepTags(inside);
+    folded.push({ type: 'details', summary: opened.summary, isOpen: opened.isOpen, children });
     at += taken - opened.rest.length;
   }
   return folded;
@@ -68,12 +72,29 @@ function insideOf(nodes: readonly RootContent[]): { inside: RootContent[]; taken
   return { inside, taken: nodes.length };
 }
 
+/** The blocks without the tags of details that are nested too deeply. */
+function withoutDeepTags(nodes: readonly RootContent[]): RootContent[] {
+  let depth = 1;
+  return nodes.flatMap((node) => {
+    const opened = openedBy(node);
+    if (opened !== undefined) depth += 1;
+    const isDeep = depth > MAX_DETAILS_DEPTH;
+    const before = withoutEnd(node);
+    if (before !== undefined) depth -= 1;
+    if (!isDeep) return [node];
+    if (opened === undefined) return before ?? [node];
+    const words = [...paragraphOf(opened.summary), ...opened.rest];
+    return before === undefined ? words : words.flatMap((one) => withoutEnd(one) ?? [one]);
+  });
+}
+
 /** The block without the `</details>` at its end, nothing where it is no more than that; undefined where it does not end so. */
 function withoutEnd(node: RootContent): RootContent[] | undefined {
   if (node.type === 'paragraph') {
     const last = node.children.at(-1);
-    if (last?.type !== 'text' || !CLOSING.test(last.value)) return undefined;
-    return paragraphOf([...node.children.slice(0, -1), textOf(last.value.replace(CLOSING, ''))]);
+    const words = last?.type === 'text' ? last.value.trimEnd() : '';
+    if (!words.toLowerCase().endsWith(CLOSING)) return undefined;
+    return paragraphOf([...node.children.slice(0, -1), textOf(words.slice(0, -CLOSING.length).trimEnd())]);
   }
   if (node.type === 'list') {
     // Right below a list, the end belongs to the paragraph of its last item.
@@ -90,7 +111,7 @@ function withoutEnd(node: RootContent): RootContent[] | undefined {
     // Right below a table, the end is a row.
     const [cell, ...cells] = node.children.at(-1)?.children ?? [];
     const [only] = cell?.children ?? [];
-    const isEnd = only?.type === 'text' && /^<\/details>$/i.test(only.value.trim());
+    const isEnd = only?.type === 'text' && only.value.trim().toLowerCase() === CLOSING;
     return isEnd && cells.every(({ children }) => children.length === 0)
       ? [{ ...node, children: node.children.slice(0, -1) }]
       : undefined;
@@ -107,8 +128,8 @@ function splitAt(
     const match = phrase.type === 'text' ? pattern.exec(phrase.value) : null;
     if (match === null || phrase.type !== 'text') continue;
     const [before, after] = [
-      phrase.value.slice(0, match.index),
-      phrase.value.slice(match.index + match[0].length),
+      phrase.value.slice(0, match.index).trimEnd(),
+      phrase.value.slice(match.index + match[0].length).trimStart(),
     ];
     return [
       [...phrases.slice(0, index), textOf(before)],

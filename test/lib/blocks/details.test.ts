@@ -1,6 +1,6 @@
 /** What a writer wants folded, found in blocks as Markdown without raw HTML gives them. */
 import { expect, it } from 'vitest';
-import { foldDetails } from '../../../src/lib/blocks/details.ts';
+import { foldDetails, MAX_DETAILS_DEPTH } from '../../../src/lib/blocks/details.ts';
 import type { Details } from '../../../src/lib/blocks/details.ts';
 import { parseMarkdown, wordsBelow } from '../../../src/lib/markdown.ts';
 
@@ -48,4 +48,27 @@ it('keeps details in details, and reaches to the end while its writer has not co
 it('leaves everything else as it is', () => {
   for (const text of ['see <details> here', '<details ontoggle=alert(1)>', '</details>', '`<details>`'])
     expect(seen(text)).toEqual([text.replaceAll('`', '')]);
+});
+
+it('folds so many details in details; deeper ones lose their tags and keep their words', () => {
+  const depthOf = (nodes: ReturnType<typeof foldDetails>): number =>
+    Math.max(
+      0,
+      ...nodes.map((node) => (node.type === 'details' ? 1 + depthOf(foldDetails(node.children)) : 0)),
+    );
+  const wordsIn = (nodes: ReturnType<typeof foldDetails>): string =>
+    nodes
+      .map((node) => (node.type === 'details' ? wordsIn(foldDetails(node.children)) : wordsBelow(node)))
+      .join(' ');
+  for (const [depth, end] of [
+    [MAX_DETAILS_DEPTH, '\n\n</details>'],
+    [MAX_DETAILS_DEPTH + 1, '\n\n</details>'],
+    [5_000, '\n\n</details>'],
+    [5_000, ''],
+  ] as const) {
+    const text = `${'<details>\n\n'.repeat(depth)}inside${end.repeat(depth)}`;
+    const folded = foldDetails(parseMarkdown(text).children);
+    expect([depth, depthOf(folded)]).toEqual([depth, Math.min(depth, MAX_DETAILS_DEPTH)]);
+    expect(wordsIn(folded)).toBe('inside');
+  }
 });
