@@ -17,11 +17,16 @@ export function existingTests(names: readonly string[]): string[] {
 
 /** Files that take longest, the longest first, by the list at the end of `.ci/run`. */
 const LONGEST = existingTests([
+  'flows/languages/marked.test.ts',
+  'flows/channels/matrix/written-commands.test.ts',
   'campaigns/campaigns.test.ts',
   'flows/plans/plan-killed.test.ts',
   'docs/extending.test.ts',
   'process.test.ts',
   'cli.test.ts',
+  'browser/approvals-crash.test.ts',
+  'flows/poison.test.ts',
+  'flows/operator/start.test.ts',
   'types.test.ts',
   'channels/http/markdown/parity.test.ts',
   'patterns/patterns.test.ts',
