@@ -58,7 +58,10 @@ describePage('the forms of the settings', (tab) => {
     await page.getByRole('button', { name: 'Pause: Tell me the tides' }).click();
     await page.getByRole('button', { name: 'Resume: Tell me the tides' }).click();
     await page.getByRole('button', { name: 'Edit: Tell me the tides' }).click();
-    await page.getByRole('dialog').getByRole('textbox', { name: 'What is to be done?' }).fill('Tell me the moon');
+    await page
+      .getByRole('dialog')
+      .getByRole('textbox', { name: 'What is to be done?' })
+      .fill('Tell me the moon');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('button', { name: 'Pause: Tell me the moon' }).waitFor();
     await goToScreen(page, 'memory');

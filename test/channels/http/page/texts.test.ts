@@ -47,9 +47,7 @@ describe('the texts of the page', () => {
   it('come with nothing that only chats say', () => {
     const { table, english } = givenBy('de', GERMAN);
     expect(Object.keys({ ...table, ...english }).filter((key) => !AREAS.test(key))).toEqual([]);
-    expect(Object.keys(table)).toHaveLength(
-      Object.keys(ENGLISH).filter((key) => AREAS.test(key)).length,
-    );
+    expect(Object.keys(table)).toHaveLength(Object.keys(ENGLISH).filter((key) => AREAS.test(key)).length);
     expect(english).toEqual({});
   });
 
