@@ -2,7 +2,6 @@
 import { FakeDiscord } from '../fakes/discord/discord.ts';
 import type { FakeChannel, FakePerson } from '../fakes/discord/platform.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
-import { draftsBesideEdits } from './drafts.ts';
 import { median, quantile } from './figures.ts';
 import type { Figure } from './figures.ts';
 import type { RunningGateway } from './gateway-setup.ts';
@@ -41,8 +40,7 @@ export async function chatsOnScreen(gateway: RunningGateway): Promise<Figure[]> 
   await gateway.restart(env, settings);
   try {
     const measured = [...(await onTelegram(telegram)), ...(await onDiscord(discord, channel))];
-    const drafts = await draftsBesideEdits(gateway);
-    return [...measured.map((figure) => ({ ...figure, on: gateway.on })), ...drafts];
+    return measured.map((figure) => ({ ...figure, on: gateway.on }));
   } finally {
     await gateway.restart();
     await telegram.close();
