@@ -222,6 +222,8 @@ export interface OtherSurface {
   address: Address;
   place: 'private' | 'group';
   name?: string | null | undefined;
+  /** Who brought it in. */
+  userId: string;
   placeholders: SentMessage[];
 }
 
@@ -260,13 +262,13 @@ export interface TurnFinish {
   /**
    * The delivery for the other chats that share the session, without its place: one each, under `surfaceRef`. Chats that
    * joined since the turn began take it where they are private, or named in `groups` (absent = all); chats in `shownOn` that have left
-   * meanwhile are told so instead, where something of the answer is on screen.
+   * meanwhile get the text `separated` instead, where something of the answer is on screen.
    */
   elsewhere?:
     | {
         message: Omit<OutboundMessage, 'channel' | 'chatId' | 'threadId'>;
         groups?: readonly Address[] | undefined;
-        shownOn: readonly Address[];
+        shownOn: readonly { address: Address; separated: string }[];
       }
     | undefined;
   /** Queue the answer to be spoken, where the session's answers are. */

@@ -8,7 +8,7 @@ const FORUM = '-1004303';
 
 /** A chat of several people, one of whom administers it. */
 interface Group {
-  address: string;
+  address: `${string}:${string}`;
   network: string;
   administrator: (text: string) => unknown;
   member: (text: string) => unknown;
