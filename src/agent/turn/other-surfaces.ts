@@ -15,9 +15,6 @@ export function strictestPlace(
   return surfaces.some(({ place }) => place === 'group') ? 'group' : asked;
 }
 
-/** The chats in which a turn was to be seen growing, and who brought them in. */
-export type ShownOn = ReturnType<LiveTurn['shownOn']>;
-
 /**
  * What the other chats get when a turn ends: its answer, but for groups that have joined since its beginning, which do not
  * read it; and a chat that has left meanwhile a text that says so, in the language of whoever brought it in. Throws only `StoreError`.
@@ -26,7 +23,7 @@ export async function endElsewhere(
   { deps: { languages } }: Pick<AgentShared, 'deps'>,
   surfaces: readonly OtherSurface[],
   message: Elsewhere['message'],
-  shownOn: ShownOn,
+  shownOn: ReturnType<LiveTurn['shownOn']>,
 ): Promise<Elsewhere> {
   const texts = shownOn.map(async ({ address, userId }) => {
     const say = languages.say(recipientOf(address, await languages.languageOf(userId)));

@@ -29,7 +29,6 @@ import { openLiveOutput } from './silent-reply.ts';
 import type { LiveOutput, OutputResult } from './silent-reply.ts';
 import { isSilent } from './silent-token.ts';
 import { endElsewhere, networkOf, strictestPlace } from './other-surfaces.ts';
-import type { ShownOn } from './other-surfaces.ts';
 import { receiveFiles } from './message-files.ts';
 import { readMessage, readTurnPayload } from './turn-payload.ts';
 import type { ReadMessage } from './turn-payload.ts';
@@ -277,11 +276,19 @@ async function commit(
   shared: AgentShared,
   turn: TurnIdentity & TurnContext & TurnProgress,
   address: Address,
-  { result, trace, shownOn }: { result: OutputResult; trace: TraceAttempt; shownOn: ShownOn },
+  {
+    result,
+    trace,
+    shownOn,
+  }: { result: OutputResult; trace: TraceAttempt; shownOn: ReturnType<LiveOutput['shownOn']> },
 ): Promise<LaneStep> {
   const fresh = turn.rows.fresh();
-  const answer = await deliveryWithFiles(shared.deps.answerFiles, turn, address, result);
-  const { attachments, outbound, elsewhere } = answer;
+  const { attachments, outbound, elsewhere } = await deliveryWithFiles(
+    shared.deps.answerFiles,
+    turn,
+    address,
+    result,
+  );
   return await shared.deps.ledger.finishTurn(turn.fence, {
     turnId: turn.turnId,
     reason: result.reason,
