@@ -12,6 +12,7 @@ import type { LiveCounts, TraceAttempt } from '../../contracts/store/traces.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import { CallerWait } from '../tools/caller-calls.ts';
 import { withCallerOptions } from '../model/caller-options.ts';
+import { notedWaits } from '../model/noted-waits.ts';
 import { toGroups } from '../prompt/history.ts';
 import { loadPromptContext } from '../prompt/system-prompt.ts';
 import type { PromptContext } from '../prompt/system-prompt.ts';
@@ -231,6 +232,7 @@ function startTurn(
     plan: opened.plan,
     signal: head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal,
     toolSignal: withoutShutdown(signal),
+    waits: notedWaits(shared.deps, head),
     trace: new TraceNotes({
       node: head.node,
       epoch: head.epoch,
