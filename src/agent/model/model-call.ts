@@ -7,7 +7,7 @@ import type {
   LLMResponse,
   ToolCall,
   Usage,
-} from '../../contracts/provider.ts';
+} from '../../contracts/model/provider.ts';
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../deps.ts';
 import type { Emit } from '../deps.ts';
 import type { Reply } from '../state/reply.ts';
@@ -16,7 +16,7 @@ import { StreamWatchdog } from './stream-watchdog.ts';
 import type { StreamLimits } from './stream-watchdog.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
-import type { LastingNote } from '../../lib/lasting-note.ts';
+import type { LastingNote } from '../../lib/async/lasting-note.ts';
 
 /** One call: what stays the same when it is repeated, and what is known of it so far. */
 export interface ModelCall {

@@ -3,7 +3,7 @@ import { toGatewayError } from '../../contracts/errors.ts';
 import { waitNotedAfterMs } from '../../contracts/store/lanes.ts';
 import type { LaneHead } from '../../contracts/store/lanes.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { LastingNote } from '../../lib/lasting-note.ts';
+import { LastingNote } from '../../lib/async/lasting-note.ts';
 import type { AgentDeps } from '../deps.ts';
 
 /** Makes the note for the turn, or the background subagent, of this head. */

@@ -9,7 +9,7 @@ import type {
   TraceSpan,
 } from '../../contracts/store/traces.ts';
 import type { EventBody } from '../../contracts/event.ts';
-import type { Usage } from '../../contracts/provider.ts';
+import type { Usage } from '../../contracts/model/provider.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
 import { clipEnd } from '../../lib/text.ts';
 
