@@ -8,7 +8,7 @@ import { MAX_POSTS } from './contracts/delivery.ts';
 import type { Log } from './contracts/log.ts';
 import { partOf } from './contracts/settings.ts';
 import type { Settings, WatchFolders } from './contracts/settings.ts';
-import type { Tool } from './contracts/tool.ts';
+import type { Tool } from './contracts/tools/tool.ts';
 import { createAnswerFiles, createPost, createWebhooks } from './delivery/index.ts';
 import { createMemory } from './memory/index.ts';
 import { createLogins, createMcp, loginsFolder } from './mcp/index.ts';

@@ -1,6 +1,6 @@
 /** Records as the HTTP API answers with them; missing values are null. The page takes its types from here. */
 import type { Caller } from '../../src/contracts/access.ts';
-import type { ApprovalRecord, ApprovalRule } from '../../src/contracts/approvals.ts';
+import type { ApprovalRecord, ApprovalRule } from '../../src/contracts/tools/approvals.ts';
 import type { Attachment } from '../../src/contracts/media.ts';
 import type { Todo } from '../../src/contracts/store/notes.ts';
 import type { TurnExplanation } from '../../src/contracts/store/traces.ts';

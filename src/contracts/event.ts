@@ -2,7 +2,7 @@
 import type { Attachment } from './media.ts';
 import type { SessionKey } from './message.ts';
 import type { Plan, PlanStep } from './isomorphic/plan-types.ts';
-import type { ToolCall, Usage } from './provider.ts';
+import type { ToolCall, Usage } from './model/provider.ts';
 import type { Todo } from './store/notes.ts';
 import type { Said } from './texts/say.ts';
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { beginningOf, TraceNotes } from '../../src/agent/state/trace-notes.ts';
 import { pricesRule } from '../../src/contracts/operator/prices.ts';
-import type { ChatMessage } from '../../src/contracts/provider.ts';
+import type { ChatMessage } from '../../src/contracts/model/provider.ts';
 import { MAX_PROMPT_MESSAGES, MAX_PROMPT_SYSTEM_CHARS } from '../../src/contracts/store/sent-prompt.ts';
 import { MAX_SPAN_CHARS, MAX_SPANS } from '../../src/contracts/store/traces.ts';
 import type { ContextRecord } from '../../src/contracts/store/records.ts';

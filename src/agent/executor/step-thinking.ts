@@ -1,6 +1,6 @@
 /** The text of a running step, shown as thinking because it is not part of the answer. */
 import type { EventBody } from '../../contracts/event.ts';
-import type { PlanStep } from '../../contracts/plan.ts';
+import type { PlanStep } from '../../contracts/plans/plan.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import type { Emit } from '../deps.ts';
 

@@ -9,7 +9,7 @@ import type {
   TraceSpan,
 } from '../../contracts/store/traces.ts';
 import type { EventBody } from '../../contracts/event.ts';
-import type { ChatRequest } from '../../contracts/provider.ts';
+import type { ChatRequest } from '../../contracts/model/provider.ts';
 import { sentPrompt } from '../../contracts/store/sent-prompt.ts';
 import type { Redact } from '../../contracts/store/sent-prompt.ts';
 import type { LaneHead } from '../../contracts/store/lanes.ts';

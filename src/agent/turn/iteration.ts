@@ -1,8 +1,8 @@
 /** One answer of the model within a turn: its context, the call, its repetition after a failure, and its journal row. */
 import { ProviderError, toGatewayError, wordError } from '../../contracts/errors.ts';
-import { backoffMs } from '../../lib/backoff.ts';
-import { sleep } from '../../lib/sleep.ts';
-import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../contracts/provider.ts';
+import { backoffMs } from '../../lib/async/backoff.ts';
+import { sleep } from '../../lib/async/sleep.ts';
+import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../contracts/model/provider.ts';
 import type { PromptParts } from '../../contracts/store/traces.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
 import type { Answer, Group } from '../prompt/history.ts';

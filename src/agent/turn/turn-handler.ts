@@ -6,7 +6,7 @@ import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
 import { answeredMessage, askedQuestion, memoryOwnerOf, userIdOf } from '../../contracts/message.ts';
 import type { Address } from '../../contracts/message.ts';
-import { readMode } from '../../contracts/plan.ts';
+import { readMode } from '../../contracts/plans/plan.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
 import type { LiveCounts, TraceAttempt } from '../../contracts/store/traces.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';

@@ -1,7 +1,7 @@
 /** The prompt of a model call as it is kept for the trace: bounded, and without secrets. */
 import { clipMiddle } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { ChatMessage, ChatRequest } from '../provider.ts';
+import type { ChatMessage, ChatRequest } from '../model/provider.ts';
 
 /** Longest text of one message that is kept, in UTF-16 units; of the system prompt more. */
 export const MAX_PROMPT_MESSAGE_CHARS = 1_500;

@@ -1,7 +1,7 @@
 /** What a turn did and when: noted while it runs, stored with its end, read to tell why a message got no answer. */
 import type { SessionKey } from '../message.ts';
 import type { Cost } from '../operator/prices.ts';
-import type { Usage } from '../provider.ts';
+import type { Usage } from '../model/provider.ts';
 import type { SentPrompt } from './sent-prompt.ts';
 
 /** Spans of one attempt that are kept; further ones are counted. */
