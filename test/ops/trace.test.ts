@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { beginningOf, TraceNotes } from '../../src/agent/state/trace-notes.ts';
 import { pricesRule } from '../../src/contracts/operator/prices.ts';
 import type { ChatMessage } from '../../src/contracts/model/provider.ts';
-import { MAX_PROMPT_MESSAGES, MAX_PROMPT_SYSTEM_CHARS } from '../../src/contracts/store/sent-prompt.ts';
+import {
+  MAX_PROMPT_MESSAGE_CHARS,
+  MAX_PROMPT_MESSAGES,
+  MAX_PROMPT_SYSTEM_CHARS,
+  MAX_PROMPT_TOOLS,
+} from '../../src/contracts/store/sent-prompt.ts';
 import { MAX_SPAN_CHARS, MAX_SPANS } from '../../src/contracts/store/traces.ts';
 import type { ContextRecord } from '../../src/contracts/store/records.ts';
 import type { Refusal, TraceAttempt, TurnFacts } from '../../src/contracts/store/traces.ts';
@@ -77,7 +82,11 @@ describe('the notes of an attempt', () => {
 
   it('keep the prompt of the newest call, cut and without secrets', () => {
     const notes = new TraceNotes(START, (text) => text.replaceAll('token-42', '[secret]'));
-    const said = (n: number): ChatMessage => ({ role: 'user', content: `message ${n}` });
+    const tool = { name: 'look', description: 'Looks.', parameters: {} };
+    const said = (n: number): ChatMessage => ({
+      role: 'user',
+      content: `message ${n} ${'x'.repeat(MAX_PROMPT_MESSAGE_CHARS)}`,
+    });
     notes.calling(1, { model: 'qwen', messages: [said(0)], contextWindow: 1 });
     notes.calling(2, {
       model: 'qwen',
@@ -91,16 +100,17 @@ describe('the notes of an attempt', () => {
           toolCalls: [{ id: 'c', name: 'look', args: { at: 'token-42' } }],
         },
       ],
-      tools: [{ name: 'look', description: 'Looks.', parameters: {} }],
+      tools: Array.from({ length: MAX_PROMPT_TOOLS + 1 }, () => tool),
     });
     const { prompt } = notes.end('completed', 'default');
     expect(prompt).toMatchObject({ iteration: 2, model: 'qwen', omitted: 3 });
     expect(prompt?.messages).toHaveLength(1 + MAX_PROMPT_MESSAGES);
     expect(prompt?.messages[0]?.content).toMatch(/^Be brief\. \[secret\] s+\n\[… \d+ characters left out/);
     expect(prompt?.messages[0]?.tokens).toBeGreaterThan(MAX_PROMPT_SYSTEM_CHARS / 3);
-    expect(prompt?.messages[1]?.content).toBe('message 3');
+    expect(prompt?.messages[1]?.content).toMatch(/^message 3 x+\n\[… \d+ characters left out …\]\nx+$/);
     expect(prompt?.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'look({"at":"[secret]"})' });
-    expect(prompt?.tools).toEqual([{ name: 'look', tokens: expect.any(Number) }]);
+    expect(prompt?.tools).toHaveLength(MAX_PROMPT_TOOLS);
+    expect(prompt?.tools[0]).toEqual({ name: 'look', tokens: expect.any(Number) });
   });
 });
 

@@ -13,8 +13,7 @@ export function promptPart(read) {
   const body = h('div', { class: 'trace-prompt' });
   const part = h('details', {}, h('summary', {}, say('page.trace.prompt')), body);
   let isAsked = false;
-  part.addEventListener('toggle', async () => {
-    if (!part.open || isAsked) return;
+  const show = async () => {
     isAsked = true;
     body.replaceChildren(h('p', { class: 'quiet' }, say('page.trace.reading')));
     try {
@@ -26,6 +25,9 @@ export function promptPart(read) {
         h('p', { class: 'error-text' }, error instanceof Error ? error.message : String(error)),
       );
     }
+  };
+  part.addEventListener('toggle', () => {
+    if (part.open && !isAsked) void show();
   });
   return part;
 }
