@@ -65,7 +65,7 @@ export async function completeText(
     const usage = meter.usage(watchdog.startedAt);
     if (usage !== undefined) await onUsage(usage);
     if (shown !== undefined) {
-      emit({ type: 'thinking_finished', msgId: shown.msgId, ...(usage && { usage }) });
+      emit({ type: 'thinking_finished', msgId: shown.msgId, ...(usage && { usage, model: request.model }) });
     }
   }
   return cleanText(text);

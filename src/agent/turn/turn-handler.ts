@@ -40,7 +40,7 @@ import { recordUnreported, usageOf } from '../state/turn-usage.ts';
 import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
 import { replySoFar } from '../state/turn-state.ts';
 import { Taint } from '../state/taint.ts';
-import { beginningOf, TraceNotes } from '../state/trace-notes.ts';
+import { attemptStart, TraceNotes } from '../state/trace-notes.ts';
 import { TurnRows } from '../state/turn-rows.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { runTurn } from './agent-loop.ts';
@@ -233,14 +233,7 @@ function startTurn(
     signal: head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal,
     toolSignal: withoutShutdown(signal),
     waits: notedWaits(shared.deps, head),
-    trace: new TraceNotes({
-      node: head.node,
-      epoch: head.epoch,
-      ...beginningOf(head.crashes + head.attempts, opened),
-      attempts: head.attempts,
-      crashes: head.crashes,
-      afterMs: opened.afterMs,
-    }),
+    trace: new TraceNotes(attemptStart(head, opened), shared.deps.redact),
     log: shared.deps.log.child({ sessionKey, turnId: payload.turnId }),
   };
 }
