@@ -2,8 +2,8 @@
 import { ProviderError } from '../contracts/errors.ts';
 import { said } from '../contracts/texts/say.ts';
 import type { Said } from '../contracts/texts/say.ts';
-import { createFairQueue } from '../lib/fair-queue.ts';
-import type { ChatRequest } from '../contracts/provider.ts';
+import { createFairQueue } from '../lib/async/fair-queue.ts';
+import type { ChatRequest } from '../contracts/model/provider.ts';
 
 /** Calls that may wait; one more is told that the server is busy. */
 export const MAX_WAITING_CALLS = 4_096;

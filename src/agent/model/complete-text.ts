@@ -1,6 +1,6 @@
 /** A model call outside the conversation: its whole text and usage, and thinking events while it streams. */
 import { cleanText } from '../../lib/text.ts';
-import type { ChatRequest, Usage } from '../../contracts/provider.ts';
+import type { ChatRequest, Usage } from '../../contracts/model/provider.ts';
 import type { AgentDeps, Emit } from '../deps.ts';
 import { withQueueNotice } from './model-call.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
@@ -61,7 +61,7 @@ export async function completeText(
     const usage = meter.usage(watchdog.startedAt);
     if (usage !== undefined) await onUsage(usage);
     if (shown !== undefined) {
-      emit({ type: 'thinking_finished', msgId: shown.msgId, ...(usage && { usage }) });
+      emit({ type: 'thinking_finished', msgId: shown.msgId, ...(usage && { usage, model: request.model }) });
     }
   }
   return cleanText(text);

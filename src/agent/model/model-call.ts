@@ -7,7 +7,7 @@ import type {
   LLMResponse,
   ToolCall,
   Usage,
-} from '../../contracts/provider.ts';
+} from '../../contracts/model/provider.ts';
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../deps.ts';
 import type { Emit } from '../deps.ts';
 import type { Reply } from '../state/reply.ts';

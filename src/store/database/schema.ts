@@ -4,7 +4,7 @@
  */
 import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text, unique } from './drizzle.ts';
 import type { Attachment } from '../../contracts/media.ts';
-import type { Source } from '../../contracts/risk.ts';
+import type { Source } from '../../contracts/tools/risk.ts';
 import { createdAt, moment } from './columns.ts';
 import type { TurnFailure } from '../../contracts/store/records.ts';
 

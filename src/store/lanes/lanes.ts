@@ -18,7 +18,7 @@ import {
   ownFinish,
   settleHeads,
 } from './lane-sql.ts';
-import { createNodes } from './nodes.ts';
+import { createNodes } from './nodes/nodes.ts';
 import { replayDeadLetter, stopSession } from './stop.ts';
 
 /** The `LaneStore` over a database. */

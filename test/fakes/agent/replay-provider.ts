@@ -4,7 +4,7 @@ import type {
   ChatRequest,
   ChatProvider,
   ModelCapabilities,
-} from '../../../src/contracts/provider.ts';
+} from '../../../src/contracts/model/provider.ts';
 import { ScriptedProvider } from './scripted-provider.ts';
 import type { ScriptStep } from './scripted-provider.ts';
 

@@ -1,6 +1,6 @@
 /** A model that says what a test wrote down, and complains about a call it did not expect and a step nobody used. */
 import { ProviderError } from '../../../src/contracts/errors.ts';
-import { sleep } from '../../../src/lib/sleep.ts';
+import { sleep } from '../../../src/lib/async/sleep.ts';
 import type {
   ChatChunk,
   ChatRequest,
@@ -9,7 +9,7 @@ import type {
   ModelCapabilities,
   ToolCall,
   Usage,
-} from '../../../src/contracts/provider.ts';
+} from '../../../src/contracts/model/provider.ts';
 
 /** One model call: its chunks, then `done`, unless `ending` says how else it ends. */
 export interface ScriptStep {
