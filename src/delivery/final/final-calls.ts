@@ -10,12 +10,10 @@ import type { CallTarget, Scheduler } from '../rate/scheduler.ts';
 /** Makes a call that must happen, as `Scheduler.final` does. Throws what that throws, `FencedError`, `StoreError`. */
 export type FinalCall = <T>(target: CallTarget, call: () => Promise<T>) => Promise<T>;
 
-interface Delivery {
-  head: LaneHead;
+interface FinalCallsDeps {
   lanes: Pick<LaneStore, 'noteWaiting'>;
   clock: Clock;
   log: Log;
-  signal: AbortSignal;
 }
 
 /**
@@ -24,7 +22,8 @@ interface Delivery {
  */
 export function finalCalls(
   scheduler: Pick<Scheduler, 'final'>,
-  { head, lanes, clock, log, signal }: Delivery,
+  { head, signal }: { head: LaneHead; signal: AbortSignal },
+  { lanes, clock, log }: FinalCallsDeps,
 ): FinalCall {
   const waits = new LastingNote({
     clock,

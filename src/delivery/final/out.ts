@@ -123,13 +123,7 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
   const partsOf: PartsOf = (of, known, { shown = [], about = message, after } = {}) =>
     new PartDelivery({
       channel,
-      final: finalCalls(deps.schedulerOf(channel), {
-        head,
-        lanes: deps.lanes,
-        clock: deps.clock,
-        log: deps.log,
-        signal,
-      }),
+      final: finalCalls(deps.schedulerOf(channel), { head, signal }, deps),
       message: about,
       ref: of,
       known,
