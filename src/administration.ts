@@ -10,7 +10,7 @@ import { GatewayError } from './contracts/errors.ts';
 import type { Log } from './contracts/log.ts';
 import { MAX_ADMIN_ROWS } from './contracts/operator/administration.ts';
 import type { Administration, ConfigReport } from './contracts/operator/administration.ts';
-import type { Profile } from './contracts/profile.ts';
+import type { Profile } from './contracts/agent/profile.ts';
 import { PARLEY } from './contracts/texts/parley.ts';
 import { editableConfig } from './live-config.ts';
 import { logFileOf } from './ops/log-file.ts';

@@ -8,7 +8,7 @@ import { MAX_POSTS } from './contracts/delivery.ts';
 import type { Log } from './contracts/log.ts';
 import { partOf } from './contracts/settings.ts';
 import type { Settings, WatchFolders } from './contracts/settings.ts';
-import type { Tool } from './contracts/tool.ts';
+import type { Tool } from './contracts/tools/tool.ts';
 import { createAnswerFiles, createPost, createWebhooks } from './delivery/index.ts';
 import { createMemory } from './memory/index.ts';
 import { createLogins, createMcp, loginsFolder } from './mcp/index.ts';
@@ -25,6 +25,7 @@ import { openModelServers } from './providers/index.ts';
 import { createScheduling } from './schedule/index.ts';
 import { createCreatorAccess, createEgress, createServiceFetch } from './security/index.ts';
 import { readJson, watchFolders, writeWhole } from './settings/index.ts';
+import type { Redactor } from './ops/index.ts';
 import type { HomeStore } from './store/open-store.ts';
 import {
   canWork,
@@ -55,7 +56,7 @@ export type AgentRuntime = Awaited<ReturnType<typeof openAgentRuntime>>;
 /** What a program that starts a gateway adds to it. */
 interface RuntimeOptions {
   log: Log;
-  learnSecrets?: ((secrets: readonly string[]) => void) | undefined;
+  redact: Redactor;
   tools?: readonly Tool[];
   reachable?: readonly string[];
 }
@@ -63,7 +64,7 @@ interface RuntimeOptions {
 /** Models, profiles, tools and the agent, and the schedules that start turns by themselves. */
 export async function openAgentRuntime(
   settings: Settings<Config>,
-  { log, tools: added = [], reachable = [], learnSecrets }: RuntimeOptions,
+  { log, tools: added = [], reachable = [], redact }: RuntimeOptions,
   { store, security, transport }: { store: HomeStore; security: Security; transport: Transport },
 ) {
   const config = settings.current();
@@ -187,7 +188,7 @@ export async function openAgentRuntime(
     environment: config.environment,
     folder: path.join(home, 'mcp'),
     service: createServiceFetch(),
-    logins: createLogins({ folder: loginsFolder(home), write: writeWhole, learnSecrets }),
+    logins: createLogins({ folder: loginsFolder(home), write: writeWhole, learnSecrets: redact.learn }),
     watch,
     keepFile: media.keepToolFile,
     save: (status) => store.mcp.saveMcpStatus(store.instance, status),
@@ -242,6 +243,7 @@ export async function openAgentRuntime(
       searches: () => settings.current().search !== undefined,
     }),
     log,
+    redact,
     profiles: listProfiles,
     workspaceDir,
     surroundings: {

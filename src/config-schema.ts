@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { accessRules, ownersRule } from './contracts/access.ts';
 import type { ChannelManifest } from './contracts/channel.ts';
-import { MODES } from './contracts/plan.ts';
+import { MODES } from './contracts/plans/plan.ts';
 import { pricesRule } from './contracts/operator/prices.ts';
 import { proxySignInRule } from './contracts/operator/proxy-sign-in.ts';
 import { retentionRule } from './contracts/operator/retention.ts';

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { channels as allChannels } from '../channels/index.ts';
 import { environmentSchemaFor, fileSchemaFor, gatewayEnvironment } from './config-schema.ts';
 import type { EnvironmentConfig, GatewayFile } from './config-schema.ts';
-import { manifestErrors, manifestFieldErrors } from './contracts/channel-manifest.ts';
+import { manifestErrors, manifestFieldErrors } from './contracts/platform/channel-manifest.ts';
 import type { ChannelManifest } from './contracts/channel.ts';
 import { configureChannel, type ConfiguredChannel } from './contracts/platform/configured-channel.ts';
 import { ConfigError, errorCode } from './contracts/errors.ts';

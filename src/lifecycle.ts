@@ -8,8 +8,8 @@ import type { Receive } from './contracts/receive.ts';
 import type { LaneStore } from './contracts/store/lanes.ts';
 import type { RemovedFolders } from './contracts/store/records.ts';
 import type { TraceStore } from './contracts/store/traces.ts';
-import type { SessionFiles } from './contracts/tool.ts';
-import type { UsageSums } from './contracts/usage.ts';
+import type { SessionFiles } from './contracts/tools/tool.ts';
+import type { UsageSums } from './contracts/model/usage.ts';
 import { announceState, startAddingUp, startRetention } from './ops/index.ts';
 
 /** Longest time for running work to reach a point where it can be resumed, in milliseconds. */

@@ -1,13 +1,13 @@
 /** The kinds of channels that a message does not tell: only threads. Those that no event has told of are asked about one by one, and once. */
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Log } from '../../src/contracts/log.ts';
-import { backoffMs } from '../../src/lib/backoff.ts';
-import { sleep } from '../../src/lib/sleep.ts';
+import { backoffMs } from '../../src/lib/async/backoff.ts';
+import { sleep } from '../../src/lib/async/sleep.ts';
 import { toChannelError } from './errors.ts';
-import { readChannel } from './inbound.ts';
-import type { ChannelKind } from './inbound.ts';
-import type { DiscordRest } from './rest.ts';
-import { isTransientError } from './retry.ts';
+import { readChannel } from './receiving/inbound.ts';
+import type { ChannelKind } from './receiving/inbound.ts';
+import type { DiscordRest } from './rest/rest.ts';
+import { isTransientError } from './rest/retry.ts';
 
 /** Kinds remembered, also of channels where nothing is answered; the one that was asked for longest ago is forgotten. */
 export const MAX_KINDS = 5_000;

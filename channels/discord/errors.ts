@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
 import { PrivateFieldError } from './gateway/private-fields.ts';
-import { parseJson } from '../../src/lib/json.ts';
+import { parseJson } from '../../src/lib/json/json.ts';
 
 export const BAD_TOKEN =
   'Discord refused the bot token: copy the one from the Developer Portal (your application, Bot, Reset Token) into DISCORD_BOT_TOKEN and restart.';

@@ -3,7 +3,7 @@ import { ChannelError } from '../../src/contracts/errors.ts';
 import type { SentMessage } from '../../src/contracts/message.ts';
 import { isAnswerLost, isGone, toEditError } from './errors.ts';
 import { ORIGINAL } from './interactions/read.ts';
-import type { DiscordRest, RestCall } from './rest.ts';
+import type { DiscordRest, RestCall } from './rest/rest.ts';
 import { messageId } from './sending.ts';
 import type { Content, Sending } from './sending.ts';
 

@@ -5,11 +5,11 @@ import { z } from 'zod';
 import type { OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import { Recent } from '../../src/lib/recent.ts';
-import { parseMarkdown } from '../../src/lib/markdown.ts';
+import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
 import type { Button, Place } from '../../src/contracts/message.ts';
 import { isAnswerLost, toChannelError, toEditError } from './errors.ts';
-import { render } from './render.ts';
-import type { DiscordRest, RestCall } from './rest.ts';
+import { render } from './rendering/render.ts';
+import type { DiscordRest, RestCall } from './rest/rest.ts';
 
 /** Discord's limit on a message's text, in characters. */
 export const MAX_LENGTH = 2_000;

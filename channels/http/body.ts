@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
-import { MAX_JSON_DEPTH } from '../../src/lib/json.ts';
+import { MAX_JSON_DEPTH } from '../../src/lib/json/json.ts';
 import {
   MAX_BODY_BYTES,
   MAX_INLINE_BODY_BYTES,

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { Caller } from '../../src/contracts/access.ts';
 import type { GatewayApi, StatelessRequest } from '../../src/contracts/gateway-api.ts';
-import type { ChatChunk } from '../../src/contracts/provider.ts';
+import type { ChatChunk } from '../../src/contracts/model/provider.ts';
 import { otherRequest } from './inbound.ts';
 
 /** Completions kept at once, their characters together, and the time they are kept; past a bound the oldest is forgotten. */

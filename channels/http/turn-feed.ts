@@ -2,7 +2,7 @@
 import type { AgentEvent, TurnEndReason } from '../../src/contracts/event.ts';
 import type { GatewayApi, TurnStatus } from '../../src/contracts/gateway-api.ts';
 import type { SessionKey } from '../../src/contracts/message.ts';
-import type { Usage } from '../../src/contracts/provider.ts';
+import type { Usage } from '../../src/contracts/model/provider.ts';
 import type { TurnFailure } from '../../src/contracts/store/records.ts';
 import { TURN_POLL_MS } from './config.ts';
 import { HttpError, toHttpError } from './errors.ts';

@@ -2,12 +2,12 @@
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/contracts/platform/refused-tokens.ts';
-import { Pauses } from '../../src/lib/call-gate.ts';
-import type { Refusals } from '../../src/lib/call-gate.ts';
+import { Pauses } from '../../src/lib/async/call-gate.ts';
+import type { Refusals } from '../../src/lib/async/call-gate.ts';
 import { BAD_TOKEN, isTokenError, rateLimited, refusalOf, unavailable } from './errors.ts';
 import { openRequest, readBody } from './requests.ts';
 import type { RawRequest } from './requests.ts';
-import { parseJson } from '../../src/lib/json.ts';
+import { parseJson } from '../../src/lib/json/json.ts';
 
 /** Longest wait for an answer, in milliseconds. */
 const ANSWER_MS = 10_000;

@@ -2,7 +2,7 @@
 import type { OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Place } from '../../src/contracts/message.ts';
-import { parseMarkdown } from '../../src/lib/markdown.ts';
+import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
 import { cleanText, clipEnd } from '../../src/lib/text.ts';
 import { BUTTONS, keptButtons, shownButtons } from './buttons.ts';
 import { EVENT_ID, ROOM_ID } from './ids.ts';

@@ -2,7 +2,7 @@
 import type { OutboundPart, Rendered } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Button, Place } from '../../src/contracts/message.ts';
-import { parseMarkdown } from '../../src/lib/markdown.ts';
+import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
 import { clipEnd } from '../../src/lib/text.ts';
 import { CHAT_ID, TS } from './ids.ts';
 import { plainParts, render } from './rendering/render.ts';

@@ -4,8 +4,8 @@ import type { Logger } from '@slack/web-api';
 import type { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/contracts/platform/refused-tokens.ts';
-import { Pauses } from '../../src/lib/call-gate.ts';
-import type { Refusals } from '../../src/lib/call-gate.ts';
+import { Pauses } from '../../src/lib/async/call-gate.ts';
+import type { Refusals } from '../../src/lib/async/call-gate.ts';
 import { BAD_TOKEN, isTokenError, rateLimited, toChannelError, unavailable } from './errors.ts';
 
 /** Slack's own API. */

@@ -5,8 +5,8 @@ import type { Log } from '../../src/contracts/log.ts';
 import { addressOf } from '../../src/contracts/message.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import type { ChatSettingStore } from '../../src/contracts/store/chat-settings.ts';
-import type { BotApi } from './bot-api.ts';
-import { formatOf, placeOf, textOf } from './call-options.ts';
+import type { BotApi } from './api/bot-api.ts';
+import { formatOf, placeOf, textOf } from './api/call-options.ts';
 
 /** A group that took none is not tried for this long: mostly the bot is no administrator there. */
 const REFUSED_MS = 24 * 3_600_000;

@@ -14,11 +14,11 @@ import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { Clock } from '../../src/lib/clock.ts';
-import { BotApi, CALL_TIMEOUT_MS, fileRootOf } from './bot-api.ts';
-import type { Emoji } from './bot-api.ts';
-import { FileDownload, SILENCE_MS } from './file-download.ts';
+import { BotApi, CALL_TIMEOUT_MS, fileRootOf } from './api/bot-api.ts';
+import type { Emoji } from './api/bot-api.ts';
+import { FileDownload, SILENCE_MS } from './files/file-download.ts';
 import { HiddenMessages, visible } from './hidden-messages.ts';
-import { TelegramLostSends } from './lost-sends.ts';
+import { TelegramLostSends } from './api/lost-sends.ts';
 import { Introduction } from './introduction.ts';
 import { POLL_TIMING, Poller } from './receiving/polling.ts';
 import { PolledUpdates, PostedUpdates } from './receiving/update-source.ts';
@@ -27,11 +27,11 @@ import type { WebhookConfig } from './receiving/webhook.ts';
 import type { PollTiming } from './receiving/polling.ts';
 import { groupsThatNeedAll } from './privacy.ts';
 import { said } from '../../src/contracts/texts/say.ts';
-import { renderTelegram } from './render.ts';
+import { renderTelegram } from './rendering/render.ts';
 import { Topics } from './topics.ts';
 import { WholeAnswers } from './rich/whole-answers.ts';
 import type { RichKind } from './rich/whole-answers.ts';
-import { MAX_CAPTION, MAX_UPLOAD_BYTES } from './uploads.ts';
+import { MAX_CAPTION, MAX_UPLOAD_BYTES } from './files/uploads.ts';
 
 /** Settings of the channel, checked by its manifest. */
 export interface TelegramConfig {

@@ -6,7 +6,7 @@ import type { Log } from '../../src/contracts/log.ts';
 import type { ChatSettingStore } from '../../src/contracts/store/chat-settings.ts';
 import type { Languages } from '../../src/contracts/texts/languages.ts';
 import type { PlainKey } from '../../src/contracts/texts/say.ts';
-import type { BotApi } from './bot-api.ts';
+import type { BotApi } from './api/bot-api.ts';
 import { menuLanguages, toMenu } from './menu.ts';
 import type { MenuCommand, MenuLanguage } from './menu.ts';
 

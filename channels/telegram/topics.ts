@@ -5,9 +5,9 @@ import { addressOf, parseAddress } from '../../src/contracts/message.ts';
 import type { Place, SessionKey } from '../../src/contracts/message.ts';
 import type { ChatSettingStore } from '../../src/contracts/store/chat-settings.ts';
 import { clipEnd, oneLine } from '../../src/lib/text.ts';
-import type { BotApi } from './bot-api.ts';
-import { whyNoTopic } from './errors.ts';
-import type { TopicNews } from './inbound-kinds.ts';
+import type { BotApi } from './api/bot-api.ts';
+import { whyNoTopic } from './api/errors.ts';
+import type { TopicNews } from './receiving/inbound-kinds.ts';
 
 /** Longest name (Bot API `createForumTopic`). */
 const MAX_TOPIC_NAME = 128;

@@ -1,11 +1,11 @@
 /** The agent: what the composition root wires and what channels may ask of it. */
 import type { Caller } from '../contracts/access.ts';
-import type { CallerOptions, ChatChunk } from '../contracts/provider.ts';
+import type { CallerOptions, ChatChunk } from '../contracts/model/provider.ts';
 import type { LaneHandler } from '../contracts/bus.ts';
 import type { GatewayApi, StatelessRequest } from '../contracts/gateway-api.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
-import { PLAN_TOOL } from '../contracts/profile.ts';
-import { KeyedLock } from '../lib/keyed-lock.ts';
+import { PLAN_TOOL } from '../contracts/agent/profile.ts';
+import { KeyedLock } from '../lib/async/keyed-lock.ts';
 import { createSubagentHandler } from './subagents/background.ts';
 import { createCompressor } from './compression/compressor.ts';
 import { createTokenScale } from './prompt/context-window.ts';
@@ -24,7 +24,7 @@ import { withPictures } from './model/seen-pictures.ts';
 import { completeStateless } from './model/stateless-completion.ts';
 import { classifyFor } from './executor/edits.ts';
 import type { StepCommand } from './executor/edits.ts';
-import type { ToolRisk } from '../contracts/risk.ts';
+import type { ToolRisk } from '../contracts/tools/risk.ts';
 import { createSubagentProfiles } from './subagents/subagent-profile.ts';
 import { followSettings } from './turn-settings.ts';
 

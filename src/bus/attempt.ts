@@ -3,8 +3,8 @@ import { LaneAbort } from '../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome } from '../contracts/bus.ts';
 import { FencedError, GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { LaneHead, LaneStore } from '../contracts/store/lanes.ts';
-import { backoffMs } from '../lib/backoff.ts';
-import { pause } from '../lib/sleep.ts';
+import { backoffMs } from '../lib/async/backoff.ts';
+import { pause } from '../lib/async/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 
 /** Attempts that ended in an error before a message becomes a dead letter, unless its handler allows more. */

@@ -2,7 +2,7 @@
 import type { LaneBudget, MessageBus } from '../contracts/bus.ts';
 import { SUSPECT_ALONE_MS } from '../contracts/store/lanes.ts';
 import type { LaneClass, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
-import { pause } from '../lib/sleep.ts';
+import { pause } from '../lib/async/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -1,6 +1,6 @@
 /** This process as a node: its lease is renewed in time, or given up before another node can claim its lanes. */
 import type { LaneStore } from '../contracts/store/lanes.ts';
-import { pause } from '../lib/sleep.ts';
+import { pause } from '../lib/async/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 import type { Clock } from '../lib/clock.ts';
 import { startTicker } from './ticker.ts';

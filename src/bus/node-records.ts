@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { AgentEvent } from '../contracts/event.ts';
 import type { LaneKey } from '../contracts/store/lanes.ts';
 import type { SessionKey } from '../contracts/message.ts';
-import { parseJson } from '../lib/json.ts';
+import { parseJson } from '../lib/json/json.ts';
 
 const key = z.custom<SessionKey>((value) => typeof value === 'string' && value.includes(':'));
 const run = z.object({ sessionKey: key, turnId: z.string(), epoch: z.int().min(0) });

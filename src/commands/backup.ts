@@ -10,7 +10,7 @@ import type { Log } from '../contracts/log.ts';
 import type { StartProgress } from '../contracts/operator/progress.ts';
 import { BACKUPS_FOLDER, SESSIONS_FOLDER } from '../contracts/operator/backup.ts';
 import type { BackupRecord, BackupSize } from '../contracts/operator/backup.ts';
-import { MAX_SHARED_BYTES } from '../contracts/tool.ts';
+import { MAX_SHARED_BYTES } from '../contracts/tools/tool.ts';
 import { createStaging, homeFiles, readBackup, writeBackup } from '../ops/backup/index.ts';
 import type { Staging } from '../ops/backup/index.ts';
 import { dumpDatabase } from '../store/backup/dump.ts';

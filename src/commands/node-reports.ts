@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import type { HealthReport } from '../contracts/gateway-api.ts';
 import type { Log } from '../contracts/log.ts';
 import type { NodeReportStore, NodeSettings } from '../contracts/operator/nodes.ts';
-import { pause } from '../lib/sleep.ts';
+import { pause } from '../lib/async/sleep.ts';
 import type { LiveSettings } from '../settings/index.ts';
 import type { HomeStore } from '../store/open-store.ts';
 

@@ -4,7 +4,7 @@ import type { Worker } from 'node:cluster';
 import { loadConfig } from '../config.ts';
 import { ConfigError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
-import { backoffMs } from '../lib/backoff.ts';
+import { backoffMs } from '../lib/async/backoff.ts';
 import { bestStates, channelWords, isWorkerMessage, linkLine, WORKER_NUMBER } from '../worker.ts';
 import type { ChannelStates, WorkerReady } from '../worker.ts';
 import { openProcessLog } from './process-log.ts';

@@ -4,7 +4,7 @@ import type { LiveCounts } from './store/traces.ts';
 import type { LaneStep } from './store/lanes.ts';
 import type { Attachment } from './media.ts';
 import type { Address, Button, InboundMessage, Place, SentMessage, SessionKey } from './message.ts';
-import type { Plan } from './plan.ts';
+import type { Plan } from './plans/plan.ts';
 import type { OtherSurface } from './store/records.ts';
 import type { Say } from './texts/say.ts';
 

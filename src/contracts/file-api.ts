@@ -2,7 +2,7 @@
 import type { Caller } from './access.ts';
 import type { Attachment, Media } from './media.ts';
 import type { SessionKey } from './message.ts';
-import type { OpenedFile } from './tool.ts';
+import type { OpenedFile } from './tools/tool.ts';
 
 /** Largest and most files of one message. */
 export interface FileLimits {

@@ -3,7 +3,7 @@ import type { Said } from './texts/say.ts';
 import type { HookApi } from './operator/hooks.ts';
 import type { SignInApi } from './operator/sign-in.ts';
 import type { Caller } from './access.ts';
-import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './approvals.ts';
+import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './tools/approvals.ts';
 import type { EventFilter, EventListener, EventReplay } from './bus.ts';
 import type { CommandListing, Suggest } from './command.ts';
 import type { FileApi } from './file-api.ts';
@@ -20,7 +20,7 @@ import type {
   EmbedRequest,
   ReplacedModel,
   Usage,
-} from './provider.ts';
+} from './model/provider.ts';
 import type { FollowChatMigration, NoteMembership } from './message.ts';
 import type { SettingsReport } from './settings.ts';
 import type { Todo } from './store/notes.ts';
@@ -41,7 +41,7 @@ import type { SurfaceApi } from './sessions/surfaces.ts';
 import type { MessagesWithWork } from './sessions/turn-work.ts';
 import type { Say } from './texts/say.ts';
 import type { ScheduleApi } from './schedules.ts';
-import type { UsageGroup, UsageQuery, UsageReport } from './usage.ts';
+import type { UsageGroup, UsageQuery, UsageReport } from './model/usage.ts';
 
 /**
  * A completion without a session: the given messages are the whole context, nothing is stored but usage. Without tools of

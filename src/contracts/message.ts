@@ -5,7 +5,7 @@ import type { Membership } from './platform/membership.ts';
 import type { Media, SentMedia } from './media.ts';
 import { sourcesOfQuote } from './quoted.ts';
 import type { Quoted } from './quoted.ts';
-import type { Source } from './risk.ts';
+import type { Source } from './tools/risk.ts';
 
 /** A chat or thread: `channel:chatId[:threadId]`; a colon in an id is written `=3A`, and an equals sign `=3D`. */
 export type Address = `${string}:${string}`;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { clipMiddle } from '../lib/text.ts';
 import { mediaShape } from './media.ts';
-import type { Source } from './risk.ts';
+import type { Source } from './tools/risk.ts';
 
 /** Longest quoted text, in UTF-16 units: more than a message of Telegram or Discord holds. */
 export const MAX_QUOTED_CHARS = 8_000;

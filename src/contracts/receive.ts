@@ -1,13 +1,13 @@
 /** How channels pass messages to the gateway, and what is kept of their connections so that none is missed. */
 import type { Caller, DenialDetail } from './access.ts';
-import type { CallerOptions } from './provider.ts';
+import type { CallerOptions } from './model/provider.ts';
 import type { AcceptResult } from './store/accept.ts';
 import type { StoredUpdate } from './store/updates.ts';
 import type { PlanToRun } from './store/plan-store.ts';
 import { parseAddress } from './message.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
-import type { ExecutionMode } from './plan.ts';
-import type { Source } from './risk.ts';
+import type { ExecutionMode } from './plans/plan.ts';
+import type { Source } from './tools/risk.ts';
 import type { SessionChoice } from './sessions/session-choice.ts';
 import type { Say } from './texts/say.ts';
 

@@ -1,7 +1,7 @@
 /** Schedules: what they are, how the store keeps them so that each slot fires once, and how users make them. */
 import type { Caller } from './access.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
-import type { Source } from './risk.ts';
+import type { Source } from './tools/risk.ts';
 import type { Said, Say } from './texts/say.ts';
 
 /** Most schedules with a next run. */

@@ -19,22 +19,22 @@ import { addressOf, parseAddress, type FollowChatMigration, type SentMessage } f
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { DropSurface, SurfaceStore } from '../contracts/sessions/surfaces.ts';
-import { watchForLateCalls } from './late-calls.ts';
-import { LiveMessage } from './live-message.ts';
-import { createOut } from './out.ts';
+import { watchForLateCalls } from './live/late-calls.ts';
+import { LiveMessage } from './live/live-message.ts';
+import { createOut } from './final/out.ts';
 
 export { createStreamCommand, createStreamModes } from './stream/stream-mode.ts';
 export { createAnswerFiles } from './files/answer-files.ts';
-export { createPost } from './post.ts';
+export { createPost } from './final/post.ts';
 export { configureWebhooks, createWebhooks, webhooksRule, type Webhook } from './webhooks/webhooks.ts';
-import { waitForEarlierDeliveries } from './wait-for-earlier.ts';
-import { PartNotes, storeLate } from './part-notes.ts';
+import { waitForEarlierDeliveries } from './live/wait-for-earlier.ts';
+import { PartNotes, storeLate } from './final/part-notes.ts';
 import { PlanCard } from './plans/plan-card.ts';
 import { PlanCards } from './plans/plan-cards.ts';
 import { OldButtons } from './old-buttons.ts';
 import { Reactions, stateAfter } from './reactions.ts';
-import { countsOf, Scheduler } from './scheduler.ts';
-import { ShownTexts } from './shown-texts.ts';
+import { countsOf, Scheduler } from './rate/scheduler.ts';
+import { ShownTexts } from './live/shown-texts.ts';
 import { streamReply } from './stream/stream-mode.ts';
 import type { GrowingCalls, GrowingMessage } from './surfaces/live-surfaces.ts';
 import { createOpenSurfaces } from './surfaces/open-surfaces.ts';
@@ -258,6 +258,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     },
     oldButtons,
     say,
+    clock,
     log,
     random,
     yieldToEventLoop,

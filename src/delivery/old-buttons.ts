@@ -7,7 +7,7 @@ import type { Place, SentMessage } from '../contracts/message.ts';
 import type { LaneHead } from '../contracts/store/lanes.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Scheduler } from './scheduler.ts';
+import type { Scheduler } from './rate/scheduler.ts';
 
 /** Answers whose button waits to be taken away; those beyond keep it: a press there says that there is a newer answer. */
 export const MAX_OLD_BUTTONS = 1_000;

@@ -6,7 +6,7 @@ import type { AskedQuestion } from '../contracts/delivery.ts';
 import type { Log } from '../contracts/log.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Recent } from '../lib/recent.ts';
-import type { Scheduler } from './scheduler.ts';
+import type { Scheduler } from './rate/scheduler.ts';
 
 /** Questions with a sign on its way at once; further ones get none. */
 export const MAX_SIGNED = 1_000;

@@ -1,5 +1,5 @@
 /** Commits a message for the agent, and sets its lane going. */
-import type { Approvals } from '../contracts/approvals.ts';
+import type { Approvals } from '../contracts/tools/approvals.ts';
 import type { EventBus, MessageBus } from '../contracts/bus.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';

@@ -2,8 +2,8 @@
 import { hasScope } from '../contracts/access.ts';
 import type { Caller } from '../contracts/access.ts';
 import { GatewayError } from '../contracts/errors.ts';
-import { mayUseProfile } from '../contracts/profile.ts';
-import type { Profile } from '../contracts/profile.ts';
+import { mayUseProfile } from '../contracts/agent/profile.ts';
+import type { Profile } from '../contracts/agent/profile.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
 import { said } from '../contracts/texts/say.ts';
 

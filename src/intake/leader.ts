@@ -10,7 +10,7 @@ import { ChannelError, toGatewayError } from '../contracts/errors.ts';
 import type { ChannelHealth } from '../contracts/gateway-api.ts';
 import type { LaneHead, LaneKey, LaneStore } from '../contracts/store/lanes.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../contracts/channel.ts';
-import { backoffMs } from '../lib/backoff.ts';
+import { backoffMs } from '../lib/async/backoff.ts';
 import { pauseOn, systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../contracts/log.ts';

@@ -1,6 +1,6 @@
 /** `receive`: refuses what may not come in, acts at once on buttons and commands, and commits every other message. */
 import type { AccessPolicy } from '../contracts/access.ts';
-import type { Approvals } from '../contracts/approvals.ts';
+import type { Approvals } from '../contracts/tools/approvals.ts';
 import type { PressHandler } from '../contracts/receive.ts';
 import type { Command } from '../contracts/command.ts';
 import { GatewayError, readerOf, StoreError, wordError } from '../contracts/errors.ts';
@@ -20,16 +20,16 @@ import { reply } from './reply.ts';
 import type { Refusal } from './refused.ts';
 import type { CheckPlanning } from './plans/planning-off.ts';
 import type { ChoiceDeps } from './choice.ts';
-import { readCommands } from './commands.ts';
-import type { CommandReader } from './commands.ts';
+import { readCommands } from './commands/commands.ts';
+import type { CommandReader } from './commands/commands.ts';
 import { observe, refuseBot, withoutWords } from './groups/group-talk.ts';
 import type { GroupTalkDeps } from './groups/group-talk.ts';
 import { actOnEarlier, isAboutEarlier } from './questions/act-on-earlier.ts';
 import type { EarlierDeps } from './questions/act-on-earlier.ts';
-import { isAdmin, maySee } from './ownership.ts';
-import type { CheckTokenBudget } from './token-budget.ts';
-import { createRateLimiter } from './rate-limiter.ts';
-import type { MessageRate, RateLimiter, RateVerdict } from './rate-limiter.ts';
+import { isAdmin, maySee } from './sessions/ownership.ts';
+import type { CheckTokenBudget } from './limits/token-budget.ts';
+import { createRateLimiter } from './limits/rate-limiter.ts';
+import type { MessageRate, RateLimiter, RateVerdict } from './limits/rate-limiter.ts';
 import type { PersonLanguages } from '../contracts/texts/languages.ts';
 import type { Say } from '../contracts/texts/say.ts';
 

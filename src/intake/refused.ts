@@ -7,8 +7,8 @@ import type { Receipt } from '../contracts/receive.ts';
 import type { NoteRefusal } from '../contracts/store/traces.ts';
 import type { Say } from '../contracts/texts/say.ts';
 import { GatewayError, wordError } from '../contracts/errors.ts';
-import { REFUSALS_TOLD } from './rate-limiter.ts';
-import type { RateVerdict } from './rate-limiter.ts';
+import { REFUSALS_TOLD } from './limits/rate-limiter.ts';
+import type { RateVerdict } from './limits/rate-limiter.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 
 export type Refusal = Extract<Receipt, { kind: 'refused' }>;

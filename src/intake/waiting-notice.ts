@@ -1,5 +1,5 @@
 /** Notice for users who write while a turn waits for an approval. */
-import type { Approvals } from '../contracts/approvals.ts';
+import type { Approvals } from '../contracts/tools/approvals.ts';
 import type { LaneRunner, EventBus } from '../contracts/bus.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';

@@ -7,7 +7,7 @@ import type { KeepToolFile } from '../contracts/media.ts';
 import type { ServiceFetch } from '../contracts/mcp/service-fetch.ts';
 import type { Command } from '../contracts/command.ts';
 import type { FolderWatch, Settings, WatchFolders } from '../contracts/settings.ts';
-import type { Tool } from '../contracts/tool.ts';
+import type { Tool } from '../contracts/tools/tool.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logins } from './oauth/logins.ts';

@@ -1,8 +1,8 @@
 /** The tools for what servers keep: `list_resources` and `read_resource`. */
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
-import { defineTool } from '../contracts/tool.ts';
-import type { Tool, ToolResult } from '../contracts/tool.ts';
+import { defineTool } from '../contracts/tools/tool.ts';
+import type { Tool, ToolResult } from '../contracts/tools/tool.ts';
 import { oneLine } from '../lib/text.ts';
 import { textOfContents } from './content.ts';
 import type { McpServer } from './server.ts';

@@ -1,10 +1,10 @@
 /** The tools of one server as the gateway's: what is taken, under which names, and how their calls are judged. */
 import { z } from 'zod';
-import type { McpSource } from '../contracts/risk.ts';
-import { defineTool } from '../contracts/tool.ts';
-import type { Tool, ToolContext, ToolResult } from '../contracts/tool.ts';
-import { isTooDeep } from '../lib/json.ts';
-import { schemaProblem, UNFOLLOWABLE } from '../lib/json-schema.ts';
+import type { McpSource } from '../contracts/tools/risk.ts';
+import { defineTool } from '../contracts/tools/tool.ts';
+import type { Tool, ToolContext, ToolResult } from '../contracts/tools/tool.ts';
+import { isTooDeep } from '../lib/json/json.ts';
+import { schemaProblem, UNFOLLOWABLE } from '../lib/json/json-schema.ts';
 import { oneLine } from '../lib/text.ts';
 import type { McpServerSettings } from './settings.ts';
 import { toolNames } from './tool-names.ts';

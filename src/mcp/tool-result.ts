@@ -1,7 +1,7 @@
 /** The result of a tool call as the model reads it: its text, and its pictures and sounds as files of the session. */
 import { StoreError, toGatewayError } from '../contracts/errors.ts';
 import type { KeepToolFile } from '../contracts/media.ts';
-import type { ToolContext, ToolResult } from '../contracts/tool.ts';
+import type { ToolContext, ToolResult } from '../contracts/tools/tool.ts';
 import { oneLine } from '../lib/text.ts';
 import { filesOfResult, textOfResult } from './content.ts';
 import type { CallResult, ResultFile } from './content.ts';

@@ -4,9 +4,9 @@ import { buffer } from 'node:stream/consumers';
 import type { Channel } from '../contracts/channel.ts';
 import { GatewayError, ToolError } from '../contracts/errors.ts';
 import type { FilesOfMessage, Media } from '../contracts/media.ts';
-import { backoffMs } from '../lib/backoff.ts';
-import { sleep } from '../lib/sleep.ts';
-import type { SessionFiles } from '../contracts/tool.ts';
+import { backoffMs } from '../lib/async/backoff.ts';
+import { sleep } from '../lib/async/sleep.ts';
+import type { SessionFiles } from '../contracts/tools/tool.ts';
 import { said } from '../contracts/texts/say.ts';
 
 /** Longest time to fetch a file, in milliseconds. */

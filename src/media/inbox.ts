@@ -12,7 +12,7 @@ import type {
   ReceiveFiles,
   Transcriber,
 } from '../contracts/media.ts';
-import type { SessionFiles } from '../contracts/tool.ts';
+import type { SessionFiles } from '../contracts/tools/tool.ts';
 import { safeFileName } from '../lib/file-name.ts';
 import { inboxPath, picturePath } from './places.ts';
 import type { ReadFile, Reader } from './reader/reader.ts';

@@ -2,7 +2,7 @@
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import type { KeptFiles } from '../contracts/media.ts';
-import type { SessionFiles } from '../contracts/tool.ts';
+import type { SessionFiles } from '../contracts/tools/tool.ts';
 import { picturePath } from './places.ts';
 
 /** A node that was away this long still removes its copies, in days. */

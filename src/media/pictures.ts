@@ -3,7 +3,7 @@ import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import type { Pictures } from '../contracts/media.ts';
 import { readWhole } from './fetch-file.ts';
-import type { SessionFiles } from '../contracts/tool.ts';
+import type { SessionFiles } from '../contracts/tools/tool.ts';
 
 /** A picture of the longest side that is made has less. */
 const MAX_PICTURE_BYTES = 4_000_000;

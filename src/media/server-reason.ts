@@ -1,7 +1,7 @@
 /** What servers of speech say of a request that they refuse. */
 import { z } from 'zod';
 import { clipEnd, oneLine } from '../lib/text.ts';
-import { parseJson } from '../lib/json.ts';
+import { parseJson } from '../lib/json/json.ts';
 
 /** Longest reason of a server that is repeated, in UTF-16 units. */
 const MAX_REASON_CHARS = 200;

@@ -1,8 +1,8 @@
 /** Files that a tool call has brought: kept in the session's folder like those of messages, under the same limits. */
 import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { Attachment, KeepToolFile, KeptFiles } from '../contracts/media.ts';
-import type { SessionFiles } from '../contracts/tool.ts';
-import { STATELESS_FOLDER } from '../contracts/tool.ts';
+import type { SessionFiles } from '../contracts/tools/tool.ts';
+import { STATELESS_FOLDER } from '../contracts/tools/tool.ts';
 import { safeFileName } from '../lib/file-name.ts';
 import { picturePath } from './places.ts';
 import type { ReadFile, Reader } from './reader/reader.ts';

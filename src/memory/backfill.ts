@@ -1,9 +1,9 @@
 /** Gives facts their vectors, in the background and some at a time: new ones, and all of them for a new model. */
 import { ProviderError, toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
-import type { LLMProvider } from '../contracts/provider.ts';
+import type { LLMProvider } from '../contracts/model/provider.ts';
 import type { MemoryVectorStore } from '../contracts/store/memory-vectors.ts';
-import { pause } from '../lib/sleep.ts';
+import { pause } from '../lib/async/sleep.ts';
 import { toVector } from './rank.ts';
 
 /** Facts of one call to the model server. */

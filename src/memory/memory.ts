@@ -1,6 +1,6 @@
 /** Remembered facts, found by words, and by meaning where an embedding model is named. */
 import { toGatewayError } from '../contracts/errors.ts';
-import type { LLMProvider } from '../contracts/provider.ts';
+import type { LLMProvider } from '../contracts/model/provider.ts';
 import type { MemoryVectorStore, Vector } from '../contracts/store/memory-vectors.ts';
 import type { MemoryRecord, MemoryStore, UserId } from '../contracts/store/notes.ts';
 import { createBackfill } from './backfill.ts';

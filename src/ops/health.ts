@@ -3,7 +3,7 @@ import type { HealthReport } from '../contracts/gateway-api.ts';
 import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
 import type { Log } from '../contracts/log.ts';
-import type { ModelReport, ReplacedModel } from '../contracts/provider.ts';
+import type { ModelReport, ReplacedModel } from '../contracts/model/provider.ts';
 import type { McpServerStatus } from '../contracts/mcp/servers.ts';
 import type { SettingsReport } from '../contracts/settings.ts';
 

@@ -2,7 +2,7 @@
 import { styleText } from 'node:util';
 import { z } from 'zod';
 import { escapeControls, oneLine } from '../lib/text.ts';
-import { parseJson } from '../lib/json.ts';
+import { parseJson } from '../lib/json/json.ts';
 
 /** Levels by pino's numbers. */
 export const LEVELS: Readonly<Record<string, number>> = {

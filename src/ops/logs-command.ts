@@ -5,7 +5,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { GatewayError, errorCode, toGatewayError } from '../contracts/errors.ts';
-import { pause } from '../lib/sleep.ts';
+import { pause } from '../lib/async/sleep.ts';
 import { logFiles } from './log-file.ts';
 import { createLogText, LEVELS, readRecord } from './log-text.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';

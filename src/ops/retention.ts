@@ -5,7 +5,7 @@ import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Log } from '../contracts/log.ts';
 import type { RemovedFolders } from '../contracts/store/records.ts';
 import type { TraceStore } from '../contracts/store/traces.ts';
-import type { SessionFiles } from '../contracts/tool.ts';
+import type { SessionFiles } from '../contracts/tools/tool.ts';
 
 /** Platforms repeat messages for a day at most; a week also covers a gateway that was off. */
 const KEPT_MS = 7 * 24 * 3_600_000;

@@ -8,7 +8,7 @@ import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
 import type { SessionRecord } from '../contracts/store/records.ts';
 import { readTitle } from '../contracts/store/titles.ts';
-import { sleep } from '../lib/sleep.ts';
+import { sleep } from '../lib/async/sleep.ts';
 import { clipEnd, escapeControls, oneLine } from '../lib/text.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 

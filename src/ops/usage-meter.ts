@@ -1,7 +1,7 @@
 /** Counts the usage that a ledger stores, for Prometheus. */
 import type { Ledger } from '../contracts/store/ledger.ts';
-import type { Usage } from '../contracts/provider.ts';
-import type { UsagePurpose } from '../contracts/usage.ts';
+import type { Usage } from '../contracts/model/provider.ts';
+import type { UsagePurpose } from '../contracts/model/usage.ts';
 
 /** Models with counters of their own; usage of any further one is counted under `other`. */
 export const METERED_MODELS = 50;

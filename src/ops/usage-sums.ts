@@ -1,8 +1,8 @@
 /** Adds new rows of usage to the stored sums of hours, so that a report of days reads few rows however many there are. */
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
-import { ADDED_UP_ROWS } from '../contracts/usage.ts';
-import type { UsageSums } from '../contracts/usage.ts';
+import { ADDED_UP_ROWS } from '../contracts/model/usage.ts';
+import type { UsageSums } from '../contracts/model/usage.ts';
 
 const EVERY_MS = 60_000;
 /** The pause between two full batches, in which others have the database. */

@@ -6,22 +6,22 @@ import type {
   ChatRequest,
   LLMProvider,
   ModelCapabilities,
-} from '../contracts/provider.ts';
-import type { Answer } from './answer.ts';
+} from '../contracts/model/provider.ts';
+import type { Answer } from './answers/answer.ts';
 import type { AcquireSlot } from './concurrency-limit.ts';
 import type { Discovery } from './discovery.ts';
 import { toProviderError } from './errors.ts';
 import type { Where } from './errors.ts';
 import { createAnswerFilter } from './filter/answer-filter.ts';
 import type { LearnedModels, ModelHabits } from './learned.ts';
-import { withLogprobs } from './logprobs.ts';
-import { streamAnswer } from './read-answer.ts';
-import type { AnswerReader } from './read-answer.ts';
+import { withLogprobs } from './answers/logprobs.ts';
+import { streamAnswer } from './answers/read-answer.ts';
+import type { AnswerReader } from './answers/read-answer.ts';
 import { FeatureError } from './refusals.ts';
 import type { RefusedFeature } from './refusals.ts';
-import type { TextSplitter } from './text-splitters.ts';
-import { createCallMaker, offeredTools } from './tool-calls.ts';
-import type { MakeToolCall } from './tool-calls.ts';
+import type { TextSplitter } from './answers/text-splitters.ts';
+import { createCallMaker, offeredTools } from './answers/tool-calls.ts';
+import type { MakeToolCall } from './answers/tool-calls.ts';
 
 /** What a kind of server brings to its chats. */
 export interface ChatServer {

@@ -1,7 +1,7 @@
 /** A cache of what models can do, as their server says. */
 import { ProviderError } from '../contracts/errors.ts';
 import { said } from '../contracts/texts/say.ts';
-import type { ModelCapabilities } from '../contracts/provider.ts';
+import type { ModelCapabilities } from '../contracts/model/provider.ts';
 
 /** How long a capability is cached (B-26), in milliseconds. */
 export const DISCOVERY_TTL_MS = 5 * 60_000;

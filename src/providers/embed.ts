@@ -1,11 +1,11 @@
 /** Vectors of texts from any model server: some texts per request, so that no answer is large. */
 import { ProviderError } from '../contracts/errors.ts';
-import type { Embeddings, LLMProvider } from '../contracts/provider.ts';
+import type { Embeddings, LLMProvider } from '../contracts/model/provider.ts';
 import type { AcquireSlot } from './concurrency-limit.ts';
-import type { CallRules, Connections } from './connections.ts';
+import type { CallRules, Connections } from './http/connections.ts';
 import { toProviderError } from './errors.ts';
 import type { Where } from './errors.ts';
-import { readWhole } from './read-answer.ts';
+import { readWhole } from './answers/read-answer.ts';
 
 /** Texts of one request to a server. */
 const EMBED_BATCH = 32;

@@ -1,7 +1,7 @@
 /** The list of kinds of model servers, one line each, and the provider that reaches all configured servers. */
 import { ConfigError } from '../contracts/errors.ts';
 import { inEnglish } from '../contracts/texts/say.ts';
-import type { LLMProvider } from '../contracts/provider.ts';
+import type { LLMProvider } from '../contracts/model/provider.ts';
 import type { ProviderKind } from './kind.ts';
 import { BARE_PROVIDER, createModelNames, defaultServer } from './model-names.ts';
 import type { ModelNames } from './model-names.ts';

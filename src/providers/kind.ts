@@ -1,6 +1,6 @@
 /** A kind of model server: what `config.json` may say of one, and how its provider is made. */
 import { z } from 'zod';
-import type { LLMProvider } from '../contracts/provider.ts';
+import type { LLMProvider } from '../contracts/model/provider.ts';
 import type { PlainKey } from '../contracts/texts/say.ts';
 
 /** Calls to one server that run at once when nothing else is set. */

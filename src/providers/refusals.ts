@@ -5,8 +5,8 @@ import { said } from '../contracts/texts/say.ts';
 import type { Said } from '../contracts/texts/say.ts';
 import { clip } from './errors.ts';
 import type { Where } from './errors.ts';
-import { fieldsOf, listOf, textOf, wordOf } from './read-fields.ts';
-import { parseJson } from '../lib/json.ts';
+import { fieldsOf, listOf, textOf, wordOf } from './answers/read-fields.ts';
+import { parseJson } from '../lib/json/json.ts';
 
 /** An answer that is not 200. */
 export interface Refusal {

@@ -1,7 +1,7 @@
 /** All model servers behind one provider: the name of a model says which of them is asked. */
 import { ProviderError } from '../contracts/errors.ts';
 import { said } from '../contracts/texts/say.ts';
-import type { LLMProvider } from '../contracts/provider.ts';
+import type { LLMProvider } from '../contracts/model/provider.ts';
 import { BARE_PROVIDER } from './model-names.ts';
 import type { ModelNames } from './model-names.ts';
 

@@ -1,5 +1,5 @@
 /** The options of a call that every kind of server takes by the same names. */
-import type { ChatRequest } from '../contracts/provider.ts';
+import type { ChatRequest } from '../contracts/model/provider.ts';
 
 /** How tokens are chosen, and which texts end the answer. */
 export interface WireSampling {

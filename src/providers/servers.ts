@@ -1,7 +1,7 @@
 /** The model servers that the environment and `providers` in `config.json` name, checked. */
 import { z } from 'zod';
 import type { Environment, EnvironmentServer, ProviderKind, ServerOptions } from './kind.ts';
-import { isJsonObject } from '../lib/json.ts';
+import { isJsonObject } from '../lib/json/json.ts';
 
 /** A configured server; `settings` are the fields of its kind. */
 export interface ModelServer extends ServerOptions {

@@ -1,6 +1,6 @@
 /** Finds schedules that are due by the database's clock and runs them. Every node has one driver. */
 import { toGatewayError } from '../contracts/errors.ts';
-import { pause } from '../lib/sleep.ts';
+import { pause } from '../lib/async/sleep.ts';
 import type { Log } from '../contracts/log.ts';
 import type { ScheduleStore } from '../contracts/schedules.ts';
 import { followClockBack } from './clock-step.ts';

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 import { Agent, request as send } from 'undici';
 import type { Dispatcher } from 'undici';
-import type { Egress, EgressRequest, EgressResponse } from '../contracts/tool.ts';
+import type { Egress, EgressRequest, EgressResponse } from '../contracts/tools/tool.ts';
 import { GatewayError, errorCode } from '../contracts/errors.ts';
 import { isPublicAddress, isPublicName } from './egress-addresses.ts';
 import { ACCEPT_ENCODING, readBody, tooSlow } from './egress-body.ts';

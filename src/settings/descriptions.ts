@@ -1,6 +1,6 @@
 /** What the settings of `config.json` mean, in the language of whoever reads the form. Pure. */
 import type { SettingKey, TextTable } from '../contracts/texts/say.ts';
-import { isJsonObject } from '../lib/json.ts';
+import { isJsonObject } from '../lib/json/json.ts';
 
 /** JSON Schema. */
 type Schema = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 /** What differs between two values of settings. */
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject } from '../lib/json.ts';
+import { isJsonObject } from '../lib/json/json.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import { MAX_TASK_LENGTH } from '../contracts/schedules.ts';
 import type { Schedules } from '../contracts/schedules.ts';
-import { mergeSources } from '../contracts/risk.ts';
-import type { Source } from '../contracts/risk.ts';
+import { mergeSources } from '../contracts/tools/risk.ts';
+import type { Source } from '../contracts/tools/risk.ts';
 import type { FindChat } from '../contracts/delivery.ts';
-import { defineTool } from '../contracts/tool.ts';
-import type { Tool, ToolContext, ToolResult } from '../contracts/tool.ts';
+import { defineTool } from '../contracts/tools/tool.ts';
+import type { Tool, ToolContext, ToolResult } from '../contracts/tools/tool.ts';
 import { withSlash } from '../contracts/isomorphic/fill-text.js';
 import { chatOf, elsewhere, whyNoChat } from './message.ts';
 

@@ -4,8 +4,8 @@ import { ToolError } from '../contracts/errors.ts';
 import { MAX_POST_CHARS, MAX_POSTS, MESSAGE_TOOL } from '../contracts/delivery.ts';
 import type { FindChat, FoundChat, Post, PostResult } from '../contracts/delivery.ts';
 import { withSlash } from '../contracts/isomorphic/fill-text.js';
-import { defineTool } from '../contracts/tool.ts';
-import type { Tool, ToolContext } from '../contracts/tool.ts';
+import { defineTool } from '../contracts/tools/tool.ts';
+import type { Tool, ToolContext } from '../contracts/tools/tool.ts';
 import { inMegabytes } from '../lib/text.ts';
 
 /** Where a message or file of a turn goes, when not to the chat of the turn. */

@@ -1,8 +1,8 @@
 /** The tool `plan`: the model asks for a plan, which is made after the call and stands in its context from the next step on (N-14). */
 import { z } from 'zod';
-import { MAX_GOAL_CHARS } from '../contracts/plan.ts';
-import { PLAN_TOOL } from '../contracts/profile.ts';
-import { defineTool } from '../contracts/tool.ts';
+import { MAX_GOAL_CHARS } from '../contracts/plans/plan.ts';
+import { PLAN_TOOL } from '../contracts/agent/profile.ts';
+import { defineTool } from '../contracts/tools/tool.ts';
 
 const parameters = z.strictObject({
   goal: z

@@ -4,10 +4,10 @@ import { ToolError } from '../contracts/errors.ts';
 import { oneLine } from '../lib/text.ts';
 import { MAX_NOTE_CHARS, MAX_NOTES } from '../contracts/store/notes.ts';
 import type { ScratchpadStore } from '../contracts/store/notes.ts';
-import { mergeSources } from '../contracts/risk.ts';
-import type { Source } from '../contracts/risk.ts';
-import { defineTool } from '../contracts/tool.ts';
-import type { ToolContext, ToolResult } from '../contracts/tool.ts';
+import { mergeSources } from '../contracts/tools/risk.ts';
+import type { Source } from '../contracts/tools/risk.ts';
+import { defineTool } from '../contracts/tools/tool.ts';
+import type { ToolContext, ToolResult } from '../contracts/tools/tool.ts';
 
 /** Longest name of a note, in UTF-16 units. */
 const MAX_NOTE_NAME_CHARS = 80;

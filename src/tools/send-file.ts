@@ -4,8 +4,8 @@ import { ToolError } from '../contracts/errors.ts';
 import { MAX_POST_CHARS, MAX_POSTS, SEND_FILE_TOOL } from '../contracts/delivery.ts';
 import type { FindChat, Post } from '../contracts/delivery.ts';
 import type { Attachment, OutgoingFiles } from '../contracts/media.ts';
-import { defineTool } from '../contracts/tool.ts';
-import type { Tool } from '../contracts/tool.ts';
+import { defineTool } from '../contracts/tools/tool.ts';
+import type { Tool } from '../contracts/tools/tool.ts';
 import { inMegabytes } from '../lib/text.ts';
 import { chatOf, elsewhere, notSent, refusal, whyNoChat } from './message.ts';
 

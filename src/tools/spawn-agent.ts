@@ -9,10 +9,10 @@ import {
   SPAWN_TOOL,
   SUBAGENT_MS,
   SUBAGENT_TOKENS,
-} from '../contracts/subagents.ts';
-import { defineTool } from '../contracts/tool.ts';
-import type { ToolResult } from '../contracts/tool.ts';
-import type { SpawnOutcome } from '../contracts/subagents.ts';
+} from '../contracts/agent/subagents.ts';
+import { defineTool } from '../contracts/tools/tool.ts';
+import type { ToolResult } from '../contracts/tools/tool.ts';
+import type { SpawnOutcome } from '../contracts/agent/subagents.ts';
 
 /** More than a subagent takes, so that it ends itself and says why. */
 const LIMIT_MS = SUBAGENT_MS + 60_000;

@@ -1,12 +1,12 @@
 /** The tool `todo`: the session's list of what is to be done, which people see tick (N-27, N-38). */
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
-import { mergeSources } from '../contracts/risk.ts';
-import type { Source } from '../contracts/risk.ts';
+import { mergeSources } from '../contracts/tools/risk.ts';
+import type { Source } from '../contracts/tools/risk.ts';
 import { MAX_TODO_CHARS, MAX_TODOS, todoText, TODO_STATUSES, writeTodos } from '../contracts/store/notes.ts';
 import type { Todo, TodoStore } from '../contracts/store/notes.ts';
-import { defineTool } from '../contracts/tool.ts';
-import type { ToolContext, ToolResult } from '../contracts/tool.ts';
+import { defineTool } from '../contracts/tools/tool.ts';
+import type { ToolContext, ToolResult } from '../contracts/tools/tool.ts';
 
 const status = z.enum(TODO_STATUSES);
 const validation = z

@@ -1,17 +1,17 @@
 /** `npm run bench`: measures the budgets on both databases in one run, prints the table, exits 1 on a missed bar. */
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { burstsOfQuestions } from './bursts.ts';
+import { burstsOfQuestions } from './chats/bursts.ts';
 import { startHelper } from './children.ts';
-import { chatsOnScreen } from './chats.ts';
-import { manyChatsOnScreen } from './many-chats.ts';
+import { chatsOnScreen } from './chats/chats.ts';
+import { manyChatsOnScreen } from './chats/many-chats.ts';
 import { openPostgres } from './databases.ts';
 import { isMissed, table } from './figures.ts';
 import type { Figure } from './figures.ts';
 import { addedToFirstToken, firstTokenUnderLoad, firstTokenInOldSession } from './first-token.ts';
 import { openGateway, RAISED } from './gateway-setup.ts';
 import type { RunningGateway } from './gateway-setup.ts';
-import { answerToNote } from './notes.ts';
+import { answerToNote } from './chats/notes.ts';
 import { pageFrames } from './page.ts';
 import { idleMemory, startToReady } from './process.ts';
 import { renderedLongAnswers } from './rendering.ts';

@@ -1,6 +1,6 @@
 /** Approvals in a real browser: shown with the call they are about, decided once, removed when decided elsewhere. */
 import { beforeEach, expect, it } from 'vitest';
-import type { ApprovalRecord, DecisionDetail } from '../../src/contracts/approvals.ts';
+import type { ApprovalRecord, DecisionDetail } from '../../src/contracts/tools/approvals.ts';
 import type { ApprovalDecision } from '../../src/contracts/store/records.ts';
 import type { FakeTurn } from '../fakes/gateway/turn.ts';
 import { describePageOnFakeGateway } from './describe-page.ts';

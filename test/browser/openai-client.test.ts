@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
 import { openApi } from '../channels/http/client.ts';
 import type { OpenApi } from '../channels/http/client.ts';
-import { ROOT } from '../imports.ts';
+import { ROOT } from '../architecture/imports.ts';
 import { announceSkip, findChromium, sharedBrowser } from './browser.ts';
 import { TOKEN } from './describe-page.ts';
 

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openGatewayFixture, OWNER } from '../flows/setup.ts';
 import type { GatewayFixture } from '../flows/setup.ts';
-import { startFakeSpeech } from '../fakes/speech.ts';
-import type { FakeSpeech } from '../fakes/speech.ts';
+import { startFakeSpeech } from '../fakes/media/speech.ts';
+import type { FakeSpeech } from '../fakes/media/speech.ts';
 import { write } from './browser.ts';
 import { describePage } from './describe-page.ts';
 

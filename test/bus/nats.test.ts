@@ -16,7 +16,7 @@ import type { Fanout } from '../../src/contracts/bus.ts';
 import { GatewayError } from '../../src/contracts/errors.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { fanoutContract } from '../contracts/fanout.ts';
-import { hasOpenssl, makeCertificates } from '../fakes/certificates.ts';
+import { hasOpenssl, makeCertificates } from '../fakes/network/certificates.ts';
 import { recordingLog } from './events.ts';
 
 const URL_OF_NATS = process.env['NATS_URL'] ?? 'nats://127.0.0.1:4222';

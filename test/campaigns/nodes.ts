@@ -6,7 +6,7 @@ import { gatewayAt, kill, runningOf } from '../crash/failure.ts';
 import type { Failure, Stage } from '../crash/failure.ts';
 import { arrive } from '../crash/moments.ts';
 import { readOpen } from '../crash/rows.ts';
-import type { TcpProxy } from '../fakes/tcp-proxy.ts';
+import type { TcpProxy } from '../fakes/network/tcp-proxy.ts';
 import type { Campaign } from './campaign.ts';
 import { repeated, runOptions, scaled } from './campaign.ts';
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
 import type { Failure } from '../crash/failure.ts';
 import { arrive } from '../crash/moments.ts';
-import type { Outage } from '../fakes/http-front.ts';
+import type { Outage } from '../fakes/network/http-front.ts';
 import type { Campaign } from './campaign.ts';
 import { runOptions } from './campaign.ts';
 

@@ -3,7 +3,7 @@ import { runCampaign } from '../crash/campaign.ts';
 import { kill, gatewayAt } from '../crash/failure.ts';
 import type { Failure, FailureResult, Stage } from '../crash/failure.ts';
 import { until } from '../crash/moments.ts';
-import type { WireStatement } from '../fakes/wire-statements.ts';
+import type { WireStatement } from '../fakes/network/wire-statements.ts';
 import type { Campaign, DatabaseKind } from './campaign.ts';
 import { repeated, RESUME_MS, runOptions, scaled } from './campaign.ts';
 import { killWhileMigrating } from './first-start.ts';

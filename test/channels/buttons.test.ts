@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { create } from '../../channels/telegram/index.ts';
 import type { Channel, OutboundPart } from '../../src/contracts/channel.ts';
 import { StoreError } from '../../src/contracts/errors.ts';
-import { parseMarkdown } from '../../src/lib/markdown.ts';
+import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
 import type { Button, InboundMessage } from '../../src/contracts/message.ts';
 import type { Receipt } from '../../src/contracts/receive.ts';
 import { DiscordSetup } from '../fakes/discord/setup.ts';

@@ -17,7 +17,7 @@ import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import { channelHealth } from '../../src/ops/channel-health.ts';
 import { createLog, redactor } from '../../src/ops/log.ts';
 import { silentLog } from '../database.ts';
-import { memoryStores, NOBODY } from '../fakes/channel-stores.ts';
+import { memoryStores, NOBODY } from '../fakes/stores/channel-stores.ts';
 import { FakeGateway } from '../fakes/gateway/gateway-api.ts';
 import { office, officeWith } from '../fakes/office/manifest.ts';
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { channels } from '../../channels/index.ts';
 import { loadConfig } from '../../src/config.ts';
-import { manifestErrors, manifestFieldErrors } from '../../src/contracts/channel-manifest.ts';
+import { manifestErrors, manifestFieldErrors } from '../../src/contracts/platform/channel-manifest.ts';
 import type { ChannelManifest } from '../../src/contracts/channel.ts';
 import { ConfigError } from '../../src/contracts/errors.ts';
 import { office, officeWith } from '../fakes/office/manifest.ts';

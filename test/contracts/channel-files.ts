@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OutboundFile } from '../../src/contracts/channel.ts';
 import { ChannelError, GatewayError } from '../../src/contracts/errors.ts';
 import type { MediaKind } from '../../src/contracts/media.ts';
-import { parseMarkdown } from '../../src/lib/markdown.ts';
-import { OGG, PNG } from '../fakes/media-bytes.ts';
+import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
+import { OGG, PNG } from '../fakes/media/media-bytes.ts';
 import type { ChannelHarness } from './channel-harness.ts';
 
 const KINDS: [kind: MediaKind, name: string, mimeType: string, bytes: Buffer][] = [

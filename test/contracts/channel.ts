@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError, GatewayError } from '../../src/contracts/errors.ts';
-import { parseMarkdown } from '../../src/lib/markdown.ts';
+import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
 import type { InboundMessage } from '../../src/contracts/message.ts';
 import type { Receipt, Receive } from '../../src/contracts/receive.ts';
 import { commandContract } from './channel-commands.ts';

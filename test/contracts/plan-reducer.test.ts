@@ -7,7 +7,7 @@ import {
   MAX_CORRECTIONS,
 } from '../../src/contracts/isomorphic/plan-reducer.js';
 import type { PlanEventView } from '../../src/contracts/isomorphic/plan-reducer.js';
-import * as contract from '../../src/contracts/plan.ts';
+import * as contract from '../../src/contracts/plans/plan.ts';
 import type { EventBody } from '../../src/contracts/event.ts';
 import { BUDGET_WARNING_SHARE } from '../../src/agent/executor/apply-correction.ts';
 import { plan, step } from '../fakes/gateway/shown-plans.ts';

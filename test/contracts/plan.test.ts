@@ -6,7 +6,7 @@ import {
   correctionsLeft,
   MAX_CORRECTIONS,
   MAX_REASON_CHARS,
-} from '../../src/contracts/plan.ts';
+} from '../../src/contracts/plans/plan.ts';
 import { plan, step } from '../fakes/gateway/shown-plans.ts';
 
 describe('a plan', () => {

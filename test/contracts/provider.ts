@@ -3,9 +3,9 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ProviderError } from '../../src/contracts/errors.ts';
 import { collectChat } from '../fakes/agent/collect-chat.ts';
-import type { ChatChunk, ChatRequest, LLMProvider, ToolSchema } from '../../src/contracts/provider.ts';
-import { DEEPEST, TOO_DEEP } from '../fakes/nested-json.ts';
-import { startRawServer } from '../fakes/raw-server.ts';
+import type { ChatChunk, ChatRequest, LLMProvider, ToolSchema } from '../../src/contracts/model/provider.ts';
+import { DEEPEST, TOO_DEEP } from '../fakes/model/nested-json.ts';
+import { startRawServer } from '../fakes/network/raw-server.ts';
 
 /** What the server does next, in no server's own words. */
 export interface ContractReply {

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { GatewayError } from '../../src/contracts/errors.ts';
-import type { Tool, ToolResult } from '../../src/contracts/tool.ts';
+import type { Tool, ToolResult } from '../../src/contracts/tools/tool.ts';
 import { createTools, enabledTools, withChangingTools } from '../../src/tools/index.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 import { toolOptions } from '../fakes/tool-options.ts';

@@ -1,7 +1,7 @@
 /** The renderers of all networks, each with a reader as strict as its platform. */
 import type { Root } from 'mdast';
 import type { Rendered } from '../../src/contracts/channel.ts';
-import { render as renderDiscord } from '../../channels/discord/render.ts';
+import { render as renderDiscord } from '../../channels/discord/rendering/render.ts';
 import {
   contentOf as matrixContent,
   editOf,
@@ -11,11 +11,11 @@ import { render as renderMatrix } from '../../channels/matrix/rendering/render.t
 import { fieldsOf as slackFields, MAX_LENGTH as SLACK_MOST } from '../../channels/slack/message-fields.ts';
 import { render as renderSlack } from '../../channels/slack/rendering/render.ts';
 import { parseDocument } from '../../channels/http/page/markdown/document.js';
-import { renderTelegram } from '../../channels/telegram/render.ts';
+import { renderTelegram } from '../../channels/telegram/rendering/render.ts';
 import { toRichMessage } from '../../channels/telegram/rich/rich-message.ts';
 import { chunksOf, documentOf, MessageChunker } from '../../src/delivery/text/chunker.ts';
 import type { RenderTarget } from '../../src/delivery/text/cut.ts';
-import { takeOutFormulas } from '../../src/lib/math-text.ts';
+import { takeOutFormulas } from '../../src/lib/markdown/math-text.ts';
 import { contentOf } from '../fakes/discord/form.ts';
 import { fencesBalanced, visibleText } from '../fakes/discord/markdown.ts';
 import { checkEvent } from '../fakes/matrix/routes.ts';

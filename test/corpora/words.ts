@@ -1,7 +1,7 @@
 /** The words of texts, counted, to find those that a rendering has lost. */
 import type { Nodes, Root } from 'mdast';
-import { parseMarkdown } from '../../src/lib/markdown.ts';
-import { readableMath, takeOutFormulas } from '../../src/lib/math-text.ts';
+import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
+import { readableMath, takeOutFormulas } from '../../src/lib/markdown/math-text.ts';
 import { documentOf } from '../../src/delivery/text/chunker.ts';
 
 /** How often each word stands in a text. */

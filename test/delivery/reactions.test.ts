@@ -11,7 +11,7 @@ import {
   SIGN_TRIES,
   stateAfter,
 } from '../../src/delivery/reactions.ts';
-import { Scheduler } from '../../src/delivery/scheduler.ts';
+import { Scheduler } from '../../src/delivery/rate/scheduler.ts';
 import { silentLog } from '../database.ts';
 import { FakeChannel } from '../fakes/gateway/channel.ts';
 import { FakeClock } from '../fakes/clock.ts';

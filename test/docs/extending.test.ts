@@ -9,7 +9,7 @@ import { makeEmbeddedHome } from '../database.ts';
 import { startFakeLlama } from '../fakes/llama-server/llama-server.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import type { ChatBody, Reply } from '../fakes/ollama/ollama.ts';
-import { listFiles } from '../imports.ts';
+import { listFiles } from '../architecture/imports.ts';
 import { applyChange, stepsOf } from './page-files.ts';
 import { codeBlocks, ROOT } from './pages.ts';
 import { runShell } from './shell.ts';

@@ -10,7 +10,7 @@ import { COMPLETION_FIELDS, RESPONSE_FIELDS } from '../../channels/http/routes/o
 import type { FieldTable } from '../../channels/http/routes/openai/fields.ts';
 import { channels } from '../../channels/index.ts';
 import { environmentSchemaFor, fileSchemaFor } from '../../src/config-schema.ts';
-import { profileSchema } from '../../src/contracts/profile.ts';
+import { profileSchema } from '../../src/contracts/agent/profile.ts';
 import { createTools } from '../../src/tools/index.ts';
 import { toolOptions } from '../fakes/tool-options.ts';
 import { clientTypes, TYPES_FILE } from './client-types.ts';

@@ -31,7 +31,7 @@ import { MAX_BOOTSTRAP_BYTES, MAX_SKILLS } from '../../src/agent/prompt/bootstra
 import { MAX_ATTEMPTS, MAX_LONE_CRASHES } from '../../src/bus/attempt.ts';
 import { FLAGS_MS, HEARTBEAT_MS, LEASE_MS, SWEEP_MS } from '../../src/bus/message-bus.ts';
 import { BATCH_EVERY_MS } from '../../src/bus/node-link.ts';
-import { MAX_JSON_DEPTH } from '../../src/lib/json.ts';
+import { MAX_JSON_DEPTH } from '../../src/lib/json/json.ts';
 import { MAX_MCP_TOOLS } from '../../src/mcp/index.ts';
 import { MAX_PROMPT_CHARS } from '../../src/mcp/prompt-command.ts';
 import { MAX_RESOURCES_SHOWN } from '../../src/mcp/resource-tools.ts';
@@ -41,7 +41,7 @@ import { MAX_LINES } from '../../src/mcp/stderr-log.ts';
 import { MAX_MESSAGE_BYTES } from '../../src/mcp/stdio-transport.ts';
 import { MAX_TOOL_NAME_CHARS } from '../../src/mcp/tool-names.ts';
 import { MAX_SERVICE_BYTES } from '../../src/security/service-fetch.ts';
-import { MAX_ASKED_CHARS, MAX_NAMED_FILES, MAX_SHOWN_FILE } from '../../src/contracts/approvals.ts';
+import { MAX_ASKED_CHARS, MAX_NAMED_FILES, MAX_SHOWN_FILE } from '../../src/contracts/tools/approvals.ts';
 import { RING_BYTES, RING_EVENTS } from '../../src/contracts/bus.ts';
 import { RENEWED_WITHIN_MS } from '../../src/store/embedded/home-lock.ts';
 import {
@@ -60,7 +60,7 @@ import {
   MAX_UNVERIFIED_MEMORIES,
   MAX_UNVERIFIED_PER_TURN,
 } from '../../src/contracts/store/notes.ts';
-import { MAX_CORRECTIONS, MAX_PLAN_STEPS } from '../../src/contracts/plan.ts';
+import { MAX_CORRECTIONS, MAX_PLAN_STEPS } from '../../src/contracts/plans/plan.ts';
 import { MAX_FORKED_TURNS } from '../../src/contracts/sessions/fork.ts';
 import { MAX_TRIES } from '../../src/contracts/sessions/tries.ts';
 import { SCHEDULE_LIMITS } from '../../src/contracts/schedules.ts';
@@ -69,10 +69,10 @@ import {
   MAX_SUBAGENTS_PER_TURN,
   SUBAGENT_MS,
   SUBAGENT_TOKENS,
-} from '../../src/contracts/subagents.ts';
-import { MAX_SHARED_BYTES } from '../../src/contracts/tool.ts';
+} from '../../src/contracts/agent/subagents.ts';
+import { MAX_SHARED_BYTES } from '../../src/contracts/tools/tool.ts';
 import { MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
-import { MESSAGE_RATE } from '../../src/intake/rate-limiter.ts';
+import { MESSAGE_RATE } from '../../src/intake/limits/rate-limiter.ts';
 import {
   MAX_PROCESSES,
   MAX_SANDBOX_FILE_BYTES,

@@ -1,6 +1,6 @@
 /** The catalogue of log events in docs/operating.md is that of the code. */
 import { describe, expect, it } from 'vitest';
-import { readSources } from '../imports.ts';
+import { readSources } from '../architecture/imports.ts';
 import { readText } from './pages.ts';
 
 /** Events of these are transitions. Failures of side work have names of their own. */

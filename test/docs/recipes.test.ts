@@ -12,7 +12,7 @@ import { makeEmbeddedHome, silentLog } from '../database.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import type { FakeOllama } from '../fakes/ollama/ollama.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
-import { listFiles } from '../imports.ts';
+import { listFiles } from '../architecture/imports.ts';
 import { stepsOf } from './page-files.ts';
 import { codeBlocks, PAGES, proseOf, readText, ROOT } from './pages.ts';
 import { runShell } from './shell.ts';

@@ -5,10 +5,10 @@ import { PermissionFlagsBits } from 'discord-api-types/v10';
 import { describe, expect, it } from 'vitest';
 import { COMMAND_FORMS } from '../../src/commands/command-list.ts';
 import project from '../../package.json' with { type: 'json' };
-import { listFiles } from '../imports.ts';
+import { listFiles } from '../architecture/imports.ts';
 import { rowsIn } from '../rows.ts';
 import { stepsOf } from './page-files.ts';
-import { MAX_OWN_WORDS, OWN_WORDS } from '../vocabulary.ts';
+import { MAX_OWN_WORDS, OWN_WORDS } from '../architecture/vocabulary.ts';
 import { anchorsOf, PAGES, proseOf, readText, relativeLinks, ROOT, tableRows } from './pages.ts';
 
 function everyMatch(text: string, pattern: RegExp): string[] {

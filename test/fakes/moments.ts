@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { LaneOutcome } from '../../src/contracts/bus.ts';
 import type { LaneHead } from '../../src/contracts/store/lanes.ts';
-import { defineTool } from '../../src/contracts/tool.ts';
+import { defineTool } from '../../src/contracts/tools/tool.ts';
 
 /** A tool that gives the scenario a moment: what happens while it runs is the test's. */
 export const moment = (happens: () => Promise<void>) =>

@@ -9,7 +9,7 @@ import type { ToolsOptions } from '../../src/tools/index.ts';
 import { createReadFile } from '../../src/tools/files/read-file.ts';
 import { noOtherChats } from './agent/find-chat.ts';
 import { memoryScratchpad, memoryTodos } from './notebooks.ts';
-import { noSchedules } from './schedules.ts';
+import { noSchedules } from './stores/schedules.ts';
 
 /** Names lead nowhere here, so nothing leaves the machine. */
 const egress = createEgress({ resolve: async () => [] });

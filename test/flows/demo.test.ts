@@ -1,7 +1,7 @@
 /** The demo as a newcomer meets it: the demo's own home and persona, only faster, with nothing but the gateway between them. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../../src/contracts/event.ts';
-import type { Plan } from '../../src/contracts/plan.ts';
+import type { Plan } from '../../src/contracts/plans/plan.ts';
 import { write } from '../browser/browser.ts';
 import { describePage } from '../browser/describe-page.ts';
 import { readPanel } from '../browser/plans/panel.ts';

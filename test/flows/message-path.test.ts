@@ -1,8 +1,8 @@
 /** The path of one message from the channel to the delivered answer: what is committed and what is shown at each step. */
 import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../src/contracts/tool.ts';
-import type { ToolContext } from '../../src/contracts/tool.ts';
+import { defineTool } from '../../src/contracts/tools/tool.ts';
+import type { ToolContext } from '../../src/contracts/tools/tool.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from './setup.ts';
 
 const [chat = ''] = FRIENDS;

@@ -14,7 +14,7 @@ import type { MessageRecord } from '../../src/contracts/store/records.ts';
 import { liveHolder } from '../../src/store/embedded/home-lock.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { HomeStore } from '../../src/store/open-store.ts';
-import type { Tool } from '../../src/contracts/tool.ts';
+import type { Tool } from '../../src/contracts/tools/tool.ts';
 import { makeEmbeddedHome, silentLog } from '../database.ts';
 import { FakeDiscord } from '../fakes/discord/discord.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
@@ -160,7 +160,7 @@ export async function openGatewayFixture(
     const redact = redactor(secretsOf(config));
     return startGateway(config, {
       log: createLog({ level: 'debug', redact, write }),
-      learnSecrets: redact.learn,
+      redact,
       ...(options.tools && { tools: options.tools }),
       ...(options.reachable && { reachable: options.reachable() }),
     });

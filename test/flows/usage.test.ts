@@ -1,7 +1,7 @@
 /** What answers cost, from the model's report to `/usage`, the route and the metrics: to each what is theirs. */
 import { expect, it, vi } from 'vitest';
 import { hashSecret, newToken } from '../../src/security/index.ts';
-import type { UsageReport } from '../../src/contracts/usage.ts';
+import type { UsageReport } from '../../src/contracts/model/usage.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from './setup.ts';
 
 const people = FRIENDS.values();

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { describe, expect, it } from 'vitest';
 import lockfile from '../../package-lock.json' with { type: 'json' };
 import manifest from '../../package.json' with { type: 'json' };
-import { ROOT } from '../imports.ts';
+import { ROOT } from '../architecture/imports.ts';
 import { problemsOf, WITHOUT_DIGEST } from './lint-lockfile.js';
 
 const DIGEST = `sha512-${'A'.repeat(86)}==`;

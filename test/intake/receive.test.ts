@@ -1,14 +1,14 @@
 /** The gateway as its channels see it, on a real store: what comes of a message, and who may touch which session. */
-import { profileSchema } from '../../src/contracts/profile.ts';
+import { profileSchema } from '../../src/contracts/agent/profile.ts';
 import { expect, it } from 'vitest';
 import type { Caller, Verdict } from '../../src/contracts/access.ts';
 import { createEventBus } from '../../src/bus/event-bus.ts';
 import type { GatewayApi } from '../../src/contracts/gateway-api.ts';
 import { fakeAdministration } from '../fakes/gateway/administration.ts';
 import { createApprovals } from '../../src/intake/approvals/approvals.ts';
-import { createCommands } from '../../src/intake/commands.ts';
+import { createCommands } from '../../src/intake/commands/commands.ts';
 import { createGatewayApi } from '../../src/intake/index.ts';
-import { MESSAGE_RATE, REFUSALS_TOLD } from '../../src/intake/rate-limiter.ts';
+import { MESSAGE_RATE, REFUSALS_TOLD } from '../../src/intake/limits/rate-limiter.ts';
 import { createReceive, MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
 import { MAX_PENDING } from '../../src/contracts/store/ledger.ts';
 import type { InboundMessage, SessionKey } from '../../src/contracts/message.ts';

@@ -1,6 +1,6 @@
 /** Servers whose settings change or go while calls run: these end first, or are told. */
 import { expect, it, vi } from 'vitest';
-import type { Tool } from '../../src/contracts/tool.ts';
+import type { Tool } from '../../src/contracts/tools/tool.ts';
 import { executeTool } from '../../src/agent/tools/tool-run.ts';
 import { RETIRE_MS } from '../../src/mcp/server.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';

@@ -6,7 +6,7 @@ import { pricesRule } from '../../src/contracts/operator/prices.ts';
 import type { CommandCall } from '../../src/contracts/command.ts';
 import type { Ledger } from '../../src/contracts/store/ledger.ts';
 import { StoreError } from '../../src/contracts/errors.ts';
-import type { UsageNote, UsageQuery, UsageSum } from '../../src/contracts/usage.ts';
+import type { UsageNote, UsageQuery, UsageSum } from '../../src/contracts/model/usage.ts';
 import { describeEachDatabase } from '../database.ts';
 import { finished, startTurn } from '../store/lanes/turns.ts';
 import { inEnglish } from '../../src/contracts/texts/say.ts';

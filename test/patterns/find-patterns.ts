@@ -10,7 +10,7 @@ import {
   traverseFast,
 } from '@babel/types';
 import type { Node } from '@babel/types';
-import { readSources } from '../imports.ts';
+import { readSources } from '../architecture/imports.ts';
 
 /** A pattern and where it stands. */
 export interface FoundPattern {

@@ -1,10 +1,10 @@
 /** Answers as packets, without a server: what a reader makes of them. */
 import { ProviderError } from '../../src/contracts/errors.ts';
 import { createAnswerFilter } from '../../src/providers/filter/answer-filter.ts';
-import { createCallMaker, offeredTools } from '../../src/providers/tool-calls.ts';
-import { streamAnswer } from '../../src/providers/read-answer.ts';
-import type { AnswerReader } from '../../src/providers/read-answer.ts';
-import { createLineSplitter } from '../../src/providers/text-splitters.ts';
+import { createCallMaker, offeredTools } from '../../src/providers/answers/tool-calls.ts';
+import { streamAnswer } from '../../src/providers/answers/read-answer.ts';
+import type { AnswerReader } from '../../src/providers/answers/read-answer.ts';
+import { createLineSplitter } from '../../src/providers/answers/text-splitters.ts';
 import { drain } from '../contracts/provider.ts';
 
 /** The filter of a request without tools, to a model of which nothing is known. */

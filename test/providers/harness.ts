@@ -1,5 +1,5 @@
 /** How a fake server and the providers made for it come under the contract of all providers. */
-import type { LLMProvider } from '../../src/contracts/provider.ts';
+import type { LLMProvider } from '../../src/contracts/model/provider.ts';
 import type { ProviderHarness } from '../contracts/provider.ts';
 
 /** The harness of a fake server with the model `fake`; `make` makes a provider for a URL, `answer` puts a reply in the server's words. */

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createLearnedModels, LEARNED_TTL_MS, MAX_LEARNED_MODELS } from '../../src/providers/learned.ts';
 import { createOpenai } from '../../src/providers/openai/openai.ts';
 import { collectChat } from '../fakes/agent/collect-chat.ts';
-import { startScriptedUpstream } from '../fakes/scripted-upstream.ts';
+import { startScriptedUpstream } from '../fakes/model/scripted-upstream.ts';
 import { delta, STOP } from './failures/wire.ts';
 import { TOOLS } from './filter/setup.ts';
 import { never, question } from './request.ts';

@@ -4,11 +4,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { LLMProvider } from '../../src/contracts/provider.ts';
+import type { LLMProvider } from '../../src/contracts/model/provider.ts';
 import type { ServerOptions } from '../../src/providers/kind.ts';
 import { createOllama } from '../../src/providers/ollama/ollama.ts';
 import { createOpenai } from '../../src/providers/openai/openai.ts';
-import { MAX_DOCUMENT_BYTES } from '../../src/providers/text-splitters.ts';
+import { MAX_DOCUMENT_BYTES } from '../../src/providers/answers/text-splitters.ts';
 import { never } from './request.ts';
 import { OLLAMA_SERVER, OPENAI_SERVER } from './servers.ts';
 

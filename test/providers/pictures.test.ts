@@ -1,11 +1,11 @@
 /** Pictures on the wire of both kinds of servers, and what happens when a server refuses them. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ChatRequest } from '../../src/contracts/provider.ts';
+import type { ChatRequest } from '../../src/contracts/model/provider.ts';
 import { createOpenai } from '../../src/providers/openai/openai.ts';
 import { toWire } from '../../src/providers/ollama/wire.ts';
 import { collectChat } from '../fakes/agent/collect-chat.ts';
-import { startScriptedUpstream } from '../fakes/scripted-upstream.ts';
-import type { UpstreamAnswer } from '../fakes/scripted-upstream.ts';
+import { startScriptedUpstream } from '../fakes/model/scripted-upstream.ts';
+import type { UpstreamAnswer } from '../fakes/model/scripted-upstream.ts';
 import { delta, STOP } from './failures/wire.ts';
 import { never, question } from './request.ts';
 import { OPENAI_SERVER } from './servers.ts';

@@ -1,5 +1,5 @@
 /** What tests ask providers. */
-import type { ChatRequest } from '../../src/contracts/provider.ts';
+import type { ChatRequest } from '../../src/contracts/model/provider.ts';
 
 /** Of a call that nobody ends. */
 export const never = new AbortController().signal;

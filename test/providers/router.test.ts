@@ -1,7 +1,7 @@
 /** Two model servers behind one provider: which one a name means, and what one of them being away does to the other. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../fakes/agent/collect-chat.ts';
-import type { LLMProvider } from '../../src/contracts/provider.ts';
+import type { LLMProvider } from '../../src/contracts/model/provider.ts';
 import { providerKinds } from '../../src/providers/index.ts';
 import { createModelNames } from '../../src/providers/model-names.ts';
 import { createOllama } from '../../src/providers/ollama/ollama.ts';
@@ -10,7 +10,7 @@ import { configureServers } from '../../src/providers/servers.ts';
 import { providerContract } from '../contracts/provider.ts';
 import { startFakeLlama } from '../fakes/llama-server/llama-server.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
-import { startRawServer } from '../fakes/raw-server.ts';
+import { startRawServer } from '../fakes/network/raw-server.ts';
 import { toReply } from './ollama/setup.ts';
 import { never, question } from './request.ts';
 import { harnessOf } from './harness.ts';

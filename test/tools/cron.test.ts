@@ -1,7 +1,7 @@
 /** The tool `cron`, as the model uses it, over a real store. */
 import { expect, it } from 'vitest';
 import type { FindChat } from '../../src/contracts/delivery.ts';
-import type { ToolContext } from '../../src/contracts/tool.ts';
+import type { ToolContext } from '../../src/contracts/tools/tool.ts';
 import { createCron } from '../../src/tools/cron.ts';
 import { describeEachDatabase } from '../database.ts';
 import { noOtherChats } from '../fakes/agent/find-chat.ts';

@@ -1,7 +1,7 @@
 /** The tool `memory` over a store in memory: whose facts, from where, and where they are shown. */
 import { expect, it } from 'vitest';
 import type { MemoryRecord, MemoryStore } from '../../src/contracts/store/notes.ts';
-import type { ToolContext } from '../../src/contracts/tool.ts';
+import type { ToolContext } from '../../src/contracts/tools/tool.ts';
 import { createMemory, MAX_SHOWN } from '../../src/tools/memory.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 

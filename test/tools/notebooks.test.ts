@@ -14,7 +14,7 @@ import {
   writeTodos,
 } from '../../src/contracts/store/notes.ts';
 import type { Todo } from '../../src/contracts/store/notes.ts';
-import type { ToolContext, ToolResult } from '../../src/contracts/tool.ts';
+import type { ToolContext, ToolResult } from '../../src/contracts/tools/tool.ts';
 import { createScratchpadTool } from '../../src/tools/scratchpad.ts';
 import { createTodoTool } from '../../src/tools/todo.ts';
 import { memoryScratchpad, memoryTodos } from '../fakes/notebooks.ts';

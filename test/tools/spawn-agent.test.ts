@@ -6,8 +6,8 @@ import {
   MAX_TASK_CHARS,
   SUBAGENT_MS,
   SUBAGENT_TOKENS,
-} from '../../src/contracts/subagents.ts';
-import type { SpawnOutcome, SpawnRequest } from '../../src/contracts/subagents.ts';
+} from '../../src/contracts/agent/subagents.ts';
+import type { SpawnOutcome, SpawnRequest } from '../../src/contracts/agent/subagents.ts';
 import { spawnAgent } from '../../src/tools/spawn-agent.ts';
 import { toolContext } from '../fakes/agent/tool-context.ts';
 

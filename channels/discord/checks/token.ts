@@ -4,7 +4,7 @@ import { toGatewayError } from '../../../src/contracts/errors.ts';
 import type { CheckContext, Finding } from '../../../src/contracts/operator/findings.ts';
 import { stripEnd } from '../../../src/lib/text.ts';
 import { isTextAllowed, readGateway } from '../gateway/address.ts';
-import { DiscordRest } from '../rest.ts';
+import { DiscordRest } from '../rest/rest.ts';
 
 const SUBJECT = 'Discord';
 const OFFICIAL_ROOT = 'https://discord.com/api';

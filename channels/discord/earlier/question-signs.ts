@@ -4,7 +4,7 @@ import type { AskedQuestion } from '../../../src/contracts/delivery.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { Recent } from '../../../src/lib/recent.ts';
 import { isGone } from '../errors.ts';
-import type { DiscordRest } from '../rest.ts';
+import type { DiscordRest } from '../rest/rest.ts';
 import { channelIdOf } from '../sending.ts';
 
 /** Questions whose sign is remembered, and for how long in milliseconds. */

@@ -1,7 +1,7 @@
 /** Signs to people where the bot may not write: a reaction under the question, else a direct message to who asked. */
 import { z } from 'zod';
 import type { Log } from '../../../src/contracts/log.ts';
-import type { DiscordRest } from '../rest.ts';
+import type { DiscordRest } from '../rest/rest.ts';
 import { contentOfText, messageId } from '../sending.ts';
 import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
 import { sayToPerson } from '../../../src/contracts/texts/languages.ts';

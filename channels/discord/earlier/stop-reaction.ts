@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import { membershipsOf } from '../guilds/members.ts';
-import { placeOf } from '../inbound.ts';
-import type { ChannelKind } from '../inbound.ts';
-import { nameOf, Person, Snowflake } from '../quoted.ts';
+import { placeOf } from '../receiving/inbound.ts';
+import type { ChannelKind } from '../receiving/inbound.ts';
+import { nameOf, Person, Snowflake } from '../receiving/quoted.ts';
 
 const STOP_REACTIONS = ['👎', '⏹️', '⏹', '🛑'];
 

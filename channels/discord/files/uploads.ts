@@ -4,7 +4,7 @@ import { MessageFlags } from 'discord-api-types/v10';
 import type { OutboundFile } from '../../../src/contracts/channel.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { lacksPermission, toChannelError } from '../errors.ts';
-import type { RestCall } from '../rest.ts';
+import type { RestCall } from '../rest/rest.ts';
 import { contentWith } from '../sending.ts';
 import type { Content } from '../sending.ts';
 

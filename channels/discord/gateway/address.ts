@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { SessionStartLimit } from './identify-budget.ts';
-import type { DiscordRest } from '../rest.ts';
+import type { DiscordRest } from '../rest/rest.ts';
 
 /** `GATEWAY_MESSAGE_CONTENT` and `GATEWAY_MESSAGE_CONTENT_LIMITED` of an application's flags: the intent is switched on. */
 const CONTENT_FLAGS = (1 << 18) | (1 << 19);

@@ -1,6 +1,6 @@
 /** Where a new session with the gateway begins, once the budget of sessions allows one. */
 import type { Log } from '../../../src/contracts/log.ts';
-import type { DiscordRest } from '../rest.ts';
+import type { DiscordRest } from '../rest/rest.ts';
 import { readGateway } from './address.ts';
 import type { BudgetKeys, IdentifyBudget } from './identify-budget.ts';
 

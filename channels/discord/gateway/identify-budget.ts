@@ -1,7 +1,7 @@
 /** When a new session may be begun: Discord resets the token of a bot that begins more than about 1,000 a day. */
 import { z } from 'zod';
 import type { ConnectionRecord, ConnectionStore } from '../../../src/contracts/receive.ts';
-import { backoffMs } from '../../../src/lib/backoff.ts';
+import { backoffMs } from '../../../src/lib/async/backoff.ts';
 
 /** Sessions of a day that are never begun: the owner may need them, and Discord's day begins when it likes. */
 const RESERVED_SESSIONS = 50;

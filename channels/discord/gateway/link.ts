@@ -6,13 +6,13 @@ import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../src/contracts/channel.
 import type { ChannelError } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import type { Log } from '../../../src/contracts/log.ts';
-import { backoffMs } from '../../../src/lib/backoff.ts';
+import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { fatalClose, fatalError, NO_MESSAGE_CONTENT } from '../errors.ts';
 import { isTextAllowed, readGateway } from './address.ts';
 import { whereToBegin } from './begin.ts';
 import type { BudgetKeys, IdentifyBudget } from './identify-budget.ts';
 import { countersOf, sessionKeyOf } from './shard.ts';
-import type { DiscordRest } from '../rest.ts';
+import type { DiscordRest } from '../rest/rest.ts';
 import type { KeptSession, Self, ResumeState } from './resume-state.ts';
 import { GatewaySocket } from './socket.ts';
 import type { DispatchedEvent, SocketEnd } from './socket.ts';

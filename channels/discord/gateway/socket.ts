@@ -5,7 +5,7 @@ import type { IContextFetchingStrategy, SessionInfo, WebSocketShardDestroyOption
 import { GatewayOpcodes } from 'discord-api-types/v10';
 import type { Shard } from '../../../src/contracts/platform/shard.ts';
 import type { Log } from '../../../src/contracts/log.ts';
-import { pause } from '../../../src/lib/sleep.ts';
+import { pause } from '../../../src/lib/async/sleep.ts';
 import { breakSocket, checkShard } from './private-fields.ts';
 
 /** Closes a socket and keeps its session: 1000 and 1001 would end the session at Discord. */

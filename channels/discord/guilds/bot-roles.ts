@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import { Recent } from '../../../src/lib/recent.ts';
-import { Snowflake } from '../quoted.ts';
-import type { DiscordRest } from '../rest.ts';
+import { Snowflake } from '../receiving/quoted.ts';
+import type { DiscordRest } from '../rest/rest.ts';
 
 /** Servers whose role is remembered, and for how long in milliseconds: the bot gets another one when it is invited again. */
 export const MAX_GUILDS = 2_500;

@@ -5,9 +5,9 @@ import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { Place } from '../../../src/contracts/message.ts';
 import type { Membership } from '../../../src/contracts/platform/membership.ts';
 import { hasCode } from '../errors.ts';
-import { readChannel } from '../inbound.ts';
-import { Snowflake } from '../quoted.ts';
-import type { DiscordRest } from '../rest.ts';
+import { readChannel } from '../receiving/inbound.ts';
+import { Snowflake } from '../receiving/quoted.ts';
+import type { DiscordRest } from '../rest/rest.ts';
 import { channelIdOf } from '../sending.ts';
 
 const Roles = z.object({ roles: z.array(Snowflake) });

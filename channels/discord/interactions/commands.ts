@@ -8,7 +8,7 @@ import {
 } from 'discord-api-types/v10';
 import { z } from 'zod';
 import type { CommandListing } from '../../../src/contracts/command.ts';
-import type { DiscordRest } from '../rest.ts';
+import type { DiscordRest } from '../rest/rest.ts';
 import { listAsRegistered } from './registered.ts';
 import { clip, localizeBy } from './localizations.ts';
 import type { Localizations, Localize } from './localizations.ts';

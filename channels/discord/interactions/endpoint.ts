@@ -4,8 +4,8 @@ import type { KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { PlatformInteractions, Receive } from '../../../src/contracts/receive.ts';
-import { pause } from '../../../src/lib/sleep.ts';
-import type { DiscordRest } from '../rest.ts';
+import { pause } from '../../../src/lib/async/sleep.ts';
+import type { DiscordRest } from '../rest/rest.ts';
 import type { Interactions } from './interactions.ts';
 
 /** Older signatures, and those from a later time, are refused: somebody may send a body again. In milliseconds. */

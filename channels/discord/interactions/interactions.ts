@@ -16,7 +16,7 @@ import { fromChoice, readChoice, Selects } from './selects.ts';
 import type { Replies } from '../replies.ts';
 import { contentOfText } from '../sending.ts';
 import type { Sending } from '../sending.ts';
-import type { DiscordRest } from '../rest.ts';
+import type { DiscordRest } from '../rest/rest.ts';
 import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
 import { userIdOf } from '../../../src/contracts/message.ts';
 import { sayToPerson } from '../../../src/contracts/texts/languages.ts';

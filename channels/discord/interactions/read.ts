@@ -1,10 +1,10 @@
 /** Reads slash commands and presses, and converts them to the gateway's messages: pure; anything malformed is ignored. */
 import { z } from 'zod';
 import type { InboundMessage, SentMessage } from '../../../src/contracts/message.ts';
-import { Attachment, mediaOf } from '../attachments.ts';
+import { Attachment, mediaOf } from '../receiving/attachments.ts';
 import { membershipsOf } from '../guilds/members.ts';
-import { placeOf, readChannel } from '../inbound.ts';
-import { nameOf, Person, Snowflake } from '../quoted.ts';
+import { placeOf, readChannel } from '../receiving/inbound.ts';
+import { nameOf, Person, Snowflake } from '../receiving/quoted.ts';
 
 /** The interaction types of commands, of buttons and menus under messages (with the kind that is a button), of suggestions, and of forms. */
 const COMMAND = 2;

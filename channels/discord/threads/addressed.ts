@@ -1,5 +1,5 @@
 /** Where messages need no mention of the bot: in the threads that it has opened, and in the posts of forums for who opened them. */
-import type { ChannelKind, RawMessage } from '../inbound.ts';
+import type { ChannelKind, RawMessage } from '../receiving/inbound.ts';
 import { isByBot } from './question-threads.ts';
 import type { KindOf } from './question-threads.ts';
 

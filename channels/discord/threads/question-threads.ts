@@ -5,9 +5,9 @@ import type { Log } from '../../../src/contracts/log.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { parseAddress } from '../../../src/contracts/message.ts';
 import { hasCode } from '../errors.ts';
-import type { ChannelKind, RawMessage } from '../inbound.ts';
-import { retryTransient } from '../retry.ts';
-import type { DiscordRest } from '../rest.ts';
+import type { ChannelKind, RawMessage } from '../receiving/inbound.ts';
+import { retryTransient } from '../rest/retry.ts';
+import type { DiscordRest } from '../rest/rest.ts';
 import { messageId } from '../sending.ts';
 
 /** Longest name of a thread that Discord takes. */

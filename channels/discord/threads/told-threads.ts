@@ -1,8 +1,8 @@
 /** The threads that Discord's gateway tells of by itself, so that nobody has to ask about them one by one. */
 import { z } from 'zod';
-import { readChannel } from '../inbound.ts';
-import type { ChannelKind } from '../inbound.ts';
-import { Snowflake } from '../quoted.ts';
+import { readChannel } from '../receiving/inbound.ts';
+import type { ChannelKind } from '../receiving/inbound.ts';
+import { Snowflake } from '../receiving/quoted.ts';
 
 const Named = z.object({ id: Snowflake });
 /** A server as the bot comes to see it: with the threads that are not archived. */

@@ -228,8 +228,8 @@ export class Api {
    * Changes steps of a plan that have not begun; throws when it has another version than this one.
    * @param {string} planId
    * @param {number} version
-   * @param {import('../../../src/contracts/plan.ts').StepEdit[]} edits
-   * @returns {Promise<{ plan: import('../../../src/contracts/plan.ts').Plan }>}
+   * @param {import('../../../src/contracts/plans/plan.ts').StepEdit[]} edits
+   * @returns {Promise<{ plan: import('../../../src/contracts/plans/plan.ts').Plan }>}
    */
   changePlan(planId, version, edits) {
     return this.#requests.json('PATCH', `/v1/plans/${encodeURIComponent(planId)}`, { version, edits });

@@ -10,7 +10,7 @@ import { Inbox } from './chats/inbox.js';
 import { followLists } from './chats/list-events.js';
 import { setChannelLabels, Sidebar } from './chats/sidebar.js';
 import { forgetCommandAnswers } from './commands/command-answers.js';
-import { forgetDrafts } from './chat/drafts.js';
+import { forgetDrafts } from './chat/composer/drafts.js';
 import { offerLanguages } from './language.js';
 import { removeToken, signIn } from './sign-in.js';
 

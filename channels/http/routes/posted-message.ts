@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../../src/contracts/access.ts';
 import type { Media } from '../../../src/contracts/media.ts';
-import { readMode } from '../../../src/contracts/plan.ts';
+import { readMode } from '../../../src/contracts/plans/plan.ts';
 import { MAX_QUOTED_CHARS } from '../../../src/contracts/quoted.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { MAX_FILE_REFERENCE, MODELS_TIMEOUT_MS } from '../config.ts';

@@ -1,6 +1,6 @@
 /** Who reads a turn, and what a reader is told. */
 import type { TurnEndReason } from '../../../src/contracts/event.ts';
-import type { ToolCall, Usage } from '../../../src/contracts/provider.ts';
+import type { ToolCall, Usage } from '../../../src/contracts/model/provider.ts';
 import type { TurnFailure } from '../../../src/contracts/store/records.ts';
 import type { HttpError } from '../errors.ts';
 

@@ -1,9 +1,9 @@
 /** Renders a Markdown document as the HTML that Matrix clients show, with a plain text beside it: pure. */
 import type { Code, List, ListItem, PhrasingContent, Root, RootContent, Table } from 'mdast';
 import type { Rendered } from '../../../src/contracts/channel.ts';
-import { wordsBelow } from '../../../src/lib/markdown.ts';
+import { wordsBelow } from '../../../src/lib/markdown/markdown.ts';
 import { cleanText } from '../../../src/lib/text.ts';
-import { drawTable } from '../../../src/lib/blocks/text-table.ts';
+import { drawTable } from '../../../src/lib/markdown/text-table.ts';
 import { escapeHtml, joined, visibleLength, words, wrapped } from './html.ts';
 import type { Piece } from './html.ts';
 

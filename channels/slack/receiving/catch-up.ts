@@ -5,13 +5,13 @@ import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import { parseAddress } from '../../../src/contracts/message.ts';
 import type { Place } from '../../../src/contracts/message.ts';
-import { sleep } from '../../../src/lib/sleep.ts';
+import { sleep } from '../../../src/lib/async/sleep.ts';
 import { readMessage } from '../events.ts';
 import type { RawMessage } from '../events.ts';
 import { targetOf } from '../message-fields.ts';
 import type { SlackApi } from '../web-api.ts';
 import { isRetryable } from '../../../src/contracts/errors.ts';
-import { retryWhile } from '../../../src/lib/retry.ts';
+import { retryWhile } from '../../../src/lib/async/retry.ts';
 
 /** Chats whose session changed within this time are read, however long ago anything was missed in them. */
 const HEARD_WITHIN_MS = 30 * 24 * 3_600_000;

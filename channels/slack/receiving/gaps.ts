@@ -1,7 +1,7 @@
 /** What was missed while no connection stood: read chat by chat, and in a chat before anything newer is committed. */
 import { toGatewayError } from '../../../src/contracts/errors.ts';
-import { backoffMs } from '../../../src/lib/backoff.ts';
-import { pause } from '../../../src/lib/sleep.ts';
+import { backoffMs } from '../../../src/lib/async/backoff.ts';
+import { pause } from '../../../src/lib/async/sleep.ts';
 import type { RawMessage } from '../events.ts';
 import { chatsToRead, missedIn } from './catch-up.ts';
 import type { CatchUpParts } from './catch-up.ts';

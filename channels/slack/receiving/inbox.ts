@@ -3,9 +3,9 @@ import { toGatewayError } from '../../../src/contracts/errors.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Receipt } from '../../../src/contracts/receive.ts';
-import { backoffMs } from '../../../src/lib/backoff.ts';
-import { KeyedLock } from '../../../src/lib/keyed-lock.ts';
-import { pause, sleep } from '../../../src/lib/sleep.ts';
+import { backoffMs } from '../../../src/lib/async/backoff.ts';
+import { KeyedLock } from '../../../src/lib/async/keyed-lock.ts';
+import { pause, sleep } from '../../../src/lib/async/sleep.ts';
 
 /** Messages that wait while the store is unavailable; further ones are not acknowledged, and read from the history later. */
 export const MAX_WAITING = 1_000;

@@ -3,8 +3,8 @@ import type { ChannelDeps } from '../../../src/contracts/channel.ts';
 import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
-import { BackgroundWork } from '../../../src/lib/background.ts';
-import { pause } from '../../../src/lib/sleep.ts';
+import { BackgroundWork } from '../../../src/lib/async/background.ts';
+import { pause } from '../../../src/lib/async/sleep.ts';
 import { readEvent } from '../events.ts';
 import type { RawEvent, RawMessage } from '../events.ts';
 import { peopleIn, toEdit, toInbound, toMembership, toStop } from '../inbound.ts';
@@ -20,7 +20,7 @@ import type { Status } from '../status.ts';
 import type { People } from './people.ts';
 import { Position } from './position.ts';
 import { isRetryable } from '../../../src/contracts/errors.ts';
-import { retryWhile } from '../../../src/lib/retry.ts';
+import { retryWhile } from '../../../src/lib/async/retry.ts';
 import type { Envelope } from './socket.ts';
 
 /** How long the health names what a catch-up left out, in milliseconds. */

@@ -7,7 +7,7 @@
 import { WebSocket } from 'ws';
 import type { RawData } from 'ws';
 import { z } from 'zod';
-import { parseJson } from '../../../src/lib/json.ts';
+import { parseJson } from '../../../src/lib/json/json.ts';
 
 /** Time between two signs of life that are asked for, and the longest silence, in milliseconds. */
 const PING_MS = 10_000;

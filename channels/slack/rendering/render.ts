@@ -4,9 +4,9 @@
  */
 import type { Code, List as ListNode, ListItem, Nodes, Root, RootContent, Table } from 'mdast';
 import type { Rendered } from '../../../src/contracts/channel.ts';
-import { foldDetails } from '../../../src/lib/blocks/details.ts';
+import { foldDetails } from '../../../src/lib/markdown/details.ts';
 import { cleanText } from '../../../src/lib/text.ts';
-import { drawTable } from '../../../src/lib/blocks/text-table.ts';
+import { drawTable } from '../../../src/lib/markdown/text-table.ts';
 import { joined, MAX_INDENT, trimmed, wordsOf } from './rich-text.ts';
 import type { List, Part, Run } from './rich-text.ts';
 import { MAX_DEPTH, within, words, wordsIn } from './runs.ts';

@@ -5,12 +5,12 @@ import { Api } from 'grammy/web';
 import type { ChannelAccess } from '../../../src/contracts/access.ts';
 import type { CheckContext, Finding } from '../../../src/contracts/operator/findings.ts';
 import { stripEnd } from '../../../src/lib/text.ts';
-import { toChannelError } from '../errors.ts';
-import { createFetch } from '../http-call.ts';
+import { toChannelError } from '../api/errors.ts';
+import { createFetch } from '../api/http-call.ts';
 import { webhookAddress, webhookTrouble } from '../receiving/webhook-info.ts';
 import type { WebhookInfo } from '../receiving/webhook-info.ts';
 import { groupsThatNeedAll, PRIVACY_REMEDY } from '../privacy.ts';
-import type { GrammySignal } from '../uploads.ts';
+import type { GrammySignal } from '../files/uploads.ts';
 import { PARLEY } from '../../../src/contracts/texts/parley.ts';
 
 const SUBJECT = 'Telegram';

@@ -3,11 +3,11 @@ import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../src/contracts/channel.
 import { ChannelError, toGatewayError } from '../../../src/contracts/errors.ts';
 import type { GatewayError } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
-import { backoffMs } from '../../../src/lib/backoff.ts';
-import { sleep } from '../../../src/lib/sleep.ts';
+import { backoffMs } from '../../../src/lib/async/backoff.ts';
+import { sleep } from '../../../src/lib/async/sleep.ts';
 import { SplitMessages } from './split-messages.ts';
-import type { BotApi } from '../bot-api.ts';
-import type { Reader } from '../inbound-kinds.ts';
+import type { BotApi } from '../api/bot-api.ts';
+import type { Reader } from './inbound-kinds.ts';
 import type { Introduction } from '../introduction.ts';
 import { Publisher } from './publishing.ts';
 import type { UpdateSource } from './update-source.ts';

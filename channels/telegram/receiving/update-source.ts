@@ -1,7 +1,7 @@
 /** Where the updates of the bot come from: asked for at Telegram, or posted by it. */
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import type { StoredUpdate, UpdateStore, WaitingUpdate } from '../../../src/contracts/store/updates.ts';
-import type { BotApi } from '../bot-api.ts';
+import type { BotApi } from '../api/bot-api.ts';
 import { updateIdOf } from './updates.ts';
 
 /** What a question for updates may take, in milliseconds. */

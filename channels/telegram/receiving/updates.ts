@@ -4,8 +4,8 @@ import type { Log } from '../../../src/contracts/log.ts';
 import { addressOf } from '../../../src/contracts/message.ts';
 import type { FollowChatMigration, NoteMembership } from '../../../src/contracts/message.ts';
 import type { NoteRefusal } from '../../../src/contracts/store/traces.ts';
-import { toInbound } from '../inbound.ts';
-import type { Inbound, Reader, TopicNews } from '../inbound-kinds.ts';
+import { toInbound } from './inbound.ts';
+import type { Inbound, Reader, TopicNews } from './inbound-kinds.ts';
 import type { PendingMessage } from './publishing.ts';
 
 /** Dependencies of `Updates`. */

@@ -1,6 +1,6 @@
 /** Tables on a phone: drawn with characters where they fit, else one record below the other. Pure. */
 import type { Table, TableCell } from 'mdast';
-import { columnsOf, drawTable } from '../../../src/lib/blocks/text-table.ts';
+import { columnsOf, drawTable } from '../../../src/lib/markdown/text-table.ts';
 import { joined, NOTHING, words, wrapped } from './piece.ts';
 import type { Piece } from './piece.ts';
 

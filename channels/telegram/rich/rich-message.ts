@@ -1,10 +1,10 @@
 /** A Markdown document as a rich message (Bot API `InputRichMessage`), given as blocks: nothing in it is read as markup again. Pure. */
 import type { InputRichMessageWithoutUpload, RichBlockTableCell } from 'grammy/types';
 import type { Blockquote, List, Paragraph, PhrasingContent, Root, RootContent, Table } from 'mdast';
-import type { Formula } from '../../../src/lib/math-text.ts';
-import { foldDetails } from '../../../src/lib/blocks/details.ts';
-import type { Details } from '../../../src/lib/blocks/details.ts';
-import { splitAtFormulas } from '../../../src/lib/math-text.ts';
+import type { Formula } from '../../../src/lib/markdown/math-text.ts';
+import { foldDetails } from '../../../src/lib/markdown/details.ts';
+import type { Details } from '../../../src/lib/markdown/details.ts';
+import { splitAtFormulas } from '../../../src/lib/markdown/math-text.ts';
 import { below, NotRich, plainText, richText, visibleOf } from './rich-text.ts';
 import type { RichSpot } from './rich-text.ts';
 

@@ -5,7 +5,7 @@ import type { Log } from '../../../src/contracts/log.ts';
 import { addressOf } from '../../../src/contracts/message.ts';
 import type { Place } from '../../../src/contracts/message.ts';
 import type { ChatSettingStore } from '../../../src/contracts/store/chat-settings.ts';
-import { takeOutFormulas } from '../../../src/lib/math-text.ts';
+import { takeOutFormulas } from '../../../src/lib/markdown/math-text.ts';
 import { toRichMessage } from './rich-message.ts';
 
 /** A chat whose rich messages were refused gets messages of the usual kind for this long. */

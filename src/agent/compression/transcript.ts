@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { clipMiddle } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { ChatMessage } from '../../contracts/provider.ts';
+import type { ChatMessage } from '../../contracts/model/provider.ts';
 import type { ContextEntry } from '../../contracts/store/records.ts';
 import type { TurnGroup } from './choose.ts';
 

@@ -1,7 +1,7 @@
 /** Corrects a failed step: checks the limits in their order, makes the correction call and applies its decision (S-21…S-34). */
 import type { Emit } from '../deps.ts';
-import { boundReason, cancelReason, correctionsLeft, MAX_CORRECTIONS } from '../../contracts/plan.ts';
-import type { PlanStep, StepResult } from '../../contracts/plan.ts';
+import { boundReason, cancelReason, correctionsLeft, MAX_CORRECTIONS } from '../../contracts/plans/plan.ts';
+import type { PlanStep, StepResult } from '../../contracts/plans/plan.ts';
 import { inEnglish, said } from '../../contracts/texts/say.ts';
 import type { Said } from '../../contracts/texts/say.ts';
 import { changeStep, describeCommand, insertSteps, insertStepsBefore, replaceStepCommand } from './edits.ts';

@@ -1,8 +1,8 @@
 /** The answer of the correction call: one JSON object, perhaps fenced, perhaps with text around it. */
 import { z } from 'zod';
-import { describeIssues } from '../../lib/schema-issues.ts';
+import { describeIssues } from '../../lib/json/schema-issues.ts';
 import { GatewayError } from '../../contracts/errors.ts';
-import type { CancelReason } from '../../contracts/plan.ts';
+import type { CancelReason } from '../../contracts/plans/plan.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import { clipMiddle } from '../../lib/text.ts';

@@ -1,11 +1,11 @@
 /** The correction call: the model decides about a failed step (S-10…S-14). The plan is changed elsewhere. */
 import { personalWords, toGatewayError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
-import { cancelReason } from '../../contracts/plan.ts';
-import type { Plan, PlanStep, StepResult } from '../../contracts/plan.ts';
+import { cancelReason } from '../../contracts/plans/plan.ts';
+import type { Plan, PlanStep, StepResult } from '../../contracts/plans/plan.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
-import type { ChatMessage } from '../../contracts/provider.ts';
+import type { ChatMessage } from '../../contracts/model/provider.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 import { stepsLeft } from '../../contracts/plans/plan-edits.ts';
 import { describeCommand } from './edits.ts';

@@ -1,7 +1,7 @@
 /** The dependencies of the plan executor, and the state of one plan with the way to change it. */
 import type { Emit } from '../deps.ts';
-import { cancelReason } from '../../contracts/plan.ts';
-import type { Plan, PlanFact, PlanStep, StepResult } from '../../contracts/plan.ts';
+import { cancelReason } from '../../contracts/plans/plan.ts';
+import type { Plan, PlanFact, PlanStep, StepResult } from '../../contracts/plans/plan.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
 import type { Said } from '../../contracts/texts/say.ts';
 import type { AgentCorrection } from './correction-reply.ts';

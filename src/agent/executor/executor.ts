@@ -2,7 +2,7 @@
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, personalWords, StoreError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
-import type { PlanStep } from '../../contracts/plan.ts';
+import type { PlanStep } from '../../contracts/plans/plan.ts';
 import { said } from '../../contracts/texts/say.ts';
 import { correctStep } from './apply-correction.ts';
 import { Execution, failedBecause } from './execution.ts';

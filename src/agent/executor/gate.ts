@@ -1,7 +1,7 @@
 /** The gate before a step: requests to pause or skip, and in teacher mode the user's permission (S-02). Waiting parks the turn until somebody answers. */
 import { createHash } from 'node:crypto';
-import type { ApprovalSubject, PlanWait } from '../../contracts/approvals.ts';
-import type { PlanStep } from '../../contracts/plan.ts';
+import type { ApprovalSubject, PlanWait } from '../../contracts/tools/approvals.ts';
+import type { PlanStep } from '../../contracts/plans/plan.ts';
 import { said } from '../../contracts/texts/say.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import type { AgentShared, Emit } from '../deps.ts';

@@ -1,5 +1,5 @@
 /** The prompts that describe each mode of following a plan (S-44), and those of calls beside the steps. */
-import type { ExecutionMode } from '../../contracts/plan.ts';
+import type { ExecutionMode } from '../../contracts/plans/plan.ts';
 import { promptPart } from '../prompt/bootstrap-files.ts';
 import type { PromptPart } from '../prompt/bootstrap-files.ts';
 

@@ -1,8 +1,8 @@
 /** Runs a turn's plan inside the turn: continues its journal, runs it to its end and reports it for the final answer (S-02). */
 import { clipMiddle } from '../../lib/text.ts';
-import type { Plan, PlanFact } from '../../contracts/plan.ts';
+import type { Plan, PlanFact } from '../../contracts/plans/plan.ts';
 import { withSources } from '../../contracts/store/notes.ts';
-import { SPAWN_TOOL } from '../../contracts/subagents.ts';
+import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
 import { MAX_RESULT_CHARS } from '../deps.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { todosOf } from '../planner/plan-text.ts';

@@ -1,6 +1,6 @@
 /** The state of a running plan: a fold over the facts of its journal, the same on every node and after every restart. */
-import { cancelPlan } from '../../contracts/plan.ts';
-import type { Plan, PlanFact, PlanState, PlanStep, StepResult } from '../../contracts/plan.ts';
+import { cancelPlan } from '../../contracts/plans/plan.ts';
+import type { Plan, PlanFact, PlanState, PlanStep, StepResult } from '../../contracts/plans/plan.ts';
 
 /** The state of a running plan. Immutable: each fact gives a new one. */
 export interface PlanRun {

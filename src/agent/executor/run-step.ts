@@ -1,9 +1,9 @@
 /** Runs one step: a tool call, a task for a subagent, or work of the agent itself (N-21). */
 import { clipMiddle } from '../../lib/text.ts';
-import type { PlanStep } from '../../contracts/plan.ts';
+import type { PlanStep } from '../../contracts/plans/plan.ts';
 import { said } from '../../contracts/texts/say.ts';
-import type { ToolCall } from '../../contracts/provider.ts';
-import { MAX_TASK_CHARS, SPAWN_TOOL } from '../../contracts/subagents.ts';
+import type { ToolCall } from '../../contracts/model/provider.ts';
+import { MAX_TASK_CHARS, SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
 import { withoutMarks } from '../../contracts/sessions/marked-text.ts';
 import { SAFE_WINDOW } from '../prompt/context-window.ts';
 import type { Answer } from '../prompt/history.ts';
@@ -161,7 +161,7 @@ async function inStep(
   act: (own: Turn, emit: Emit) => Promise<StepOutcome>,
 ): Promise<StepOutcome> {
   const own = stepTurn(turn, run, task);
-  const thinking = new StepThinking(stepTitle(step, turn.say), emit);
+  const thinking = new StepThinking(stepTitle(step, turn.say), emit, () => own.model);
   try {
     const outcome = await act(own, (event) => thinking.forward(event));
     await journalFresh(shared, own);

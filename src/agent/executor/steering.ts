@@ -1,5 +1,5 @@
 /** Messages that the user sends while a plan runs, in queue mode `steer`: the next step, correction and the final answer include them. */
-import type { Plan } from '../../contracts/plan.ts';
+import type { Plan } from '../../contracts/plans/plan.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { takeSteering } from '../turn/queue-modes.ts';
 import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';

@@ -2,8 +2,8 @@
 import type { AfterTurnWorker, EndedTurn } from '../../contracts/agent/after-turn.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
-import type { ChatRequest } from '../../contracts/provider.ts';
-import { taints } from '../../contracts/risk.ts';
+import type { ChatRequest } from '../../contracts/model/provider.ts';
+import { taints } from '../../contracts/tools/risk.ts';
 import { MAX_MEMORIES, MAX_UNVERIFIED_MEMORIES } from '../../contracts/store/notes.ts';
 import type { Compacted } from '../compression/compress.ts';
 import type { AgentShared } from '../deps.ts';

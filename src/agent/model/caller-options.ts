@@ -7,14 +7,14 @@ import type {
   ModelCapabilities,
   ToolCall,
   ToolSchema,
-} from '../../contracts/provider.ts';
+} from '../../contracts/model/provider.ts';
 import { FieldError, GatewayError } from '../../contracts/errors.ts';
-import { schemaProblem } from '../../lib/json-schema.ts';
+import { schemaProblem } from '../../lib/json/json-schema.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { Profile } from '../../contracts/profile.ts';
+import type { Profile } from '../../contracts/agent/profile.ts';
 import type { PromptPart } from '../prompt/bootstrap-files.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
-import { isJsonObject } from '../../lib/json.ts';
+import { isJsonObject } from '../../lib/json/json.ts';
 
 /** The fields of a model call beside its model, messages and tools: what the caller asks, else what the profile says. */
 export function callFields(

@@ -2,7 +2,7 @@
 import { GatewayError, ProviderError } from '../../contracts/errors.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { Log } from '../../contracts/log.ts';
-import type { ChatProvider } from '../../contracts/provider.ts';
+import type { ChatProvider } from '../../contracts/model/provider.ts';
 import type { ChoiceStore } from '../../contracts/store/records.ts';
 
 /** Name of the choice in the store. */

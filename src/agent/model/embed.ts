@@ -2,7 +2,7 @@
 import type { Caller } from '../../contracts/access.ts';
 import type { GatewayApi } from '../../contracts/gateway-api.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
-import type { EmbedRequest, LLMProvider } from '../../contracts/provider.ts';
+import type { EmbedRequest, LLMProvider } from '../../contracts/model/provider.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { Models } from './models.ts';
 

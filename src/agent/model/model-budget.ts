@@ -1,6 +1,6 @@
 /** The model of a turn and the size of its prompt: every call has the same window, so that the model is never reloaded. */
-import type { Profile } from '../../contracts/profile.ts';
-import type { ModelCapabilities } from '../../contracts/provider.ts';
+import type { Profile } from '../../contracts/agent/profile.ts';
+import type { ModelCapabilities } from '../../contracts/model/provider.ts';
 import { inputBudget, modelWindow } from '../prompt/context-window.ts';
 import type { AgentShared } from '../deps.ts';
 

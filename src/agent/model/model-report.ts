@@ -1,7 +1,7 @@
 /** What people should know of the models: which one answers, and those that are named and missing. */
 import { GatewayError } from '../../contracts/errors.ts';
-import type { Profile } from '../../contracts/profile.ts';
-import type { ChatProvider, ModelReport, NamedModel } from '../../contracts/provider.ts';
+import type { Profile } from '../../contracts/agent/profile.ts';
+import type { ChatProvider, ModelReport, NamedModel } from '../../contracts/model/provider.ts';
 
 /** Names of models that are looked up for one report. */
 const MAX_NAMED = 50;

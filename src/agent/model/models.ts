@@ -2,8 +2,8 @@
 import { GatewayError, ProviderError, toGatewayError, wordError } from '../../contracts/errors.ts';
 import type { ErrorReader } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
-import type { Profile } from '../../contracts/profile.ts';
-import type { ChatProvider, ModelReport, NamedModel, WhoAnswers } from '../../contracts/provider.ts';
+import type { Profile } from '../../contracts/agent/profile.ts';
+import type { ChatProvider, ModelReport, NamedModel, WhoAnswers } from '../../contracts/model/provider.ts';
 import type { ChoiceStore } from '../../contracts/store/records.ts';
 import { createChosenModel } from './chosen-model.ts';
 import { FallbackModels } from './fallback-models.ts';

@@ -8,11 +8,11 @@ import type {
   FinishReason,
   ToolCall,
   Usage,
-} from '../../contracts/provider.ts';
+} from '../../contracts/model/provider.ts';
 import { FieldError } from '../../contracts/errors.ts';
 import type { StatelessRequest } from '../../contracts/gateway-api.ts';
 import { newId } from '../../lib/ids.ts';
-import type { Source } from '../../contracts/risk.ts';
+import type { Source } from '../../contracts/tools/risk.ts';
 import { contextRow } from '../prompt/history.ts';
 import { modelWindow } from '../prompt/context-window.ts';
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT, MAX_CALLS_RUN } from '../deps.ts';

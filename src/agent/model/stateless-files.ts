@@ -2,7 +2,7 @@
 import type { Caller } from '../../contracts/access.ts';
 import type { StatelessMessage } from '../../contracts/gateway-api.ts';
 import type { ReadInline } from '../../contracts/media.ts';
-import type { ChatMessage } from '../../contracts/provider.ts';
+import type { ChatMessage } from '../../contracts/model/provider.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 
 /**

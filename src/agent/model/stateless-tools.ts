@@ -2,9 +2,9 @@
 import type { Caller } from '../../contracts/access.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
-import type { Profile } from '../../contracts/profile.ts';
-import type { ToolCall, Usage } from '../../contracts/provider.ts';
-import { STATELESS_FOLDER } from '../../contracts/tool.ts';
+import type { Profile } from '../../contracts/agent/profile.ts';
+import type { ToolCall, Usage } from '../../contracts/model/provider.ts';
+import { STATELESS_FOLDER } from '../../contracts/tools/tool.ts';
 import { MAX_CALLS_RUN } from '../deps.ts';
 import type { AgentShared } from '../deps.ts';
 import { contextRow } from '../prompt/history.ts';

@@ -1,8 +1,8 @@
 /** The three phases of planning: analysis, review where it is asked for, and the plan (N-14 to N-24). */
 import { StoreError, toGatewayError, wordError } from '../../contracts/errors.ts';
 import { turnReader } from '../turn/failure-text.ts';
-import type { Plan } from '../../contracts/plan.ts';
-import { SPAWN_TOOL } from '../../contracts/subagents.ts';
+import type { Plan } from '../../contracts/plans/plan.ts';
+import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { typedText } from '../prompt/marks.ts';
 import { summaryOf } from '../prompt/prepared-profile.ts';

@@ -2,10 +2,10 @@
 import { isAnswered } from '../../contracts/event.ts';
 import type { TurnEndReason } from '../../contracts/event.ts';
 import { newId } from '../../lib/ids.ts';
-import { cancelPlan, cancelReason, isOpenPlan } from '../../contracts/plan.ts';
-import type { Plan, PlanStep, StepStatus } from '../../contracts/plan.ts';
+import { cancelPlan, cancelReason, isOpenPlan } from '../../contracts/plans/plan.ts';
+import type { Plan, PlanStep, StepStatus } from '../../contracts/plans/plan.ts';
 import { said } from '../../contracts/texts/say.ts';
-import { SPAWN_TOOL } from '../../contracts/subagents.ts';
+import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
 import { todoText } from '../../contracts/store/notes.ts';
 import type { Todo, TodoStatus } from '../../contracts/store/notes.ts';
 import type { AgentShared, Emit } from '../deps.ts';

@@ -1,8 +1,8 @@
 /** Turns a parsed plan into a stored one, with ids, risks, the goal and the session's mode. */
 import { newId } from '../../lib/ids.ts';
-import type { ExecutionMode, Plan } from '../../contracts/plan.ts';
+import type { ExecutionMode, Plan } from '../../contracts/plans/plan.ts';
 import { todoText } from '../../contracts/store/notes.ts';
-import type { Tool } from '../../contracts/tool.ts';
+import type { Tool } from '../../contracts/tools/tool.ts';
 import { classifyFor } from '../executor/edits.ts';
 import type { WrittenPlan } from './read-plan.ts';
 import { languageMark } from '../../contracts/texts/languages.ts';

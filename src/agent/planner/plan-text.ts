@@ -1,5 +1,5 @@
 /** A plan as text: for the model, for people, and as a todo list. */
-import type { Plan, PlanStep } from '../../contracts/plan.ts';
+import type { Plan, PlanStep } from '../../contracts/plans/plan.ts';
 import { todoText } from '../../contracts/store/notes.ts';
 import type { Todo } from '../../contracts/store/notes.ts';
 

@@ -1,14 +1,14 @@
 /** Planning before a turn's tool-calling loop: the plan is made and stored once, and loaded again after a crash. */
 import { withSources } from '../../contracts/store/notes.ts';
 import { GatewayError } from '../../contracts/errors.ts';
-import { isOpenPlan } from '../../contracts/plan.ts';
+import { isOpenPlan } from '../../contracts/plans/plan.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import type { EventBody } from '../../contracts/event.ts';
-import type { Plan } from '../../contracts/plan.ts';
+import type { Plan } from '../../contracts/plans/plan.ts';
 import { newRun, versionOf } from '../../contracts/plans/plan-edits.ts';
 import { cardDelivery, runIdOf } from '../../contracts/store/plan-store.ts';
 import type { PlanToRun } from '../../contracts/store/plan-store.ts';
-import { planningOf } from '../../contracts/profile.ts';
+import { planningOf } from '../../contracts/agent/profile.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { draftPlan } from './draft-plan.ts';

@@ -1,6 +1,6 @@
 /** The profiles that are there without any file: `default`, and `chat`, `coder` and `researcher`, which folders of these names replace. */
-import { profileSchema } from '../../contracts/profile.ts';
-import type { Profile, ProfileSettings } from '../../contracts/profile.ts';
+import { profileSchema } from '../../contracts/agent/profile.ts';
+import type { Profile, ProfileSettings } from '../../contracts/agent/profile.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 

@@ -1,5 +1,5 @@
 /** What changes during a turn: a switched profile (N-55), and tools that come or go. The next model call has them. */
-import { SWITCH_PROFILE } from '../../contracts/profile.ts';
+import { SWITCH_PROFILE } from '../../contracts/agent/profile.ts';
 import type { AgentShared } from '../deps.ts';
 import { withCallerOptions } from '../model/caller-options.ts';
 import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';

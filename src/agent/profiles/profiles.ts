@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, toGatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
-import type { Profile } from '../../contracts/profile.ts';
+import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ApplySettings, FolderWatch, ReadJson, WatchFolders } from '../../contracts/settings.ts';
 import type { BuiltInProfiles } from './built-in.ts';
 import { readProfiles } from './read-profiles.ts';

@@ -2,8 +2,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { cleanText } from '../../lib/text.ts';
-import { PROFILE_ID, profileSchema } from '../../contracts/profile.ts';
-import type { Profile } from '../../contracts/profile.ts';
+import { PROFILE_ID, profileSchema } from '../../contracts/agent/profile.ts';
+import type { Profile } from '../../contracts/agent/profile.ts';
 import type { FieldPath, ReadJson } from '../../contracts/settings.ts';
 import type { BuiltInProfiles } from './built-in.ts';
 import { errorCode } from '../../contracts/errors.ts';

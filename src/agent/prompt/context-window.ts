@@ -1,8 +1,8 @@
 /** The context window: its size, the budget of a prompt, what is dropped to fit it, and token estimates that are calibrated. */
 import { GatewayError } from '../../contracts/errors.ts';
 import { clipMiddle } from '../../lib/text.ts';
-import type { Profile } from '../../contracts/profile.ts';
-import type { ChatMessage, ModelCapabilities } from '../../contracts/provider.ts';
+import type { Profile } from '../../contracts/agent/profile.ts';
+import type { ChatMessage, ModelCapabilities } from '../../contracts/model/provider.ts';
 import type { PromptParts } from '../../contracts/store/traces.ts';
 import type { Group } from './history.ts';
 

@@ -1,6 +1,6 @@
 /** Turns context rows into messages for the model, in groups that belong together; every tool call gets a result. */
 import { estimateTokens } from '../../lib/tokens.ts';
-import type { ChatMessage } from '../../contracts/provider.ts';
+import type { ChatMessage } from '../../contracts/model/provider.ts';
 import type { ContextEntry } from '../../contracts/store/records.ts';
 
 /** Tokens of a message besides its text: its role and delimiters. */

@@ -1,13 +1,13 @@
 /** The parts that all calls of a profile share, prepared once: its system prompt and the schemas of its tools (N-68, N-72). */
 import { z } from 'zod';
 import { estimateTokens } from '../../lib/tokens.ts';
-import { namedTools, toolsOf } from '../../contracts/profile.ts';
-import type { Profile } from '../../contracts/profile.ts';
-import { SPAWN_TOOL } from '../../contracts/subagents.ts';
-import type { ToolSchema } from '../../contracts/provider.ts';
-import { describeSources } from '../../contracts/risk.ts';
-import type { Source } from '../../contracts/risk.ts';
-import type { Tool } from '../../contracts/tool.ts';
+import { namedTools, toolsOf } from '../../contracts/agent/profile.ts';
+import type { Profile } from '../../contracts/agent/profile.ts';
+import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
+import type { ToolSchema } from '../../contracts/model/provider.ts';
+import { describeSources } from '../../contracts/tools/risk.ts';
+import type { Source } from '../../contracts/tools/risk.ts';
+import type { Tool } from '../../contracts/tools/tool.ts';
 import { withoutToolPrompts } from '../profiles/built-in.ts';
 import type { PromptPart } from './bootstrap-files.ts';
 import { markUntrustedStably } from './marks.ts';

@@ -7,7 +7,7 @@ import type { MemoryRecord, MemoryStore } from '../../contracts/store/notes.ts';
 import { NO_PART } from './bootstrap-files.ts';
 import { markUntrustedStably } from './marks.ts';
 import type { BootstrapPrompt, PromptPart } from './bootstrap-files.ts';
-import type { ModelCapabilities } from '../../contracts/provider.ts';
+import type { ModelCapabilities } from '../../contracts/model/provider.ts';
 import type { PreparedProfile } from './prepared-profile.ts';
 
 /** Memories that are considered for one prompt. */

@@ -1,21 +1,22 @@
 /** The state of a running turn: its identity, its context and its progress. */
-import type { CallerOptions } from '../../contracts/provider.ts';
+import type { CallerOptions } from '../../contracts/model/provider.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { Fence } from '../../contracts/store/lanes.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
 import type { PlanToRun } from '../../contracts/store/plan-store.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
-import type { ExecutionMode, Plan } from '../../contracts/plan.ts';
-import type { FinishReason } from '../../contracts/provider.ts';
-import type { Profile } from '../../contracts/profile.ts';
+import type { ExecutionMode, Plan } from '../../contracts/plans/plan.ts';
+import type { FinishReason } from '../../contracts/model/provider.ts';
+import type { Profile } from '../../contracts/agent/profile.ts';
 import type { OtherSurface, TurnApproval } from '../../contracts/store/records.ts';
-import type { SubagentCall } from '../../contracts/subagents.ts';
-import type { UserRole } from '../../contracts/tool.ts';
+import type { SubagentCall } from '../../contracts/agent/subagents.ts';
+import type { UserRole } from '../../contracts/tools/tool.ts';
 import type { ContextSize } from '../prompt/context-window.ts';
 import type { PromptContext } from '../prompt/system-prompt.ts';
 import type { ContextRow, Group } from '../prompt/history.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
+import type { LastingNote } from '../../lib/async/lasting-note.ts';
 import { Reply } from './reply.ts';
 import type { TraceNotes } from './trace-notes.ts';
 import type { TurnRows } from './turn-rows.ts';
@@ -114,6 +115,8 @@ export interface Turn extends TurnIdentity, TurnContext, TurnProgress {
   signal: AbortSignal;
   /** Like `signal`, but lets a tool finish on shutdown: a tool cut short is worse than a slow shutdown. */
   toolSignal: AbortSignal;
+  /** Notes in the lane that the turn only waits for a place at its model's server; undefined where others work under the same head. */
+  waits?: LastingNote | undefined;
   /** What this attempt does; undefined in a subagent. */
   trace?: TraceNotes | undefined;
   /** Starts subagents; undefined in a subagent. */

@@ -1,17 +1,17 @@
 /** Subagents in the background: heads of `agent:` lanes that run without their turn and report to their session (B-31, B-34). */
 import { z } from 'zod';
-import { describeIssues } from '../../lib/schema-issues.ts';
+import { describeIssues } from '../../lib/json/schema-issues.ts';
 import { LaneAbort } from '../../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome } from '../../contracts/bus.ts';
 import { GatewayError, toGatewayError, wordError } from '../../contracts/errors.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
 import { newId } from '../../lib/ids.ts';
-import { mergeSources, storedSources, taints } from '../../contracts/risk.ts';
-import type { Source } from '../../contracts/risk.ts';
+import { mergeSources, storedSources, taints } from '../../contracts/tools/risk.ts';
+import type { Source } from '../../contracts/tools/risk.ts';
 import { systemInbound } from '../../contracts/receive.ts';
-import { BACKGROUND_SUBAGENT_MS } from '../../contracts/subagents.ts';
-import type { SubagentFinish, SubagentPayload } from '../../contracts/subagents.ts';
+import { BACKGROUND_SUBAGENT_MS } from '../../contracts/agent/subagents.ts';
+import type { SubagentFinish, SubagentPayload } from '../../contracts/agent/subagents.ts';
 import { contextRow } from '../prompt/history.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 import type { AgentShared } from '../deps.ts';
@@ -19,6 +19,7 @@ import { Taint } from '../state/taint.ts';
 import { isInterruption, runSubagent } from './run-subagent.ts';
 import type { SubagentResult } from './run-subagent.ts';
 import type { SharedNow } from '../turn-settings.ts';
+import { notedWaits } from '../model/noted-waits.ts';
 import { withoutShutdown } from '../tools/tool-run.ts';
 
 /** Longest part of the task that the report repeats, in UTF-16 units. */
@@ -97,6 +98,7 @@ async function work(
       timeMs: await shared.deps.subagents.leftMs(agentId),
       signal: ending,
       toolSignal: withoutShutdown(ending),
+      waits: notedWaits(shared.deps, head),
       restarted: head.crashes + head.attempts > 0,
       log: log.child({ sessionKey: session, turnId }),
       emit: (body) => events.emit(session, body, { agentId }),

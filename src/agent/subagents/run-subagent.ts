@@ -7,13 +7,13 @@ import type { Fence } from '../../contracts/store/lanes.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { clipMiddle } from '../../lib/text.ts';
 import type { Log } from '../../contracts/log.ts';
-import type { Profile } from '../../contracts/profile.ts';
-import type { Usage } from '../../contracts/provider.ts';
+import type { Profile } from '../../contracts/agent/profile.ts';
+import type { Usage } from '../../contracts/model/provider.ts';
 import type { ContextRecord, JournalRow } from '../../contracts/store/records.ts';
 import { sourcesOfEntry } from '../../contracts/store/records.ts';
-import type { Source } from '../../contracts/risk.ts';
-import { SUBAGENT_TOKENS } from '../../contracts/subagents.ts';
-import type { ModelUsage } from '../../contracts/usage.ts';
+import type { Source } from '../../contracts/tools/risk.ts';
+import { SUBAGENT_TOKENS } from '../../contracts/agent/subagents.ts';
+import type { ModelUsage } from '../../contracts/model/usage.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import { MAX_RESULT_CHARS } from '../deps.ts';
 import type { AgentShared, Emit } from '../deps.ts';
@@ -46,6 +46,7 @@ export interface Child extends Pick<
   | 'mayAsk'
   | 'signal'
   | 'toolSignal'
+  | 'waits'
   | 'restarted'
 > {
   agentId: string;
@@ -173,6 +174,7 @@ function childTurn(
     restarted: child.restarted || journal.length > 0,
     mode: 'planner',
     signal: AbortSignal.any([child.signal, bounds]),
+    waits: child.waits,
     toolSignal: AbortSignal.any([child.toolSignal, bounds]),
     log: child.log.child({ agentId: child.agentId }),
   };

@@ -2,17 +2,17 @@
 import type { TurnEmitter } from '../../contracts/bus.ts';
 import { toGatewayError, wordError } from '../../contracts/errors.ts';
 import type { EventBody } from '../../contracts/event.ts';
-import { pause } from '../../lib/sleep.ts';
-import { toolsOf } from '../../contracts/profile.ts';
-import type { Profile } from '../../contracts/profile.ts';
+import { pause } from '../../lib/async/sleep.ts';
+import { toolsOf } from '../../contracts/agent/profile.ts';
+import type { Profile } from '../../contracts/agent/profile.ts';
 import {
   agentIdOf,
   MAX_SUBAGENTS_AT_ONCE,
   MAX_SUBAGENTS_PER_TURN,
   MAX_TASK_CHARS,
   SPAWN_TOOL,
-} from '../../contracts/subagents.ts';
-import type { SpawnOutcome, SpawnRequest, SubagentCall } from '../../contracts/subagents.ts';
+} from '../../contracts/agent/subagents.ts';
+import type { SpawnOutcome, SpawnRequest, SubagentCall } from '../../contracts/agent/subagents.ts';
 import { contextRow } from '../prompt/history.ts';
 import type { AgentShared } from '../deps.ts';
 import { isInterruption, runSubagent } from './run-subagent.ts';

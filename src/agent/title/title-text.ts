@@ -1,6 +1,6 @@
 /** Titles of sessions as text: the request for one, what a model's answer is worth, and the first words where there is none. */
 import { oneLine, stripEnd } from '../../lib/text.ts';
-import type { ChatMessage } from '../../contracts/provider.ts';
+import type { ChatMessage } from '../../contracts/model/provider.ts';
 
 /** Longest part of the message, and of the answer, that the model reads for a title, in UTF-16 units. */
 const MAX_READ_CHARS = 1_500;

@@ -2,7 +2,7 @@
 import type { AfterTurnWorker, EndedTurn } from '../../contracts/agent/after-turn.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
 import { isAnswered } from '../../contracts/event.ts';
-import type { ChatRequest } from '../../contracts/provider.ts';
+import type { ChatRequest } from '../../contracts/model/provider.ts';
 import type { AgentShared } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';

@@ -1,5 +1,5 @@
 /** Calls of tools that the caller of the API runs: the turn waits for their results, which come with a later request. */
-import type { CallerOptions, ToolCall } from '../../contracts/provider.ts';
+import type { CallerOptions, ToolCall } from '../../contracts/model/provider.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import { MAX_CALLS_RUN } from '../deps.ts';
 import type { Emit } from '../deps.ts';

@@ -1,5 +1,5 @@
 /** How far a tool call is, for people who watch: a line at a time, at a pace that slows down with the age of the call. */
-import type { ToolCall } from '../../contracts/provider.ts';
+import type { ToolCall } from '../../contracts/model/provider.ts';
 import { oneLine } from '../../lib/text.ts';
 import type { Emit } from '../deps.ts';
 

@@ -7,10 +7,10 @@
  * because it could do what a stranger wants, or leak the chat; a few reads excepted (unasked-reads.ts). Calls that stay in
  * the session, such as reading and writing its own files, need no approval unless the profile asks for it at `caution`.
  */
-import type { Profile } from '../../contracts/profile.ts';
-import type { ToolRisk } from '../../contracts/risk.ts';
-import { describeSources, taints } from '../../contracts/risk.ts';
-import type { Tool } from '../../contracts/tool.ts';
+import type { Profile } from '../../contracts/agent/profile.ts';
+import type { ToolRisk } from '../../contracts/tools/risk.ts';
+import { describeSources, taints } from '../../contracts/tools/risk.ts';
+import type { Tool } from '../../contracts/tools/tool.ts';
 import { mayReadUnasked } from './unasked-reads.ts';
 import type { Reader } from './unasked-reads.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';

@@ -2,9 +2,9 @@
 import path from 'node:path';
 import { LaneAbort } from '../../contracts/bus.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
-import type { ToolCall } from '../../contracts/provider.ts';
-import { MAX_SUBAGENTS_AT_ONCE } from '../../contracts/subagents.ts';
-import type { Tool, ToolContext } from '../../contracts/tool.ts';
+import type { ToolCall } from '../../contracts/model/provider.ts';
+import { MAX_SUBAGENTS_AT_ONCE } from '../../contracts/agent/subagents.ts';
+import type { Tool, ToolContext } from '../../contracts/tools/tool.ts';
 import { passGate } from './approval-gate.ts';
 import { announceResults, callerCalls, isCallersTool, waitForCaller } from './caller-calls.ts';
 import type { Answer } from '../prompt/history.ts';

@@ -1,11 +1,11 @@
 /** Runs one tool call and turns every failure into a result for the model (B-48). */
 import { LaneAbort } from '../../contracts/bus.ts';
-import { describeIssues } from '../../lib/schema-issues.ts';
+import { describeIssues } from '../../lib/json/schema-issues.ts';
 import { cleanText, clipMiddle } from '../../lib/text.ts';
-import type { ToolCall } from '../../contracts/provider.ts';
-import { pageSource, taints } from '../../contracts/risk.ts';
-import type { ResultSource, Source } from '../../contracts/risk.ts';
-import type { Tool, ToolContext, ToolResult } from '../../contracts/tool.ts';
+import type { ToolCall } from '../../contracts/model/provider.ts';
+import { pageSource, taints } from '../../contracts/tools/risk.ts';
+import type { ResultSource, Source } from '../../contracts/tools/risk.ts';
+import type { Tool, ToolContext, ToolResult } from '../../contracts/tools/tool.ts';
 import { MAX_RESULT_CHARS } from '../deps.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 

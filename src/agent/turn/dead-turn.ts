@@ -3,7 +3,7 @@ import { GatewayError } from '../../contracts/errors.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
 import { answeredMessage, userIdOf } from '../../contracts/message.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
-import { cancelPlan, cancelReason, isOpenPlan } from '../../contracts/plan.ts';
+import { cancelPlan, cancelReason, isOpenPlan } from '../../contracts/plans/plan.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { AgentShared } from '../deps.ts';
 import { deliveryOf, elsewhereOf } from './answer-delivery.ts';

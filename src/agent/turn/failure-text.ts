@@ -1,7 +1,7 @@
 /** How a turn tells its user about errors and about answers that are not whole. */
 import { readerOf, StoreError, wordError } from '../../contracts/errors.ts';
 import type { ErrorReader, GatewayError } from '../../contracts/errors.ts';
-import type { FinishReason } from '../../contracts/provider.ts';
+import type { FinishReason } from '../../contracts/model/provider.ts';
 import type { TurnEndReason } from '../../contracts/event.ts';
 import type { AgentDeps } from '../deps.ts';
 import type { TurnIdentity } from '../state/turn-state.ts';

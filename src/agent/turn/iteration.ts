@@ -1,8 +1,8 @@
 /** One answer of the model within a turn: its context, the call, its repetition after a failure, and its journal row. */
 import { ProviderError, toGatewayError, wordError } from '../../contracts/errors.ts';
-import { backoffMs } from '../../lib/backoff.ts';
-import { sleep } from '../../lib/sleep.ts';
-import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../contracts/provider.ts';
+import { backoffMs } from '../../lib/async/backoff.ts';
+import { sleep } from '../../lib/async/sleep.ts';
+import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../contracts/model/provider.ts';
 import type { PromptParts } from '../../contracts/store/traces.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
 import type { Answer, Group } from '../prompt/history.ts';
@@ -43,6 +43,7 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
       reply: turn.reply,
       limits: shared.limits,
       signal: turn.signal,
+      waits: turn.waits,
       begun: false,
     };
     let response: LLMResponse;
@@ -50,7 +51,7 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
     try {
       made = await makeRequest(shared, turn, n, attempts.shrunk);
       const { request, estimated } = made;
-      turn.trace?.calling(n, request.model);
+      turn.trace?.calling(n, request);
       const promptTokens = estimated * shared.scale.of(request.model);
       response = await streamAnswer(call, { request, promptTokens }, emit);
       noteCall(turn, { n, atMs, call, made });

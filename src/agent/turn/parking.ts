@@ -1,7 +1,7 @@
 /** Parked turns: released until a human decides; the decision is announced when they continue. */
 import { randomBytes } from 'node:crypto';
-import { approvalRef, howDecided } from '../../contracts/approvals.ts';
-import type { ApprovalRecord, ApprovalSubject } from '../../contracts/approvals.ts';
+import { approvalRef, howDecided } from '../../contracts/tools/approvals.ts';
+import type { ApprovalRecord, ApprovalSubject } from '../../contracts/tools/approvals.ts';
 import type { LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
 import { addressOf } from '../../contracts/message.ts';
 import type { DeliveryPayload } from '../../contracts/message.ts';

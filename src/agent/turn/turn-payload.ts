@@ -1,17 +1,17 @@
 /** The payload of an `in:` head, validated here once, and its message as the model reads it. */
 import { z } from 'zod';
-import { describeIssues } from '../../lib/schema-issues.ts';
-import { callerOptions } from '../../contracts/provider.ts';
+import { describeIssues } from '../../lib/json/schema-issues.ts';
+import { callerOptions } from '../../contracts/model/provider.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import { mediaShape } from '../../contracts/media.ts';
 import type { ReceivedFile } from '../../contracts/media.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
-import { MODES } from '../../contracts/plan.ts';
+import { MODES } from '../../contracts/plans/plan.ts';
 import { storedQuote } from '../../contracts/quoted.ts';
 import { authorOf, memoryOwnerOf, sourcesOfMessage } from '../../contracts/message.ts';
 import type { ObservedMessage } from '../../contracts/store/group-chats.ts';
-import { describeSources, storedSources, taints } from '../../contracts/risk.ts';
+import { describeSources, storedSources, taints } from '../../contracts/tools/risk.ts';
 import { filesText, ownText, picturesOf } from './message-files.ts';
 import { markText, markUntrusted, titleOf } from '../prompt/marks.ts';
 import type { TextOrigin } from '../state/turn-rows.ts';

@@ -2,8 +2,8 @@
 import type { EventBody, TurnEndReason } from '../event.ts';
 import type { Log } from '../log.ts';
 import type { SessionKey } from '../message.ts';
-import type { Profile } from '../profile.ts';
-import type { Source } from '../risk.ts';
+import type { Profile } from './profile.ts';
+import type { Source } from '../tools/risk.ts';
 
 /** The workers, in the order in which they run after a turn; each can be switched off in `config.json`. */
 export const AFTER_TURN_WORKERS = ['compression', 'facts', 'title'] as const;

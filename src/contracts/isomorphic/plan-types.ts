@@ -1,5 +1,5 @@
 /** A plan and its steps: the types that the reducer of plans needs, below everything that uses it. */
-import type { Source, ToolRisk } from '../risk.ts';
+import type { Source, ToolRisk } from '../tools/risk.ts';
 import type { Said } from '../texts/say.ts';
 
 /** Executor of a step (N-21). */

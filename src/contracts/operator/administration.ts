@@ -1,6 +1,6 @@
 /** What an operator sees and changes of a running gateway, over HTTP and on the page; each method is for admin tokens alone. */
 import type { Grant, PairingRecord, Scope, TokenRecord } from '../access.ts';
-import type { Profile } from '../profile.ts';
+import type { Profile } from '../agent/profile.ts';
 import type { LaneKey, DeadLetter } from '../store/lanes.ts';
 import type { TextTable } from '../texts/say.ts';
 

@@ -1,6 +1,6 @@
 /** What model calls cost: prices that people write, and the sums that follow. */
 import { z } from 'zod';
-import type { Usage } from '../provider.ts';
+import type { Usage } from '../model/provider.ts';
 
 /** Models that may have a price. */
 export const MAX_PRICED_MODELS = 200;

@@ -1,7 +1,7 @@
 /** What callers over HTTP do with plans. */
 import type { Caller } from '../access.ts';
 import type { SessionKey } from '../message.ts';
-import type { ExecutionMode, Plan, StepEdit } from '../plan.ts';
+import type { ExecutionMode, Plan, StepEdit } from './plan.ts';
 import type { Say } from '../texts/say.ts';
 import type { Receipt } from '../receive.ts';
 import type { NumberedPlan, PlanRecord } from '../store/plan-store.ts';

@@ -1,7 +1,7 @@
 /** Changes that people make to a plan: which are possible, and the plan after them. Pure; never throws. */
-import { MAX_PLAN_STEPS } from '../plan.ts';
-import type { Plan, PlanStep, StepEdit } from '../plan.ts';
-import type { ToolRisk } from '../risk.ts';
+import { MAX_PLAN_STEPS } from './plan.ts';
+import type { Plan, PlanStep, StepEdit } from './plan.ts';
+import type { ToolRisk } from '../tools/risk.ts';
 import { MAX_TODO_CHARS } from '../store/notes.ts';
 import { oneLine } from '../../lib/text.ts';
 import { said } from '../texts/say.ts';

@@ -1,5 +1,5 @@
 /** A bot token that its platform refuses: when it is asked about again, what calls are told meanwhile, and the channel's health. */
-import { Refusals } from '../../lib/call-gate.ts';
+import { Refusals } from '../../lib/async/call-gate.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../channel.ts';
 import { ChannelError } from '../errors.ts';
 import type { ChannelHealth } from '../gateway-api.ts';

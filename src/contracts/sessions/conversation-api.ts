@@ -1,9 +1,9 @@
 /** What people do with a conversation besides talking in it. */
 import type { Caller } from '../access.ts';
 import type { SessionKey } from '../message.ts';
-import type { WhoAnswers } from '../provider.ts';
+import type { WhoAnswers } from '../model/provider.ts';
 import type { Fork } from './fork.ts';
-import type { ExecutionMode } from '../plan.ts';
+import type { ExecutionMode } from '../plans/plan.ts';
 import type { SessionChoice } from './session-choice.ts';
 import type { Say } from '../texts/say.ts';
 import type { WaitingQueue } from './waiting.ts';

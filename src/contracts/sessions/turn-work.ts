@@ -1,6 +1,6 @@
 /** The work of turns (thinking, tool calls, subagents, approvals), kept in their journals and told as the events that showed it. */
 import type { EventBody } from '../event.ts';
-import type { PlanFact } from '../plan.ts';
+import type { PlanFact } from '../plans/plan.ts';
 import type { ApprovalDecision, ContextRecord, MessageRecord } from '../store/records.ts';
 
 /** Most rows of journals that one page of work is made of; the newest come first. */

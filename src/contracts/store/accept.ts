@@ -1,7 +1,7 @@
 /** The acceptance of a message into the lane of its session: what is asked, and what comes of it. */
 import type { Address, InboundMessage, SessionKey } from '../message.ts';
-import type { CallerOptions } from '../provider.ts';
-import type { ExecutionMode } from '../plan.ts';
+import type { CallerOptions } from '../model/provider.ts';
+import type { ExecutionMode } from '../plans/plan.ts';
 import type { WhyNot } from '../sessions/tries.ts';
 import type { LaneStep } from './lanes.ts';
 import type { SessionChoice } from '../sessions/session-choice.ts';

@@ -1,9 +1,9 @@
 /** Every transaction in the life of a message, one function each (T1-T7 in docs/architecture.md). */
-import type { CallerOptions, Usage } from '../provider.ts';
+import type { CallerOptions, Usage } from '../model/provider.ts';
 import type { Attachment } from '../media.ts';
 import type { Address, DeliveryPayload, SentMessage, SessionKey } from '../message.ts';
 import type { Fence, LaneStep } from './lanes.ts';
-import type { Plan } from '../plan.ts';
+import type { Plan } from '../plans/plan.ts';
 import type { PlanningRecord } from './plan-store.ts';
 import type {
   ContextEntry,
@@ -20,8 +20,8 @@ import type {
 import type { AcceptRequest, AcceptResult } from './accept.ts';
 import type { SessionListStore } from '../sessions/session-list.ts';
 import type { Todo } from './notes.ts';
-import type { Source } from '../risk.ts';
-import type { UsageNote } from '../usage.ts';
+import type { Source } from '../tools/risk.ts';
+import type { UsageNote } from '../model/usage.ts';
 
 export type { DeliveryPayload } from '../message.ts';
 

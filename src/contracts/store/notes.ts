@@ -1,7 +1,7 @@
 /** The todo list of a session, filled from the agent's plan and updated while it works (N-27). */
 import { oneLine } from '../../lib/text.ts';
 import type { SessionKey } from '../message.ts';
-import type { Source } from '../risk.ts';
+import type { Source } from '../tools/risk.ts';
 
 /** Items one list may hold. */
 export const MAX_TODOS = 50;

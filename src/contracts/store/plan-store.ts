@@ -1,9 +1,9 @@
 /** Plans as the store keeps them: one row each, with the whole plan, replaced when it changes. */
 import { parseAddress } from '../message.ts';
 import type { Address, DeliveryPayload, SessionKey } from '../message.ts';
-import type { Plan } from '../plan.ts';
+import type { Plan } from '../plans/plan.ts';
 import type { PendingEdit } from '../plans/plan-edits.ts';
-import type { Usage } from '../provider.ts';
+import type { Usage } from '../model/provider.ts';
 import type { JournalRow } from './records.ts';
 import type { Todo } from './notes.ts';
 

@@ -2,11 +2,11 @@
 import type { TurnEndReason } from '../event.ts';
 import type { Attachment } from '../media.ts';
 import type { Address, OutboundMessage, SentMessage, SessionKey } from '../message.ts';
-import type { ExecutionMode, Plan, PlanFact } from '../plan.ts';
-import type { ToolCall, Usage } from '../provider.ts';
-import type { Source } from '../risk.ts';
+import type { ExecutionMode, Plan, PlanFact } from '../plans/plan.ts';
+import type { ToolCall, Usage } from '../model/provider.ts';
+import type { Source } from '../tools/risk.ts';
 import type { TryPlace } from '../sessions/tries.ts';
-import type { ModelUsage } from '../usage.ts';
+import type { ModelUsage } from '../model/usage.ts';
 import type { ObservedMessage } from './group-chats.ts';
 import type { TraceAttempt } from './traces.ts';
 

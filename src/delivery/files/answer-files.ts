@@ -1,8 +1,8 @@
 /** The files that an answer shows with `![caption](file)`: kept as they are now, and taken out of the text for chats. */
 import { ToolError } from '../../contracts/errors.ts';
 import type { AnswerFiles, OutgoingFiles, SentMedia } from '../../contracts/media.ts';
-import { imagesIn } from '../../lib/text-images.ts';
-import type { TextImage } from '../../lib/text-images.ts';
+import { imagesIn } from '../../lib/markdown/text-images.ts';
+import type { TextImage } from '../../lib/markdown/text-images.ts';
 import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 
 /** Files that one answer may show. */

@@ -1,7 +1,7 @@
 /** Code that is too long to be read in messages: it is sent as a file, and the text says so. */
 import type { Rendered } from '../../contracts/channel.ts';
-import { fencedBlocks } from '../../lib/fenced-blocks.ts';
-import type { FencedBlock } from '../../lib/fenced-blocks.ts';
+import { fencedBlocks } from '../../lib/markdown/fenced-blocks.ts';
+import type { FencedBlock } from '../../lib/markdown/fenced-blocks.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 /** Messages that one block of code may fill; a longer one is sent as a file. */

@@ -8,10 +8,10 @@ import type { LaneHead } from '../../contracts/store/lanes.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { OutgoingFiles, SentMedia } from '../../contracts/media.ts';
 import type { OutboundMessage } from '../../contracts/message.ts';
-import { parseMarkdown } from '../../lib/markdown.ts';
+import { parseMarkdown } from '../../lib/markdown/markdown.ts';
 import { inMegabytes } from '../../lib/text.ts';
-import { isRefusal } from '../giving-up.ts';
-import type { PartDelivery } from '../part-delivery.ts';
+import { isRefusal } from '../final/giving-up.ts';
+import type { PartDelivery } from '../final/part-delivery.ts';
 import type { CodeFile } from './long-code.ts';
 import type { PlainKey, Say } from '../../contracts/texts/say.ts';
 

@@ -1,8 +1,8 @@
 /** Buttons under a plan's card, and the comparison of two cards. Pure. */
 import type { Rendered } from '../../contracts/channel.ts';
 import type { Button } from '../../contracts/message.ts';
-import { openStep } from '../../contracts/plan.ts';
-import type { Plan } from '../../contracts/plan.ts';
+import { openStep } from '../../contracts/plans/plan.ts';
+import type { Plan } from '../../contracts/plans/plan.ts';
 import { versionOf } from '../../contracts/plans/plan-edits.ts';
 import { planButtonValue } from '../../contracts/store/plan-store.ts';
 import type { StoredAction } from '../../contracts/store/plan-store.ts';

@@ -14,8 +14,8 @@ import type { RenderTarget } from '../text/cut.ts';
 import { nonceOf } from '../nonce.ts';
 import { lookOf, planButtons } from './plan-buttons.ts';
 import { renderPlan } from './render-plan.ts';
-import type { LiveEdit } from '../place-queue.ts';
-import type { Scheduler } from '../scheduler.ts';
+import type { LiveEdit } from '../rate/place-queue.ts';
+import type { Scheduler } from '../rate/scheduler.ts';
 import type { Say, SayIn } from '../../contracts/texts/say.ts';
 
 /** After this many failed calls in a row the card is left to the final delivery. */

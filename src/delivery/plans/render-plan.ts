@@ -1,8 +1,8 @@
 /** A plan as one message: its goal, its numbered steps with status and reason, the executor of each, what is left. Pure. */
 import type { Paragraph, PhrasingContent, RootContent } from 'mdast';
 import type { Rendered } from '../../contracts/channel.ts';
-import { correctionsLeft, endedEarly, MAX_CORRECTIONS } from '../../contracts/plan.ts';
-import type { Plan, PlanStep, StepStatus } from '../../contracts/plan.ts';
+import { correctionsLeft, endedEarly, MAX_CORRECTIONS } from '../../contracts/plans/plan.ts';
+import type { Plan, PlanStep, StepStatus } from '../../contracts/plans/plan.ts';
 import { cutChunk, rootOf } from '../text/cut.ts';
 import type { RenderTarget } from '../text/cut.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';

@@ -2,7 +2,7 @@
 import type { Channel, Rendered } from '../../contracts/channel.ts';
 import type { Place } from '../../contracts/message.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { LiveText } from '../live-text.ts';
+import type { LiveText } from '../live/live-text.ts';
 import { documentOf, withFooter } from '../text/chunker.ts';
 
 /** The look of a draft now; undefined while there is nothing to show. `usual`: of no richer kind. Never throws. */

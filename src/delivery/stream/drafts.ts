@@ -4,9 +4,9 @@ import { ChannelError, toGatewayError } from '../../contracts/errors.ts';
 import type { DraftRules } from '../../contracts/delivery.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { Place } from '../../contracts/message.ts';
-import type { LiveCalls } from '../live-calls.ts';
+import type { LiveCalls } from '../live/live-calls.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Scheduler } from '../scheduler.ts';
+import type { Scheduler } from '../rate/scheduler.ts';
 import type { DraftLook } from './draft-look.ts';
 
 /** A draft is shown again after this share of the time that it stays. */

@@ -6,9 +6,9 @@ import type { Log } from '../../contracts/log.ts';
 import type { Address } from '../../contracts/message.ts';
 import { surfaceRef } from '../../contracts/sessions/surfaces.ts';
 import type { DropSurface, SurfaceStore } from '../../contracts/sessions/surfaces.ts';
-import { LATE_CALL_MS } from '../late-calls.ts';
+import { LATE_CALL_MS } from '../live/late-calls.ts';
 import type { OtherSurface } from '../../contracts/store/records.ts';
-import type { LiveMessage } from '../live-message.ts';
+import type { LiveMessage } from '../live/live-message.ts';
 
 /** One growing message, and what ends it. */
 export interface GrowingMessage {

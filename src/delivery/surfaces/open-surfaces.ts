@@ -9,7 +9,7 @@ import type { Address, SessionKey } from '../../contracts/message.ts';
 import { surfaceRef } from '../../contracts/sessions/surfaces.ts';
 import type { DropSurface, SurfaceStore } from '../../contracts/sessions/surfaces.ts';
 import { newId } from '../../lib/ids.ts';
-import type { LiveMessage } from '../live-message.ts';
+import type { LiveMessage } from '../live/live-message.ts';
 import { LiveSurfaces } from './live-surfaces.ts';
 import type { LiveSurfacesDeps } from './live-surfaces.ts';
 

@@ -1,7 +1,7 @@
 /** Segments as blocks of the tree, joined where one continues the other. */
 import type { Nodes, RootContent } from 'mdast';
-import { readableMath } from '../../lib/math-text.ts';
-import { parseMarkdown } from '../../lib/markdown.ts';
+import { readableMath } from '../../lib/markdown/math-text.ts';
+import { parseMarkdown } from '../../lib/markdown/markdown.ts';
 import type { Segment } from './segments.ts';
 
 /** Stands before a text that goes on in the middle of a line while it is parsed: what follows is at no line's start. */

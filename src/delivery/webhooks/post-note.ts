@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { WebhookNote, WebhookStore } from '../../contracts/operator/webhooks.ts';
-import type { Egress } from '../../contracts/tool.ts';
+import type { Egress } from '../../contracts/tools/tool.ts';
 import type { Webhook } from './settings.ts';
 
 export interface PostNoteDeps {

@@ -9,7 +9,7 @@ import type { Log } from '../../contracts/log.ts';
 import { MAX_WAITING_NOTES, WEBHOOK_TRIED_MS, webhookNote } from '../../contracts/operator/webhooks.ts';
 import type { WebhookNote, WebhookState, WebhookStore } from '../../contracts/operator/webhooks.ts';
 import type { LaneKey, LaneStore } from '../../contracts/store/lanes.ts';
-import { backoffMs } from '../../lib/backoff.ts';
+import { backoffMs } from '../../lib/async/backoff.ts';
 import { postNote } from './post-note.ts';
 import type { PostNoteDeps } from './post-note.ts';
 import { wants } from './settings.ts';

@@ -1,12 +1,12 @@
 /** Approvals: checks who may decide a request, and commits the decision, whichever channel it comes from. */
-import { approvalRef, isApprovalId, MAX_APPROVAL_RULES } from '../../contracts/approvals.ts';
+import { approvalRef, isApprovalId, MAX_APPROVAL_RULES } from '../../contracts/tools/approvals.ts';
 import type {
   ApprovalRecord,
   Approvals,
   ApprovalStore,
   Decided,
   Decider,
-} from '../../contracts/approvals.ts';
+} from '../../contracts/tools/approvals.ts';
 import type { Address } from '../../contracts/message.ts';
 import type { MessageBus } from '../../contracts/bus.ts';
 import type { LaneStore } from '../../contracts/store/lanes.ts';

@@ -1,6 +1,6 @@
 /** Decisions on approval requests in chats: by a button, by `/approve` and `/deny`, or by a reply to the question. */
-import { MAX_REASON_CHARS, readButtonValue } from '../../contracts/approvals.ts';
-import type { Approvals, Decided, Decider } from '../../contracts/approvals.ts';
+import { MAX_REASON_CHARS, readButtonValue } from '../../contracts/tools/approvals.ts';
+import type { Approvals, Decided, Decider } from '../../contracts/tools/approvals.ts';
 import { addressOf, userIdOf } from '../../contracts/message.ts';
 import type { InboundMessage, SessionKey } from '../../contracts/message.ts';
 import type { Form } from '../../contracts/receive.ts';

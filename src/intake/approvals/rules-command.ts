@@ -1,5 +1,5 @@
 /** The command `/rules`: what runs here without a question, and an end to it. */
-import type { ApprovalRule, Approvals } from '../../contracts/approvals.ts';
+import type { ApprovalRule, Approvals } from '../../contracts/tools/approvals.ts';
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import { oneLine } from '../../lib/text.ts';

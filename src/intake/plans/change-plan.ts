@@ -1,9 +1,9 @@
 /** Changes that people make to a plan, and what drops it; each shows the card as it is then. */
-import type { Approvals } from '../../contracts/approvals.ts';
+import type { Approvals } from '../../contracts/tools/approvals.ts';
 import type { EventBus, MessageBus } from '../../contracts/bus.ts';
 import { GatewayError } from '../../contracts/errors.ts';
-import { cancelPlan, cancelReason, isOpenPlan } from '../../contracts/plan.ts';
-import type { Plan, StepEdit } from '../../contracts/plan.ts';
+import { cancelPlan, cancelReason, isOpenPlan } from '../../contracts/plans/plan.ts';
+import type { Plan, StepEdit } from '../../contracts/plans/plan.ts';
 import { editPlan, versionOf } from '../../contracts/plans/plan-edits.ts';
 import type { ClassifyStep } from '../../contracts/plans/plan-edits.ts';
 import { parseAddress } from '../../contracts/message.ts';

@@ -1,5 +1,5 @@
 /** Changes of a plan as people write them in a chat: one a line, with the numbers that the card shows. */
-import type { Plan, StepEdit } from '../../contracts/plan.ts';
+import type { Plan, StepEdit } from '../../contracts/plans/plan.ts';
 import { MAX_STEP_EDITS } from '../../contracts/plans/plan-edits.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { Said, Say } from '../../contracts/texts/say.ts';

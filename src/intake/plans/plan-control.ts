@@ -1,5 +1,5 @@
 /** Control of a running plan by users: run or skip a step, pause, resume, stop; by command, button or API. */
-import type { Approvals, ApprovalRecord, Decider } from '../../contracts/approvals.ts';
+import type { Approvals, ApprovalRecord, Decider } from '../../contracts/tools/approvals.ts';
 import type { MessageBus } from '../../contracts/bus.ts';
 import type { PressHandler } from '../../contracts/receive.ts';
 import type { Command, CommandCall } from '../../contracts/command.ts';
@@ -7,7 +7,7 @@ import type { PassedOn } from '../../contracts/receive.ts';
 import type { LaneStore } from '../../contracts/store/lanes.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
 import type { SessionKey } from '../../contracts/message.ts';
-import { isOpenPlan, openStep } from '../../contracts/plan.ts';
+import { isOpenPlan, openStep } from '../../contracts/plans/plan.ts';
 import { readPlanButton } from '../../contracts/store/plan-store.ts';
 import type { PlanAction, PlanAnswer, PlanRecord, PlanStore } from '../../contracts/store/plan-store.ts';
 import type { ApprovalDecision } from '../../contracts/store/records.ts';

@@ -1,7 +1,7 @@
 /** The steps of a plan as a form shows them, one a line, and the changes in what comes back. Pure. */
 import { GatewayError } from '../../contracts/errors.ts';
 import type { Form } from '../../contracts/receive.ts';
-import type { Plan, StepEdit } from '../../contracts/plan.ts';
+import type { Plan, StepEdit } from '../../contracts/plans/plan.ts';
 import { oneLine } from '../../lib/text.ts';
 import type { AskedEdits } from './change-plan.ts';
 import { said } from '../../contracts/texts/say.ts';

@@ -1,7 +1,7 @@
 /** A reply to a plan's card changes the plan. */
 import { GatewayError, wordError } from '../../contracts/errors.ts';
 import type { InboundMessage, SessionKey } from '../../contracts/message.ts';
-import { isOpenPlan } from '../../contracts/plan.ts';
+import { isOpenPlan } from '../../contracts/plans/plan.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { cardRef, editHelpRef } from '../../contracts/store/plan-store.ts';
 import type { PlanRecord } from '../../contracts/store/plan-store.ts';

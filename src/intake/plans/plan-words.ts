@@ -1,6 +1,6 @@
 /** Plans as text for people: one with its steps, and the list of a conversation. */
 import type { SessionKey } from '../../contracts/message.ts';
-import type { Plan, PlanState } from '../../contracts/plan.ts';
+import type { Plan, PlanState } from '../../contracts/plans/plan.ts';
 import type { PlanStore } from '../../contracts/store/plan-store.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 import type { PlainKey, Say } from '../../contracts/texts/say.ts';

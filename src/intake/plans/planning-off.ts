@@ -1,8 +1,8 @@
 /** Whether a conversation can have plans, and what to change where it cannot. */
 import { GatewayError } from '../../contracts/errors.ts';
 import type { BoundTo, CommandCall } from '../../contracts/command.ts';
-import { planningOf } from '../../contracts/profile.ts';
-import type { Profile } from '../../contracts/profile.ts';
+import { planningOf } from '../../contracts/agent/profile.ts';
+import type { Profile } from '../../contracts/agent/profile.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { Said } from '../../contracts/texts/say.ts';

@@ -2,8 +2,8 @@
 import { GatewayError } from '../../contracts/errors.ts';
 import type { PassedOn } from '../../contracts/receive.ts';
 import type { SessionKey } from '../../contracts/message.ts';
-import { isOpenPlan } from '../../contracts/plan.ts';
-import type { ExecutionMode } from '../../contracts/plan.ts';
+import { isOpenPlan } from '../../contracts/plans/plan.ts';
+import type { ExecutionMode } from '../../contracts/plans/plan.ts';
 import { versionOf } from '../../contracts/plans/plan-edits.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
 import { MAX_PLAN_RUNS } from '../../contracts/store/plan-store.ts';

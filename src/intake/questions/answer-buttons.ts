@@ -5,7 +5,7 @@ import type { TryStore } from '../../contracts/sessions/tries.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { describeStop, stopSession } from '../sessions/stop-session.ts';
-import type { CommandDeps } from '../commands.ts';
+import type { CommandDeps } from '../commands/commands.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
 export interface AnswerButtonDeps extends Pick<CommandDeps, 'lanes' | 'bus'> {

@@ -5,7 +5,7 @@ import type { Receipt } from '../../contracts/receive.ts';
 import type { QuestionStore } from '../../contracts/store/questions.ts';
 import type { Log } from '../../contracts/log.ts';
 import { stopSession } from '../sessions/stop-session.ts';
-import type { CommandDeps } from '../commands.ts';
+import type { CommandDeps } from '../commands/commands.ts';
 
 export interface StopAnswerDeps extends Pick<CommandDeps, 'lanes' | 'bus'> {
   questions: QuestionStore;

@@ -3,9 +3,9 @@ import type { EventBus } from '../../contracts/bus.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import type { SessionRecord } from '../../contracts/store/records.ts';
-import type { SubagentStore } from '../../contracts/subagents.ts';
-import type { SessionFiles } from '../../contracts/tool.ts';
-import { sleep } from '../../lib/sleep.ts';
+import type { SubagentStore } from '../../contracts/agent/subagents.ts';
+import type { SessionFiles } from '../../contracts/tools/tool.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import { stopSession } from './stop-session.ts';
 
 /** Longest time that a deletion waits for the session's work to end, and the pause between two looks at it. */

@@ -10,9 +10,9 @@ import type { Fork, ForkStore } from '../../contracts/sessions/fork.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
 import type { SessionRecord } from '../../contracts/store/records.ts';
 import { MAX_TITLE_CHARS, readTitle } from '../../contracts/store/titles.ts';
-import type { SessionFiles } from '../../contracts/tool.ts';
+import type { SessionFiles } from '../../contracts/tools/tool.ts';
 import { clipEnd, inMegabytes } from '../../lib/text.ts';
-import { inWords } from '../file-api.ts';
+import { inWords } from '../api/file-api.ts';
 
 export interface ForkDeps {
   forks: ForkStore;

@@ -1,10 +1,10 @@
 /** Changes of a session's settings by a client, checked. */
 import { GatewayError } from '../../contracts/errors.ts';
 import type { GatewayApi } from '../../contracts/gateway-api.ts';
-import { readMode } from '../../contracts/plan.ts';
+import { readMode } from '../../contracts/plans/plan.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import { readTitle } from '../../contracts/store/titles.ts';
-import { readQueueMode } from '../queue-command.ts';
+import { readQueueMode } from '../commands/queue-command.ts';
 
 /** Longest time for the model servers to list their models, in milliseconds. */
 const SERVERS_MS = 10_000;

@@ -1,6 +1,6 @@
 /** Who answers the next message of a session, and what has named that model. */
 import type { BoundTo } from '../../contracts/command.ts';
-import type { WhoAnswers } from '../../contracts/provider.ts';
+import type { WhoAnswers } from '../../contracts/model/provider.ts';
 import type { SessionModel } from '../../contracts/sessions/conversation-api.ts';
 import type { SessionRecord } from '../../contracts/store/records.ts';
 

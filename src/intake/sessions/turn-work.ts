@@ -1,5 +1,5 @@
 /** The work of turns, told from their journals as the events that showed it while it happened. */
-import { howDecided } from '../../contracts/approvals.ts';
+import { howDecided } from '../../contracts/tools/approvals.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import { withoutMarks } from '../../contracts/sessions/marked-text.ts';
@@ -12,8 +12,8 @@ import type {
   WorkFact,
   WorkStore,
 } from '../../contracts/sessions/turn-work.ts';
-import { agentIdOf, SPAWN_TOOL } from '../../contracts/subagents.ts';
-import type { PlanStep } from '../../contracts/plan.ts';
+import { agentIdOf, SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
+import type { PlanStep } from '../../contracts/plans/plan.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import { STEP_ITERATIONS } from '../../contracts/store/records.ts';

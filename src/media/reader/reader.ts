@@ -4,7 +4,7 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { GatewayError } from '../../contracts/errors.ts';
-import { createFairQueue } from '../../lib/fair-queue.ts';
+import { createFairQueue } from '../../lib/async/fair-queue.ts';
 import { decodeText, textType } from './plain-text.ts';
 import { answerShape, MAX_DOCUMENT_CHARS } from './protocol.ts';
 import type { ReaderAnswer } from './protocol.ts';

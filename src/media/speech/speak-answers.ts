@@ -17,7 +17,7 @@ import type { Address, SessionKey } from '../../contracts/message.ts';
 import type { LaneHead, LaneStore } from '../../contracts/store/lanes.ts';
 import type { SessionStore } from '../../contracts/store/ledger.ts';
 import type { SessionRecord } from '../../contracts/store/records.ts';
-import type { SessionFiles } from '../../contracts/tool.ts';
+import type { SessionFiles } from '../../contracts/tools/tool.ts';
 import type { SpeechSettings } from './settings.ts';
 import type { Synthesize } from './speech-server.ts';
 import { spokenText } from './spoken-text.ts';

@@ -2,8 +2,8 @@
 import { GatewayError, isRetryable } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { ServiceFetch } from '../../contracts/mcp/service-fetch.ts';
-import { backoffMs } from '../../lib/backoff.ts';
-import { sleep } from '../../lib/sleep.ts';
+import { backoffMs } from '../../lib/async/backoff.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 import { said } from '../../contracts/texts/say.ts';
 import { reasonIn } from '../server-reason.ts';

@@ -1,6 +1,6 @@
 /** What is read aloud of an answer: its words, without code, addresses and pictures, up to the end of a sentence. */
 import type { Nodes, Root } from 'mdast';
-import { MAX_PARSED, parseMarkdown } from '../../lib/markdown.ts';
+import { MAX_PARSED, parseMarkdown } from '../../lib/markdown/markdown.ts';
 
 export interface SpokenText {
   /** Empty where nothing can be read aloud. */

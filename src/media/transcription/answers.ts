@@ -4,7 +4,7 @@ import { GatewayError } from '../../contracts/errors.ts';
 import { reasonIn } from '../server-reason.ts';
 import type { FormAnswer } from './post-form.ts';
 import { said } from '../../contracts/texts/say.ts';
-import { parseJson } from '../../lib/json.ts';
+import { parseJson } from '../../lib/json/json.ts';
 
 const Transcript = z.object({ text: z.string() });
 

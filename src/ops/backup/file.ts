@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { BackupRecord } from '../../contracts/operator/backup.ts';
 import { keyOf, MIN_PASSPHRASE_CHARS, newSalt, seal, unseal } from './sealed.ts';
-import { parseJson } from '../../lib/json.ts';
+import { parseJson } from '../../lib/json/json.ts';
 
 /** Only its owner may read a backup. */
 const PRIVATE = 0o600;

@@ -1,7 +1,7 @@
 /** Checks of the model servers, and of the model that answers where nothing names one. */
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { Finding } from '../../contracts/operator/findings.ts';
-import type { ChatProvider } from '../../contracts/provider.ts';
+import type { ChatProvider } from '../../contracts/model/provider.ts';
 
 /** A window below this holds little more than the system prompt and the tools, in tokens. */
 const SMALL_WINDOW = 8_192;

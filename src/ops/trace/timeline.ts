@@ -1,7 +1,7 @@
 /** A turn as lines in the order of time: pure, from what the store knows of it. */
 import { amountOf, costOf, costText } from '../../contracts/operator/prices.ts';
 import type { Cost, Prices } from '../../contracts/operator/prices.ts';
-import type { Usage } from '../../contracts/provider.ts';
+import type { Usage } from '../../contracts/model/provider.ts';
 import type {
   ModelCallSpan,
   PromptParts,

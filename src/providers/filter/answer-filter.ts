@@ -6,8 +6,8 @@
  * offered tool. Nothing counts in code, and no call behind a quotation mark: there an answer speaks about markup.
  */
 import type { ModelHabits } from '../learned.ts';
-import type { AnswerFilter } from '../read-answer.ts';
-import type { MakeToolCall, OfferedTools } from '../tool-calls.ts';
+import type { AnswerFilter } from '../answers/read-answer.ts';
+import type { MakeToolCall, OfferedTools } from '../answers/tool-calls.ts';
 import { FilterState } from './filter-state.ts';
 import { FilteredOutput } from './filtered-output.ts';
 import { openCode, takePlain } from './plain-characters.ts';

@@ -1,6 +1,6 @@
 /** JSON at the beginning of an answer and fences: each may be a tool call, which its first characters mostly rule out. */
-import { createJsonScan } from '../tool-calls.ts';
-import type { OfferedTools } from '../tool-calls.ts';
+import { createJsonScan } from '../answers/tool-calls.ts';
+import type { OfferedTools } from '../answers/tool-calls.ts';
 import { beginsCall, readBareCalls } from './text-calls.ts';
 import type { TextCall } from './text-calls.ts';
 

@@ -1,5 +1,5 @@
 /** What a mark means, by its place in the answer; and what the end of the answer means. */
-import { readName } from '../tool-calls.ts';
+import { readName } from '../answers/tool-calls.ts';
 import { MAX_HELD_CALL, MAX_HELD_MARKS } from './filter-state.ts';
 import type { FilterState } from './filter-state.ts';
 import type { Mark } from './marks.ts';

@@ -1,9 +1,9 @@
 /** Reads tool calls that a model wrote as text, in any of the forms that its family uses. */
-import { fieldsOf, listOf, wordOf } from '../read-fields.ts';
-import type { Fields } from '../read-fields.ts';
-import { firstJson, readName } from '../tool-calls.ts';
-import type { OfferedTools } from '../tool-calls.ts';
-import { parseJson } from '../../lib/json.ts';
+import { fieldsOf, listOf, wordOf } from '../answers/read-fields.ts';
+import type { Fields } from '../answers/read-fields.ts';
+import { firstJson, readName } from '../answers/tool-calls.ts';
+import type { OfferedTools } from '../answers/tool-calls.ts';
+import { parseJson } from '../../lib/json/json.ts';
 
 /** A call before its name and arguments are checked; arguments may be text. */
 export interface TextCall {

@@ -2,12 +2,18 @@
  * A tool call that must be made. Ollama leaves the choice of tools to the model, but holds an answer to a JSON Schema
  * (`format`): so the answer is asked for in the form of the call, and becomes one.
  */
-import type { AnswerFormat, ChatChunk, ChatRequest, ToolCall, ToolSchema } from '../../contracts/provider.ts';
+import type {
+  AnswerFormat,
+  ChatChunk,
+  ChatRequest,
+  ToolCall,
+  ToolSchema,
+} from '../../contracts/model/provider.ts';
 import { ProviderError } from '../../contracts/errors.ts';
 import { said } from '../../contracts/texts/say.ts';
-import { createCallMaker, offeredTools } from '../tool-calls.ts';
-import type { MakeToolCall } from '../tool-calls.ts';
-import { isJsonObject } from '../../lib/json.ts';
+import { createCallMaker, offeredTools } from '../answers/tool-calls.ts';
+import type { MakeToolCall } from '../answers/tool-calls.ts';
+import { isJsonObject } from '../../lib/json/json.ts';
 
 /** The request to send instead, and the reader that turns its answer into the call. */
 export interface ForcedCall {

@@ -1,13 +1,13 @@
 /** Reads Ollama's streams: lines, each a JSON object, the last one `done`. Fields are read leniently, one by one. */
 import { ProviderError } from '../../contracts/errors.ts';
 import { said } from '../../contracts/texts/say.ts';
-import type { ChatChunk, FinishReason } from '../../contracts/provider.ts';
-import { endedEarly } from '../read-answer.ts';
-import type { AnswerReader } from '../read-answer.ts';
-import { fieldsOf, listOf, numberOf, textOf, thoughtsAmong, wordOf } from '../read-fields.ts';
-import type { Fields } from '../read-fields.ts';
-import { checkLineLength } from '../text-splitters.ts';
-import type { MakeToolCall } from '../tool-calls.ts';
+import type { ChatChunk, FinishReason } from '../../contracts/model/provider.ts';
+import { endedEarly } from '../answers/read-answer.ts';
+import type { AnswerReader } from '../answers/read-answer.ts';
+import { fieldsOf, listOf, numberOf, textOf, thoughtsAmong, wordOf } from '../answers/read-fields.ts';
+import type { Fields } from '../answers/read-fields.ts';
+import { checkLineLength } from '../answers/text-splitters.ts';
+import type { MakeToolCall } from '../answers/tool-calls.ts';
 
 const NOTHING: readonly ChatChunk[] = [];
 const BYTE_ORDER_MARK = '\uFEFF';

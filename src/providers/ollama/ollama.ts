@@ -1,13 +1,18 @@
 /** Ollama as a provider: chats over its HTTP API, one connection per call, closed at once when the call ends; models through its client. */
 import type { Ollama } from 'ollama';
 import { ConfigError, ProviderError } from '../../contracts/errors.ts';
-import type { ChatChunk, ChatRequest, LLMProvider, ModelCapabilities } from '../../contracts/provider.ts';
+import type {
+  ChatChunk,
+  ChatRequest,
+  LLMProvider,
+  ModelCapabilities,
+} from '../../contracts/model/provider.ts';
 import { createCapabilities, createChat } from '../chat.ts';
 import type { ChatServer } from '../chat.ts';
-import { callClient } from '../client-call.ts';
+import { callClient } from '../http/client-call.ts';
 import { createConcurrencyLimit } from '../concurrency-limit.ts';
-import { createConnections } from '../connections.ts';
-import type { CallRules } from '../connections.ts';
+import { createConnections } from '../http/connections.ts';
+import type { CallRules } from '../http/connections.ts';
 import { createDiscovery, DISCOVERY_TIMEOUT_MS, UNKNOWN_WINDOW } from '../discovery.ts';
 import { createEmbed } from '../embed.ts';
 import { lostConnection } from '../errors.ts';
@@ -15,8 +20,8 @@ import type { Where } from '../errors.ts';
 import { DEFAULT_CONCURRENCY } from '../kind.ts';
 import type { ServerOptions } from '../kind.ts';
 import { createLearnedModels } from '../learned.ts';
-import { requestWithin } from '../request.ts';
-import { createLineSplitter } from '../text-splitters.ts';
+import { requestWithin } from '../http/request.ts';
+import { createLineSplitter } from '../answers/text-splitters.ts';
 import { failedMidway, ollamaAt, refusedBy } from './errors.ts';
 import { createAnswerReader } from './lines.ts';
 import { forceToolCall } from './forced-call.ts';

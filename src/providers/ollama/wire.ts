@@ -7,7 +7,7 @@ import type {
   Embeddings,
   ModelCapabilities,
   ToolSchema,
-} from '../../contracts/provider.ts';
+} from '../../contracts/model/provider.ts';
 import { samplingOf } from '../sampling.ts';
 import type { WireSampling } from '../sampling.ts';
 

@@ -1,13 +1,13 @@
 /** Reads an OpenAI-compatible stream: server-sent events, one JSON object each, that end with `[DONE]`. */
 import { ProviderError } from '../../contracts/errors.ts';
 import { said } from '../../contracts/texts/say.ts';
-import type { ChatChunk } from '../../contracts/provider.ts';
-import { endedEarly } from '../read-answer.ts';
-import type { AnswerReader } from '../read-answer.ts';
-import { fieldsOf } from '../read-fields.ts';
-import type { Fields } from '../read-fields.ts';
-import { checkLineLength, MAX_DOCUMENT_BYTES } from '../text-splitters.ts';
-import type { MakeToolCall } from '../tool-calls.ts';
+import type { ChatChunk } from '../../contracts/model/provider.ts';
+import { endedEarly } from '../answers/read-answer.ts';
+import type { AnswerReader } from '../answers/read-answer.ts';
+import { fieldsOf } from '../answers/read-fields.ts';
+import type { Fields } from '../answers/read-fields.ts';
+import { checkLineLength, MAX_DOCUMENT_BYTES } from '../answers/text-splitters.ts';
+import type { MakeToolCall } from '../answers/tool-calls.ts';
 import { createPieces } from './pieces.ts';
 import type { AnswerPieces } from './pieces.ts';
 

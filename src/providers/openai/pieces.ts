@@ -1,11 +1,11 @@
 /** The parts of an OpenAI-compatible answer that come in pieces, read field by field: text, thoughts, tool calls, usage, the end. */
 import { ProviderError } from '../../contracts/errors.ts';
 import { said } from '../../contracts/texts/say.ts';
-import type { ChatChunk, FinishReason, Usage } from '../../contracts/provider.ts';
-import { fieldsOf, listOf, numberOf, textOf, thoughtsAmong, wordOf } from '../read-fields.ts';
-import type { Fields } from '../read-fields.ts';
-import { jsonText } from '../tool-calls.ts';
-import type { MakeToolCall } from '../tool-calls.ts';
+import type { ChatChunk, FinishReason, Usage } from '../../contracts/model/provider.ts';
+import { fieldsOf, listOf, numberOf, textOf, thoughtsAmong, wordOf } from '../answers/read-fields.ts';
+import type { Fields } from '../answers/read-fields.ts';
+import { jsonText } from '../answers/tool-calls.ts';
+import type { MakeToolCall } from '../answers/tool-calls.ts';
 
 /** How much the tool calls of one answer may hold, in characters; what they are made of comes a character at a time. */
 export const MAX_CALL_CHARS = 1024 * 1024;

@@ -7,7 +7,7 @@ import type {
   Embeddings,
   ReasoningEffort,
   ToolSchema,
-} from '../../contracts/provider.ts';
+} from '../../contracts/model/provider.ts';
 import type { Picture } from '../../contracts/media.ts';
 import type { RefusedFeature } from '../refusals.ts';
 import { samplingOf } from '../sampling.ts';

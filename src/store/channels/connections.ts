@@ -1,6 +1,6 @@
 /** Connections of channels to their platforms, and the chats a channel has heard. */
 import type { ConnectionRecord, ConnectionStore } from '../../contracts/receive.ts';
-import { cleanJson } from '../../lib/json.ts';
+import { cleanJson } from '../../lib/json/json.ts';
 import type { Database } from '../database/database.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
 

@@ -1,6 +1,6 @@
 /** Which migrations leave gateways of the version before at work: those that only add what these do not need. */
 import { StoreError } from '../../contracts/errors.ts';
-import { sleep } from '../../lib/sleep.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import { type Orm, sql } from './drizzle.ts';
 
 /** Gateways that died keep their lease for ten seconds; so long the start waits, and looks so often, in milliseconds. */

@@ -1,7 +1,7 @@
 /** Which database errors are transient, and how long the store retries them. */
 import { StoreError } from '../../contracts/errors.ts';
-import { backoffMs } from '../../lib/backoff.ts';
-import { sleep } from '../../lib/sleep.ts';
+import { backoffMs } from '../../lib/async/backoff.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import { untrusted } from './tls.ts';
 
 /** How long one call waits for the database to return before it gives up, in milliseconds. */

@@ -1,8 +1,8 @@
 /** The tables of the agent: plans, notes, memories, schedules, files. */
 import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text, unique } from './drizzle.ts';
-import type { Plan } from '../../contracts/plan.ts';
+import type { Plan } from '../../contracts/plans/plan.ts';
 import type { PlanRequest } from '../../contracts/store/plan-store.ts';
-import type { Source } from '../../contracts/risk.ts';
+import type { Source } from '../../contracts/tools/risk.ts';
 import { bytea, createdAt, moment } from './columns.ts';
 
 /** One row per plan, with the whole plan; the turn that changes it replaces it. `request` holds what users requested of it. */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { StoreError } from '../../contracts/errors.ts';
-import { sleep } from '../../lib/sleep.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { StartProgress } from '../../contracts/operator/progress.ts';
 import { prepareDataFolder } from './data-folder.ts';

@@ -8,7 +8,7 @@ import { link, open, readdir, readFile, rename, rm, utimes, writeFile } from 'no
 import path from 'node:path';
 import { StoreError } from '../../contracts/errors.ts';
 import { newId } from '../../lib/ids.ts';
-import { sleep } from '../../lib/sleep.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import { homeUnwritable, makeHome } from './home-folder.ts';
 import { openLifeSocket } from './life-socket.ts';
 import { type HomeHolder, isAlive, NOBODY, parseHolder, thisMachine, thisProcess } from './home-holder.ts';

@@ -3,7 +3,7 @@ import type { AcceptRequest, AcceptResult } from '../../contracts/store/accept.t
 import type { TurnPayload } from '../../contracts/store/accept.ts';
 import { MAX_PENDING } from '../../contracts/store/ledger.ts';
 import { newId } from '../../lib/ids.ts';
-import { cleanJson } from '../../lib/json.ts';
+import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import { memoryOwnerOf } from '../../contracts/message.ts';
 import type { Address, SentMessage, SessionKey } from '../../contracts/message.ts';
@@ -13,7 +13,7 @@ import type { Database, Sql } from '../database/database.ts';
 import { newTurnPast, openedAtOnce, openedNow } from './turn/open-turn.ts';
 import type { NewTurn } from './turn/open-turn.ts';
 import { pendingCallIds, waitsForCaller } from './caller-tools.ts';
-import { noteParts } from './sent-parts.ts';
+import { noteParts } from './deliveries/sent-parts.ts';
 import {
   bumpLane,
   claimedHeads,

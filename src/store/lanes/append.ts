@@ -1,7 +1,7 @@
 /** Appending one message to a lane: a repeated id is stored once and leaves no gap. */
 import type { LaneKey, LaneStep } from '../../contracts/store/lanes.ts';
 import { newId } from '../../lib/ids.ts';
-import { cleanJson } from '../../lib/json.ts';
+import { cleanJson } from '../../lib/json/json.ts';
 import type { Database, Sql } from '../database/database.ts';
 import {
   bumpLane,

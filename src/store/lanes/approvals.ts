@@ -1,10 +1,14 @@
 /** Turns that wait for a human: parking one with its approval request, deciding requests, and listing them. */
 import { randomUUID } from 'node:crypto';
-import { approvalSubject, MAX_APPROVAL_RULES, MAX_LISTED_APPROVALS } from '../../contracts/approvals.ts';
-import type { ApprovalRecord, ApprovalStore } from '../../contracts/approvals.ts';
+import {
+  approvalSubject,
+  MAX_APPROVAL_RULES,
+  MAX_LISTED_APPROVALS,
+} from '../../contracts/tools/approvals.ts';
+import type { ApprovalRecord, ApprovalStore } from '../../contracts/tools/approvals.ts';
 import { FencedError } from '../../contracts/errors.ts';
 import type { Fence, LaneStore } from '../../contracts/store/lanes.ts';
-import { cleanJson } from '../../lib/json.ts';
+import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import { addressOf } from '../../contracts/message.ts';
 import type { Address } from '../../contracts/message.ts';

@@ -2,9 +2,9 @@
 import { FencedError } from '../../contracts/errors.ts';
 import type { Fence, LaneStore } from '../../contracts/store/lanes.ts';
 import type { CallerResults, CallerResultsOutcome } from '../../contracts/store/ledger.ts';
-import type { ToolCall, Usage } from '../../contracts/provider.ts';
+import type { ToolCall, Usage } from '../../contracts/model/provider.ts';
 import type { ContextEntry, JournalRow, WaitingCalls } from '../../contracts/store/records.ts';
-import { cleanJson } from '../../lib/json.ts';
+import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Sql } from '../database/database.ts';
 import { dueAfter, dueNow, holds, isDue } from './lane-sql.ts';

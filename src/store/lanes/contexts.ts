@@ -2,7 +2,7 @@
 import type postgres from 'postgres';
 import type { ContextStore, SummaryRange, UnsummarizedRow } from '../../contracts/store/contexts.ts';
 import type { ContextRecord } from '../../contracts/store/records.ts';
-import { cleanJson } from '../../lib/json.ts';
+import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import { STEP_ITERATIONS } from '../../contracts/store/records.ts';

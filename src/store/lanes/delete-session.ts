@@ -6,7 +6,7 @@ import { asSessionKey } from '../tables/session-rows.ts';
 import { summariesOf } from './contexts.ts';
 import { dueNow } from './lane-sql.ts';
 import { lockLane } from './stop.ts';
-import { deleteSubagents } from './subagents.ts';
+import { deleteSubagents } from './subagents/subagents.ts';
 
 /** `Ledger.deleteSession`. */
 export function deleteSession(database: Database, key: SessionKey): Promise<boolean> {

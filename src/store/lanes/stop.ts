@@ -1,13 +1,13 @@
 /** Stop marks: one transaction marks everything up to the tail. And the replay of dead letters. */
 import type { LaneKey, StopResult } from '../../contracts/store/lanes.ts';
 import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
-import { cancelReason } from '../../contracts/plan.ts';
+import { cancelReason } from '../../contracts/plans/plan.ts';
 import { said } from '../../contracts/texts/say.ts';
-import { cleanJson } from '../../lib/json.ts';
+import { cleanJson } from '../../lib/json/json.ts';
 import { parseAddress } from '../../contracts/message.ts';
 import type { Address, SessionKey } from '../../contracts/message.ts';
-import { agentLane } from '../../contracts/subagents.ts';
-import { agentPrefix } from '../../contracts/subagents.ts';
+import { agentLane } from '../../contracts/agent/subagents.ts';
+import { agentPrefix } from '../../contracts/agent/subagents.ts';
 import type { Sql } from '../database/database.ts';
 import { bumpLane, dueNow, liveNode } from './lane-sql.ts';
 import { endPlans } from './turn/turn-plan.ts';

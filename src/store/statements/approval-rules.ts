@@ -1,6 +1,6 @@
 /** Standing approvals: the rules that people store with a decision, used and revoked. */
-import { MAX_LISTED_RULES } from '../../contracts/approvals.ts';
-import type { ApprovalRule, ApprovalRuleStore } from '../../contracts/approvals.ts';
+import { MAX_LISTED_RULES } from '../../contracts/tools/approvals.ts';
+import type { ApprovalRule, ApprovalRuleStore } from '../../contracts/tools/approvals.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { asSessionKey } from '../tables/session-rows.ts';

@@ -1,7 +1,7 @@
 /** Groups: what was said there without naming the bot, bounded for each session, and the turns that bots have caused. */
 import { judgeBot, MAX_OBSERVED } from '../../contracts/store/group-chats.ts';
 import type { BotTalk, BotVerdict, GroupChat, GroupChatStore } from '../../contracts/store/group-chats.ts';
-import { cleanJson } from '../../lib/json.ts';
+import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
 

@@ -1,5 +1,5 @@
 /** The agent's own notes in a session: the todo list and the scratchpad. */
-import { cleanJson } from '../../lib/json.ts';
+import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import { MAX_NOTES } from '../../contracts/store/notes.ts';
 import type { Note, ScratchpadStore, Todo, TodoStore } from '../../contracts/store/notes.ts';

@@ -1,8 +1,8 @@
 /** Plans in their current state, and what users requested of them. */
-import { cleanJson } from '../../lib/json.ts';
+import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Address } from '../../contracts/message.ts';
-import type { Plan } from '../../contracts/plan.ts';
+import type { Plan } from '../../contracts/plans/plan.ts';
 import { versionOf, withPendingEdits } from '../../contracts/plans/plan-edits.ts';
 import type { PlanRecord, PlanRequest, PlanStore } from '../../contracts/store/plan-store.ts';
 import type { Database, Sql } from '../database/database.ts';

@@ -1,7 +1,7 @@
 /** What is known of a turn, and of messages that did not become one. */
 import { MAX_REFUSALS } from '../../contracts/store/traces.ts';
 import type { Refusal, TraceStore, TurnFacts } from '../../contracts/store/traces.ts';
-import { cleanJson } from '../../lib/json.ts';
+import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { waitsForCaller } from '../lanes/caller-tools.ts';

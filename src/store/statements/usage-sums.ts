@@ -1,7 +1,13 @@
 /** Stored sums of usage by hour and user: what a report reads of finished hours instead of their rows. */
 import type postgres from 'postgres';
-import { ADDED_UP_ROWS, MAX_USAGE_GROUPS, OWN_PURPOSES } from '../../contracts/usage.ts';
-import type { UsageGroupSum, UsageQuery, UsageStore, UsageSum, UsageSums } from '../../contracts/usage.ts';
+import { ADDED_UP_ROWS, MAX_USAGE_GROUPS, OWN_PURPOSES } from '../../contracts/model/usage.ts';
+import type {
+  UsageGroupSum,
+  UsageQuery,
+  UsageStore,
+  UsageSum,
+  UsageSums,
+} from '../../contracts/model/usage.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
 import type { UsageRows } from '../tables/usage.ts';

@@ -1,7 +1,7 @@
 /** The other chats of a turn's session, in the statements that open and end the turn. */
 import type postgres from 'postgres';
 import type { TurnFinish } from '../../contracts/store/records.ts';
-import { cleanJson } from '../../lib/json.ts';
+import { cleanJson } from '../../lib/json/json.ts';
 import type { Sql } from '../database/database.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;

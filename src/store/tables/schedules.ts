@@ -7,8 +7,8 @@ import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, isNull, sql } from '../database/drizzle.ts';
 import type { Orm } from '../database/drizzle.ts';
 import { schedule } from '../database/schema.ts';
-import { createScheduleRuns } from '../statements/schedule-runs.ts';
-import { createScheduleSlots } from '../statements/schedule-slots.ts';
+import { createScheduleRuns } from '../statements/schedules/schedule-runs.ts';
+import { createScheduleSlots } from '../statements/schedules/schedule-slots.ts';
 import { asSessionKey } from './session-rows.ts';
 
 const timing = z.discriminatedUnion('kind', [

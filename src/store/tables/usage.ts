@@ -1,7 +1,7 @@
 /** Rows of `usage`: written at the end of a turn or alone, read as sums. */
 import { cleanText } from '../../lib/text.ts';
-import type { Usage } from '../../contracts/provider.ts';
-import { OWN_PURPOSES } from '../../contracts/usage.ts';
+import type { Usage } from '../../contracts/model/provider.ts';
+import { OWN_PURPOSES } from '../../contracts/model/usage.ts';
 import type {
   ModelUsage,
   UsageGroup,
@@ -9,7 +9,7 @@ import type {
   UsageNote,
   UsageQuery,
   UsageSum,
-} from '../../contracts/usage.ts';
+} from '../../contracts/model/usage.ts';
 import type { Database } from '../database/database.ts';
 import { and, eq, gte, lt, type Orm, sql } from '../database/drizzle.ts';
 import { usage } from '../database/schema.ts';

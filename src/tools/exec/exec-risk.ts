@@ -2,7 +2,7 @@
  * How dangerous a program run is. The sandbox is the wall, not this: a few programs that can only look at files pass
  * without a question, and only where no shell could make something else of their words; everything else asks.
  */
-import type { ToolRisk } from '../../contracts/risk.ts';
+import type { ToolRisk } from '../../contracts/tools/risk.ts';
 import type { PlainKey, Said } from '../../contracts/texts/say.ts';
 
 /** A program to run, as the tool `exec` takes it. */

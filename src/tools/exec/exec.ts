@@ -1,8 +1,8 @@
 /** The tool `exec`: a program in the session's workspace, shut into a sandbox (B-20). Off unless `tools.exec` is set. */
 import { z } from 'zod';
 import { ToolError } from '../../contracts/errors.ts';
-import { defineTool } from '../../contracts/tool.ts';
-import type { Tool } from '../../contracts/tool.ts';
+import { defineTool } from '../../contracts/tools/tool.ts';
+import type { Tool } from '../../contracts/tools/tool.ts';
 import { wordsOfRun, wordsOfScript } from './exec-files.ts';
 import { riskOfRun, warningOfRun } from './exec-risk.ts';
 import type { Sandbox } from './sandbox.ts';

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { sleep } from '../../lib/sleep.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import { MAX_PROCESSES } from './sandbox-command.ts';
 import { errorCode } from '../../contracts/errors.ts';
 

@@ -3,7 +3,7 @@ import { lstat, opendir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { ToolError } from '../../contracts/errors.ts';
-import { defineTool } from '../../contracts/tool.ts';
+import { defineTool } from '../../contracts/tools/tool.ts';
 import { isSkill, openReadable } from './readable-path.ts';
 
 /** Entries in one answer; `offset` reads on. */

@@ -7,7 +7,7 @@ import { ToolError } from '../../contracts/errors.ts';
 import { TYPE_HEAD_BYTES } from '../../contracts/file-api.ts';
 import type { FileTypeOf } from '../../contracts/file-api.ts';
 import type { KeptFiles, OutgoingFiles, PrivateCopy } from '../../contracts/media.ts';
-import type { SessionFiles } from '../../contracts/tool.ts';
+import type { SessionFiles } from '../../contracts/tools/tool.ts';
 import { safeFileName } from '../../lib/file-name.ts';
 
 /** Folder of the copies in the session's folder. */

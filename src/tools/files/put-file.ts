@@ -4,7 +4,7 @@ import { mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { ToolError } from '../../contracts/errors.ts';
-import type { ArrivingFile, OpenedFile, StoredFile } from '../../contracts/tool.ts';
+import type { ArrivingFile, OpenedFile, StoredFile } from '../../contracts/tools/tool.ts';
 import { inMegabytes } from '../../lib/text.ts';
 import { checkRoom } from './save-file.ts';
 import { openFolder, openInside, pathError, pathParts } from './workspace.ts';

@@ -1,6 +1,6 @@
 /** Where a path that is only read leads: `skills/…` into the gateway's skills, everything else into the session's workspace. */
 import { ToolError } from '../../contracts/errors.ts';
-import type { ToolContext } from '../../contracts/tool.ts';
+import type { ToolContext } from '../../contracts/tools/tool.ts';
 import { openInside, pathParts } from './workspace.ts';
 import type { Opened } from './workspace.ts';
 

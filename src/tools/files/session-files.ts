@@ -3,7 +3,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { ToolError, errorCode } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
-import type { FileStore, SessionFiles } from '../../contracts/tool.ts';
+import type { FileStore, SessionFiles } from '../../contracts/tools/tool.ts';
 import { copyFiles } from './copy-files.ts';
 import { namedFiles } from './named-files.ts';
 import { discardFile, putFile, readPlainFile } from './put-file.ts';

@@ -1,7 +1,7 @@
 /** Turns HTML of strangers into readable text in a worker of its own, which may neither think long nor take much memory. */
 import { Worker } from 'node:worker_threads';
 import { ToolError } from '../../contracts/errors.ts';
-import { createFairQueue } from '../../lib/fair-queue.ts';
+import { createFairQueue } from '../../lib/async/fair-queue.ts';
 
 /** Time for one page, in milliseconds, from the moment its worker has loaded: it has one thread, so this bounds its CPU time. */
 const MAX_PAGE_MS = 2_000;

@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
-import type { ChatMessage } from '../../../src/contracts/provider.ts';
+import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
 import { readFile } from '../../fakes/tool-options.ts';
 import { describeEmbedded } from '../../database.ts';
 import type { TestDatabases, TestStore } from '../../database.ts';

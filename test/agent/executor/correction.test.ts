@@ -8,7 +8,7 @@ import type { AgentCorrection, AvailableExecutors } from '../../../src/agent/exe
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import { inEnglish, sayFrom } from '../../../src/contracts/texts/say.ts';
 import { GERMAN } from '../../../src/contracts/texts/german.ts';
-import type { ChatMessage } from '../../../src/contracts/provider.ts';
+import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
 import { testPlan, testStep } from '../../fakes/agent/plans.ts';
 
 const plan = testPlan(3);

@@ -9,7 +9,7 @@ import {
 } from '../../../src/agent/executor/edits.ts';
 import { MAX_ADDED_STEPS, stepsLeft } from '../../../src/contracts/plans/plan-edits.ts';
 import type { PlanEdit, ProtoStep } from '../../../src/agent/executor/edits.ts';
-import type { Plan } from '../../../src/contracts/plan.ts';
+import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import { classifyByName, deepFreeze, testPlan } from '../../fakes/agent/plans.ts';
 
 const proto = (description: string, tool = 'probe'): ProtoStep =>

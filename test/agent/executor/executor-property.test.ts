@@ -7,7 +7,7 @@ import type { AgentCorrection } from '../../../src/agent/executor/correction-rep
 import { MAX_ADDED_STEPS } from '../../../src/contracts/plans/plan-edits.ts';
 import { advancePlan } from '../../../src/contracts/isomorphic/plan-reducer.js';
 import type { PlanEventView } from '../../../src/contracts/isomorphic/plan-reducer.js';
-import { correctionsLeft, MAX_CORRECTIONS } from '../../../src/contracts/plan.ts';
+import { correctionsLeft, MAX_CORRECTIONS } from '../../../src/contracts/plans/plan.ts';
 import { PlanScenario, testPlan } from '../../fakes/agent/plans.ts';
 import type { PlanScenarioOptions } from '../../fakes/agent/plans.ts';
 

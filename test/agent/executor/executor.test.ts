@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { GatewayError, StoreError } from '../../../src/contracts/errors.ts';
-import type { Plan } from '../../../src/contracts/plan.ts';
+import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import { failing, insert, retry, runScenario, skip, TERMINAL_EVENTS } from '../../fakes/agent/corrections.ts';
 import { PlanScenario, testPlan } from '../../fakes/agent/plans.ts';
 

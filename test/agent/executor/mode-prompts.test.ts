@@ -1,8 +1,8 @@
 /** The prompt of each mode, and the calls that the model gets it with; `planner` is tested with the planner. */
 import { expect, it, onTestFinished } from 'vitest';
 import { EXPLAIN_PROMPT, modePrompt } from '../../../src/agent/executor/mode-prompts.ts';
-import { MODES } from '../../../src/contracts/plan.ts';
-import type { ExecutionMode } from '../../../src/contracts/plan.ts';
+import { MODES } from '../../../src/contracts/plans/plan.ts';
+import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
 import { createApprovals } from '../../../src/intake/approvals/approvals.ts';
 import { actOnPlan } from '../../../src/intake/plans/plan-control.ts';
 import { describeEmbedded, silentLog } from '../../database.ts';

@@ -3,13 +3,13 @@ import { expect, it } from 'vitest';
 import { campaignCases } from '../../campaign.ts';
 import { SUMMARY_PROMPT } from '../../../src/agent/executor/mode-prompts.ts';
 import type { Ledger } from '../../../src/contracts/store/ledger.ts';
-import type { Plan } from '../../../src/contracts/plan.ts';
+import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import type {
   ChatChunk,
   ChatRequest,
   ChatProvider,
   ModelCapabilities,
-} from '../../../src/contracts/provider.ts';
+} from '../../../src/contracts/model/provider.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { dyingAt, notOfDeath, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
@@ -18,8 +18,8 @@ import type { EffectsServer } from '../../fakes/agent/effect-tools.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
-import { defineTool } from '../../../src/contracts/tool.ts';
-import type { Tool } from '../../../src/contracts/tool.ts';
+import { defineTool } from '../../../src/contracts/tools/tool.ts';
+import type { Tool } from '../../../src/contracts/tools/tool.ts';
 import { z } from 'zod';
 
 const STEPS = [...TURN_STEPS, 'storePlan', 'planFact'];

@@ -1,14 +1,14 @@
 /** People and a plan that is being carried out: Run and Skip, pause and resume, stop, and what must be asked first. */
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import type { ApprovalRecord } from '../../../src/contracts/approvals.ts';
+import type { ApprovalRecord } from '../../../src/contracts/tools/approvals.ts';
 import { ToolError } from '../../../src/contracts/errors.ts';
 import { createApprovals } from '../../../src/intake/approvals/approvals.ts';
 import { actOnPlan } from '../../../src/intake/plans/plan-control.ts';
-import type { ExecutionMode } from '../../../src/contracts/plan.ts';
+import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
 import type { PlanAction, PlanAnswer, PlanRecord } from '../../../src/contracts/store/plan-store.ts';
-import { defineTool } from '../../../src/contracts/tool.ts';
-import type { Tool } from '../../../src/contracts/tool.ts';
+import { defineTool } from '../../../src/contracts/tools/tool.ts';
+import type { Tool } from '../../../src/contracts/tools/tool.ts';
 import { describeEmbedded, silentLog } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';

@@ -1,8 +1,8 @@
 /** A plan whose profile is read anew while it waits: what its later steps find then. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../../src/contracts/tool.ts';
-import type { Tool } from '../../../src/contracts/tool.ts';
+import { defineTool } from '../../../src/contracts/tools/tool.ts';
+import type { Tool } from '../../../src/contracts/tools/tool.ts';
 import { describeEmbedded } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';

@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { FACTS_REQUEST } from '../../../src/agent/facts/fact-lines.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
-import type { ChatRequest } from '../../../src/contracts/provider.ts';
+import type { ChatRequest } from '../../../src/contracts/model/provider.ts';
 import { MAX_MEMORIES, MAX_UNVERIFIED_PER_TURN } from '../../../src/contracts/store/notes.ts';
 import type { MemoryRecord } from '../../../src/contracts/store/notes.ts';
 import { readFile } from '../../fakes/tool-options.ts';

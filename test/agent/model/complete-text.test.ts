@@ -5,7 +5,7 @@ import { completeText } from '../../../src/agent/model/complete-text.ts';
 import type { TextCall } from '../../../src/agent/model/complete-text.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
-import type { Usage } from '../../../src/contracts/provider.ts';
+import type { Usage } from '../../../src/contracts/model/provider.ts';
 import { fails, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 

@@ -7,7 +7,7 @@ import { Reply } from '../../../src/agent/state/reply.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
-import type { ChatChunk, ChatRequest, LLMResponse } from '../../../src/contracts/provider.ts';
+import type { ChatChunk, ChatRequest, LLMResponse } from '../../../src/contracts/model/provider.ts';
 import { asks, fails, says, SCRIPT_USAGE, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 

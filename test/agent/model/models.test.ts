@@ -4,7 +4,7 @@ import { MAX_LOOKED_AT } from '../../../src/agent/model/chosen-model.ts';
 import { createModels } from '../../../src/agent/model/models.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
-import type { Profile } from '../../../src/contracts/profile.ts';
+import type { Profile } from '../../../src/contracts/agent/profile.ts';
 import type { ChoiceStore } from '../../../src/contracts/store/records.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 import { ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';

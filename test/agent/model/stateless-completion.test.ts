@@ -5,7 +5,7 @@ import { MAX_CALLS_RUN } from '../../../src/agent/deps.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import type { StatelessRequest } from '../../../src/contracts/gateway-api.ts';
 import type { Ledger } from '../../../src/contracts/store/ledger.ts';
-import type { ChatChunk } from '../../../src/contracts/provider.ts';
+import type { ChatChunk } from '../../../src/contracts/model/provider.ts';
 import { describeEmbedded } from '../../database.ts';
 import { effectTools, startEffects } from '../../fakes/agent/effect-tools.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';

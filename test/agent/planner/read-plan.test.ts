@@ -6,7 +6,7 @@ import { makePlan } from '../../../src/agent/planner/make-plan.ts';
 import { planCard, planForModel, todosOf } from '../../../src/agent/planner/plan-text.ts';
 import { readAnalysis, readReview, reviewText } from '../../../src/agent/planner/read-analysis.ts';
 import { MAX_MILESTONES, readPlan } from '../../../src/agent/planner/read-plan.ts';
-import { MAX_PLAN_STEPS } from '../../../src/contracts/plan.ts';
+import { MAX_PLAN_STEPS } from '../../../src/contracts/plans/plan.ts';
 import { MAX_TODO_CHARS } from '../../../src/contracts/store/notes.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { inEnglish } from '../../../src/contracts/texts/say.ts';

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createPreparation } from '../../../src/agent/prompt/prepared-profile.ts';
-import type { Tool } from '../../../src/contracts/tool.ts';
+import type { Tool } from '../../../src/contracts/tools/tool.ts';
 import { createProfiles } from '../../../src/agent/profiles/profiles.ts';
 import type { Profiles } from '../../../src/agent/profiles/profiles.ts';
 import { MAX_PROFILE_FILE_BYTES, MAX_PROFILES } from '../../../src/agent/profiles/read-profiles.ts';
 import { builtInProfiles, defaultProfile } from '../../../src/agent/profiles/built-in.ts';
-import { profileSchema } from '../../../src/contracts/profile.ts';
-import type { Profile } from '../../../src/contracts/profile.ts';
+import { profileSchema } from '../../../src/contracts/agent/profile.ts';
+import type { Profile } from '../../../src/contracts/agent/profile.ts';
 import { readJson, watchFolders } from '../../../src/settings/index.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 

@@ -4,7 +4,7 @@ import { contextRow, toGroups } from '../../../src/agent/prompt/history.ts';
 import type { ContextRow } from '../../../src/agent/prompt/history.ts';
 import { createPreparation, systemPrompt } from '../../../src/agent/prompt/prepared-profile.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
-import type { Profile } from '../../../src/contracts/profile.ts';
+import type { Profile } from '../../../src/contracts/agent/profile.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { readFile } from '../../fakes/tool-options.ts';
 

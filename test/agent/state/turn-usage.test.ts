@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
-import type { Usage } from '../../../src/contracts/provider.ts';
+import type { Usage } from '../../../src/contracts/model/provider.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeEmbedded } from '../../database.ts';

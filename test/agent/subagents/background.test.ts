@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { GatewayError } from '../../../src/contracts/errors.ts';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
-import { MAX_SUBAGENTS_AT_ONCE } from '../../../src/contracts/subagents.ts';
+import { MAX_SUBAGENTS_AT_ONCE } from '../../../src/contracts/agent/subagents.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeEmbedded } from '../../database.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
-import { agentIdOf } from '../../../src/contracts/subagents.ts';
+import { agentIdOf } from '../../../src/contracts/agent/subagents.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';

@@ -6,8 +6,8 @@ import {
   MAX_SUBAGENTS_AT_ONCE,
   MAX_SUBAGENTS_PER_TURN,
   SUBAGENT_TOKENS,
-} from '../../../src/contracts/subagents.ts';
-import { defineTool } from '../../../src/contracts/tool.ts';
+} from '../../../src/contracts/agent/subagents.ts';
+import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { describeEmbedded } from '../../database.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';

@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { TITLE_REQUEST } from '../../../src/agent/title/title-text.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
-import type { ChatRequest } from '../../../src/contracts/provider.ts';
+import type { ChatRequest } from '../../../src/contracts/model/provider.ts';
 import { describeEmbedded } from '../../database.ts';
 import type { TestDatabases } from '../../database.ts';
 import { fails, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';

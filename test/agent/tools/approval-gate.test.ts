@@ -1,7 +1,7 @@
 /** Turns that wait for a human: asked once, decided once, run once, with exactly what was shown. */
 import { expect, it, onTestFinished } from 'vitest';
-import { MAX_ASKED, MAX_ASKED_CHARS, shownArgs } from '../../../src/contracts/approvals.ts';
-import type { ApprovalRecord } from '../../../src/contracts/approvals.ts';
+import { MAX_ASKED, MAX_ASKED_CHARS, shownArgs } from '../../../src/contracts/tools/approvals.ts';
+import type { ApprovalRecord } from '../../../src/contracts/tools/approvals.ts';
 import { describeEmbedded } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';

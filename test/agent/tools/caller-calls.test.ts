@@ -1,7 +1,7 @@
 /** Turns that wait for tools of their caller: a process that dies anywhere, results that never come, options of the call. */
 import { expect, it } from 'vitest';
-import type { CallerOptions } from '../../../src/contracts/provider.ts';
-import { answerTools } from '../../../src/intake/caller-tools.ts';
+import type { CallerOptions } from '../../../src/contracts/model/provider.ts';
+import { answerTools } from '../../../src/intake/api/caller-tools.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { dyingAt, SimulatedCrash } from '../../fakes/agent/dying-store.ts';

@@ -1,7 +1,7 @@
 /** A memory made from untrusted text stays untrusted: while it is in the context, calls that reach beyond the chat ask a human. */
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../../src/contracts/tool.ts';
+import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import { describeEmbedded } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';

@@ -5,7 +5,12 @@ import { readMessage } from '../../../src/agent/turn/turn-payload.ts';
 import { authorOf, sourcesOfMessage } from '../../../src/contracts/message.ts';
 import { boundQuote, MAX_QUOTED_CHARS } from '../../../src/contracts/quoted.ts';
 import type { Quoted } from '../../../src/contracts/quoted.ts';
-import { describeSources, MAX_SOURCE_HOSTS, mergeSources, pageSource } from '../../../src/contracts/risk.ts';
+import {
+  describeSources,
+  MAX_SOURCE_HOSTS,
+  mergeSources,
+  pageSource,
+} from '../../../src/contracts/tools/risk.ts';
 import { inboundMessage } from '../../fakes/agent/turn-setup.ts';
 
 const ANN = 'telegram:42';

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { EventBody } from '../../../src/contracts/event.ts';
-import { defineTool } from '../../../src/contracts/tool.ts';
-import type { Tool, ToolContext, ToolResult } from '../../../src/contracts/tool.ts';
+import { defineTool } from '../../../src/contracts/tools/tool.ts';
+import type { Tool, ToolContext, ToolResult } from '../../../src/contracts/tools/tool.ts';
 import { describeEachDatabase } from '../../database.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { MAX_RESULT_CHARS } from '../../../src/agent/deps.ts';
 import { checkCall, executeTool } from '../../../src/agent/tools/tool-run.ts';
 import { ToolError } from '../../../src/contracts/errors.ts';
-import { defineTool } from '../../../src/contracts/tool.ts';
-import type { Tool, ToolContext, ToolEffect, ToolResult } from '../../../src/contracts/tool.ts';
+import { defineTool } from '../../../src/contracts/tools/tool.ts';
+import type { Tool, ToolContext, ToolEffect, ToolResult } from '../../../src/contracts/tools/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
 function probe(

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { HISTORY_ROWS } from '../../../src/contracts/store/accept.ts';
-import { defineTool } from '../../../src/contracts/tool.ts';
+import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { readFile } from '../../fakes/tool-options.ts';
 import { describeEmbedded } from '../../database.ts';

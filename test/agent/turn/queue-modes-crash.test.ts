@@ -5,7 +5,7 @@ import { campaignSize } from '../../campaign.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
 import type { Ledger } from '../../../src/contracts/store/ledger.ts';
-import type { ChatProvider } from '../../../src/contracts/provider.ts';
+import type { ChatProvider } from '../../../src/contracts/model/provider.ts';
 import type { QueueMode } from '../../../src/contracts/store/records.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';

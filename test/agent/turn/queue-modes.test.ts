@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { COLLECT_MOST_MS, COLLECT_QUIET_MS, MAX_JOINED } from '../../../src/agent/turn/queue-modes.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { Ledger } from '../../../src/contracts/store/ledger.ts';
-import type { ChatMessage } from '../../../src/contracts/provider.ts';
+import type { ChatMessage } from '../../../src/contracts/model/provider.ts';
 import type { QueueMode } from '../../../src/contracts/store/records.ts';
 import { describeEmbedded } from '../../database.ts';
 import type { TestStore } from '../../database.ts';

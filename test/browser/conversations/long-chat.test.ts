@@ -1,6 +1,6 @@
 /** A chat with thousands of turns: everything stays in the document, and only what is near the view is laid out. */
 import { expect, it, vi } from 'vitest';
-import { GROUP_TURNS } from '../../../channels/http/page/chat/turn-list.js';
+import { GROUP_TURNS } from '../../../channels/http/page/chat/turn/turn-list.js';
 import { findChromium, launch, openPage, signIn, WAIT, write } from '../browser.ts';
 import { describePageOnFakeGateway, TOKEN } from '../describe-page.ts';
 

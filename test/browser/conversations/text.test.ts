@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it, vi } from 'vitest';
 import { LANGUAGES, languageOf, MAX_COLOURED } from '../../../channels/http/page/markdown/code-colours.js';
-import { isLong, MAX_SHOWN_CHARS, MAX_SHOWN_LINES } from '../../../channels/http/page/chat/long-text.js';
+import { isLong, MAX_SHOWN_CHARS, MAX_SHOWN_LINES } from '../../../channels/http/page/chat/turn/long-text.js';
 import { WAIT, write } from '../browser.ts';
 import { describePageOnFakeGateway, PHONE } from '../describe-page.ts';
 

@@ -4,8 +4,8 @@ import { openGatewayFixture, OWNER } from '../../flows/setup.ts';
 import type { GatewayFixture } from '../../flows/setup.ts';
 import { askForThreeSteps, scriptThreeSteps } from '../../flows/newcomer/three-steps.ts';
 import { FAKE_TITLE } from '../../fakes/ollama/call-script.ts';
-import { startFakeWebsite } from '../../fakes/web-pages.ts';
-import type { FakeWebsite } from '../../fakes/web-pages.ts';
+import { startFakeWebsite } from '../../fakes/network/web-pages.ts';
+import type { FakeWebsite } from '../../fakes/network/web-pages.ts';
 import { WAIT, write } from '../browser.ts';
 import { describePage, PHONE } from '../describe-page.ts';
 

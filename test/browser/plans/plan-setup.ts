@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, vi } from 'vitest';
-import type { ExecutionMode, Plan } from '../../../src/contracts/plan.ts';
+import type { ExecutionMode, Plan } from '../../../src/contracts/plans/plan.ts';
 import type { FakeCall, Reply } from '../../fakes/ollama/ollama.ts';
 import { openGatewayFixture, OWNER } from '../../flows/setup.ts';
 import type { GatewayFixture } from '../../flows/setup.ts';

@@ -7,7 +7,7 @@ import {
 } from '../../../channels/http/routes/openai/fields.ts';
 import type { FieldTable } from '../../../channels/http/routes/openai/fields.ts';
 import type { StatelessRequest } from '../../../src/contracts/gateway-api.ts';
-import { echoCompletion } from '../../fakes/echo-completion.ts';
+import { echoCompletion } from '../../fakes/model/echo-completion.ts';
 import { openApi } from './client.ts';
 import type { OpenApi } from './client.ts';
 import { officialFields } from './official-fields.ts';

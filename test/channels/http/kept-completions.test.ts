@@ -7,7 +7,7 @@ import {
   MAX_KEPT_CHARS,
 } from '../../../channels/http/kept-completions.ts';
 import type { StatelessRequest } from '../../../src/contracts/gateway-api.ts';
-import type { ChatChunk } from '../../../src/contracts/provider.ts';
+import type { ChatChunk } from '../../../src/contracts/model/provider.ts';
 
 const caller = { tokenId: 't', scopes: ['chat' as const] };
 const request: StatelessRequest = { messages: [], model: 'default' };

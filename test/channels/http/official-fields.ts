@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from '@babel/parser';
 import { isIdentifier, isTSInterfaceDeclaration, isTSPropertySignature, traverseFast } from '@babel/types';
-import { ROOT } from '../../imports.ts';
+import { ROOT } from '../../architecture/imports.ts';
 
 /** The names of an interface's properties. Throws when the package has no such interface. */
 export function officialFields(file: string, name: string): string[] {

@@ -78,7 +78,7 @@ it('gives every file the same policy, which lets only files of this server run',
 
 it('serves no other file of the repository', async () => {
   const others = [
-    '/src/contracts/plan.ts',
+    '/src/contracts/plans/plan.ts',
     '/src/contracts/isomorphic/plan-reducer.js',
     '/page/',
     '/page/main.js',

@@ -1,12 +1,12 @@
 /** The bot's menus and what it says of itself, in every language, written only where they have changed. */
 import { describe, expect, it } from 'vitest';
-import { BotApi, CALL_TIMEOUT_MS } from '../../../channels/telegram/bot-api.ts';
+import { BotApi, CALL_TIMEOUT_MS } from '../../../channels/telegram/api/bot-api.ts';
 import { Introduction, MAX_OWNER_MENUS } from '../../../channels/telegram/introduction.ts';
 import { MAX_LANGUAGES, menuLanguages } from '../../../channels/telegram/menu.ts';
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import { inEnglish, sayFrom } from '../../../src/contracts/texts/say.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { memoryStores, NOBODY } from '../../fakes/channel-stores.ts';
+import { memoryStores, NOBODY } from '../../fakes/stores/channel-stores.ts';
 import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 import type { FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { FAKE_BOT, FAKE_TOKEN } from '../../fakes/telegram/telegram.ts';

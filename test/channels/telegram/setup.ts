@@ -5,7 +5,7 @@ import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { ChatMigration } from '../../../src/contracts/message.ts';
 import type { TelegramConfig, TelegramDeps } from '../../../channels/telegram/index.ts';
 import { manifest } from '../../../channels/telegram/manifest.ts';
-import { memoryStores, NOBODY } from '../../fakes/channel-stores.ts';
+import { memoryStores, NOBODY } from '../../fakes/stores/channel-stores.ts';
 import { FAKE_TOKEN } from '../../fakes/telegram/telegram.ts';
 
 /** The commands of a gateway. */

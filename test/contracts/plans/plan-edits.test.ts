@@ -1,8 +1,8 @@
 /** Changes of people to a plan: whatever they ask for, the plan stays one. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_PLAN_STEPS } from '../../../src/contracts/plan.ts';
-import type { Plan, StepEdit } from '../../../src/contracts/plan.ts';
+import { MAX_PLAN_STEPS } from '../../../src/contracts/plans/plan.ts';
+import type { Plan, StepEdit } from '../../../src/contracts/plans/plan.ts';
 import {
   editPlan,
   MAX_ADDED_STEPS,

@@ -7,7 +7,7 @@ import { GERMAN_SETTINGS } from '../../../src/contracts/texts/german/setting-des
 import { PLACE, placesOf } from '../../../src/contracts/texts/template.ts';
 import type { Template } from '../../../src/contracts/texts/template.ts';
 import { readFileSync } from 'node:fs';
-import { readSources, withoutComments } from '../../imports.ts';
+import { readSources, withoutComments } from '../../architecture/imports.ts';
 
 const english: [string, Template][] = Object.entries(ENGLISH);
 const german = new Map<string, Template>(Object.entries(GERMAN));
@@ -171,14 +171,14 @@ const ALLOWED = [
   "src/agent/planner/plan-text.ts: 'My plan.",
   'src/agent/turn/iteration.ts: `Not run',
   'src/agent/turn/turn-payload.ts',
-  'src/delivery/out.ts: `The channel',
-  'src/delivery/payload.ts',
-  'src/delivery/scheduler.ts',
+  'src/delivery/final/out.ts: `The channel',
+  'src/delivery/final/payload.ts',
+  'src/delivery/rate/scheduler.ts',
   "src/schedule/fire.ts: 'The schedule was switched off: who",
   'src/schedule/runs.ts',
-  'src/intake/caller-tools.ts',
+  'src/intake/api/caller-tools.ts',
   'src/intake/chat-migration.ts',
-  'src/intake/file-api.ts',
+  'src/intake/api/file-api.ts',
   'src/intake/hooks/',
   'src/intake/sessions/change-waiting.ts',
   'src/intake/sessions/fork-session.ts',

@@ -1,12 +1,12 @@
 /** A plan as one message: its content, and that it always fits. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { render as renderDiscord } from '../../../channels/discord/render.ts';
-import { renderTelegram } from '../../../channels/telegram/render.ts';
+import { render as renderDiscord } from '../../../channels/discord/rendering/render.ts';
+import { renderTelegram } from '../../../channels/telegram/rendering/render.ts';
 import { MAX_ADDED_STEPS } from '../../../src/contracts/plans/plan-edits.ts';
 import { renderPlan, STEP_MARKS } from '../../../src/delivery/plans/render-plan.ts';
-import { cancelPlan, MAX_PLAN_STEPS } from '../../../src/contracts/plan.ts';
-import type { PlanStep } from '../../../src/contracts/plan.ts';
+import { cancelPlan, MAX_PLAN_STEPS } from '../../../src/contracts/plans/plan.ts';
+import type { PlanStep } from '../../../src/contracts/plans/plan.ts';
 import { plan, step } from '../../fakes/gateway/shown-plans.ts';
 
 const targets = [

@@ -1,5 +1,5 @@
 /** A model's whole answer, as a caller without interest in its growing has it. */
-import type { ChatChunk, LLMResponse, ToolCall, Usage } from '../../../src/contracts/provider.ts';
+import type { ChatChunk, LLMResponse, ToolCall, Usage } from '../../../src/contracts/model/provider.ts';
 
 /** Collects a stream into one response. Throws what the stream throws. */
 export async function collectChat(stream: AsyncIterable<ChatChunk>): Promise<LLMResponse> {

@@ -8,7 +8,7 @@ import { executePlan } from '../../../src/agent/executor/executor.ts';
 import { RollingContext } from '../../../src/agent/executor/rolling-context.ts';
 import { foldFacts } from '../../../src/agent/executor/run-state.ts';
 import type { PlanRun } from '../../../src/agent/executor/run-state.ts';
-import type { Plan, PlanFact, PlanStep } from '../../../src/contracts/plan.ts';
+import type { Plan, PlanFact, PlanStep } from '../../../src/contracts/plans/plan.ts';
 
 /** A plan of `length` steps that all call `probe`, frozen through and through. */
 export function testPlan(length: number, over: Partial<Plan> = {}): Plan {

@@ -2,7 +2,7 @@
 import { contextRow } from '../../../src/agent/prompt/history.ts';
 import type { ContextRow } from '../../../src/agent/prompt/history.ts';
 import { Taint } from '../../../src/agent/state/taint.ts';
-import type { Source } from '../../../src/contracts/risk.ts';
+import type { Source } from '../../../src/contracts/tools/risk.ts';
 
 /** The person whose turn it is. */
 export const ANN = 'telegram:42';

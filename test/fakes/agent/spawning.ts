@@ -1,8 +1,8 @@
 /** What tests of subagents say again and again: a call that makes one, a tool that looks, a turn that asks one. */
 import { z } from 'zod';
 import type { EventBody } from '../../../src/contracts/event.ts';
-import { defineTool } from '../../../src/contracts/tool.ts';
-import type { ToolContext } from '../../../src/contracts/tool.ts';
+import { defineTool } from '../../../src/contracts/tools/tool.ts';
+import type { ToolContext } from '../../../src/contracts/tools/tool.ts';
 import { asks, says } from './scripted-provider.ts';
 import type { ScriptStep } from './scripted-provider.ts';
 

@@ -1,7 +1,7 @@
 /** A tool's context for tests: silent log, a signal that never ends, unless told otherwise. */
 import { createLog } from '../../../src/ops/log.ts';
 import type { Log } from '../../../src/contracts/log.ts';
-import type { ToolContext } from '../../../src/contracts/tool.ts';
+import type { ToolContext } from '../../../src/contracts/tools/tool.ts';
 
 /** A log whose lines go to `lines`, or nowhere. */
 export function testLog(lines: string[] = []): Log {

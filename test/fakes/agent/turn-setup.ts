@@ -12,7 +12,7 @@ import type { EventBus, LaneOutcome } from '../../../src/contracts/bus.ts';
 import { FIRST_EVENT_ID } from '../../../src/contracts/event.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import type { LaneClass, LaneHead } from '../../../src/contracts/store/lanes.ts';
-import type { SubagentStore } from '../../../src/contracts/subagents.ts';
+import type { SubagentStore } from '../../../src/contracts/agent/subagents.ts';
 import type { AcceptRequest } from '../../../src/contracts/store/accept.ts';
 import type { Ledger } from '../../../src/contracts/store/ledger.ts';
 import { newId } from '../../../src/lib/ids.ts';
@@ -20,9 +20,9 @@ import type { LiveTurnStart } from '../../../src/contracts/delivery.ts';
 import { addressOf } from '../../../src/contracts/message.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { TurnFinish } from '../../../src/contracts/store/records.ts';
-import type { SessionFiles } from '../../../src/contracts/tool.ts';
+import type { SessionFiles } from '../../../src/contracts/tools/tool.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
-import type { Profile } from '../../../src/contracts/profile.ts';
+import type { Profile } from '../../../src/contracts/agent/profile.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
 import type { TestDatabases } from '../../database.ts';
@@ -229,6 +229,7 @@ export class TurnScenario {
         share: async (folder) => (await this.#sessionFiles()).share(folder),
         named: async (...asked) => (await this.#sessionFiles()).named(...asked),
       },
+      redact: (text) => text,
       log: testLog(this.logLines),
       settings: () => settings,
     };

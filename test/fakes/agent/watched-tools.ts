@@ -1,12 +1,12 @@
 /** The gateway's own tools over a network, a sandbox and chats that note whatever reaches them. */
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import { isAddress } from '../../../src/contracts/message.ts';
-import type { Tool } from '../../../src/contracts/tool.ts';
+import type { Tool } from '../../../src/contracts/tools/tool.ts';
 import { takeTools } from '../../../src/mcp/server-tools.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createTools } from '../../../src/tools/index.ts';
 import { memoryScratchpad } from '../notebooks.ts';
-import { noSchedules } from '../schedules.ts';
+import { noSchedules } from '../stores/schedules.ts';
 import { CANARY, LISTED } from './obedient.ts';
 
 /** What left the gateway, and what it changed for later, in words, in order. */

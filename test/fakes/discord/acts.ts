@@ -1,6 +1,6 @@
 /** What people do besides writing and pressing: they react, edit, use the menu of a message, type commands and fill in forms. */
 import type { FakeDiscord } from './discord.ts';
-import { INTENT } from './gateway-frames.ts';
+import { INTENT } from './gateway/gateway-frames.ts';
 import { messageJson, personJson } from './json.ts';
 import type { FakeChannel, FakeInteraction, FakeMessage, FakePerson } from './platform.ts';
 

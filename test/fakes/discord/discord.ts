@@ -2,8 +2,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { FakeCdn } from './cdn.ts';
-import { FakeGateway } from './gateway.ts';
-import { INTENT } from './gateway-frames.ts';
+import { FakeGateway } from './gateway/gateway.ts';
+import { INTENT } from './gateway/gateway-frames.ts';
 import { guildsOf } from './guild.ts';
 import { Limits } from './limits.ts';
 import type { ForcedLimit, HiddenLimit } from './limits.ts';

@@ -1,8 +1,8 @@
 /** The data of the fake Discord: channels, messages, interactions and ids. */
 import { randomBytes } from 'node:crypto';
-import { FakeEndpoint } from './endpoint.ts';
-import type { FakeButton, FakeSelect } from './components.ts';
-import type { FakeModal } from './modals.ts';
+import { FakeEndpoint } from './interactions/endpoint.ts';
+import type { FakeButton, FakeSelect } from './interactions/components.ts';
+import type { FakeModal } from './interactions/modals.ts';
 import type { FakeFile } from './uploads.ts';
 
 /** A refusal of Discord's REST API: HTTP status, JSON error code, text, and the field errors of 50035. */

@@ -1,12 +1,12 @@
 /** The REST calls of the fake Discord, each as strict as the platform's: a table of method, path and effect. */
-import { checkCommand } from './command-form.ts';
-import { componentsOf } from './components.ts';
+import { checkCommand } from './interactions/command-form.ts';
+import { componentsOf } from './interactions/components.ts';
 import { captionOf, editedOf, flagsOf, invalidForm, pingsOf } from './form.ts';
 import { GUILD_ROUTES } from './guild.ts';
 import { channelJson, messageJson } from './json.ts';
 import { FLAG_SUPPRESS_EMBEDS, Refusal } from './platform.ts';
 import type { FakeMessage, DiscordPlatform } from './platform.ts';
-import { INTERACTION_ROUTES } from './interaction-routes.ts';
+import { INTERACTION_ROUTES } from './interactions/interaction-routes.ts';
 import type { Call, Route } from './route.ts';
 import { THREAD_ROUTES } from './threads.ts';
 import { attachmentsOf, FLAG_VOICE_MESSAGE } from './uploads.ts';

@@ -4,8 +4,8 @@ import type { Channel, OutboundPart } from '../../../src/contracts/channel.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { InboundMessage, MembershipChange } from '../../../src/contracts/message.ts';
 import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
-import { parseMarkdown } from '../../../src/lib/markdown.ts';
-import { MemoryConnections } from '../connections.ts';
+import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
+import { MemoryConnections } from '../stores/connections.ts';
 import { chosenLanguages } from './languages.ts';
 
 export const ACCEPTED: Receipt = { kind: 'accepted', turnId: 'turn', seq: 1, position: 0 };

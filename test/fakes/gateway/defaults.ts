@@ -1,7 +1,7 @@
 /** What the fake gateway answers unless a test says otherwise: its health, its models, a new session. */
 import { GatewayError } from '../../../src/contracts/errors.ts';
 import type { GatewayApi, HealthReport } from '../../../src/contracts/gateway-api.ts';
-import { readMode } from '../../../src/contracts/plan.ts';
+import { readMode } from '../../../src/contracts/plans/plan.ts';
 import type { SessionKey } from '../../../src/contracts/message.ts';
 import type { SessionRecord } from '../../../src/contracts/store/records.ts';
 

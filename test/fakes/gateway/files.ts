@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { ToolError } from '../../../src/contracts/errors.ts';
 import type { FileApi } from '../../../src/contracts/file-api.ts';
 import type { Attachment, Media } from '../../../src/contracts/media.ts';
-import type { SessionFiles } from '../../../src/contracts/tool.ts';
-import { createFileApi } from '../../../src/intake/file-api.ts';
-import type { FileApiDeps } from '../../../src/intake/file-api.ts';
+import type { SessionFiles } from '../../../src/contracts/tools/tool.ts';
+import { createFileApi } from '../../../src/intake/api/file-api.ts';
+import type { FileApiDeps } from '../../../src/intake/api/file-api.ts';
 import { fileTypeOf } from '../../../src/media/index.ts';
 
 /** Bounds that a test reaches soon. */

@@ -1,16 +1,16 @@
 /** The gateway API for tests of channels: sessions, turns and events in memory, with the checks of the real one. */
 import { fakeAdministration } from './administration.ts';
-import type { ApprovalRecord, Decided } from '../../../src/contracts/approvals.ts';
+import type { ApprovalRecord, Decided } from '../../../src/contracts/tools/approvals.ts';
 import type { Caller } from '../../../src/contracts/access.ts';
 import type { EventFilter, EventListener, EventReplay } from '../../../src/contracts/bus.ts';
 import { StoreError } from '../../../src/contracts/errors.ts';
 import type { GatewayApi, StatelessRequest, TurnStatus } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage, SessionKey } from '../../../src/contracts/message.ts';
 import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
-import type { ChatChunk } from '../../../src/contracts/provider.ts';
+import type { ChatChunk } from '../../../src/contracts/model/provider.ts';
 import type { Receipt, ReceiveOptions } from '../../../src/contracts/receive.ts';
 import type { MessageRecord, SessionRecord } from '../../../src/contracts/store/records.ts';
-import { echoCompletion, fakeEmbed } from '../echo-completion.ts';
+import { echoCompletion, fakeEmbed } from '../model/echo-completion.ts';
 import { EMPTY, listModels, metrics, newRecord, READY, resolveModel, settings } from './defaults.ts';
 import { COMMANDS, commandsFor, knownCallers, validOf } from './callers.ts';
 import { FakeEvents } from './events.ts';
@@ -18,9 +18,9 @@ import { attachmentsOf, fakeFileApi } from './files.ts';
 import { changeRecord, foundIn, listed, mayRead, refused, repeatOf } from './session.ts';
 import type { ListedSession } from '../../../src/contracts/sessions/session-list.ts';
 import type { FakeSession } from './session.ts';
-import { fakeScheduleApi } from '../schedules.ts';
+import { fakeScheduleApi } from '../stores/schedules.ts';
 import { FakeTurn } from './turn.ts';
-import { fakeUsage } from '../usage.ts';
+import { fakeUsage } from '../stores/usage.ts';
 
 const [MAX_PENDING, MAX_TEXT] = [5, 32_000];
 export { ADMIN, CHAT, OTHER } from './callers.ts';

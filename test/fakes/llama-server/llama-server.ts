@@ -11,7 +11,7 @@ import type { FakeControls, CallScript } from '../ollama/call-script.ts';
 import { createRequestSlots } from '../ollama/request-slots.ts';
 import type { RequestSlots } from '../ollama/request-slots.ts';
 import { readText } from '../read-text.ts';
-import { readVectors } from '../vectors.ts';
+import { readVectors } from '../model/vectors.ts';
 
 export interface FakeLlamaOptions {
   /** What GET /v1/models lists; default one model, `fake`, as llama-server does. Others serve several. */

@@ -7,7 +7,7 @@ import { accessRules } from '../../../src/contracts/access.ts';
 import type { Channel } from '../../../src/contracts/channel.ts';
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { ChatMigration } from '../../../src/contracts/message.ts';
-import { MemoryChatSettings } from '../channel-stores.ts';
+import { MemoryChatSettings } from '../stores/channel-stores.ts';
 import { ChannelSetup } from '../gateway/channel-setup.ts';
 import { FakeHomeserver, MATRIX_TOKEN } from './homeserver.ts';
 

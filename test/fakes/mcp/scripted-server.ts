@@ -4,7 +4,7 @@
  */
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { OGG, PNG } from '../media-bytes.ts';
+import { OGG, PNG } from '../media/media-bytes.ts';
 import { BROWSER_TOOLS } from './browser-tools.ts';
 
 type Json = Record<string, unknown>;

@@ -4,7 +4,7 @@
  * reach their facts when a model puts such words near each other; it cannot show how well a real model does that.
  */
 import { createHash } from 'node:crypto';
-import type { EmbedRequest, LLMProvider } from '../../../src/contracts/provider.ts';
+import type { EmbedRequest, LLMProvider } from '../../../src/contracts/model/provider.ts';
 
 export const FAKE_DIMENSIONS = 256;
 

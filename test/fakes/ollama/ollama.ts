@@ -15,7 +15,7 @@ import type { Answer } from './reply.ts';
 import { lastUserText, readChatBody, readModelName } from './request.ts';
 import type { ChatBody } from './request.ts';
 import { readText } from '../read-text.ts';
-import { readVectors } from '../vectors.ts';
+import { readVectors } from '../model/vectors.ts';
 
 export type { Answer, Failure, FakeToolCall, Reply } from './reply.ts';
 export type { ChatBody } from './request.ts';

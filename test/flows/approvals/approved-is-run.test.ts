@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../../src/contracts/tool.ts';
+import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import { fillsIn } from '../../fakes/discord/acts.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, OWNER, WAIT } from '../setup.ts';
 

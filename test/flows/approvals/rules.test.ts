@@ -1,6 +1,6 @@
 /** Decisions that people can live with, through a whole gateway: a denial with its reason, and a rule for exactly one call. */
 import { beforeAll, expect, it, vi } from 'vitest';
-import { MAX_REASON_CHARS } from '../../../src/contracts/approvals.ts';
+import { MAX_REASON_CHARS } from '../../../src/contracts/tools/approvals.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, OWNER, WAIT } from '../setup.ts';
 

@@ -9,9 +9,9 @@ import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { COMMANDS } from './every-command.ts';
 import { MARKED, wordsOutside, writeMarkedLanguage } from './marked-language.ts';
 import type { Failure } from '../../fakes/ollama/ollama.ts';
-import { startFakeSpeech } from '../../fakes/speech.ts';
+import { startFakeSpeech } from '../../fakes/media/speech.ts';
 import type { Params } from '../../fakes/telegram/refusal.ts';
-import { startFakeTranscription } from '../../fakes/transcription.ts';
+import { startFakeTranscription } from '../../fakes/media/transcription.ts';
 import { describeGateway, WAIT } from '../setup.ts';
 
 const OWNER = '9401';
@@ -41,6 +41,8 @@ afterAll(async () => {
 async function furnish(home: string): Promise<void> {
   const file = {
     access: { telegram: { allow: [FRIEND] }, owners: { telegram: [OWNER] } },
+    // The texts are looked at here, not the pace of a chat.
+    channels: { telegram: { editIntervalMs: { private: 1, group: 1 } } },
     language: MARKED,
     limits: { messagesPerMinute: 6_000, messagesAtOnce: 1_000 },
     media: { maxFileMb: 1 },

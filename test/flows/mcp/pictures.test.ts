@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { eventsUntil } from '../../channels/http/client.ts';
-import { OGG, PNG } from '../../fakes/media-bytes.ts';
+import { OGG, PNG } from '../../fakes/media/media-bytes.ts';
 import { scripted } from '../../fakes/mcp/servers.ts';
 import { describeGateway, WAIT } from '../setup.ts';
 

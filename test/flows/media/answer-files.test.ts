@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { PNG } from '../../fakes/media-bytes.ts';
+import { PNG } from '../../fakes/media/media-bytes.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();

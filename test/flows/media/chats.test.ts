@@ -2,8 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, expect, it, vi } from 'vitest';
-import { startFakeTranscription } from '../../fakes/transcription.ts';
-import type { FakeTranscription } from '../../fakes/transcription.ts';
+import { startFakeTranscription } from '../../fakes/media/transcription.ts';
+import type { FakeTranscription } from '../../fakes/media/transcription.ts';
 import type { Params } from '../../fakes/telegram/refusal.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 

@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { eventsUntil } from '../../channels/http/client.ts';
-import { OGG, PNG } from '../../fakes/media-bytes.ts';
+import { OGG, PNG } from '../../fakes/media/media-bytes.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
 

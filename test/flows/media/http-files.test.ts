@@ -3,9 +3,9 @@ import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { pdf, png } from '../../fakes/files/documents.ts';
-import { OGG } from '../../fakes/media-bytes.ts';
-import { startFakeTranscription } from '../../fakes/transcription.ts';
-import type { FakeTranscription } from '../../fakes/transcription.ts';
+import { OGG } from '../../fakes/media/media-bytes.ts';
+import { startFakeTranscription } from '../../fakes/media/transcription.ts';
+import type { FakeTranscription } from '../../fakes/media/transcription.ts';
 import { lastUserText } from '../../fakes/ollama/request.ts';
 import { describeGatewayOnEachDatabase, OWNER } from '../setup.ts';
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { GatewayProcess } from '../../crash/gateways.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
-import { startFakeSpeech } from '../../fakes/speech.ts';
+import { startFakeSpeech } from '../../fakes/media/speech.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { FRIENDS, OWNER } from '../setup.ts';
 

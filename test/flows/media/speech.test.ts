@@ -3,9 +3,9 @@ import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, expect, it, vi } from 'vitest';
 import { eventsUntil } from '../../channels/http/client.ts';
-import { OGG } from '../../fakes/media-bytes.ts';
-import { startFakeSpeech } from '../../fakes/speech.ts';
-import type { FakeSpeech } from '../../fakes/speech.ts';
+import { OGG } from '../../fakes/media/media-bytes.ts';
+import { startFakeSpeech } from '../../fakes/media/speech.ts';
+import type { FakeSpeech } from '../../fakes/media/speech.ts';
 import { describeGateway, describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();

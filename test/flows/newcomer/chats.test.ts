@@ -1,7 +1,7 @@
 /** A newcomer on Telegram and Discord, without any configuration: a plan, a page, a subagent, an approval, and a file that comes back. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { startFakeWebsite } from '../../fakes/web-pages.ts';
-import type { FakeWebsite } from '../../fakes/web-pages.ts';
+import { startFakeWebsite } from '../../fakes/network/web-pages.ts';
+import type { FakeWebsite } from '../../fakes/network/web-pages.ts';
 import { discordParticipant, telegramParticipant } from '../plans/plan-participants.ts';
 import type { Participant } from '../plans/plan-chat.ts';
 import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';

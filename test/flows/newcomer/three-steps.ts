@@ -1,6 +1,6 @@
 /** What a newcomer asks first: something with three steps, on a gateway that nobody has configured. */
 import type { FakeOllama } from '../../fakes/ollama/ollama.ts';
-import type { FakeWebsite } from '../../fakes/web-pages.ts';
+import type { FakeWebsite } from '../../fakes/network/web-pages.ts';
 
 /** What the model says to a request with this tag, until it is done; `hold` keeps the agent's first call back. */
 export function scriptThreeSteps(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
-import type { ExecutionMode } from '../../../src/contracts/plan.ts';
+import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
 import { SESSION_START } from '../../../src/contracts/store/records.ts';
 import { describeEachDatabase } from '../../database.ts';
 import { says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';

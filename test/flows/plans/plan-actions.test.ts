@@ -1,6 +1,6 @@
 /** A plan whose failed step is corrected, in a Telegram and in a Discord chat: at every moment the card is the stored plan. */
 import { beforeAll, expect, it } from 'vitest';
-import type { CorrectionAction } from '../../../src/contracts/plan.ts';
+import type { CorrectionAction } from '../../../src/contracts/plans/plan.ts';
 import type { Reply } from '../../fakes/ollama/ollama.ts';
 import type { ReadCard } from '../../fakes/gateway/read-card.ts';
 import { describeGateway, FRIENDS } from '../setup.ts';

@@ -1,6 +1,6 @@
 /** `/plan`: the plan first, and its run when a person wants it, on each channel. */
 import { expect, it, vi } from 'vitest';
-import type { Plan } from '../../../src/contracts/plan.ts';
+import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
 import { lastUserText } from '../../fakes/ollama/request.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';

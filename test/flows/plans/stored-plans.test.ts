@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
-import type { Plan } from '../../../src/contracts/plan.ts';
+import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import { planButtonValue } from '../../../src/contracts/store/plan-store.ts';
 import { hashSecret } from '../../../src/security/index.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';

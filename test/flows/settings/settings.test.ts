@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { editableConfig } from '../../../src/live-config.ts';
-import { defineTool } from '../../../src/contracts/tool.ts';
+import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import { configCommand } from '../../../src/settings/index.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 

@@ -52,7 +52,9 @@ it('loses nothing and doubles nothing in private chats, a group, a channel, a th
     await until(async () => expect((await call(`${PAGE}/surfaces`))['asks']).toBeTruthy());
     await call(`/v1/links/${String(code)}`, { session: 'http:shared', agree: true });
     chat.command('link yes');
-    await until(() => expect(count(chat, 'shares this conversation now'), chat.address).toBe(1));
+    await until(() =>
+      expect([chat.address, count(chat, 'shares this conversation now')]).toEqual([chat.address, 1]),
+    );
   };
 
   gateway.start();
@@ -87,8 +89,8 @@ it('loses nothing and doubles nothing in private chats, a group, a channel, a th
     expect(text).toMatch(/^parley_heads_running\{class="out"\} 0$/m);
   });
   for (const chat of chats) {
-    expect(count(chat, 'word0'), chat.address).toBe(1);
-    expect(count(chat, 'on Web:'), chat.address).toBe(1);
+    const { address } = chat;
+    expect([address, count(chat, 'word0'), count(chat, 'on Web:')]).toEqual([address, 1, 1]);
   }
   const { messages = [] } = (await call(`${PAGE}/messages`)) as { messages?: { content: string }[] };
   expect(messages.filter(({ content }) => content === ANSWER)).toHaveLength(1);

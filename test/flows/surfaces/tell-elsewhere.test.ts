@@ -2,7 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import type { SurfaceEnd } from '../../../src/contracts/sessions/surfaces.ts';
-import { defineTool } from '../../../src/contracts/tool.ts';
+import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 

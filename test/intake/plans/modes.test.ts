@@ -4,7 +4,7 @@ import { createEventBus } from '../../../src/bus/event-bus.ts';
 import type { CommandCall } from '../../../src/contracts/command.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { modeCommand, refuseWhilePlanRuns } from '../../../src/intake/plans/modes.ts';
-import { MODES, readMode } from '../../../src/contracts/plan.ts';
+import { MODES, readMode } from '../../../src/contracts/plans/plan.ts';
 import { describeEachDatabase, silentLog } from '../../database.ts';
 import { describeGateway, WAIT } from '../../flows/setup.ts';
 import { testPlan } from '../../fakes/agent/plans.ts';

@@ -1,10 +1,10 @@
 /** What people do to a plan, by words and by the buttons of its card: what is changed, what they read, who may. */
 import { describe, expect, it } from 'vitest';
-import type { ApprovalRecord, Decided } from '../../../src/contracts/approvals.ts';
+import type { ApprovalRecord, Decided } from '../../../src/contracts/tools/approvals.ts';
 import type { Press } from '../../../src/contracts/receive.ts';
 import { actOnPlan, createPlanButtons } from '../../../src/intake/plans/plan-control.ts';
-import { cancelPlan } from '../../../src/contracts/plan.ts';
-import type { Plan } from '../../../src/contracts/plan.ts';
+import { cancelPlan } from '../../../src/contracts/plans/plan.ts';
+import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import { planButtonValue } from '../../../src/contracts/store/plan-store.ts';
 import type { PlanAction, PlanRecord, PlanRequest } from '../../../src/contracts/store/plan-store.ts';
 import { plan, withStatus } from '../../fakes/gateway/shown-plans.ts';

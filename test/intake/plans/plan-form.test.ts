@@ -1,6 +1,6 @@
 /** The form with a plan's steps: what comes back is the plan, whatever was moved, dropped or added. */
 import { describe, expect, it } from 'vitest';
-import type { Plan, StepEdit } from '../../../src/contracts/plan.ts';
+import type { Plan, StepEdit } from '../../../src/contracts/plans/plan.ts';
 import { editPlan } from '../../../src/contracts/plans/plan-edits.ts';
 import { askedInForm, MAX_FORM_CHARS, planForm } from '../../../src/intake/plans/plan-form.ts';
 import { inEnglish } from '../../../src/contracts/texts/say.ts';

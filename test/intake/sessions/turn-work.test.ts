@@ -1,7 +1,7 @@
 /** The work of a turn as it is told from its journal. */
 import { expect, it } from 'vitest';
 import { workOf } from '../../../src/intake/sessions/turn-work.ts';
-import type { PlanFact } from '../../../src/contracts/plan.ts';
+import type { PlanFact } from '../../../src/contracts/plans/plan.ts';
 import type { WorkStore } from '../../../src/contracts/sessions/turn-work.ts';
 import { STEP_ITERATIONS } from '../../../src/contracts/store/records.ts';
 import { plan, step } from '../../fakes/gateway/shown-plans.ts';

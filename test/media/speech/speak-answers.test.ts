@@ -12,7 +12,7 @@ import type { SpeakAnswersDeps } from '../../../src/media/speech/speak-answers.t
 import { createSessionFiles } from '../../../src/tools/index.ts';
 import { describeEachDatabase, silentLog } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
-import { OGG } from '../../fakes/media-bytes.ts';
+import { OGG } from '../../fakes/media/media-bytes.ts';
 import { request } from '../../store/requests.ts';
 import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 

@@ -6,10 +6,10 @@ import { configureSpeech, speechRule } from '../../../src/media/speech/settings.
 import { createSynthesize } from '../../../src/media/speech/speech-server.ts';
 import { createServiceFetch } from '../../../src/security/index.ts';
 import { silentLog } from '../../database.ts';
-import { OGG } from '../../fakes/media-bytes.ts';
-import { startRawServer } from '../../fakes/raw-server.ts';
-import { startFakeSpeech } from '../../fakes/speech.ts';
-import type { FakeSpeech } from '../../fakes/speech.ts';
+import { OGG } from '../../fakes/media/media-bytes.ts';
+import { startRawServer } from '../../fakes/network/raw-server.ts';
+import { startFakeSpeech } from '../../fakes/media/speech.ts';
+import type { FakeSpeech } from '../../fakes/media/speech.ts';
 
 const KEY = 'key-of-the-speech-server';
 

@@ -1,6 +1,6 @@
 /** What of an answer is read aloud. */
 import { describe, expect, it } from 'vitest';
-import { MAX_PARSED } from '../../../src/lib/markdown.ts';
+import { MAX_PARSED } from '../../../src/lib/markdown/markdown.ts';
 import { spokenText } from '../../../src/media/speech/spoken-text.ts';
 
 const words = (markdown: string): string => spokenText(markdown, 4_000).text;

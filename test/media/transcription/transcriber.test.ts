@@ -13,9 +13,9 @@ import {
   MAX_SPOKEN_CHARS,
 } from '../../../src/media/transcription/transcriber.ts';
 import { silentLog } from '../../database.ts';
-import { startFakeTranscription } from '../../fakes/transcription.ts';
-import type { FakeTranscription } from '../../fakes/transcription.ts';
-import { startRawServer } from '../../fakes/raw-server.ts';
+import { startFakeTranscription } from '../../fakes/media/transcription.ts';
+import type { FakeTranscription } from '../../fakes/media/transcription.ts';
+import { startRawServer } from '../../fakes/network/raw-server.ts';
 
 const KEY = 'key-of-the-speech-server';
 const VOICE = Buffer.from('OggS and some sound');

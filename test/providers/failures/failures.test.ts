@@ -2,12 +2,12 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ProviderError, wordError } from '../../../src/contracts/errors.ts';
-import type { LLMProvider, LLMResponse } from '../../../src/contracts/provider.ts';
+import type { LLMProvider, LLMResponse } from '../../../src/contracts/model/provider.ts';
 import { createOllama } from '../../../src/providers/ollama/ollama.ts';
 import { createOpenai } from '../../../src/providers/openai/openai.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
-import { startScriptedUpstream } from '../../fakes/scripted-upstream.ts';
-import type { ScriptedUpstream } from '../../fakes/scripted-upstream.ts';
+import { startScriptedUpstream } from '../../fakes/model/scripted-upstream.ts';
+import type { ScriptedUpstream } from '../../fakes/model/scripted-upstream.ts';
 import { TOOLS } from '../filter/setup.ts';
 import { never, question } from '../request.ts';
 import { OLLAMA_SERVER, OPENAI_SERVER } from '../servers.ts';

@@ -1,5 +1,5 @@
 /** Streams and fields in shapes of their own: ends, lines, counts, answers that come whole. */
-import { MAX_LINE_BYTES } from '../../../src/providers/text-splitters.ts';
+import { MAX_LINE_BYTES } from '../../../src/providers/answers/text-splitters.ts';
 import { delta, DONE, event, HELLO, LAST, line, message, ollama, openai, STOP } from './wire.ts';
 import type { Case } from './wire.ts';
 

@@ -1,5 +1,5 @@
 /** Answers of both kinds of servers, from the parts that a case is about. */
-import type { UpstreamAnswer } from '../../fakes/scripted-upstream.ts';
+import type { UpstreamAnswer } from '../../fakes/model/scripted-upstream.ts';
 
 /** What must come of a case: an answer with these parts, or an error with this code. */
 export interface Outcome {

@@ -1,7 +1,7 @@
 /** What the filter makes of an answer, in one piece or in many. */
-import type { ChatChunk, FinishReason, ToolSchema } from '../../../src/contracts/provider.ts';
+import type { ChatChunk, FinishReason, ToolSchema } from '../../../src/contracts/model/provider.ts';
 import { createAnswerFilter } from '../../../src/providers/filter/answer-filter.ts';
-import { createCallMaker, offeredTools } from '../../../src/providers/tool-calls.ts';
+import { createCallMaker, offeredTools } from '../../../src/providers/answers/tool-calls.ts';
 
 /** The tools that are offered where nothing else is said. */
 export const TOOLS: readonly ToolSchema[] = [

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { DISCOVERY_TTL_MS } from '../../../src/providers/discovery.ts';
 import { drain } from '../../contracts/provider.ts';
-import { startRawServer } from '../../fakes/raw-server.ts';
+import { startRawServer } from '../../fakes/network/raw-server.ts';
 import { createPairs } from './setup.ts';
 import { never, question } from '../request.ts';
 

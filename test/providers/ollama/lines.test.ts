@@ -3,8 +3,11 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import { createAnswerReader } from '../../../src/providers/ollama/lines.ts';
-import { createCallMaker } from '../../../src/providers/tool-calls.ts';
-import { createDocumentCollector, MAX_DOCUMENT_BYTES } from '../../../src/providers/text-splitters.ts';
+import { createCallMaker } from '../../../src/providers/answers/tool-calls.ts';
+import {
+  createDocumentCollector,
+  MAX_DOCUMENT_BYTES,
+} from '../../../src/providers/answers/text-splitters.ts';
 import { readPackets } from '../answers.ts';
 
 const failed = (error: string): ProviderError => new ProviderError('bad_response', error);

@@ -1,8 +1,8 @@
 /** What callers may ask of an answer, as Ollama is told it: sampling, the form of the answer, effort, likelihoods. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { MAX_JSON_DEPTH } from '../../../src/lib/json.ts';
+import { MAX_JSON_DEPTH } from '../../../src/lib/json/json.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
-import type { ChatChunk, ChatRequest } from '../../../src/contracts/provider.ts';
+import type { ChatChunk, ChatRequest } from '../../../src/contracts/model/provider.ts';
 import { readCapabilities } from '../../../src/providers/ollama/wire.ts';
 import { toWire } from '../../../src/providers/ollama/wire.ts';
 import { createPairs } from './setup.ts';

@@ -1,7 +1,7 @@
 /** A fake Ollama and a provider for it, closed together after the test. */
 import type { ServerOptions } from '../../../src/providers/kind.ts';
 import { createOllama } from '../../../src/providers/ollama/ollama.ts';
-import type { LLMProvider } from '../../../src/contracts/provider.ts';
+import type { LLMProvider } from '../../../src/contracts/model/provider.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import type { FakeOllama, FakeOllamaOptions, Failure, Reply } from '../../fakes/ollama/ollama.ts';
 import type { ContractReply } from '../../contracts/provider.ts';

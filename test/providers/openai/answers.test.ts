@@ -1,10 +1,10 @@
 /** What the OpenAI-compatible provider asks for and makes of the pieces it gets. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
-import type { ChatMessage, ToolSchema } from '../../../src/contracts/provider.ts';
+import type { ChatMessage, ToolSchema } from '../../../src/contracts/model/provider.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import { createEventReader } from '../../../src/providers/openai/events.ts';
-import { createCallMaker } from '../../../src/providers/tool-calls.ts';
+import { createCallMaker } from '../../../src/providers/answers/tool-calls.ts';
 import { MAX_CALL_CHARS } from '../../../src/providers/openai/pieces.ts';
 import { drain } from '../../contracts/provider.ts';
 import type { LlamaReply } from '../../fakes/llama-server/reply.ts';

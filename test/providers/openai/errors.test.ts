@@ -5,7 +5,7 @@ import { ConfigError } from '../../../src/contracts/errors.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { drain } from '../../contracts/provider.ts';
 import type { LlamaFailure } from '../../fakes/llama-server/reply.ts';
-import { startRawServer } from '../../fakes/raw-server.ts';
+import { startRawServer } from '../../fakes/network/raw-server.ts';
 import { createLlamaPairs } from './setup.ts';
 import { never, question } from '../request.ts';
 

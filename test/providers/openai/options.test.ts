@@ -1,7 +1,7 @@
 /** What callers may ask of an answer, as an OpenAI-compatible server is told it. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
-import type { ChatChunk, ChatRequest } from '../../../src/contracts/provider.ts';
+import type { ChatChunk, ChatRequest } from '../../../src/contracts/model/provider.ts';
 import { createLlamaPairs } from './setup.ts';
 import { never, question } from '../request.ts';
 

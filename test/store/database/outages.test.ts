@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { StoreError } from '../../../src/contracts/errors.ts';
 import { newId } from '../../../src/lib/ids.ts';
-import { openTcpProxy, type TcpProxy } from '../../fakes/tcp-proxy.ts';
+import { openTcpProxy, type TcpProxy } from '../../fakes/network/tcp-proxy.ts';
 import { describeEachDatabase, type TestDatabases, type TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, delivery, finished, IN_ROOM, LEASE_MS, only, startTurn } from '../lanes/turns.ts';

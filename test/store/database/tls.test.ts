@@ -6,8 +6,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tlsOf } from '../../../src/store/database/tls.ts';
 import { openDatabase } from '../../../src/store/database/database.ts';
-import { hasOpenssl, makeCertificates } from '../../fakes/certificates.ts';
-import type { Certificates } from '../../fakes/certificates.ts';
+import { hasOpenssl, makeCertificates } from '../../fakes/network/certificates.ts';
+import type { Certificates } from '../../fakes/network/certificates.ts';
 import { postgresBinaries, startCluster } from '../../crash/cluster.ts';
 import type { Cluster } from '../../crash/cluster.ts';
 

@@ -1,6 +1,6 @@
 /** When files of a session must not change: from a question about a tool call until the approved call has begun. */
 import { expect, it } from 'vitest';
-import type { ApprovalSubject } from '../../../src/contracts/approvals.ts';
+import type { ApprovalSubject } from '../../../src/contracts/tools/approvals.ts';
 import { describeEachDatabase } from '../../database.ts';
 import { finished, IN_ROOM, startTurn, subject } from './turns.ts';
 

@@ -1,8 +1,8 @@
 /** The sources of a session: stored by every statement that stores text of others, forgotten by `/new` and by an owner. */
 import { expect, it } from 'vitest';
 import { STEP_ITERATIONS } from '../../../src/contracts/store/records.ts';
-import { MAX_SOURCE_HOSTS, OTHER_HOSTS } from '../../../src/contracts/risk.ts';
-import type { Source } from '../../../src/contracts/risk.ts';
+import { MAX_SOURCE_HOSTS, OTHER_HOSTS } from '../../../src/contracts/tools/risk.ts';
+import type { Source } from '../../../src/contracts/tools/risk.ts';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';

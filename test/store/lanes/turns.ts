@@ -1,6 +1,6 @@
 /** What the store's tests say again and again: a message from a person, a claimed head, a finished turn. */
 import { expect } from 'vitest';
-import type { ApprovalSubject } from '../../../src/contracts/approvals.ts';
+import type { ApprovalSubject } from '../../../src/contracts/tools/approvals.ts';
 import type { LaneHead, LaneStep } from '../../../src/contracts/store/lanes.ts';
 import type { AcceptResult } from '../../../src/contracts/store/accept.ts';
 import type { Address, InboundMessage } from '../../../src/contracts/message.ts';

@@ -1,6 +1,6 @@
 /** Plans as the store keeps them: one statement makes all of it, and nothing of it twice. */
 import { expect, it } from 'vitest';
-import type { Plan } from '../../../src/contracts/plan.ts';
+import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import type { PlanningRecord } from '../../../src/contracts/store/plan-store.ts';
 import { describeEachDatabase } from '../../database.ts';
 import { finished, said, startTurn } from '../lanes/turns.ts';

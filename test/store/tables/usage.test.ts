@@ -1,7 +1,7 @@
 /** Usage: what is written with turns and by itself, and the sums people and machines read. */
 import { expect, it } from 'vitest';
-import { ADDED_UP_ROWS, MAX_USAGE_GROUPS } from '../../../src/contracts/usage.ts';
-import type { UsageNote } from '../../../src/contracts/usage.ts';
+import { ADDED_UP_ROWS, MAX_USAGE_GROUPS } from '../../../src/contracts/model/usage.ts';
+import type { UsageNote } from '../../../src/contracts/model/usage.ts';
 import { MIN_ADDED_ROWS } from '../../../src/store/statements/usage-sums.ts';
 import { describeEachDatabase, type TestStore } from '../../database.ts';
 import { finished, startTurn } from '../lanes/turns.ts';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { createExec } from '../../../src/tools/exec/exec.ts';
 import { createSandbox } from '../../../src/tools/exec/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../../src/tools/exec/sandbox.ts';
-import type { ToolContext, ToolResult } from '../../../src/contracts/tool.ts';
+import type { ToolContext, ToolResult } from '../../../src/contracts/tools/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
 export const CANARY = 'canary-of-the-gateway';

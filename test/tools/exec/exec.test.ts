@@ -12,7 +12,7 @@ import { keepOutput, MAX_KEPT_BYTES, MAX_PRINTED_BYTES } from '../../../src/tool
 import { failedProbes } from '../../../src/tools/exec/sandbox-probes.ts';
 import { MAX_RUNS } from '../../../src/tools/exec/sandbox.ts';
 import type { Sandbox } from '../../../src/tools/exec/sandbox.ts';
-import type { ToolContext, ToolResult } from '../../../src/contracts/tool.ts';
+import type { ToolContext, ToolResult } from '../../../src/contracts/tools/tool.ts';
 import { alive, CANARY, execFixture, hasSandbox, runIn, sandboxOf, wasRoot } from './as-nobody.ts';
 
 const fixture = execFixture();

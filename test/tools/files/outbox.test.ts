@@ -10,7 +10,7 @@ import { fileTypeOf } from '../../../src/media/index.ts';
 import { createOutgoingFiles, MAX_SENT_BYTES } from '../../../src/tools/files/outbox.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
-import { OGG, PNG } from '../../fakes/media-bytes.ts';
+import { OGG, PNG } from '../../fakes/media/media-bytes.ts';
 
 let root: string;
 let folder: string;

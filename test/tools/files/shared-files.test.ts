@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { MAX_SHARED_BYTES } from '../../../src/contracts/tool.ts';
-import type { SessionFiles } from '../../../src/contracts/tool.ts';
+import { MAX_SHARED_BYTES } from '../../../src/contracts/tools/tool.ts';
+import type { SessionFiles } from '../../../src/contracts/tools/tool.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
 import { describeEachDatabase, silentLog } from '../../database.ts';
 import { request } from '../../store/requests.ts';

@@ -13,7 +13,7 @@ import {
   MAX_TEXT_CHARS,
 } from '../../../src/tools/web/web-fetch.ts';
 import { docx, pdf, png } from '../../fakes/files/documents.ts';
-import type { Tool, ToolResult } from '../../../src/contracts/tool.ts';
+import type { Tool, ToolResult } from '../../../src/contracts/tools/tool.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
 interface Page {

@@ -1,7 +1,7 @@
 /** The open chat: its title, its connection, and sending messages. */
 import { ApiError } from '../api.js';
-import { ApprovalCards } from './approval-cards.js';
-import { Composer } from './composer.js';
+import { ApprovalCards } from './approvals/approval-cards.js';
+import { Composer } from './composer/composer.js';
 import { byId } from '../dom.js';
 import { followSession } from '../follow.js';
 import { showGreeting } from './greeting.js';
@@ -9,8 +9,8 @@ import { LinkedChats } from './linked-chats.js';
 import { SessionHead } from './session-head.js';
 import { channelOf } from '../chats/sidebar.js';
 import { showChatInTitle } from '../title.js';
-import { QueuePanel } from './queue-panel.js';
-import { TurnActs } from './turn-acts.js';
+import { QueuePanel } from './composer/queue-panel.js';
+import { TurnActs } from './turn/turn-acts.js';
 import { Transcript } from './transcript.js';
 import { say } from '../texts.js';
 

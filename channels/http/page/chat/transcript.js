@@ -5,10 +5,10 @@ import { CommandAnswers } from '../commands/command-answers.js';
 import { EndOfList } from './end-of-list.js';
 import { FileViews } from './file-views.js';
 import { plainText } from '../markdown/plain-text.js';
-import { standings } from './standing.js';
-import { showTrace, traceOf } from './trace-panel.js';
-import { TurnList } from './turn-list.js';
-import { TurnView } from './turn-view.js';
+import { standings } from './turn/standing.js';
+import { showTrace, traceOf } from './turn/trace-panel.js';
+import { TurnList } from './turn/turn-list.js';
+import { TurnView } from './turn/turn-view.js';
 import { say } from '../texts.js';
 
 /** @typedef {import('../api.js').Message} Message */
@@ -65,7 +65,7 @@ export class Transcript {
     this.#end = new EndOfList(signal, () => this.#earlier.hidden || void this.loadEarlier());
     this.#list.addEventListener(
       'trace',
-      (event) => void showTrace(() => api.conversations.trace(traceOf(event))),
+      (event) => void showTrace((include) => api.conversations.trace(traceOf(event), include)),
       { signal },
     );
     acts(signal);

@@ -1,5 +1,5 @@
 /** What waits for a decision in any chat: a button with the number, the questions in a dialog, and a notification. */
-import { approvalCard } from '../chat/approval-card.js';
+import { approvalCard } from '../chat/approvals/approval-card.js';
 import { byId, h } from '../dom.js';
 import { planQuestion } from './plan-question.js';
 import { showWaitingInTitle } from '../title.js';

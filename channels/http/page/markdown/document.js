@@ -1,5 +1,5 @@
 /** Reads answers: their formulas as people read them, as in chats of other networks, then their blocks. Pure. */
-import { readableMath } from '../../../../src/lib/math-text.ts';
+import { readableMath } from '../../../../src/lib/markdown/math-text.ts';
 import { parseBlocks, readBlocks } from './blocks.js';
 import { cellsOf } from './table.js';
 

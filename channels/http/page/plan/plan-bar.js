@@ -4,7 +4,7 @@ import { isOpenPlan, openStep } from '../../../../src/contracts/isomorphic/plan-
 import { PlanButtons } from './plan-buttons.js';
 import { say } from '../texts.js';
 
-/** @typedef {import('../../../../src/contracts/plan.ts').Plan} Plan */
+/** @typedef {import('../../../../src/contracts/plans/plan.ts').Plan} Plan */
 
 /** The line of one plan; `element` stands behind its panel and takes no height of its own. */
 export class PlanBar {

@@ -3,7 +3,7 @@ import { h } from '../dom.js';
 import { isOpenPlan, openStep } from '../../../../src/contracts/isomorphic/plan-reducer.js';
 import { say } from '../texts.js';
 
-/** @typedef {import('../../../../src/contracts/plan.ts').Plan} Plan */
+/** @typedef {import('../../../../src/contracts/plans/plan.ts').Plan} Plan */
 /** @typedef {import('../api.js').Approval} Approval */
 /** @typedef {import('../api.js').PlanAction} PlanAction */
 /**
@@ -14,7 +14,7 @@ import { say } from '../texts.js';
  * @returns {Promise<{ text: string }>}
  */
 
-/** @typedef {import('../../../../src/contracts/plan.ts').ExecutionMode} ExecutionMode */
+/** @typedef {import('../../../../src/contracts/plans/plan.ts').ExecutionMode} ExecutionMode */
 /**
  * @callback Start Starts a run of a plan; throws an error with a message for the user.
  * @param {string} planId

@@ -2,9 +2,9 @@
 import { h } from '../dom.js';
 import { say } from '../texts.js';
 
-/** @typedef {import('../../../../src/contracts/plan.ts').Plan} Plan */
-/** @typedef {import('../../../../src/contracts/plan.ts').PlanStep} PlanStep */
-/** @typedef {import('../../../../src/contracts/plan.ts').StepEdit} StepEdit */
+/** @typedef {import('../../../../src/contracts/plans/plan.ts').Plan} Plan */
+/** @typedef {import('../../../../src/contracts/plans/plan.ts').PlanStep} PlanStep */
+/** @typedef {import('../../../../src/contracts/plans/plan.ts').StepEdit} StepEdit */
 /**
  * @callback Change Changes the plan of this version; throws an error with a message for the user.
  * @param {Plan} plan

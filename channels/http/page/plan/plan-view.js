@@ -16,8 +16,8 @@ import { StepRows } from './plan-step.js';
 import { clock, kept, say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
-/** @typedef {import('../../../../src/contracts/plan.ts').Plan} Plan */
-/** @typedef {import('../../../../src/contracts/plan.ts').StepEdit} StepEdit */
+/** @typedef {import('../../../../src/contracts/plans/plan.ts').Plan} Plan */
+/** @typedef {import('../../../../src/contracts/plans/plan.ts').StepEdit} StepEdit */
 /** @typedef {import('../api.js').Approval} Approval */
 /**
  * @typedef {object} PlanHost

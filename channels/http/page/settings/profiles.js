@@ -3,7 +3,7 @@ import { h } from '../dom.js';
 import { row, rows, section } from './parts.js';
 import { say } from '../texts.js';
 
-/** @typedef {import('../../../../src/contracts/profile.ts').Profile} Profile */
+/** @typedef {import('../../../../src/contracts/agent/profile.ts').Profile} Profile */
 
 /** @type {import('./parts.js').Screen} */
 export async function profilesScreen({ ask }) {

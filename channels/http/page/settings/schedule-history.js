@@ -1,5 +1,5 @@
 /** The history of a schedule in a dialog: when each run was due, when it began, how it ended, and its trace. */
-import { showTrace } from '../chat/trace-panel.js';
+import { showTrace } from '../chat/turn/trace-panel.js';
 import { h } from '../dom.js';
 import { button, moment, table } from './parts.js';
 import { say } from '../texts.js';

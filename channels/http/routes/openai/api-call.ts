@@ -1,7 +1,7 @@
 /** One call of `/v1/chat/completions` or `/v1/responses`, and what both routes read and refuse alike. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
-import type { CallerOptions } from '../../../../src/contracts/provider.ts';
+import type { CallerOptions } from '../../../../src/contracts/model/provider.ts';
 import { HttpError, sendError } from '../../errors.ts';
 import type { FieldNames } from '../../errors.ts';
 import { requestId } from '../../route.ts';

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { InlineFile } from '../../../../src/contracts/media.ts';
 import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
-import type { ToolCall } from '../../../../src/contracts/provider.ts';
-import { isTooDeep } from '../../../../src/lib/json.ts';
+import type { ToolCall } from '../../../../src/contracts/model/provider.ts';
+import { isTooDeep } from '../../../../src/lib/json/json.ts';
 import { cleanText } from '../../../../src/lib/text.ts';
 import { contentSchema, readContent, readText } from './content-parts.ts';
 import type { Content } from './content-parts.ts';

@@ -1,7 +1,7 @@
 /** The body of a chat-completions request, in the gateway's terms. */
 import { z } from 'zod';
-import type { AnswerFormat, CallerOptions } from '../../../../src/contracts/provider.ts';
-import { REASONING_EFFORTS } from '../../../../src/contracts/provider.ts';
+import type { AnswerFormat, CallerOptions } from '../../../../src/contracts/model/provider.ts';
+import { REASONING_EFFORTS } from '../../../../src/contracts/model/provider.ts';
 import { MAX_LOGIT_BIASES, MAX_MESSAGES, MAX_STOPS } from '../../config.ts';
 import { endUserSchema } from '../end-user.ts';
 import { unsupported } from './fields.ts';

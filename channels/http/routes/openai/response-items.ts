@@ -1,5 +1,5 @@
 /** The output items of a response while it grows (reasoning, messages, function calls), and the events that tell of them. */
-import type { ToolCall } from '../../../../src/contracts/provider.ts';
+import type { ToolCall } from '../../../../src/contracts/model/provider.ts';
 import { wireToolCall } from './completion-answer.ts';
 
 /** Emits one event: its type and its fields. */

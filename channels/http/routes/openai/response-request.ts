@@ -1,7 +1,7 @@
 /** The body of `POST /v1/responses`, in the gateway's terms. */
 import { z } from 'zod';
-import { REASONING_EFFORTS } from '../../../../src/contracts/provider.ts';
-import type { AnswerFormat, CallerOptions } from '../../../../src/contracts/provider.ts';
+import { REASONING_EFFORTS } from '../../../../src/contracts/model/provider.ts';
+import type { AnswerFormat, CallerOptions } from '../../../../src/contracts/model/provider.ts';
 import { endUserSchema } from '../end-user.ts';
 import { checkFields, unsupported } from './fields.ts';
 import type { FieldTable } from './fields.ts';

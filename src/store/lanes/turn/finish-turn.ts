@@ -1,10 +1,10 @@
 /** The end of a turn (T6): what it said and used is stored, and its answer is queued. */
 import type { Fence, LaneStep } from '../../../contracts/store/lanes.ts';
-import { cleanJson } from '../../../lib/json.ts';
+import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { TurnFinish } from '../../../contracts/store/records.ts';
 import type { Sql } from '../../database/database.ts';
-import { insertRows, sessionOfLane } from '../journal.ts';
+import { insertRows, sessionOfLane } from './journal.ts';
 import {
   advanceLane,
   bumpLane,

@@ -1,5 +1,5 @@
 /** The attempts of a turn as they are stored: with its end, or alone when it goes on later. */
-import { cleanJson } from '../../../lib/json.ts';
+import { cleanJson } from '../../../lib/json/json.ts';
 import { MAX_TRACE_ATTEMPTS } from '../../../contracts/store/traces.ts';
 import type { TraceAttempt } from '../../../contracts/store/traces.ts';
 import type { Sql } from '../../database/database.ts';

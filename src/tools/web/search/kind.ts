@@ -1,5 +1,5 @@
 /** What a kind of search service brings: how it is asked, and what its answers mean. Everything else is the same for all. */
-import type { EgressRequest } from '../../../contracts/tool.ts';
+import type { EgressRequest } from '../../../contracts/tools/tool.ts';
 
 /** Results that every service is asked for, whatever the model wants: it shall learn nothing but the query. */
 export const ASKED_RESULTS = 10;

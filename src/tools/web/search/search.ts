@@ -1,7 +1,7 @@
 /** One search with whatever service is configured: its request, its answer within bounds, and its errors by their cause. */
 import { z } from 'zod';
 import { GatewayError, ToolError } from '../../../contracts/errors.ts';
-import type { Egress, EgressResponse } from '../../../contracts/tool.ts';
+import type { Egress, EgressResponse } from '../../../contracts/tools/tool.ts';
 import { ASKED_RESULTS } from './kind.ts';
 import type { SearchKind, SearchResult } from './kind.ts';
 import { searchKinds } from './services.ts';

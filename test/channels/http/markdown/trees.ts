@@ -4,7 +4,7 @@ import { parseBlocks } from '../../../../channels/http/page/markdown/blocks.js';
 import type { BlockBody, Inline } from '../../../../channels/http/page/markdown/nodes.js';
 import { parseInline } from '../../../../channels/http/page/markdown/inline.js';
 import { readPath, safeHref } from '../../../../channels/http/page/markdown/links.js';
-import { parseMarkdown } from '../../../../src/lib/markdown.ts';
+import { parseMarkdown } from '../../../../src/lib/markdown/markdown.ts';
 import { referenceRoot } from './reference.ts';
 
 /** A node: its kind with the attributes that are shown, then its children. */

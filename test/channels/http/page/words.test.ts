@@ -3,7 +3,7 @@ import { parse } from '@babel/parser';
 import { traverseFast } from '@babel/types';
 import type { Node } from '@babel/types';
 import { describe, expect, it } from 'vitest';
-import { readSources } from '../../../imports.ts';
+import { readSources } from '../../../architecture/imports.ts';
 
 /** Attributes that people read or hear. */
 const SAYING = new Set(['aria-label', 'title', 'placeholder', 'alt']);

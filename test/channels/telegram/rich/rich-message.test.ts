@@ -8,7 +8,7 @@ import {
 } from '../../../../channels/telegram/rich/rich-message.ts';
 import { MAX_LEVELS } from '../../../../channels/telegram/rich/rich-text.ts';
 import { documentOf } from '../../../../src/delivery/text/chunker.ts';
-import { takeOutFormulas } from '../../../../src/lib/math-text.ts';
+import { takeOutFormulas } from '../../../../src/lib/markdown/math-text.ts';
 import { readRich } from '../../../fakes/telegram/rich.ts';
 
 async function rich(text: string) {

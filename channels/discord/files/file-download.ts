@@ -1,0 +1,163 @@
+/** The bytes of files that people send: read from Discord's file servers as a stream, with a fresh link where one expired. */
+import { DefaultRestOptions } from '@discordjs/rest';
+import { z } from 'zod';
+import { ChannelError } from '../../../src/contracts/errors.ts';
+import type { Media } from '../../../src/contracts/media.ts';
+import { Attachment, readReference } from '../receiving/attachments.ts';
+import type { MessagePlace } from '../receiving/attachments.ts';
+import type { DiscordRest } from '../rest/rest.ts';
+
+/** A connection that brings nothing for this long is given up, in milliseconds. */
+export const SILENCE_MS = 30_000;
+
+/** Where Discord keeps files. */
+const FILE_HOSTS = ['cdn.discordapp.com', 'media.discordapp.net'];
+
+type Answer = Awaited<ReturnType<typeof DefaultRestOptions.makeRequest>>;
+
+/** The files of a message as it is now, those that are forwarded included. */
+const WithFiles = z.object({
+  attachments: z.array(Attachment).default([]),
+  message_snapshots: z
+    .array(z.object({ message: z.object({ attachments: z.array(Attachment).default([]) }) }))
+    .nullish(),
+});
+
+export interface FileDownloadParts {
+  rest: DiscordRest;
+  /** A server other than Discord's own, which keeps the files, too. */
+  apiRoot?: string | undefined;
+  silenceMs: number;
+}
+
+/** Opens the files of messages. */
+export class FileDownload {
+  readonly #parts: FileDownloadParts;
+
+  constructor(parts: FileDownloadParts) {
+    this.#parts = parts;
+  }
+
+  /** Throws `ChannelError`; so does the stream. */
+  async open(media: Media, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const reference = readReference(media.url);
+    if (reference === undefined) throw gone();
+    const silence = new Silence(this.#parts.silenceMs, signal);
+    try {
+      const first = await this.#get(reference.url, silence);
+      if (first.status === 200) return readBytes(first, silence);
+      await discard(first);
+      if (reference.of === undefined) throw gone();
+      const link = await this.#freshLink(reference.url, reference.of, signal);
+      const second = await this.#get(link, silence);
+      if (second.status === 200) return readBytes(second, silence);
+      await discard(second);
+      throw gone();
+    } catch (error) {
+      silence.end();
+      throw error;
+    }
+  }
+
+  /** The answer with status 200, or one that says that the link has expired. */
+  async #get(url: URL, silence: Silence): Promise<Answer> {
+    if (!this.#isFileServer(url)) throw gone();
+    let answer: Answer;
+    try {
+      const { signal } = silence;
+      answer = await DefaultRestOptions.makeRequest(url.href, { method: 'GET', redirect: 'manual', signal });
+    } catch (error) {
+      throw cutOff(error);
+    }
+    silence.heard();
+    if (answer.status === 200 || isExpired(answer)) return answer;
+    await discard(answer);
+    if (answer.status === 429) {
+      const retryAfterMs = Math.max(1, Number(answer.headers.get('retry-after')) || 1) * 1_000;
+      const text = 'Discord asks to wait before the file is read.';
+      throw new ChannelError('rate_limited', text, { retryable: true, retryAfterMs });
+    }
+    if (answer.status < 500) throw gone();
+    const text = `Discord answered the request for the file with status ${answer.status}.`;
+    throw new ChannelError('unavailable', text, { retryable: true });
+  }
+
+  /** Links come from Discord, yet nothing but its own servers may be asked. */
+  #isFileServer({ protocol, host, origin }: URL): boolean {
+    const { apiRoot } = this.#parts;
+    if (apiRoot !== undefined) return origin === URL.parse(apiRoot)?.origin;
+    return protocol === 'https:' && FILE_HOSTS.includes(host);
+  }
+
+  /** The link that the message gives to the same file now. */
+  async #freshLink(old: URL, { channelId, messageId }: MessagePlace, signal: AbortSignal): Promise<URL> {
+    const path = `/channels/${channelId}/messages/${messageId}` as const;
+    const bucket = `message ${channelId}`;
+    const answer = await this.#parts.rest
+      .call({ method: 'get', path, bucket, signal })
+      .catch((error: unknown) => {
+        if (error instanceof ChannelError && !error.retryable) throw gone(error);
+        throw error;
+      });
+    const { attachments = [], message_snapshots: snapshots } = WithFiles.safeParse(answer).data ?? {};
+    const files = [...attachments, ...(snapshots ?? []).flatMap(({ message }) => message.attachments)];
+    const link = files.map(({ url }) => URL.parse(url)).find((url) => url?.pathname === old.pathname);
+    if (!link) throw gone();
+    return link;
+  }
+}
+
+/** Discord answers 404 for a link that has expired, as for a file that was deleted. */
+function isExpired({ status }: Answer): boolean {
+  return status === 403 || status === 404;
+}
+
+/** Turns away from an answer, so that its connection is free. */
+async function discard({ body }: Answer): Promise<void> {
+  for await (const _ of body ?? []) break;
+}
+
+async function* readBytes(answer: Answer, silence: Silence): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of answer.body ?? []) {
+      silence.heard();
+      yield chunk as Uint8Array;
+    }
+  } catch (error) {
+    throw cutOff(error);
+  } finally {
+    silence.end();
+  }
+}
+
+/** Ends a download when its caller does, or when nothing came for a while. */
+class Silence {
+  readonly signal: AbortSignal;
+  readonly #late = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(ms: number, caller: AbortSignal) {
+    this.signal = AbortSignal.any([caller, this.#late.signal]);
+    this.#timer = setTimeout(() => this.#late.abort(new Error('nothing came')), ms);
+    this.#timer.unref();
+  }
+
+  heard(): void {
+    this.#timer.refresh();
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+function gone(cause?: unknown): ChannelError {
+  return new ChannelError('rejected', 'Discord no longer has this file. Please send it again.', { cause });
+}
+
+function cutOff(cause: unknown): ChannelError {
+  return new ChannelError('unavailable', 'The file from Discord did not come through.', {
+    retryable: true,
+    cause,
+  });
+}

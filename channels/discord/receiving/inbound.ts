@@ -1,0 +1,174 @@
+/** Converts Discord's events to the gateway's messages: pure; anything malformed is ignored. */
+import { z } from 'zod';
+import type { InboundMessage, Place } from '../../../src/contracts/message.ts';
+import { Enclosures, mediaOf, wordsOf } from './attachments.ts';
+import { nameOf, Person, quotedOf, Referenced, Snowflake, withNames } from './quoted.ts';
+
+/** Public, private and announcement threads: channels for Discord, threads of their parent channel for the gateway. */
+const THREADS = [10, 11, 12];
+/** Forums and media channels: every post in them is a thread. */
+const FORUMS = [15, 16];
+/** A direct message with one person. */
+const DM = 1;
+const ChannelInfo = z.object({
+  type: z.number(),
+  parent_id: Snowflake.nullish(),
+  guild_id: Snowflake.optional(),
+  owner_id: Snowflake.nullish(),
+});
+
+/** The kind of a Discord channel. `parentId` is set for a thread: grants of the parent channel apply to it as well. */
+export interface ChannelKind {
+  place: InboundMessage['place'];
+  parentId?: string | undefined;
+  /** The server it is in. */
+  guildId?: string | undefined;
+  /** Of a thread: who has opened it. */
+  ownerId?: string | undefined;
+  /** It holds posts, and no messages of its own. */
+  isForum?: true | undefined;
+}
+
+/** Who reads a message: the bot, and the role that Discord has made for it in the message's server. */
+export interface Reader {
+  botId: string;
+  roleId?: string | undefined;
+}
+
+/** Undefined for anything but a channel's description. Only a thread has a parent here: a channel's parent is its category. */
+export function readChannel(answer: unknown): ChannelKind | undefined {
+  const { data } = ChannelInfo.safeParse(answer);
+  if (data === undefined) return undefined;
+  const place = data.type === DM ? 'private' : 'group';
+  const kind: ChannelKind = { place, guildId: data.guild_id };
+  if (FORUMS.includes(data.type)) return { ...kind, isForum: true };
+  if (!THREADS.includes(data.type)) return kind;
+  return { ...kind, parentId: data.parent_id ?? undefined, ownerId: data.owner_id ?? undefined };
+}
+
+/** What Discord keeps of a forwarded message: not who wrote it. */
+const Snapshot = z.object({
+  message: z.object({
+    content: z.string().default(''),
+    mentions: z.array(Person).default([]),
+    ...Enclosures.shape,
+  }),
+});
+/** The type of a reference to a message that is forwarded; a reply has 0 or none. */
+const FORWARD = 1;
+
+const RawMessage = z.object({
+  id: Snowflake,
+  channel_id: Snowflake,
+  /** Only in events, and not from every server. */
+  channel_type: z.number().optional(),
+  guild_id: Snowflake.optional(),
+  author: Person,
+  /** Only in events. */
+  member: z.object({ roles: z.array(Snowflake).default([]) }).optional(),
+  webhook_id: Snowflake.optional(),
+  content: z.string(),
+  timestamp: z.string(),
+  type: z.number(),
+  mentions: z.array(Person).default([]),
+  mention_roles: z.array(Snowflake).default([]),
+  edited_timestamp: z.string().nullish(),
+  ...Enclosures.shape,
+  message_reference: z.object({ type: z.number().optional(), message_id: Snowflake.optional() }).nullish(),
+  message_snapshots: z.array(Snapshot).nullish(),
+  referenced_message: Referenced.nullish(),
+});
+/** A message as it arrives over the gateway and in a channel's history. */
+export type RawMessage = z.infer<typeof RawMessage>;
+
+/** The kind of a message's channel as far as its event tells: undefined for a thread, whose parent it does not name. */
+export function kindOfEvent({ guild_id: guild, channel_type: type }: RawMessage): ChannelKind | undefined {
+  if (guild === undefined) return { place: 'private' };
+  return type === undefined || THREADS.includes(type) ? undefined : { place: 'group', guildId: guild };
+}
+
+/** Types of messages that people write: plain and reply. All others are Discord's notices or the bot's command replies. */
+const WRITTEN = [0, 19];
+/** Undefined for anything but a message. */
+export function readMessage(event: unknown): RawMessage | undefined {
+  return RawMessage.safeParse(event).data;
+}
+
+/** A message that a person has given another text; undefined for every other change of a message. */
+export function readEdit(event: unknown): RawMessage | undefined {
+  const message = readMessage(event);
+  const isEdited = message?.edited_timestamp !== undefined && message.edited_timestamp !== null;
+  return isEdited && message.author.bot !== true && message.webhook_id === undefined ? message : undefined;
+}
+
+/**
+ * A message written by a person, another bot or a webhook; undefined for those of the bot itself and of the system. The
+ * caller gives the kind of its channel: a message does not tell that it is in a thread, one of the history not even its server.
+ */
+export function toInbound(
+  message: RawMessage,
+  reader: Reader,
+  kind: ChannelKind,
+): InboundMessage | undefined {
+  const { author } = message;
+  const { botId, roleId } = reader;
+  if (author.id === botId) return undefined;
+  if (!WRITTEN.includes(message.type)) return undefined;
+  const byRole = roleId !== undefined && message.mention_roles.includes(roleId);
+  const named = byRole || message.mentions.some(({ id }) => id === botId);
+  const forwarded = (message.message_snapshots ?? []).map((snapshot) => snapshot.message);
+  // A reference to a forwarded message leads into another chat, whose messages nobody here can reply to.
+  const replyTo =
+    message.message_reference?.type === FORWARD ? undefined : message.message_reference?.message_id;
+  const quoted = quotedOf(message.referenced_message, { botId, sender: author.id });
+  const parts = [withoutBotName(message, reader), ...forwarded];
+  const texts = parts.map(withNames);
+  // The name of a sticker is not the sender's own text; what stands beside it would not be either.
+  const isSticker = texts.every((text) => text === '') && parts.some((part) => part.sticker_items?.length);
+  const words = parts.map((part) => wordsOf(part, isSticker));
+  const of = { channelId: message.channel_id, messageId: message.id };
+  return {
+    id: message.id,
+    ...placeOf(message.channel_id, kind.parentId),
+    senderId: author.id,
+    ...((author.bot === true || message.webhook_id !== undefined) && { fromBot: true }),
+    senderName: nameOf(author),
+    content: [...texts, ...words].filter(Boolean).join('\n'),
+    timestamp: Date.parse(message.timestamp),
+    media: [message, ...forwarded].flatMap((part) => mediaOf(part, of)),
+    replyTo,
+    messageId: message.id,
+    ...(quoted && { quoted }),
+    // Discord does not say who wrote a forwarded text; what stands beside it counts as forwarded, too.
+    ...(forwarded.length > 0 && { forwarded: true }),
+    ...(isSticker && { forwarded: true, forwardedFrom: 'a sticker' }),
+    place: kind.place,
+    mentioned: named || message.referenced_message?.author.id === botId,
+  };
+}
+
+/** True for a message as Discord shows it without the Message Content Intent, unless it is private or names the bot. */
+export function isTextHidden(message: RawMessage, botId: string): boolean {
+  const { content, attachments, mentions, sticker_items: stickers = [] } = message;
+  const isBare = content === '' && attachments.length === 0 && stickers.length === 0;
+  return isBare && !mentions.some(({ id }) => id === botId);
+}
+
+/** The place of a channel. A thread belongs to the chat of its parent, and has the same access rules. */
+export function placeOf(channelId: string, parentId: string | undefined): Place {
+  if (parentId === undefined) return { channel: 'discord', chatId: channelId };
+  return { channel: 'discord', chatId: parentId, threadId: channelId };
+}
+
+/** All words of a message, those of its stickers, polls and forwarded messages included, with names in place of ids. */
+export function textOf(message: RawMessage): string {
+  const parts = [message, ...(message.message_snapshots ?? []).map((snapshot) => snapshot.message)];
+  return [...parts.map(withNames), ...parts.map((part) => wordsOf(part, false))].filter(Boolean).join('\n');
+}
+
+/** The message without the bot's name at the start. */
+function withoutBotName(message: RawMessage, { botId, roleId }: Reader): RawMessage {
+  const role = roleId === undefined ? '' : `|<@&${roleId}>`;
+  const content = message.content.replace(new RegExp(String.raw`^\s*(?:<@!?${botId}>${role})[\s,:]*`), '');
+  return { ...message, content };
+}

@@ -1,0 +1,267 @@
+/** Queues messages on their way into the gateway: in order per chat, kept until committed, read from history after a gap. */
+import { addressOf } from '../../../src/contracts/message.ts';
+import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { NoteRefusal } from '../../../src/contracts/store/traces.ts';
+import { backoffMs } from '../../../src/lib/async/backoff.ts';
+import { pause, sleep } from '../../../src/lib/async/sleep.ts';
+import type { Receipt, ReceiveOptions } from '../../../src/contracts/receive.ts';
+import type { History } from './history.ts';
+import { isTextHidden, kindOfEvent, toInbound } from './inbound.ts';
+import type { ChannelKind, RawMessage } from './inbound.ts';
+import { isTransientError } from '../rest/retry.ts';
+import type { KindOf, QuestionThreads } from '../threads/question-threads.ts';
+import { readWhole } from './whole-message.ts';
+import type { WholeMessageParts } from './whole-message.ts';
+
+/** Chats remembered for closing gaps; past that, the one that was silent longest is forgotten. */
+export const MAX_CHATS = 1_000;
+/** Messages of one chat that wait while the store is unavailable; further ones are read from the history later. */
+const MAX_WAITING = 100;
+const RETRY_BASE_MS = 250;
+const RETRY_CAP_MS = 10_000;
+/** How long `close` waits for commits in flight. */
+const CLOSE_MS = 2_000;
+
+/** A server channel: assumed until Discord has described the channel. */
+const GROUP: ChannelKind = { place: 'group' };
+
+/** A part of the history that may have been missed: everything after an id. */
+interface Gap {
+  after: string;
+  /** Some of it may have been received by an earlier process: an old `/stop` or `/new` must not act twice. */
+  mayRepeat: boolean;
+  /** Called once all of it is stored. */
+  stored: (() => void)[];
+}
+
+/** A message of the gateway; `stored` is called once it would not be lost with this process. */
+interface Waiting {
+  message: RawMessage;
+  /** Its sender has given a message this text. */
+  isEdit: boolean;
+  stored: () => void;
+}
+
+interface Chat {
+  id: string;
+  /** Read from Discord before the first message is published, and again until that succeeds. */
+  kind?: ChannelKind | undefined;
+  waiting: Waiting[];
+  /** The newest committed message; a gap begins after it. */
+  lastId?: string;
+  /** Read this part of the history before anything that waits. */
+  gap?: Gap | undefined;
+  work?: Promise<void> | undefined;
+}
+
+export interface InboxParts extends Omit<WholeMessageParts, 'kindOf'> {
+  history: Pick<History, 'after' | 'kindOf'>;
+  threads: Pick<QuestionThreads, 'mayOpen' | 'open'>;
+  botId(): string;
+  /** True while Discord leaves out the texts of messages that do not mention the bot. */
+  limited(): boolean;
+  /** Counts messages that are not handed over. */
+  noteRefusal: NoteRefusal;
+  /** Commits a message in the gateway. */
+  publish(message: InboundMessage, options?: ReceiveOptions): Promise<Receipt>;
+}
+
+export class Inbox {
+  readonly #parts: InboxParts;
+  readonly #chats = new Map<string, Chat>();
+  /** Those who wait for a part of the history. */
+  readonly #readers = new Set<() => void>();
+
+  constructor(parts: InboxParts) {
+    this.#parts = parts;
+    const end = (): void => {
+      for (const resolve of this.#readers) resolve();
+    };
+    parts.signal.addEventListener('abort', end, { once: true });
+  }
+
+  /** Queues a message of the Discord gateway and returns at once; `stored` is called when it is committed or refused. */
+  push(message: RawMessage, stored: () => void, isEdit = false): void {
+    const kind = kindOfEvent(message);
+    if (this.#toInbound(message, kind ?? GROUP) === undefined) {
+      if (!isEdit) this.#noteHidden(message, kind ?? GROUP);
+      stored();
+      return;
+    }
+    const chat = this.#chat(message.channel_id, kind);
+    if (chat.waiting.length < MAX_WAITING) chat.waiting.push({ message, isEdit, stored });
+    // What waits here has not begun, and its history has the newest text.
+    else if (isEdit) stored();
+    else {
+      const before = (BigInt(chat.waiting[0]?.message.id ?? message.id) - 1n).toString();
+      this.#missed(chat, { after: chat.lastId ?? before, mayRepeat: false, stored: [stored] });
+    }
+    this.#wake(chat);
+  }
+
+  /**
+   * Reads what was said in a chat after an id, and after the last message that this process has committed. Resolves once
+   * that is stored, or the signal aborts. Of a chat that it has not heard commands are left out: another process may have received them.
+   */
+  async read(id: string, after: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const chat = this.#chat(id, undefined);
+    const { lastId } = chat;
+    const from = lastId !== undefined && isLater(lastId, after) ? lastId : after;
+    this.#missed(chat, { after: from, mayRepeat: lastId === undefined, stored: [resolve] });
+    this.#wake(chat);
+    this.#readers.add(resolve);
+    await promise;
+    this.#readers.delete(resolve);
+  }
+
+  /** The chats in which this process has committed a message, the one that was active last at the end. */
+  get heard(): string[] {
+    return [...this.#chats.values()].filter(({ lastId }) => lastId !== undefined).map(({ id }) => id);
+  }
+
+  /** Waits at most 2 s for commits in flight and for `others`; the signal must have been aborted. Never throws. */
+  async close(others: readonly Promise<void>[]): Promise<void> {
+    const work = [...others, ...[...this.#chats.values()].flatMap((chat) => chat.work ?? [])];
+    this.#chats.clear();
+    const limit = new AbortController();
+    const late = pause(CLOSE_MS, limit.signal);
+    await Promise.race([Promise.all(work), late]);
+    limit.abort();
+  }
+
+  #chat(id: string, kind: ChannelKind | undefined): Chat {
+    const chat = this.#chats.get(id) ?? { id, kind, waiting: [] };
+    this.#chats.delete(id);
+    this.#chats.set(id, chat);
+    // Chats in which nothing was committed go first: they have no gap to close.
+    for (const isForgotten of [({ lastId }: Chat) => lastId === undefined, () => true])
+      for (const [key, idle] of this.#chats) {
+        if (this.#chats.size <= MAX_CHATS) break;
+        if (idle !== chat && idle.work === undefined && isForgotten(idle)) this.#chats.delete(key);
+      }
+    return chat;
+  }
+
+  #missed(chat: Chat, gap: Gap): void {
+    const known = chat.gap;
+    chat.gap = known === undefined ? gap : { ...widen(known, gap), stored: [...known.stored, ...gap.stored] };
+  }
+
+  #toInbound(message: RawMessage, kind: ChannelKind): InboundMessage | undefined {
+    const botId = this.#parts.botId();
+    if (this.#parts.limited() && kind.place === 'group' && isTextHidden(message, botId)) return undefined;
+    return toInbound(message, { botId }, kind);
+  }
+
+  /** Without the Message Content Intent nobody learns of such a message but through this. */
+  #noteHidden(message: RawMessage, kind: ChannelKind): void {
+    const inbound = toInbound(message, { botId: this.#parts.botId() }, kind);
+    if (inbound === undefined) return;
+    const detail =
+      'its text is hidden, because the Message Content Intent is off and it does not mention the bot';
+    const { senderId } = inbound;
+    this.#parts.noteRefusal({ address: addressOf(inbound), senderId, code: 'ignored', detail });
+  }
+
+  #wake(chat: Chat): void {
+    chat.work ??= this.#workOff(chat)
+      .catch((error: unknown) => {
+        if (!this.#parts.signal.aborted)
+          this.#parts.log.error({ err: error, chatId: chat.id }, 'discord_chat_stalled');
+      })
+      .finally(() => {
+        chat.work = undefined;
+        // A message that arrived after the last check would otherwise wait for the next one.
+        if (!this.#parts.signal.aborted && (chat.gap !== undefined || chat.waiting.length > 0))
+          this.#wake(chat);
+      });
+  }
+
+  async #workOff(chat: Chat): Promise<void> {
+    const { signal, history } = this.#parts;
+    while (!signal.aborted) {
+      const { gap } = chat;
+      if (gap !== undefined) {
+        chat.gap = undefined;
+        for await (const message of history.after(chat.id, gap.after))
+          await this.#commit(message, chat, { mayRepeat: gap.mayRepeat });
+        if (signal.aborted) return;
+        for (const stored of gap.stored) stored();
+        continue;
+      }
+      const next = chat.waiting.shift();
+      if (next === undefined) return;
+      await this.#commit(next.message, chat, { isEdit: next.isEdit });
+      if (!signal.aborted) next.stored();
+    }
+  }
+
+  /** Publishes a message, again until it is committed or refused for good: Discord does not deliver it again. */
+  async #commit(
+    message: RawMessage,
+    chat: Chat,
+    { mayRepeat = false, isEdit = false }: { mayRepeat?: boolean; isEdit?: boolean },
+  ): Promise<void> {
+    const { signal, log } = this.#parts;
+    const botId = this.#parts.botId();
+    if (toInbound(message, { botId }, GROUP) === undefined) return;
+    chat.kind ??= await this.#parts.history.kindOf(chat.id, isCall(message, botId));
+    // Without its kind it would be taken for a message elsewhere: refused there, or answered.
+    if (chat.kind === undefined) return;
+    if (this.#toInbound(message, chat.kind) === undefined) return;
+    const { kind } = chat;
+    const kindOf = async (id: string) => await this.#parts.history.kindOf(id, true);
+    const opensThread = !isEdit && !mayRepeat && this.#parts.threads.mayOpen(message, kind);
+    let read: InboundMessage | undefined;
+    for (let attempt = 0; !signal.aborted; attempt += 1) {
+      try {
+        read ??= await readWhole(message, kind, botId, { ...this.#parts, kindOf });
+        const inbound = isEdit ? read && asEdit(read, message) : read;
+        if (inbound === undefined || (mayRepeat && inbound.content.startsWith('/'))) return;
+        const receipt = await this.#parts.publish(
+          inbound,
+          opensThread ? this.#threadFor(message, inbound, kindOf) : {},
+        );
+        // The history of a chat where everything is refused need not be read later.
+        if (!isEdit && receipt.kind !== 'refused' && isLater(message.id, chat.lastId))
+          chat.lastId = message.id;
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!isTransientError(error)) {
+          log.error({ err: error, chatId: chat.id, messageId: message.id }, 'discord_message_dropped');
+          return;
+        }
+        log.warn({ err: error, chatId: chat.id, messageId: message.id }, 'discord_message_delayed');
+        await sleep(backoffMs(attempt, RETRY_BASE_MS, RETRY_CAP_MS), signal);
+      }
+    }
+  }
+
+  /** A question of its own gets a thread, where that is wished. */
+  #threadFor(message: RawMessage, { content }: InboundMessage, kindOf: KindOf): ReceiveOptions {
+    const isOwn = async (): Promise<boolean> => (await kindOf(message.id))?.ownerId === this.#parts.botId();
+    return { openThread: async () => await this.#parts.threads.open(message, content, isOwn) };
+  }
+}
+
+/** Its text as the new one of the message that was edited. */
+function asEdit(message: InboundMessage, { id, edited_timestamp: at }: RawMessage): InboundMessage {
+  return { ...message, id: `${id}:edit:${at}`, isEdit: true };
+}
+
+/** Both gaps in one. */
+function widen(one: Gap, other: Gap): Pick<Gap, 'after' | 'mayRepeat'> {
+  const after = isLater(one.after, other.after) ? other.after : one.after;
+  return { after, mayRepeat: one.mayRepeat || other.mayRepeat };
+}
+
+/** True for a message that calls the bot, or may do so by its role. */
+function isCall(message: RawMessage, botId: string): boolean {
+  return message.mention_roles.length > 0 || toInbound(message, { botId }, GROUP)?.mentioned === true;
+}
+
+function isLater(id: string, than: string | undefined): boolean {
+  return than === undefined || BigInt(id) > BigInt(than);
+}

@@ -1,0 +1,242 @@
+/** Renders a Markdown document in Discord's dialect: pure; no text in it can ping, hide or end the markup around it. */
+import type {
+  Delete,
+  Emphasis,
+  List,
+  ListItem,
+  Nodes,
+  PhrasingContent,
+  Root,
+  RootContent,
+  Strong,
+  Table,
+} from 'mdast';
+import type { Rendered } from '../../../src/contracts/channel.ts';
+import { foldDetails } from '../../../src/lib/markdown/details.ts';
+import type { Details } from '../../../src/lib/markdown/details.ts';
+import { cleanText } from '../../../src/lib/text.ts';
+import {
+  addressesIn,
+  escapeLineStarts,
+  escapeText,
+  fence,
+  joinPhrases,
+  maskedLink,
+  span,
+  webUrl,
+} from './markup.ts';
+import { drawTable } from '../../../src/lib/markdown/text-table.ts';
+
+/** The context of a node during rendering. */
+interface Scope {
+  /** False: only the text, without markup. */
+  markup: boolean;
+  /** Marks that are open around the node: Discord cannot nest a mark in itself. */
+  open: readonly string[];
+  /** Inside a list or a quote, where Discord has no headings. */
+  inner: boolean;
+  /** How many nodes are around this one. */
+  depth: number;
+}
+
+/** Deeper nodes are shown as plain text: nobody writes such nesting, and the stack is finite. */
+const MAX_DEPTH = 60;
+
+/**
+ * Renders for Discord. `length` counts UTF-16 units: Discord's documentation speaks of characters and its staff of code
+ * points, of which there are never more.
+ */
+export function render(doc: Root): Rendered {
+  const scope: Scope = { markup: true, open: [], inner: false, depth: 0 };
+  const text = cleanText(blocks(doc.children, scope)).trim();
+  const plain = cleanText(blocks(doc.children, { ...scope, markup: false })).trim();
+  return { text, plain, length: text.length };
+}
+
+/** Blocks below each other; no blank line after a heading. */
+function blocks(nodes: readonly RootContent[], scope: Scope): string {
+  let text = '';
+  let before: RootContent | Details | undefined;
+  for (const node of foldDetails(nodes)) {
+    const next = node.type === 'details' ? details(node, scope) : block(node, scope);
+    if (next === '') continue;
+    text += `${before === undefined ? '' : before.type === 'heading' ? '\n' : '\n\n'}${next}`;
+    before = node;
+  }
+  return text;
+}
+
+/** Discord folds nothing: details are a quote below their summary. A spoiler could hold no code. */
+function details({ summary, children }: Details, scope: Scope): string {
+  if (scope.depth >= MAX_DEPTH) return literal(children.map(wordsIn).join(' '), scope);
+  const title: RootContent[] = summary.length === 0 ? [] : [{ type: 'strong', children: summary }];
+  return quote([...title, ...children], { ...scope, depth: scope.depth + 1 });
+}
+
+function quote(nodes: readonly RootContent[], scope: Scope): string {
+  const quoted = blocks(nodes, { ...scope, inner: true });
+  return scope.markup ? quoted.replaceAll(/^/gm, '> ') : quoted;
+}
+
+function block(node: RootContent, outer: Scope): string {
+  if (outer.depth >= MAX_DEPTH) return literal(wordsIn(node), outer);
+  const scope = { ...outer, depth: outer.depth + 1 };
+  switch (node.type) {
+    case 'paragraph':
+      return paragraph(phrases(node.children, scope), scope);
+    case 'heading':
+      return heading(node.depth, node.children, scope);
+    case 'list':
+      return list(node, scope);
+    case 'listItem':
+      return item(node, '- ', scope);
+    case 'blockquote':
+      return quote(node.children, scope);
+    case 'code':
+      return scope.markup ? fence(node.value, node.lang ?? '') : node.value;
+    case 'table':
+      return table(node, scope);
+    case 'thematicBreak':
+      return '──────────';
+    case 'html':
+      return paragraph(literal(node.value, scope), scope);
+    default:
+      return phrase(node, scope);
+  }
+}
+
+function paragraph(text: string, scope: Scope): string {
+  return scope.markup ? escapeLineStarts(text) : text;
+}
+
+function heading(depth: number, children: readonly PhrasingContent[], scope: Scope): string {
+  const marked = depth <= 3 && !scope.inner;
+  const open = marked ? scope.open : [...scope.open, '**'];
+  const text = phrases(children, { ...scope, open })
+    .replaceAll('\n', ' ')
+    .trim();
+  if (text === '' || !scope.markup) return text;
+  return marked ? `${'#'.repeat(depth)} ${escapeLineStarts(text)}` : `**${text}**`;
+}
+
+function list(node: List, scope: Scope): string {
+  const start = node.start ?? 1;
+  return node.children
+    .map((child, index) => item(child, node.ordered === true ? `${start + index}. ` : '- ', scope))
+    .join(node.spread === true ? '\n\n' : '\n');
+}
+
+/** An item with what is nested in it, indented under its marker; code stays at the margin, which keeps its own indentation. */
+function item(node: ListItem, mark: string, scope: Scope): string {
+  const box = node.checked === true ? '☑ ' : node.checked === false ? '☐ ' : '';
+  const inner = { ...scope, inner: true };
+  const lines = node.children
+    .map((child) => {
+      const text = block(child, inner);
+      return child.type === 'code' || child.type === 'table' ? text : text.replaceAll('\n', '\n  ');
+    })
+    .filter((text) => text !== '');
+  const [first = '', ...rest] = lines;
+  const startsWithBlock = first.startsWith('```') || first.startsWith('> ');
+  const head = `${mark}${box}${startsWithBlock ? '\n' : ''}${first}`.trimEnd();
+  const nested = rest.map((text) => (text.startsWith('```') ? text : `  ${text}`));
+  return [head, ...nested].join('\n');
+}
+
+function table(node: Table, scope: Scope): string {
+  const words = { ...scope, markup: false };
+  const rows = node.children.map((row) => row.children.map((cell) => phrases(cell.children, words)));
+  const aligned = drawTable(rows, node.align ?? []);
+  return scope.markup ? fence(aligned, '') : aligned;
+}
+
+function phrases(nodes: readonly Nodes[], scope: Scope): string {
+  let text = '';
+  for (const node of nodes) {
+    const next = phrase(node, scope);
+    text = scope.markup ? joinPhrases(text, next) : text + next;
+  }
+  return text;
+}
+
+function phrase(node: Nodes, outer: Scope): string {
+  if (outer.depth >= MAX_DEPTH) return literal(wordsIn(node), outer);
+  const scope = { ...outer, depth: outer.depth + 1 };
+  switch (node.type) {
+    case 'text':
+    case 'html':
+      return literal(node.value, scope);
+    case 'strong':
+      return mark(node, '**', scope);
+    case 'emphasis':
+      return mark(node, '*', scope);
+    case 'delete':
+      return mark(node, '~~', scope);
+    case 'inlineCode':
+      return scope.markup ? span(node.value) : node.value;
+    case 'break':
+      return '\n';
+    case 'link':
+      return link((inner) => phrases(node.children, inner), node.url, scope);
+    case 'image':
+      return link((inner) => literal(node.alt ?? '', inner), node.url, scope);
+    default:
+      return 'children' in node ? phrases(node.children, scope) : '';
+  }
+}
+
+function literal(text: string, scope: Scope): string {
+  return scope.markup ? escapeText(text) : text;
+}
+
+/** Puts a mark around a phrase, unless the mark is open already, or code or an address inside contains it. */
+function mark(node: Strong | Emphasis | Delete, sign: string, scope: Scope): string {
+  const inner = phrases(node.children, { ...scope, open: [...scope.open, sign] });
+  const clash = scope.open.includes(sign) || holds(node, sign.charAt(0));
+  if (!scope.markup || clash || inner.trim() === '') return inner;
+  return `${sign}${inner}${sign}`;
+}
+
+/** True when a descendant that cannot be escaped contains the sign. */
+function holds(node: Nodes, sign: string): boolean {
+  for (const one of within(node)) {
+    const raw =
+      one.type === 'inlineCode'
+        ? [one.value]
+        : one.type === 'text'
+          ? addressesIn(one.value)
+          : one.type === 'link' || one.type === 'image'
+            ? [one.url]
+            : [];
+    if (raw.some((text) => text.includes(sign))) return true;
+  }
+  return false;
+}
+
+/** The text of a node without any structure. */
+function wordsIn(node: Nodes): string {
+  let words = '';
+  for (const one of within(node)) if ('value' in one) words += one.value;
+  return words;
+}
+
+/** A node and all below it, in reading order, without recursion. */
+function* within(node: Nodes): Generator<Nodes> {
+  const open: Nodes[] = [node];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    yield next;
+    if ('children' in next) open.push(...next.children.toReversed());
+  }
+}
+
+/** Links only http and https. An address that is its own text stays bare, and no text may pretend to be another address. */
+function link(text: (scope: Scope) => string, url: string, scope: Scope): string {
+  const words = text(scope).replaceAll('\n', ' ').trim();
+  const bare = text({ ...scope, markup: false }).trim();
+  const target = webUrl(url);
+  if (target === undefined) return words;
+  const itself = bare === '' || bare === url;
+  if (!scope.markup) return itself ? target : `${words} (${target})`;
+  if (itself) return `<${target}>`;
+  return bare.includes('://') ? `${words} (<${target}>)` : maskedLink(words, target);
+}

@@ -1,0 +1,46 @@
+/** What the calls to Discord's REST API tell about the channel's health. */
+import type { ChannelError } from '../../../src/contracts/errors.ts';
+import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
+import { Recent } from '../../../src/lib/recent.ts';
+import { lacksPermission } from '../errors.ts';
+
+/** Failed calls in a row after which the REST API counts as unreachable. */
+const MAX_FAILURES = 3;
+
+/** A channel that refuses the bot is reported for this long after the last refusal, in milliseconds; and how many at once. */
+export const REFUSAL_KEPT_MS = 3_600_000;
+const MAX_REFUSING = 100;
+
+export class RestHealth {
+  readonly #refusing: Recent<string>;
+  #failures = 0;
+
+  constructor(now: () => number) {
+    this.#refusing = new Recent(REFUSAL_KEPT_MS, MAX_REFUSING, now);
+  }
+
+  /** Notes how a call ended: undefined for success. */
+  noteCall(failure: ChannelError | undefined): void {
+    this.#failures = failure?.code === 'unavailable' ? this.#failures + 1 : 0;
+  }
+
+  /** Notes how a message to a channel ended; true for the first refusal there for want of a permission. */
+  noteMessage(channelId: string, failure: ChannelError | undefined): boolean {
+    if (failure === undefined) this.#refusing.delete(channelId);
+    if (failure === undefined || !lacksPermission(failure)) return false;
+    const isFirst = this.#refusing.get(channelId) === undefined;
+    this.#refusing.set(channelId, failure.message);
+    return isFirst;
+  }
+
+  /** Undefined while all is well. */
+  get health(): ChannelHealth | undefined {
+    if (this.#failures >= MAX_FAILURES)
+      return { state: 'degraded', detail: 'Discord does not answer calls of its REST API; trying again.' };
+    const refusals = this.#refusing.values();
+    const [first] = refusals;
+    if (first === undefined) return undefined;
+    const where = refusals.length === 1 ? 'In one channel' : `In ${refusals.length} channels`;
+    return { state: 'degraded', detail: `${where} the bot could not write within the last hour. ${first}` };
+  }
+}

@@ -1,0 +1,163 @@
+/** Calls to Discord's REST API: every limit and failure is thrown at once as `ChannelError`; no call waits or is repeated here. */
+import { DefaultRestOptions, REST } from '@discordjs/rest';
+import type { RESTOptions } from '@discordjs/rest';
+import { ChannelError } from '../../../src/contracts/errors.ts';
+import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
+import { BucketPauses } from './bucket-pauses.ts';
+import { fromTooMany, heldBack, toChannelError } from '../errors.ts';
+import { RestHealth } from './rest-health.ts';
+import { TokenCheck } from '../checks/token-check.ts';
+
+/** Longest wait for the start of an answer, and for its end, in milliseconds. */
+const ANSWER_MS = 10_000;
+const CALL_MS = 15_000;
+/** The same for a call with a file, which must be sent first. */
+const UPLOAD_MS = 120_000;
+
+/** The bucket of the limit on all calls of a bot; calls with an interaction token do not count in it. */
+const ALL_CALLS = 'all';
+
+/** A file of a call. */
+export interface UploadFile {
+  name: string;
+  mimeType: string;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+export interface RestCall {
+  method: 'get' | 'post' | 'patch' | 'put' | 'delete';
+  path: `/${string}`;
+  /** Name of the rate limit this call shares with others, e.g. `send 42`. */
+  bucket: string;
+  body?: object;
+  /** Sent with `body` as a form. */
+  files?: UploadFile[];
+  query?: URLSearchParams;
+  /** False for interaction tokens, which are part of the path: a 401 there is not about the bot token. */
+  auth?: false;
+  signal?: AbortSignal;
+}
+
+export class DiscordRest {
+  readonly #bot: REST;
+  /** A client of its own: calls with an interaction token are outside the limit that the library keeps for all calls. */
+  readonly #interactions: REST;
+  /** For files, which take their time. */
+  readonly #uploads: REST;
+  /** Set for each call, because the library forgets a token of its own for good after any 401. */
+  readonly #headers: { Authorization: string };
+  /** Kept here because the library ignores a 429 that is the first answer of a bucket. */
+  readonly #pauses: BucketPauses;
+  readonly #token: TokenCheck;
+  readonly #health: RestHealth;
+
+  constructor(config: { token: string; apiRoot: string; monotonicMs: () => number }) {
+    this.#headers = { Authorization: `Bot ${config.token}` };
+    this.#pauses = new BucketPauses(config.monotonicMs);
+    this.#health = new RestHealth(config.monotonicMs);
+    this.#token = new TokenCheck(config.monotonicMs, async () => {
+      await this.#send({ method: 'get', path: '/users/@me', bucket: 'me' }).catch((error: unknown) => {
+        throw toChannelError(error);
+      });
+    });
+    const options: Partial<RESTOptions> = {
+      api: config.apiRoot,
+      // The library's three silent retries would double messages and hide outages; delivery decides what is retried.
+      retries: 0,
+      rejectOnRateLimit: () => true,
+      timeout: ANSWER_MS,
+      makeRequest: refuseTooMany,
+    };
+    this.#bot = new REST(options);
+    const unlimited = { ...options, globalRequestsPerSecond: Number.POSITIVE_INFINITY };
+    this.#interactions = new REST(unlimited);
+    this.#uploads = new REST({ ...unlimited, timeout: UPLOAD_MS });
+  }
+
+  /** What the calls so far tell: undefined while all is well. */
+  get health(): ChannelHealth | undefined {
+    return this.#token.health ?? this.#health.health;
+  }
+
+  /** Notes how a message to a channel ended; true for the first refusal there for want of a permission. */
+  noteMessage(channelId: string, failure: ChannelError | undefined): boolean {
+    return this.#health.noteMessage(channelId, failure);
+  }
+
+  /** Makes one call; gives the JSON of the answer. Throws `ChannelError`. */
+  async call(call: RestCall): Promise<unknown> {
+    const { bucket, auth } = call;
+    const isBot = auth !== false;
+    const left = Math.max(this.#pauses.left(bucket), isBot ? this.#pauses.left(ALL_CALLS) : 0);
+    if (left > 0) throw heldBack(left);
+    if (isBot) await this.#token.admit();
+    try {
+      const answer = await this.#send(call);
+      this.#pauses.passed(bucket);
+      this.#health.noteCall(undefined);
+      return answer;
+    } catch (error) {
+      const failure = await this.#explain(toChannelError(error), call);
+      this.#health.noteCall(failure);
+      throw failure;
+    }
+  }
+
+  async #send({ method, path, body, files, query, auth, signal }: RestCall): Promise<unknown> {
+    const limit = AbortSignal.timeout(files === undefined ? CALL_MS : UPLOAD_MS);
+    const isBot = auth !== false;
+    const client = files !== undefined ? this.#uploads : isBot ? this.#bot : this.#interactions;
+    const form = files && (await formOf(body, files));
+    return await client[method](path, {
+      ...(query === undefined ? {} : { query }),
+      ...(form === undefined ? body && { body } : { body: form.bytes, passThroughBody: true }),
+      headers: { ...(isBot ? this.#headers : {}), ...(form && { 'Content-Type': form.type }) },
+      auth: false,
+      signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
+    });
+  }
+
+  async #explain(failure: ChannelError, { bucket, auth }: RestCall): Promise<ChannelError> {
+    if (failure.code === 'unauthorized' && auth !== false) return await this.#token.explain(failure);
+    if (failure.code !== 'rate_limited' || failure.local) return failure;
+    const { global, cause } = failure;
+    const retryAfterMs = this.#pauses.refused(global ? ALL_CALLS : bucket, failure.retryAfterMs);
+    return retryAfterMs === undefined
+      ? new ChannelError('unavailable', 'Discord refuses this call again and again.', {
+          retryable: true,
+          cause: failure,
+        })
+      : new ChannelError('rate_limited', `Discord asks to wait ${retryAfterMs} ms.`, {
+          retryable: true,
+          retryAfterMs,
+          global,
+          cause,
+        });
+  }
+}
+
+/**
+ * A form as Discord reads it, whole. The library would make one of Node's, which its own HTTP client refuses where another
+ * package has brought a client of another version.
+ */
+async function formOf(
+  body: object | undefined,
+  files: readonly UploadFile[],
+): Promise<{ bytes: Buffer; type: string }> {
+  const form = new FormData();
+  for (const [index, { name, mimeType, bytes }] of files.entries())
+    form.append(`files[${index}]`, new Blob([bytes], { type: mimeType }), name);
+  form.append('payload_json', JSON.stringify(body ?? {}));
+  const whole = new Response(form);
+  return {
+    bytes: Buffer.from(await whole.arrayBuffer()),
+    type: whole.headers.get('content-type') ?? '',
+  };
+}
+
+/** The library's own request, but a 429 is thrown: it reads neither the time nor the reason in the body. */
+const refuseTooMany: RESTOptions['makeRequest'] = async (url, init) => {
+  const response = await DefaultRestOptions.makeRequest(url, init);
+  if (response.status !== 429) return response;
+  throw await fromTooMany(response);
+};

@@ -1,0 +1,130 @@
+/** One question about a tool call: what would run, with which files, and the buttons that decide it. */
+import { ApiError } from '../../api.js';
+import { h } from '../../dom.js';
+import { clock, say, sayParts } from '../../texts.js';
+
+/** @typedef {import('../../api.js').Approval} Approval */
+
+/** The gateway refuses a longer one. */
+const MAX_REASON_CHARS = 500;
+
+/**
+ * The card of a question, with buttons for who may decide.
+ * @param {import('../../api.js').Api} api
+ * @param {Approval} approval
+ * @param {boolean} mayDecide
+ * @param {(note?: string) => Promise<void>} decided called once it is decided, here or elsewhere, with what is to be said besides
+ */
+export function approvalCard(api, approval, mayDecide, decided) {
+  const { id, tool, args, files, warning, expiresAt, mayAlways } = approval;
+  const errorText = h('p', { class: 'error-text', role: 'alert' });
+  const reason = h('input', {
+    type: 'text',
+    class: 'approval-reason',
+    maxlength: MAX_REASON_CHARS,
+    'aria-label': say('page.approval.reason'),
+    placeholder: say('page.approval.why_not'),
+    autocomplete: 'off',
+  });
+  const deny = () => void decide('denied', reason.value.trim() === '' ? {} : { reason: reason.value.trim() });
+  const always = () => void decide('approved', { always: true });
+  const buttons = [
+    h(
+      'button',
+      { type: 'button', class: 'primary', onclick: () => void decide('approved') },
+      say('page.approval.approve'),
+    ),
+    ...(mayAlways
+      ? [
+          h(
+            'button',
+            { type: 'button', title: say('page.approval.always_hint'), onclick: always },
+            say('page.approval.always'),
+          ),
+        ]
+      : []),
+    h('button', { type: 'button', class: 'danger', onclick: deny }, say('page.approval.deny')),
+  ];
+  /**
+   * @param {import('../../api.js').ApprovalDecision} decision
+   * @param {{ reason?: string, always?: boolean }} [detail]
+   */
+  const decide = async (decision, detail = {}) => {
+    let note;
+    for (const button of buttons) button.disabled = true;
+    try {
+      const { rule } = await api.decideApproval(id, decision, detail);
+      if (detail.always === true && rule !== 'stored') note = say('page.approval.not_kept');
+    } catch (error) {
+      // It was decided elsewhere or has expired: the list shows the outcome.
+      if (!(error instanceof ApiError && error.status < 500 && error.status !== 0)) {
+        errorText.textContent = error instanceof Error ? error.message : String(error);
+        for (const button of buttons) button.disabled = false;
+        return;
+      }
+    }
+    await decided(note);
+  };
+  return h(
+    'section',
+    { 'data-approval': id, class: 'approval', 'aria-label': say('page.approval.of', { tool }) },
+    h('p', { class: 'approval-title' }, ...sayParts('page.approval.may_i', { tool: h('code', {}, tool) })),
+    h('pre', { tabindex: '0' }, withVisibleCharacters(JSON.stringify(args, null, 2))),
+    ...files.flatMap(describeFile),
+    h('p', {}, warning),
+    h(
+      'div',
+      { class: 'approval-foot' },
+      ...(mayDecide ? [...buttons, reason] : [h('span', {}, say('page.approval.not_yours'))]),
+      h('span', { class: 'quiet' }, say('page.approval.until', { time: clock(expiresAt) })),
+    ),
+    errorText,
+  );
+}
+
+/**
+ * A file that the arguments or another file name, with its content where that is short.
+ * @param {Approval['files'][number]} file
+ */
+function describeFile(file) {
+  const name = h('code', {}, withVisibleCharacters(file.path));
+  const place = file.namedIn === undefined ? undefined : h('code', {}, withVisibleCharacters(file.namedIn));
+  if ('problem' in file) {
+    const { problem } = file;
+    return [
+      h(
+        'p',
+        {},
+        ...(place === undefined
+          ? sayParts('page.approval.file_unshown', { name, problem })
+          : sayParts('page.approval.file_unshown_in', { place, name, problem })),
+      ),
+    ];
+  }
+  const { bytes, sha256, text, mayNameMore } = file;
+  const told = { name, bytes: String(bytes), sha: h('code', {}, sha256) };
+  const heading = h(
+    'p',
+    {},
+    ...(place === undefined
+      ? sayParts('page.approval.file', told)
+      : sayParts('page.approval.file_in', { place, ...told })),
+  );
+  const notes = [
+    ...(text === undefined ? [say('page.approval.file_long')] : []),
+    ...(mayNameMore === true ? [say('page.approval.file_more')] : []),
+  ].map((note) => h('p', {}, note));
+  const content = text ? [h('pre', { tabindex: '0' }, withVisibleCharacters(text))] : [];
+  return [heading, ...notes, ...content];
+}
+
+/**
+ * The text with invisible and direction-changing characters as numbers: what is read is what runs.
+ * @param {string} text
+ */
+function withVisibleCharacters(text) {
+  return text.replaceAll(
+    /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\u3164\u115f\u1160\u2800]/gu,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+}

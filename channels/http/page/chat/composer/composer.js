@@ -1,0 +1,120 @@
+/** The message field: grows with its text, brings files, sends on Enter, and has the Stop button. */
+import { draftOf, keepDraft } from './drafts.js';
+import { CommandMenu } from '../../commands/command-menu.js';
+import { byId } from '../../dom.js';
+import { FileTray } from './file-tray.js';
+
+const MAX_HEIGHT_PX = 220;
+
+/** The message field with its buttons. */
+export class Composer {
+  #form = byId('composer', HTMLFormElement);
+  #draft = byId('draft', HTMLTextAreaElement);
+  #send = byId('send', HTMLButtonElement);
+  #stop = byId('stop', HTMLButtonElement);
+  #note = byId('composer-note', HTMLElement);
+  #menu;
+  #files;
+  #key = '';
+
+  /**
+   * @param {import('../../api.js').Api} api
+   * @param {(content: string, files: import('../../api.js').StoredFile[]) => void} send
+   * @param {() => void} stop
+   * @param {(error: unknown) => void} showError
+   */
+  constructor(api, send, stop, showError) {
+    this.#menu = new CommandMenu(this.#draft, {
+      read: () => api.commands(),
+      changed: () => this.#fit(),
+      showError,
+    });
+    this.#files = new FileTray(api, () => this.#fit());
+    this.#form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      if (!this.#maySend) return;
+      const content = this.#draft.value;
+      const files = this.#files.takeAll();
+      this.#draft.value = '';
+      keepDraft(this.#key, '');
+      this.#menu.update();
+      this.#fit();
+      send(content, files);
+    });
+    this.#draft.addEventListener('input', () => {
+      keepDraft(this.#key, this.#draft.value);
+      this.#menu.update();
+      this.#fit();
+    });
+    this.#draft.addEventListener('keydown', (event) => {
+      if (!event.isComposing && this.#menu.handleKey(event)) {
+        event.preventDefault();
+        event.stopPropagation();
+        return;
+      }
+      // On a phone Enter starts a new line; while an input method composes, it selects a word.
+      const touch = matchMedia('(pointer: coarse)').matches;
+      if (event.key !== 'Enter' || event.shiftKey || event.isComposing || touch) return;
+      event.preventDefault();
+      this.#form.requestSubmit();
+    });
+    this.#stop.addEventListener('click', stop);
+    this.#fit();
+  }
+
+  /** @param {boolean} running */
+  setRunning(running) {
+    this.#stop.hidden = !running;
+  }
+
+  /**
+   * Belongs to another chat from now on, with the draft of that one; files for the last one are dropped.
+   * @param {string} key
+   */
+  open(key) {
+    this.#key = key;
+    this.#draft.value = draftOf(key);
+    this.#menu.update();
+    this.#fit();
+    this.#files.open(key, key.startsWith('http:'));
+  }
+
+  /**
+   * Enables or disables the field; `note` says why it is disabled.
+   * @param {boolean} writable
+   * @param {string} note
+   */
+  setWritable(writable, note) {
+    this.#draft.disabled = !writable;
+    this.#form.classList.toggle('read-only', !writable);
+    this.#note.textContent = note;
+    this.#fit();
+  }
+
+  /**
+   * Puts the beginning of a message into an empty field.
+   * @param {string} text
+   */
+  begin(text) {
+    if (this.#draft.value.trim() === '') this.#draft.value = text;
+    keepDraft(this.#key, this.#draft.value);
+    this.#fit();
+    this.#draft.focus();
+  }
+
+  focus() {
+    if (!matchMedia('(pointer: coarse)').matches) this.#draft.focus();
+  }
+
+  /** There is a text or a file, and every file has arrived. */
+  get #maySend() {
+    const isEmpty = this.#draft.value.trim() === '' && this.#files.count === 0;
+    return !isEmpty && !this.#files.isWaiting && !this.#draft.disabled;
+  }
+
+  #fit() {
+    this.#draft.style.height = 'auto';
+    this.#draft.style.height = `${Math.min(MAX_HEIGHT_PX, this.#draft.scrollHeight)}px`;
+    this.#send.disabled = !this.#maySend;
+  }
+}

@@ -1,0 +1,260 @@
+/** The files that the next message brings: chosen, pasted or dropped, sent at once, shown with their progress. */
+import { byId, h, icon } from '../../dom.js';
+import { fileSize } from '../file-views.js';
+import { say } from '../../texts.js';
+
+/** @typedef {import('../../api.js').StoredFile} StoredFile */
+
+/**
+ * A file in the tray.
+ * @typedef {object} Chosen
+ * @property {File} file
+ * @property {HTMLElement} element
+ * @property {AbortController} ended
+ * @property {'sending' | 'sent' | 'failed'} state
+ * @property {StoredFile} [stored]
+ */
+
+/** The tray above the message field. */
+export class FileTray {
+  #api;
+  #changed;
+  #key = '';
+  #list = byId('file-tray', HTMLElement);
+  #note = byId('file-note', HTMLElement);
+  #overlay = byId('drop-overlay', HTMLElement);
+  /** @type {Chosen[]} */
+  #chosen = [];
+  /** @type {Promise<import('../../api.js').FileLimits> | undefined} */
+  #limits;
+  #isOpen = false;
+
+  /**
+   * @param {import('../../api.js').Api} api
+   * @param {() => void} changed called when files were added, sent or removed
+   */
+  constructor(api, changed) {
+    this.#api = api;
+    this.#changed = changed;
+    const picker = byId('file-picker', HTMLInputElement);
+    byId('attach', HTMLElement).addEventListener('click', () => picker.click());
+    picker.addEventListener('change', () => {
+      this.add([...(picker.files ?? [])]);
+      // The same file can be chosen again.
+      picker.value = '';
+    });
+    addEventListener('paste', (event) => this.#take(event, event.clipboardData));
+    this.#listenForDrops(byId('chat', HTMLElement));
+  }
+
+  /** True while a file is on its way, or could not be sent: then the message waits. */
+  get isWaiting() {
+    return this.#chosen.some(({ state }) => state !== 'sent');
+  }
+
+  /** Number of files in the tray. */
+  get count() {
+    return this.#chosen.length;
+  }
+
+  /**
+   * Belongs to another chat from now on; what was in the tray is removed.
+   * @param {string} key
+   * @param {boolean} isOpen whether files can be sent to it
+   */
+  open(key, isOpen) {
+    for (const chosen of this.#chosen.splice(0)) this.#discard(chosen);
+    this.#key = key;
+    this.#isOpen = isOpen;
+    this.#draw();
+  }
+
+  /** The files for a message; the tray is empty then. */
+  takeAll() {
+    const files = this.#chosen.splice(0).flatMap(({ stored }) => (stored === undefined ? [] : [stored]));
+    this.#draw();
+    return files;
+  }
+
+  /** @param {File[]} files */
+  add(files) {
+    if (!this.#isOpen) return;
+    void this.#addWithin(files);
+  }
+
+  /** @param {File[]} files */
+  async #addWithin(files) {
+    const key = this.#key;
+    // Without the limits the gateway itself refuses what is too much.
+    const limits = await (this.#limits ??= this.#api.fileLimits()).catch(() => undefined);
+    if (limits === undefined) this.#limits = undefined;
+    if (key !== this.#key) return;
+    const room = (limits?.maxFilesPerMessage ?? Infinity) - this.#chosen.length;
+    for (const file of files.slice(0, Math.max(0, room))) this.#send(file, limits?.maxFileBytes ?? Infinity);
+    this.#draw();
+    if (files.length > room)
+      this.#note.textContent = say('page.files.too_many', { count: limits?.maxFilesPerMessage ?? 0 });
+  }
+
+  /**
+   * @param {File} file
+   * @param {number} maxBytes
+   */
+  #send(file, maxBytes) {
+    /** @type {Chosen} */
+    const chosen = { file, element: h('li'), ended: new AbortController(), state: 'sending' };
+    this.#chosen.push(chosen);
+    if (file.size > maxBytes)
+      this.#fail(
+        chosen,
+        say('page.files.too_large', { size: fileSize(file.size), most: fileSize(maxBytes) }),
+      );
+    else if (file.size === 0) this.#fail(chosen, say('page.files.empty'));
+    else void this.#upload(chosen);
+  }
+
+  /** @param {Chosen} chosen */
+  async #upload(chosen) {
+    const bar = h('progress', {
+      max: 1,
+      value: 0,
+      'aria-label': say('page.files.sending', { name: chosen.file.name }),
+    });
+    chosen.state = 'sending';
+    chosen.element.replaceChildren(...this.#chip(chosen), bar);
+    this.#changed();
+    try {
+      chosen.stored = await this.#api.upload(this.#key, chosen.file, {
+        signal: chosen.ended.signal,
+        progress: (part) => (bar.value = part),
+      });
+      chosen.state = 'sent';
+      chosen.element.replaceChildren(...this.#chip(chosen));
+      this.#changed();
+    } catch (error) {
+      if (chosen.ended.signal.aborted) return;
+      this.#fail(
+        chosen,
+        error instanceof Error ? error.message : String(error),
+        () => void this.#upload(chosen),
+      );
+    }
+  }
+
+  /**
+   * @param {Chosen} chosen
+   * @param {string} why
+   * @param {() => void} [again]
+   */
+  #fail(chosen, why, again) {
+    chosen.state = 'failed';
+    const retry =
+      again && h('button', { type: 'button', class: 'text-button', onclick: again }, say('page.again'));
+    const told = h(
+      'p',
+      { class: 'error-text', role: 'alert' },
+      why,
+      ...(retry === undefined ? [] : [' ', retry]),
+    );
+    chosen.element.replaceChildren(...this.#chip(chosen), told);
+    this.#changed();
+  }
+
+  /** @param {Chosen} chosen */
+  #chip(chosen) {
+    const { file, state } = chosen;
+    chosen.element.className = `file-chip ${state}`;
+    const remove = h(
+      'button',
+      {
+        type: 'button',
+        class: 'chip-remove',
+        'aria-label': say('page.files.remove', { name: file.name }),
+        onclick: () => this.#remove(chosen),
+      },
+      icon('M6 6l12 12M18 6L6 18'),
+    );
+    const words = h(
+      'span',
+      { class: 'chip-words' },
+      h('span', { class: 'chip-name', dir: 'auto' }, file.name),
+      h('span', { class: 'chip-size' }, fileSize(file.size)),
+    );
+    return [preview(file), words, remove];
+  }
+
+  /** @param {Chosen} chosen */
+  #remove(chosen) {
+    this.#chosen = this.#chosen.filter((one) => one !== chosen);
+    this.#discard(chosen);
+    this.#draw();
+    byId('draft', HTMLElement).focus();
+  }
+
+  /**
+   * Ends the way of a file; what has arrived is removed, unless a file in the tray has the same content.
+   * @param {Chosen} chosen
+   */
+  #discard({ ended, stored }) {
+    ended.abort();
+    if (stored === undefined || this.#chosen.some((one) => one.stored?.file === stored.file)) return;
+    // What stays is removed by the gateway after its time.
+    this.#api.removeFile(this.#key, stored.file).catch(() => undefined);
+  }
+
+  #draw() {
+    this.#note.textContent = '';
+    this.#list.replaceChildren(...this.#chosen.map(({ element }) => element));
+    this.#list.hidden = this.#chosen.length === 0;
+    this.#changed();
+  }
+
+  /**
+   * Takes the files of a paste or a drop; anything else goes its usual way.
+   * @param {Event} event
+   * @param {DataTransfer | null} data
+   */
+  #take(event, data) {
+    const files = [...(data?.files ?? [])];
+    if (files.length === 0) return;
+    event.preventDefault();
+    this.add(files);
+  }
+
+  /** @param {HTMLElement} area */
+  #listenForDrops(area) {
+    // Elements below the area enter and leave as well.
+    let depth = 0;
+    /** @param {number} by */
+    const count = (by) => {
+      depth = Math.max(0, depth + by);
+      this.#overlay.hidden = depth === 0 || !this.#isOpen;
+    };
+    /** @param {DragEvent} event */
+    const hasFiles = (event) => event.dataTransfer?.types.includes('Files') === true;
+    area.addEventListener('dragenter', (event) => hasFiles(event) && count(1));
+    area.addEventListener('dragleave', (event) => hasFiles(event) && count(-1));
+    // A browser opens a file that is dropped anywhere else, and the page is gone.
+    addEventListener('dragover', (event) => hasFiles(event) && event.preventDefault());
+    addEventListener('drop', (event) => {
+      count(-depth);
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      if (event.target instanceof Node && area.contains(event.target)) this.#take(event, event.dataTransfer);
+    });
+  }
+}
+
+/** Pictures of these types are drawn before they are sent. */
+const DRAWN = /^image\/(png|jpeg|gif|webp|avif)$/;
+
+/**
+ * A small picture of the file, or a sign.
+ * @param {File} file
+ */
+function preview(file) {
+  if (!DRAWN.test(file.type)) return h('span', { class: 'chip-sign' }, icon('M7 3h7l5 5v13H7zM14 3v5h5'));
+  const url = URL.createObjectURL(file);
+  const done = () => URL.revokeObjectURL(url);
+  return h('img', { class: 'chip-picture', src: url, alt: '', onload: done, onerror: done });
+}

@@ -1,0 +1,168 @@
+/** What waits behind the running answer: shown above the message field, edited, sent now, dropped; and how messages wait. */
+import { ApiError } from '../../api.js';
+import { byId, h } from '../../dom.js';
+import { say } from '../../texts.js';
+
+/** @typedef {import('../../../wire.ts').WireQueue} WireQueue */
+/** @typedef {WireQueue['messages'][number]} Waiting */
+
+/** The queue modes, each with what it does with a message. @type {[WireQueue['mode'], string][]} */
+const MODES = [
+  ['queue', say('page.queue.mode_queue')],
+  ['steer', say('page.queue.mode_steer')],
+  ['interrupt', say('page.queue.mode_interrupt')],
+  ['collect', say('page.queue.mode_collect')],
+];
+
+/** Events after which something else may wait. */
+const CHANGING = new Set([
+  'message_received',
+  'turn_started',
+  'turn_ended',
+  'messages_joined',
+  'queue_changed',
+]);
+/** Events come in bursts; the list is read once for all of them. */
+const READ_AFTER_MS = 60;
+
+/** The panel of the open chat. */
+export class QueuePanel {
+  #api;
+  #showError;
+  #panel = byId('queue', HTMLElement);
+  #list = byId('queue-list', HTMLElement);
+  #mode = byId('queue-mode', HTMLSelectElement);
+  #key = '';
+  /** @type {WireQueue | undefined} */
+  #queue;
+  /** The message that is being edited: the list is not drawn again under the hands. */
+  #edited = '';
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+
+  /**
+   * @param {import('../../api.js').Api} api
+   * @param {(error: unknown) => void} showError
+   */
+  constructor(api, showError) {
+    this.#api = api;
+    this.#showError = showError;
+    this.#mode.replaceChildren(...MODES.map(([mode, words]) => new Option(words, mode)));
+    this.#mode.addEventListener('change', () => void this.#setMode());
+  }
+
+  /** @param {string} key */
+  open(key) {
+    this.#key = key;
+    this.#queue = undefined;
+    this.#edited = '';
+    this.#draw();
+  }
+
+  /** @param {{ type: string }} event */
+  apply(event) {
+    if (CHANGING.has(event.type)) this.refreshSoon();
+  }
+
+  refreshSoon() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#refresh(), READ_AFTER_MS);
+  }
+
+  async #refresh() {
+    const key = this.#key;
+    try {
+      const queue = await this.#api.conversations.queue(key);
+      if (key === this.#key) this.#show(queue);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 404)) this.#showError(error);
+    }
+  }
+
+  /** @param {WireQueue} queue */
+  #show(queue) {
+    this.#queue = queue;
+    this.#draw();
+  }
+
+  #draw() {
+    const { busy = false, mode = 'queue', messages = [] } = this.#queue ?? {};
+    this.#panel.hidden = !busy && messages.length === 0;
+    this.#mode.value = mode;
+    if (messages.some(({ turnId }) => turnId === this.#edited)) return;
+    this.#edited = '';
+    this.#list.replaceChildren(...messages.map((message) => this.#row(message)));
+  }
+
+  /** @param {Waiting} message */
+  #row(message) {
+    const { turnId, content, senderName, isEditable } = message;
+    const text = h(
+      'span',
+      { class: 'queue-text', dir: 'auto' },
+      senderName ? `${senderName}: ${content}` : content,
+    );
+    const row = h('li', { class: 'queue-row' }, text);
+    /** @param {string} label @param {() => void} act */
+    const button = (label, act) => h('button', { type: 'button', class: 'text-button', onclick: act }, label);
+    row.append(
+      ...(isEditable ? [button(say('page.edit'), () => this.#edit(row, message))] : []),
+      button(say('page.queue.now'), () => void this.#act(this.#api.conversations.sendNow(this.#key, turnId))),
+      button(say('page.drop'), () => void this.#act(this.#api.conversations.dropWaiting(this.#key, turnId))),
+    );
+    return row;
+  }
+
+  /**
+   * @param {HTMLElement} row
+   * @param {Waiting} message
+   */
+  #edit(row, { turnId, content }) {
+    this.#edited = turnId;
+    const text = h('textarea', {
+      class: 'edit-text',
+      dir: 'auto',
+      'aria-label': say('page.queue.message'),
+      rows: 2,
+    });
+    text.value = content;
+    const end = () => {
+      this.#edited = '';
+      this.#draw();
+    };
+    const save = () => {
+      this.#edited = '';
+      void this.#act(this.#api.conversations.editWaiting(this.#key, turnId, text.value));
+    };
+    text.addEventListener('keydown', (event) => {
+      if (event.key !== 'Escape') return;
+      event.stopPropagation();
+      end();
+    });
+    row.replaceChildren(
+      text,
+      h('button', { type: 'button', class: 'text-button', onclick: end }, say('page.cancel')),
+      h('button', { type: 'button', class: 'primary', onclick: save }, say('page.save')),
+    );
+    text.focus();
+  }
+
+  /** @param {Promise<WireQueue>} change */
+  async #act(change) {
+    try {
+      this.#show(await change);
+    } catch (error) {
+      this.#showError(error);
+      this.refreshSoon();
+    }
+  }
+
+  async #setMode() {
+    try {
+      await this.#api.changeSession(this.#key, { queueMode: this.#mode.value });
+    } catch (error) {
+      this.#showError(error);
+    }
+    this.refreshSoon();
+  }
+}

@@ -1,0 +1,223 @@
+/** The parts of an answer in order: texts, thinking, tool calls, subagents, notes. The same for a turn and a subagent. */
+import { h } from '../../dom.js';
+import { LiveMarkdown } from '../../markdown/view.js';
+import { AgentPart } from './agent-part.js';
+import { note, ThinkingPart, ToolPart } from './turn-parts.js';
+
+/** @typedef {import('../../../../../src/contracts/event.ts').EventBody} EventBody */
+
+/** The tool that starts subagents. */
+const SPAWN_TOOL = 'spawn_agent';
+
+/** The parts of one answer; `element` holds them. */
+export class AnswerParts {
+  /** The events that are applied now happened earlier. */
+  isRestoring = false;
+  element = h('div', { class: 'answer', 'aria-live': 'off' });
+  #onDraw;
+  /** Text by model call, in order; a reset removes the parts of a call. @type {Map<string, LiveMarkdown>} */
+  #texts = new Map();
+  /** Model calls whose start was seen. @type {Set<string>} */
+  #calls = new Set();
+  /** @type {Map<string, ThinkingPart>} */
+  #thinking = new Map();
+  /** @type {Map<string, ToolPart>} */
+  #tools = new Map();
+  /** @type {Map<string, AgentPart>} */
+  #agents = new Map();
+
+  /** @param {() => void} onDraw called after a text was drawn */
+  constructor(onDraw) {
+    this.#onDraw = onDraw;
+  }
+
+  /** True while nothing is shown. */
+  get isEmpty() {
+    return this.element.childElementCount === 0;
+  }
+
+  /** Removes every part. */
+  clear() {
+    this.element.replaceChildren();
+    for (const parts of [this.#texts, this.#thinking, this.#tools, this.#agents, this.#calls]) parts.clear();
+  }
+
+  /** All text so far. */
+  get text() {
+    return [...this.#texts.values()].map((part) => part.text).join('');
+  }
+
+  /**
+   * Applies one event. Returns whether the parts show activity now (`idle`: not before the next event), or undefined for
+   * an event that does not concern them.
+   * @param {EventBody} event
+   * @returns {'active' | 'idle' | undefined}
+   */
+  apply(event) {
+    switch (event.type) {
+      case 'thinking_started':
+        // A repeated call starts its thinking over.
+        this.#dropThinking(event.msgId);
+        this.#thinkingOf(event.msgId, event.title);
+        return 'active';
+      case 'thinking_delta':
+        this.#thinkingOf(event.msgId).append(event.delta);
+        return 'active';
+      case 'thinking_finished':
+        this.#thinkingOf(event.msgId).finish(!this.isRestoring);
+        return 'active';
+      case 'stream_start':
+        this.#calls.add(event.msgId);
+        return undefined;
+      case 'stream_chunk':
+        this.#continueSnapshot(event.msgId);
+        this.#textOf(event.msgId).append(event.delta);
+        return 'active';
+      case 'stream_reset':
+        this.#drop(event.msgId);
+        return 'idle';
+      case 'snapshot':
+        this.#dropTexts();
+        this.#calls.clear();
+        if (event.text !== '') this.#textOf('snapshot').append(event.text);
+        return undefined;
+      case 'tool_call':
+        this.#finishTexts();
+        // A turn that resumes after a wait or a crash emits its open call again.
+        if (this.#tools.get(event.toolCallId)?.isRunning !== true)
+          this.#add(new ToolPart(event.name, event.args), event.toolCallId);
+        return 'active';
+      case 'tool_progress':
+        this.#tools.get(event.toolCallId)?.setProgress(event.text);
+        return 'active';
+      case 'tool_result':
+        this.#tools.get(event.toolCallId)?.finish(event.result, event.isError);
+        return 'idle';
+      case 'approval_needed':
+        this.#tools.get(event.toolCallId ?? '')?.markWaiting();
+        return 'active';
+      case 'approval_decided':
+        this.#tools.get(event.toolCallId ?? '')?.setDecision(event);
+        return undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  /**
+   * Applies an event of a subagent, which is shown under the call that started it.
+   * @param {EventBody} event
+   * @param {string} id the subagent's
+   */
+  applyNested(event, id) {
+    if (event.type === 'subagent_spawned' && !this.#agents.has(id)) {
+      const agent = new AgentPart(event.profileId, event.task, new AnswerParts(this.#onDraw));
+      this.#agents.set(id, agent);
+      const call = [...this.#tools.values()].findLast((tool) => tool.isWaitingFor(SPAWN_TOOL, event.task));
+      if (call === undefined) this.element.append(agent.element);
+      else call.attach(agent.element);
+    }
+    this.#agents.get(id)?.apply(event);
+  }
+
+  /**
+   * Adds a note of the gateway.
+   * @param {string} text
+   */
+  addNote(text) {
+    this.element.append(note(text));
+  }
+
+  /**
+   * Sets the stored text, which replaces that of the events where the two differ.
+   * @param {string} content
+   * @param {boolean} isError
+   */
+  setStored(content, isError) {
+    const { text } = this;
+    if (text !== '' && text !== content && content.startsWith(text)) {
+      // The end of the answer has no events: the gateway's own last words.
+      this.#textOf('end').set(content.slice(text.length));
+    } else if (text !== content) {
+      this.#dropTexts();
+      this.#textOf('stored').set(content);
+    }
+    this.#finishTexts();
+    // The error is the last text; the texts before it are still an answer.
+    const last = [...this.#texts.values()].at(-1);
+    last?.element.classList.toggle('turn-error', isError);
+  }
+
+  /** Ends texts, thinking and tool calls that still show activity. */
+  finish() {
+    this.#finishTexts();
+    for (const thinking of this.#thinking.values())
+      if (thinking.element.classList.contains('running')) thinking.finish(true);
+    for (const tool of this.#tools.values()) tool.markUnfinished();
+  }
+
+  /**
+   * @param {ToolPart} tool
+   * @param {string} id
+   */
+  #add(tool, id) {
+    this.#tools.set(id, tool);
+    this.element.append(tool.element);
+  }
+
+  /**
+   * @param {string} msgId
+   * @param {string} [title]
+   */
+  #thinkingOf(msgId, title) {
+    const known = this.#thinking.get(msgId);
+    if (known !== undefined) return known;
+    const thinking = new ThinkingPart(title);
+    this.#thinking.set(msgId, thinking);
+    this.element.append(thinking.element);
+    return thinking;
+  }
+
+  /** @param {string} msgId */
+  #textOf(msgId) {
+    const known = this.#texts.get(msgId);
+    if (known !== undefined) return known;
+    const text = new LiveMarkdown(this.#onDraw);
+    this.#texts.set(msgId, text);
+    this.element.append(text.element);
+    return text;
+  }
+
+  /**
+   * Continues a call whose beginning is in the snapshot there, so that its Markdown is parsed as one text.
+   * @param {string} msgId
+   */
+  #continueSnapshot(msgId) {
+    const snapshot = this.#texts.get('snapshot');
+    if (snapshot === undefined || this.#texts.size > 1 || this.#calls.has(msgId)) return;
+    this.#texts.delete('snapshot');
+    this.#texts.set(msgId, snapshot);
+  }
+
+  /** @param {string} msgId */
+  #drop(msgId) {
+    this.#texts.get(msgId)?.element.remove();
+    this.#texts.delete(msgId);
+    this.#dropThinking(msgId);
+  }
+
+  /** @param {string} msgId */
+  #dropThinking(msgId) {
+    this.#thinking.get(msgId)?.element.remove();
+    this.#thinking.delete(msgId);
+  }
+
+  #finishTexts() {
+    for (const text of this.#texts.values()) text.finish();
+  }
+
+  #dropTexts() {
+    for (const text of this.#texts.values()) text.element.remove();
+    this.#texts.clear();
+  }
+}

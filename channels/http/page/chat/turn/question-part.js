@@ -1,0 +1,92 @@
+/** The message of a turn: its sender, its files and its text, also while it is being sent. */
+import { h } from '../../dom.js';
+import { foldedText } from './long-text.js';
+import { editField, pencil } from './turn-acts.js';
+import { say } from '../../texts.js';
+
+/** @typedef {import('../file-views.js').ShownFile} ShownFile */
+
+/**
+ * A question as it is shown: a stored message, or what is known of one that was just sent.
+ * @typedef {{ seq: number, content: string, role?: string, turnId?: string, leftOut?: boolean, senderName?: string | null, attachments?: readonly ShownFile[] }} ShownQuestion
+ */
+
+/** One message of a person or of the gateway, shown in `element`. */
+export class QuestionPart {
+  element = h('div', { class: 'asked' });
+  #files;
+  #owner;
+  /** Files of the message, which are stored only once its turn has begun. @type {readonly ShownFile[]} */
+  #attachments = [];
+
+  /**
+   * @param {import('../file-views.js').FileViews} files
+   * @param {string} owner the name of its turn among the owners of files
+   */
+  constructor(files, owner) {
+    this.#files = files;
+    this.#owner = owner;
+  }
+
+  /**
+   * Shows the stored message.
+   * @param {ShownQuestion} message
+   */
+  set(message) {
+    const { content, senderName, attachments = [] } = message;
+    if (attachments.length > 0) this.#attachments = attachments;
+    // What a person is editing is not drawn again under their hands.
+    if (this.element.querySelector('.edit-question') !== null) return;
+    this.element.replaceChildren(
+      ...(senderName ? [h('p', { class: 'sender' }, senderName)] : []),
+      ...this.#shownFiles(),
+      ...messageText(content),
+      ...(message.role === 'user' ? [pencil(() => this.#edit(message))] : []),
+    );
+    this.element.classList.remove('sending', 'unsent');
+  }
+
+  /** @param {ShownQuestion} message */
+  #edit(message) {
+    const { seq, content } = message;
+    const files = this.#attachments.map(({ file }) => file);
+    const close = () => {
+      this.element.replaceChildren();
+      this.set(message);
+    };
+    this.element.replaceChildren(editField({ seq, content, files }, close));
+  }
+
+  /**
+   * @param {string} content
+   * @param {readonly ShownFile[]} attachments
+   */
+  setSending(content, attachments) {
+    this.#attachments = attachments;
+    this.element.replaceChildren(...this.#shownFiles(), ...messageText(content));
+    this.element.classList.add('sending');
+    this.element.classList.remove('unsent');
+  }
+
+  /**
+   * @param {string} why
+   * @param {() => void} retry
+   */
+  setUnsent(why, retry) {
+    this.element.classList.replace('sending', 'unsent');
+    const button = h('button', { type: 'button', class: 'text-button', onclick: retry }, say('page.again'));
+    this.element.append(h('p', { class: 'error-text' }, `${say('page.question.unsent', { why })} `, button));
+  }
+
+  #shownFiles() {
+    return this.#files.list(this.#attachments, `${this.#owner} asked`);
+  }
+}
+
+/**
+ * The text of a message; nothing for one that only brings files.
+ * @param {string} content
+ */
+function messageText(content) {
+  return content.trim() === '' ? [] : foldedText(content);
+}

@@ -1,0 +1,84 @@
+/** What became of a turn: one sentence, its timeline, and what the model was sent, in a dialog. */
+import { h } from '../../dom.js';
+import { exactly, money, number, say } from '../../texts.js';
+import { promptPart } from './trace-prompt.js';
+
+/** @typedef {import('../../../wire.ts').WireTrace} Trace */
+
+/**
+ * A small button that opens the trace of a turn: whoever shows turns listens for the event `trace`.
+ * @param {string} turnId
+ */
+export function traceButton(turnId) {
+  const button = h(
+    'button',
+    { type: 'button', class: 'copy', 'aria-label': say('page.trace.what') },
+    say('page.trace'),
+  );
+  button.addEventListener('click', () =>
+    button.dispatchEvent(new CustomEvent('trace', { bubbles: true, detail: turnId })),
+  );
+  return button;
+}
+
+/**
+ * The turn that such an event is about.
+ * @param {Event} event
+ */
+export function traceOf(event) {
+  return event instanceof CustomEvent ? String(event.detail) : '';
+}
+
+/**
+ * Opens the dialog; it is filled when the trace has come.
+ * @param {(include?: { prompt: boolean }) => Promise<Trace>} read
+ */
+export async function showTrace(read) {
+  const body = h('div', { class: 'trace-body', 'aria-live': 'polite' }, say('page.trace.reading'));
+  const close = h(
+    'button',
+    { type: 'button', class: 'text-button', onclick: () => dialog.close() },
+    say('page.close'),
+  );
+  const dialog = h('dialog', { class: 'trace', 'aria-label': say('page.trace.of') }, body, close);
+  dialog.addEventListener('close', () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  try {
+    body.replaceChildren(
+      ...parts(await read()),
+      promptPart(() => read({ prompt: true })),
+    );
+  } catch (error) {
+    body.replaceChildren(
+      h('p', { class: 'error-text' }, error instanceof Error ? error.message : String(error)),
+    );
+  }
+}
+
+/** @param {Trace} trace */
+function parts({ why, turnId, acceptedAt, cost, timeline }) {
+  const rows = timeline.map((line) =>
+    h(
+      'tr',
+      { class: line.isError === true ? 'failed' : undefined },
+      h('td', { class: 'trace-at' }, `+${duration(line.atMs)}`),
+      h('td', { class: 'trace-at' }, line.ms === undefined ? '' : duration(line.ms)),
+      h('td', { dir: 'auto' }, line.text),
+    ),
+  );
+  return [
+    h('p', { class: 'trace-why' }, why),
+    h('p', { class: 'trace-id' }, `${exactly(acceptedAt)} · ${turnId}`),
+    ...(cost === null ? [] : [h('p', { class: 'trace-id' }, say('page.trace.cost', { cost: money(cost) }))]),
+    h('table', {}, h('tbody', {}, ...rows)),
+  ];
+}
+
+/** @param {number} ms */
+function duration(ms) {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 60_000
+    ? `${number(ms / 1_000, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} s`
+    : `${number(Math.round(ms / 6_000) / 10)} min`;
+}

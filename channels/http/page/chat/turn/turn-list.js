@@ -1,0 +1,88 @@
+/**
+ * The turns of a conversation in their order, in groups that the browser lays out only near the view: a growing answer costs
+ * the same below ten turns and below thousands. All of them stay in the document, so that search, selection and screen
+ * readers find them.
+ */
+import { h } from '../../dom.js';
+
+/** Turns in one group. */
+export const GROUP_TURNS = 25;
+
+/** @typedef {import('./turn-view.js').TurnView} TurnView */
+
+/** Turns by their `seq`, shown in `place`. */
+export class TurnList {
+  #place;
+  /** In the order in which they are shown. @type {TurnView[]} */
+  #turns = [];
+
+  /** @param {Element} place holds the groups, behind what it holds already */
+  constructor(place) {
+    this.#place = place;
+  }
+
+  /** Those that are placed, in their order. @type {readonly TurnView[]} */
+  get turns() {
+    return this.#turns;
+  }
+
+  /**
+   * Puts a turn in its place by number; nothing happens when it is there already.
+   * @param {TurnView} turn
+   */
+  place(turn) {
+    if (turn.placedAt === turn.seq) return;
+    if (turn.placedAt !== undefined) this.remove(turn);
+    turn.placedAt = turn.seq;
+    // Nearly always that is the end, or the beginning while earlier ones are loaded.
+    const index = this.#turns.findLastIndex(({ seq }) => seq <= turn.seq) + 1;
+    this.#show(turn, this.#turns[index - 1], this.#turns[index]);
+    this.#turns.splice(index, 0, turn);
+  }
+
+  /** @param {TurnView} turn */
+  remove(turn) {
+    const group = turn.element.parentElement;
+    turn.element.remove();
+    turn.placedAt = undefined;
+    if (group?.childElementCount === 0) group.remove();
+    this.#turns = this.#turns.filter((other) => other !== turn);
+  }
+
+  /**
+   * @param {TurnView} turn
+   * @param {TurnView | undefined} before
+   * @param {TurnView | undefined} after
+   */
+  #show(turn, before, after) {
+    const ofBefore = before?.element.parentElement;
+    const ofAfter = after?.element.parentElement;
+    if (before !== undefined && (ofBefore === ofAfter || hasRoom(ofBefore))) {
+      before.element.after(turn.element);
+    } else if (after !== undefined && hasRoom(ofAfter)) {
+      after.element.before(turn.element);
+    } else {
+      const group = newGroup(turn.element);
+      if (ofBefore instanceof Element) ofBefore.after(group);
+      else if (ofAfter instanceof Element) ofAfter.before(group);
+      else this.#place.append(group);
+    }
+  }
+}
+
+/** @param {Element | null | undefined} group */
+function hasRoom(group) {
+  return group instanceof Element && group.childElementCount < GROUP_TURNS;
+}
+
+/**
+ * A group that is laid out at first wherever it is: its height is known from then on, so that nothing moves when it comes
+ * into view.
+ * @param {Element} turn
+ */
+function newGroup(turn) {
+  const group = h('div', { class: 'turns new' }, turn);
+  // The texts are drawn in the first frame.
+  requestAnimationFrame(() => requestAnimationFrame(() => group.classList.remove('new')));
+  return group;
+}

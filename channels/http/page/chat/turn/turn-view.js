@@ -1,0 +1,290 @@
+/** One turn: the message and its answer, which grows with events and is replaced by the stored text. */
+import { AnswerParts } from './answer-parts.js';
+import { h } from '../../dom.js';
+import { LiveMarkdown } from '../../markdown/view.js';
+import { PlanView } from '../../plan/plan-view.js';
+import { answerMarks } from './standing.js';
+import { SentFiles } from './sent-files.js';
+import { footOf, takenBackLine, trySwitch } from './turn-acts.js';
+import { traceButton } from './trace-panel.js';
+import { compressed, ENDINGS, workingDots } from './turn-parts.js';
+import { QuestionPart } from './question-part.js';
+import { TodoView } from '../../plan/todo-view.js';
+import { say } from '../../texts.js';
+
+/** @typedef {import('../../../../../src/contracts/event.ts').AgentEvent} AgentEvent */
+/** @typedef {import('../../api.js').Message} Message */
+/** @typedef {import('../../../../../src/contracts/event.ts').TurnEndReason} TurnEndReason */
+
+/** A message and its answer, shown in `element`. */
+export class TurnView {
+  /** Position in the conversation: the number of the first message; a message not yet accepted comes last. */
+  seq = Infinity;
+  /** The `seq` by which it was placed last. @type {number | undefined} */
+  placedAt;
+  /** @type {'unknown' | 'waiting' | 'running' | 'ended'} */
+  state = 'unknown';
+  /** Events of it are known to be lost. */
+  #missed = false;
+  /** Its thinking and tool calls were loaded. */
+  #isRestored = false;
+  #question;
+  #plan;
+  #todos = new TodoView();
+  #answer;
+  #sent;
+  /** What its stored messages say of it. @type {import('./standing.js').TurnMarks} */
+  marks = { turnId: '' };
+  /** What `setStanding` drew last: it is told after every load, of every turn. */
+  #standing = '';
+  #tries = h('span');
+  #takenBack = h('p', { class: 'turn-note', hidden: true });
+  #status = h('p', { class: 'turn-status', hidden: true });
+  #foot = h('div', { class: 'turn-foot', hidden: true });
+  element;
+
+  /**
+   * @param {import('../../plan/plan-view.js').PlanHost} planHost
+   * @param {import('../file-views.js').FileViews} files
+   */
+  constructor(planHost, files) {
+    const owner = files.newOwner();
+    this.#question = new QuestionPart(files, owner);
+    this.#sent = new SentFiles(files, owner);
+    this.#plan = new PlanView(planHost);
+    this.#answer = new AnswerParts(() => this.#sent.place(this.#answer.element));
+    this.element = h(
+      'article',
+      { class: 'turn' },
+      this.#question.element,
+      this.#plan.element,
+      this.#todos.element,
+      this.#answer.element,
+      this.#sent.element,
+      this.#status,
+      this.#takenBack,
+      this.#foot,
+    );
+  }
+
+  /** True while it shows nothing; a text is drawn in the next frame. */
+  get isBlank() {
+    const shown = [...this.element.children].filter((child) => child !== this.#foot);
+    return this.text === '' && shown.every(({ textContent }) => textContent.trim() === '');
+  }
+
+  /**
+   * Lets its trace be opened from now on, whether or not it has an answer; `setAnswer` adds what can be done with one.
+   * @param {string} turnId
+   */
+  setTurnId(turnId) {
+    if (this.#foot.childElementCount > 0) return;
+    this.#foot.replaceChildren(traceButton(turnId));
+    this.#foot.hidden = false;
+  }
+
+  /** All text of the answer so far. */
+  get text() {
+    return this.#answer.text;
+  }
+
+  /**
+   * Shows the stored message of the user.
+   * @param {import('./question-part.js').ShownQuestion} message
+   */
+  setQuestion(message) {
+    this.seq = Math.min(this.seq, message.seq);
+    const { turnId = this.marks.turnId, leftOut: questionLeftOut } = message;
+    this.marks = { ...this.marks, turnId, questionLeftOut };
+    this.#question.set(message);
+  }
+
+  /** The message while it is not accepted yet. */
+  get question() {
+    return this.#question;
+  }
+
+  /**
+   * Shows the stored plan message.
+   * @param {Message} message
+   */
+  setPlan(message) {
+    this.seq = Math.min(this.seq, message.seq);
+    const text = new LiveMarkdown();
+    text.set(message.content);
+    this.#plan.setText(text.element);
+  }
+
+  /** The id of its plan, once that is known. */
+  get planId() {
+    return this.#plan.planId;
+  }
+
+  /** Number of events that changed its plan. */
+  get planEventCount() {
+    return this.#plan.eventCount;
+  }
+
+  /** Redraws its plan, which may wait for another approval now. */
+  redrawPlan() {
+    this.#plan.redraw();
+  }
+
+  /**
+   * Applies a change of the plan that came from elsewhere.
+   * @param {AgentEvent} event
+   */
+  applyToPlan(event) {
+    this.#plan.apply(event);
+  }
+
+  /**
+   * Shows the stored plan; `isNewest` when events were missed.
+   * @param {import('../../../../../src/contracts/plans/plan.ts').Plan} plan
+   * @param {boolean} isNewest
+   */
+  setPlanState(plan, isNewest) {
+    this.#plan.set(plan, isNewest || this.state === 'ended');
+  }
+
+  /**
+   * Shows the stored answer.
+   * @param {Message} message
+   */
+  setAnswer(message) {
+    this.seq = Math.min(this.seq, message.seq);
+    this.#answer.setStored(message.content, message.isError);
+    if (this.#isRestored) this.#answer.finish();
+    this.#foot.replaceChildren(...footOf(message, this.#tries));
+    this.#foot.hidden = false;
+    this.marks = { ...this.marks, ...answerMarks(message) };
+    this.#sent.set(message.seq, message.attachments ?? []);
+    this.#sent.place(this.#answer.element);
+  }
+
+  /**
+   * Shows it as one of several answers, or as taken back.
+   * @param {import('./standing.js').Standing} standing
+   */
+  setStanding(standing) {
+    const { isHidden, isTakenBack, isLast, place } = standing;
+    const wanted = JSON.stringify([standing, this.marks.answerLeftOut, isTakenBack && this.state]);
+    if (wanted === this.#standing) return;
+    this.#standing = wanted;
+    this.element.classList.toggle('other-answer', isHidden);
+    this.element.classList.toggle('taken-back', isTakenBack);
+    this.element.classList.toggle('last', isLast);
+    this.#tries.replaceChildren(...trySwitch(place));
+    this.#takenBack.hidden = !isTakenBack || isHidden;
+    this.#takenBack.replaceChildren(...(isTakenBack ? takenBackLine(this.marks) : []));
+    if (!isTakenBack || this.state !== 'waiting') return;
+    this.state = 'ended';
+    this.#setStatus('');
+  }
+
+  /**
+   * Shows that other messages of the session are ahead of this one.
+   * @param {number} before
+   */
+  showQueuePosition(before) {
+    this.#setStatus(say('page.turn.waits', { count: before }));
+  }
+
+  /** Marks a message that became part of the turn before it. */
+  markJoined() {
+    this.state = 'ended';
+    this.#setStatus(say('page.turn.joined'));
+  }
+
+  /** True once it has ended without all its events: its thinking and tool calls are to be loaded. */
+  get missesWork() {
+    return this.state === 'ended' && this.#missed;
+  }
+
+  /**
+   * Shows the stored thinking, tool calls and subagents, unless all of them were seen while they happened.
+   * @param {import('../../api.js').TurnWork} work
+   */
+  setWork({ events, complete }) {
+    if (!this.missesWork && !this.#answer.isEmpty) return;
+    this.#missed = false;
+    this.#answer.clear();
+    if (!complete) this.#answer.addNote(say('page.turn.too_many'));
+    this.#answer.isRestoring = true;
+    for (const event of events) {
+      const { agentId } = event;
+      if (agentId === undefined) this.#answer.apply(event);
+      else this.#answer.applyNested(event, agentId);
+    }
+    this.#answer.isRestoring = false;
+    this.#isRestored = events.length > 0;
+  }
+
+  /** @param {AgentEvent} event */
+  apply(event) {
+    // What was loaded ends before the first event; what a turn had said before it goes on, it does not repeat.
+    if (event.type === 'snapshot') this.#missed = true;
+    if (event.isSubagent === true || event.type.startsWith('subagent_'))
+      this.#answer.applyNested(event, String(event.agentId));
+    else this.#applyOwn(event);
+  }
+
+  /**
+   * Adds a note of the gateway to the answer.
+   * @param {string} text
+   */
+  addNote(text) {
+    this.#answer.addNote(text);
+  }
+
+  /** @param {AgentEvent} event */
+  #applyOwn(event) {
+    const activity = this.#answer.apply(event);
+    if (activity !== undefined) {
+      this.#setStatus('', activity === 'idle');
+      return;
+    }
+    this.#plan.apply(event);
+    switch (event.type) {
+      case 'turn_started':
+        this.state = 'running';
+        this.#setStatus('', true);
+        break;
+      case 'todo_changed':
+        this.#todos.set(event.items, this.#plan.descriptions);
+        break;
+      case 'context_compressed':
+        this.#answer.addNote(compressed(event.before, event.after));
+        break;
+      case 'profile_switched':
+        this.#answer.addNote(say('page.turn.profile', { profile: event.profileId }));
+        break;
+      case 'notice':
+        this.#answer.addNote(event.text);
+        break;
+      case 'turn_ended':
+        this.#finish(event.reason);
+        break;
+      default:
+    }
+  }
+
+  /** @param {TurnEndReason} reason */
+  #finish(reason) {
+    this.state = 'ended';
+    this.#setStatus('');
+    this.#answer.finish();
+    const ending = ENDINGS[reason];
+    if (ending !== undefined && this.text === '') this.#answer.addNote(ending);
+  }
+
+  /**
+   * A line under the answer; `dots` shows moving dots instead of a text.
+   * @param {string} text
+   * @param {boolean} [dots]
+   */
+  #setStatus(text, dots = false) {
+    this.#status.replaceChildren(dots ? workingDots() : text);
+    this.#status.hidden = !dots && text === '';
+  }
+}

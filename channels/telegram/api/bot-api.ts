@@ -1,0 +1,299 @@
+/** The Bot API calls the channel makes, each with a time limit; every failure leaves as `ChannelError`. */
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { Api } from 'grammy/web';
+import type { ReactionType } from 'grammy/types';
+import type { ChannelIdentity, OutboundFile, OutboundPart } from '../../../src/contracts/channel.ts';
+import { ChannelError } from '../../../src/contracts/errors.ts';
+import type { Place, SentMessage } from '../../../src/contracts/message.ts';
+import { createFetch } from './http-call.ts';
+import { isDeleted, isFileTooBig, isNotModified, isWebhookConflict, toChannelError } from './errors.ts';
+import { captionOf, draftIdOf, formatOf, keyboardOf, placeOf, richOf, textOf } from './call-options.ts';
+import { Reachability } from './reachability.ts';
+import { uploadLimitMs, waysToSend, withInput } from '../files/uploads.ts';
+import type { FileOptions, GrammySignal, SendsFile } from '../files/uploads.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { stripEnd } from '../../../src/lib/text.ts';
+
+/** Longest wait for an answer, in milliseconds; a long poll has its own. */
+export const CALL_TIMEOUT_MS = 30_000;
+
+/** Idle connections are closed after this long, before the server closes them under a request. */
+const IDLE_CONNECTION_MS = 15_000;
+
+/** Connections at once; further calls wait for one. */
+export const MAX_CONNECTIONS = 128;
+
+const OFFICIAL_ROOT = 'https://api.telegram.org';
+
+/** Longest text of an answer to a press (Bot API `answerCallbackQuery`). */
+const MAX_PRESS_TEXT = 200;
+
+/** One of the reactions that Telegram knows. */
+export type Emoji = Extract<ReactionType, { type: 'emoji' }>['emoji'];
+
+/** The kinds of update asked for; others would only be thrown away. */
+export const WANTED_UPDATES = [
+  'message',
+  'edited_message',
+  'callback_query',
+  'message_reaction',
+  'my_chat_member',
+  'stopped_message_generation',
+] as const;
+
+/** Telegram as the channel needs it. Methods throw only `ChannelError`. */
+export class BotApi {
+  readonly #api: Api;
+  readonly #token: string;
+  readonly #callTimeoutMs: number;
+  readonly #clock: Clock;
+  /** A text whose answer was lost may be on screen: before a text is sent after a failure, `getMe` must work. */
+  readonly reachability = new Reachability(() => this.identify());
+
+  constructor(config: { token: string; apiRoot?: string | undefined; callTimeoutMs: number; clock: Clock }) {
+    const apiRoot = rootOf(config);
+    const Agent = apiRoot.startsWith('http:') ? HttpAgent : HttpsAgent;
+    const agent = new Agent({ keepAlive: true, timeout: IDLE_CONNECTION_MS, maxSockets: MAX_CONNECTIONS });
+    this.#token = config.token;
+    this.#callTimeoutMs = config.callTimeoutMs;
+    this.#clock = config.clock;
+    this.#api = new Api(config.token, { apiRoot, fetch: createFetch(agent) });
+  }
+
+  /** `getMe`. */
+  async identify(signal?: AbortSignal): Promise<ChannelIdentity> {
+    const me = await this.#call('getMe', signal, (limit) => this.#api.getMe(limit));
+    this.reachability.noteAnswer();
+    const { username: name, can_read_all_group_messages: readsAll, has_topics_enabled: privateThreads } = me;
+    return { id: String(me.id), name, readsAll, privateThreads };
+  }
+
+  /** `getUpdates`; the elements are of any shape. A webhook that was left behind is deleted, and the next call succeeds. */
+  async updates(
+    ask: { offset: number | undefined; waitMs: number; stallMs: number },
+    signal: AbortSignal,
+  ): Promise<unknown[]> {
+    const options = {
+      ...(ask.offset === undefined ? {} : { offset: ask.offset }),
+      timeout: Math.floor(ask.waitMs / 1_000),
+      allowed_updates: WANTED_UPDATES,
+    };
+    try {
+      const updates: unknown = await this.#limited(ask.stallMs, signal, (limit) =>
+        this.#api.getUpdates(options, limit),
+      );
+      if (Array.isArray(updates)) return updates;
+      throw new ChannelError('unavailable', 'Telegram answered getUpdates with no list.', {
+        retryable: true,
+      });
+    } catch (error) {
+      if (isWebhookConflict(error))
+        await this.#call('deleteWebhook', signal, (limit) => this.#api.deleteWebhook({}, limit));
+      throw this.#converted(error, 'getUpdates');
+    }
+  }
+
+  /** `sendMessage`. In an outage it is not tried, so that it cannot be applied without an answer: `unavailable`. */
+  async send(part: OutboundPart): Promise<SentMessage> {
+    const options = { ...formatOf(part), ...placeOf(part) };
+    await this.reachability.ensure();
+    if (part.body.rich === true) return await this.#sendRich(part);
+    const sent = await this.#call('sendMessage', undefined, (limit) =>
+      this.#api.sendMessage(part.chatId, textOf(part), options, limit),
+    );
+    return { id: String(sent.message_id) };
+  }
+
+  /** `sendRichMessage`. */
+  async #sendRich(part: OutboundPart): Promise<SentMessage> {
+    const rich = { chat_id: part.chatId, rich_message: richOf(part), ...keyboardOf(part), ...placeOf(part) };
+    const sent = await this.#call('sendRichMessage', undefined, (limit) =>
+      this.#api.raw.sendRichMessage(rich, limit),
+    );
+    return { id: String(sent.message_id) };
+  }
+
+  /**
+   * `sendPhoto`, `sendVoice` and the like, as the file's kind asks; one that Telegram refuses so is sent as a plain
+   * document, and a caption that it cannot parse without markup. In an outage it is not tried, as with `send`.
+   */
+  async sendFile(file: OutboundFile): Promise<SentMessage> {
+    await this.reachability.ensure();
+    let ways = waysToSend(file);
+    let plain = false;
+    for (;;) {
+      const [way, ...others] = ways;
+      try {
+        return await this.#upload(way, file, { ...placeOf(file), ...captionOf(file, plain) });
+      } catch (error) {
+        const code = error instanceof ChannelError ? error.code : undefined;
+        const [next, ...last] = others;
+        if (code === 'bad_markup' && !plain) plain = true;
+        else if (code === 'rejected' && next !== undefined) ways = [next, ...last];
+        else throw error;
+      }
+    }
+  }
+
+  async #upload(way: SendsFile, file: OutboundFile, options: FileOptions): Promise<SentMessage> {
+    const limitMs = this.#callTimeoutMs + uploadLimitMs(file.bytes);
+    const to = { chat_id: file.chatId, ...options };
+    const sent = await withInput(file, (input) =>
+      this.#call(way.method, undefined, (limit) => way.send(this.#api.raw, to, input, limit), limitMs),
+    );
+    return { id: String(sent.message_id) };
+  }
+
+  /** `editMessageText`; "not modified" is success. */
+  async edit(sent: SentMessage, part: OutboundPart): Promise<void> {
+    await this.#call('editMessageText', undefined, async (limit) => {
+      try {
+        const id = Number(sent.id);
+        if (part.body.rich === true) {
+          const rich = {
+            chat_id: part.chatId,
+            message_id: id,
+            rich_message: richOf(part),
+            ...keyboardOf(part),
+          };
+          await this.#api.raw.editMessageText(rich, limit);
+        } else await this.#api.editMessageText(part.chatId, id, textOf(part), formatOf(part), limit);
+      } catch (error) {
+        if (!isNotModified(error)) throw error;
+      }
+    });
+  }
+
+  /** `deleteMessage`; one that is gone already is success. Telegram keeps what is older than 48 hours. */
+  async delete(sent: SentMessage, { chatId }: Place): Promise<void> {
+    await this.#call('deleteMessage', undefined, async (limit) => {
+      try {
+        await this.#api.deleteMessage(chatId, Number(sent.id), limit);
+      } catch (error) {
+        if (!isDeleted(error)) throw error;
+      }
+    });
+  }
+
+  /** `sendChatAction`: "typing…" for 5 s or until a message comes. */
+  async type({ chatId, threadId }: Place): Promise<void> {
+    const topic = threadId === undefined ? {} : { message_thread_id: Number(threadId) };
+    await this.#call('sendChatAction', undefined, (limit) =>
+      this.#api.sendChatAction(chatId, 'typing', topic, limit),
+    );
+  }
+
+  /** `sendMessageDraft`: a text in place of the message to come, for 30 s; an empty one shows "Thinking…". Its button stops the turn. */
+  async draft(
+    { chatId, threadId }: Place,
+    turnId: string,
+    look: Pick<OutboundPart, 'body' | 'plain'>,
+  ): Promise<void> {
+    const topic = threadId === undefined ? {} : { message_thread_id: Number(threadId) };
+    const draft = { chat_id: Number(chatId), draft_id: draftIdOf(turnId), can_stop: true, ...topic };
+    if (look.body.rich === true) {
+      const rich_message = richOf(look);
+      await this.#call('sendRichMessageDraft', undefined, (limit) =>
+        this.#api.raw.sendRichMessageDraft({ ...draft, rich_message }, limit),
+      );
+      return;
+    }
+    const text = textOf(look);
+    const mode = look.plain === true || text === '' ? {} : { parse_mode: 'HTML' as const };
+    await this.#call('sendMessageDraft', undefined, (limit) =>
+      this.#api.raw.sendMessageDraft({ ...draft, text, ...mode }, limit),
+    );
+  }
+
+  /** `setMessageReaction`: the bot's one reaction to a message; without an emoji it has none. */
+  async react(chatId: string, messageId: string, emoji: Emoji | undefined): Promise<void> {
+    const reaction = emoji === undefined ? [] : [{ type: 'emoji' as const, emoji }];
+    await this.#call('setMessageReaction', undefined, (limit) =>
+      this.#api.setMessageReaction(chatId, Number(messageId), reaction, {}, limit),
+    );
+  }
+
+  /** `getChatMember`: whether a person is the creator or an administrator of a chat. */
+  async isAdmin(chatId: string, userId: string): Promise<boolean> {
+    const { status } = await this.#call('getChatMember', undefined, (limit) =>
+      this.#api.getChatMember(chatId, Number(userId), limit),
+    );
+    return status === 'creator' || status === 'administrator';
+  }
+
+  /** `getFile`: where a file is, below the root of the bot's files; undefined for one that is too large for bots. */
+  async filePath(fileId: string, signal: AbortSignal): Promise<string | undefined> {
+    return await this.#call('getFile', signal, async (limit) => {
+      try {
+        return (await this.#api.getFile(fileId, limit)).file_path ?? '';
+      } catch (error) {
+        if (isFileTooBig(error)) return undefined;
+        throw error;
+      }
+    });
+  }
+
+  /** Any other call of the Bot API, within the usual time. Throws `ChannelError`. */
+  async call<T>(method: string, request: (api: Api, limit: GrammySignal) => Promise<T>): Promise<T> {
+    return await this.#call(method, undefined, (limit) => request(this.#api, limit));
+  }
+
+  /** `answerCallbackQuery`: the button stops spinning, and who pressed it reads the text. */
+  async answerPress(callbackId: string, text: string | undefined): Promise<void> {
+    const shown = text === undefined ? {} : { text: text.slice(0, MAX_PRESS_TEXT).toWellFormed() };
+    await this.#call('answerCallbackQuery', undefined, (limit) =>
+      this.#api.answerCallbackQuery(callbackId, shown, limit),
+    );
+  }
+
+  async #call<T>(
+    method: string,
+    signal: AbortSignal | undefined,
+    request: (limit: GrammySignal) => Promise<T>,
+    limitMs = this.#callTimeoutMs,
+  ): Promise<T> {
+    try {
+      return await this.#limited(limitMs, signal, request);
+    } catch (error) {
+      throw this.#converted(error, method);
+    }
+  }
+
+  /** Aborts the request after `ms`, or earlier with `signal`. */
+  async #limited<T>(
+    ms: number,
+    signal: AbortSignal | undefined,
+    request: (limit: GrammySignal) => Promise<T>,
+  ): Promise<T> {
+    const late = new AbortController();
+    const cancel = this.#clock.after(ms, () => late.abort());
+    const both = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
+    try {
+      return await request(both as GrammySignal);
+    } finally {
+      cancel();
+    }
+  }
+
+  #converted(error: unknown, method: string): ChannelError {
+    const call = { method, token: this.#token, duplicateVisible: /^send(?!ChatAction)/.test(method) };
+    const failure = toChannelError(error, call);
+    if (isOutage(failure)) this.reachability.noteFailure();
+    return failure;
+  }
+}
+
+function rootOf({ apiRoot = OFFICIAL_ROOT }: { apiRoot?: string | undefined }): string {
+  return stripEnd(apiRoot, '/');
+}
+
+/** Where the files of a bot are; secret. */
+export function fileRootOf(config: { token: string; apiRoot?: string | undefined }): string {
+  return `${rootOf(config)}/file/bot${config.token}`;
+}
+
+/** True for failures that are not about the one call. */
+function isOutage({ code }: ChannelError): boolean {
+  return code === 'unavailable' || code === 'outcome_unknown' || code === 'unauthorized';
+}

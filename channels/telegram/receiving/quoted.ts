@@ -1,0 +1,96 @@
+/** Reads what a Telegram message replies to: pure; a part in an unknown form is left out, and never loses the message. */
+import { z } from 'zod';
+import { boundQuote } from '../../../src/contracts/quoted.ts';
+import type { Quoted } from '../../../src/contracts/quoted.ts';
+import { forwardOrigin, person } from './update.ts';
+import type { TelegramMessage, TelegramPress } from './update.ts';
+
+const text = z.string().optional().catch(undefined);
+const file = z.looseObject({ file_name: text }).optional().catch(undefined);
+const files = {
+  photo: z.array(z.unknown()).transform(() => ({ file_name: undefined })),
+  animation: file,
+  document: file,
+  audio: file,
+  voice: file,
+  video: file,
+  video_note: file,
+};
+
+const quotable = z.object({
+  from: person.optional().catch(undefined),
+  via_bot: z.unknown().optional(),
+  sender_chat: z.object({ title: text }).optional().catch(undefined),
+  forward_origin: forwardOrigin.optional(),
+  date: z.number().optional().catch(undefined),
+  text,
+  caption: text,
+  sticker: z.object({ emoji: text }).optional().catch(undefined),
+  ...files,
+  photo: files.photo.optional().catch(undefined),
+});
+
+const external = quotable.extend({ origin: forwardOrigin.optional() });
+const chosenPart = z.object({ text: z.string() });
+
+/** The kinds of the gateway, by Telegram's fields. */
+const KINDS: readonly [Quoted['media'][number]['kind'], keyof typeof files][] = [
+  ['image', 'photo'],
+  ['video', 'animation'],
+  ['file', 'document'],
+  ['audio', 'audio'],
+  ['voice', 'voice'],
+  ['video', 'video'],
+  ['video', 'video_note'],
+];
+
+/** The parts of a message that say what it replies to: a message of the same chat, or of another, and the part chosen of it. */
+export interface ReplyParts {
+  answered: TelegramMessage['reply_to_message'];
+  chosen: unknown;
+  elsewhere: unknown;
+}
+
+/** The quote of a message that `sender` wrote; undefined for one that replies to nothing with a text or a file. Never throws. */
+export function quotedOf(
+  { answered, chosen, elsewhere }: ReplyParts,
+  { botId, sender }: { botId: string; sender: string },
+): Quoted | undefined {
+  const part = chosenPart.safeParse(chosen).data?.text;
+  const foreign = external.safeParse(elsewhere).data;
+  // Whoever wrote a message of another chat, it is no part of the conversation here.
+  if (foreign !== undefined) {
+    return boundQuote({ ...partsOf(foreign, part), by: 'other', author: foreign.origin?.author });
+  }
+  const own = quotable.safeParse(answered).data;
+  if (own === undefined) return undefined;
+  const { from, date } = own;
+  const sentAt = date === undefined ? undefined : date * 1_000;
+  if (from?.id === botId) return boundQuote({ ...partsOf(own, part), by: 'bot', sentAt });
+  // What the sender only forwarded, or had written by an inline bot, holds the text of others.
+  const isOwn = from?.id === sender && own.forward_origin === undefined && own.via_bot === undefined;
+  if (isOwn && own.sender_chat === undefined) return boundQuote({ ...partsOf(own, part), by: 'sender' });
+  const author = own.forward_origin?.author ?? own.sender_chat?.title ?? (from && nameOf(from));
+  return boundQuote({ ...partsOf(own, part), by: 'other', author });
+}
+
+/** A person's name as people see it. */
+export function nameOf(someone: TelegramPress['from']): string | undefined {
+  const name = [someone.first_name, someone.last_name].filter(Boolean).join(' ');
+  return name === '' ? undefined : name;
+}
+
+function partsOf(
+  message: z.infer<typeof quotable>,
+  part: string | undefined,
+): Pick<Quoted, 'text' | 'media'> {
+  const { sticker } = message;
+  const sign = sticker === undefined ? '' : `[sticker ${sticker.emoji ?? ''}]`;
+  const found = KINDS.flatMap(([kind, field]) => {
+    // An animation is also sent as a document.
+    if (field === 'document' && message.animation !== undefined) return [];
+    const one = message[field];
+    return one === undefined ? [] : [{ kind, name: one.file_name }];
+  });
+  return { text: part ?? message.text ?? message.caption ?? sign, media: found };
+}

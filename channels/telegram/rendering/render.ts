@@ -1,0 +1,194 @@
+/** A Markdown document in Telegram's HTML: only tags that Telegram knows, always closed, counted as Telegram counts. */
+import type { List, ListItem, PhrasingContent, Root, RootContent } from 'mdast';
+import type { Rendered } from '../../../src/contracts/channel.ts';
+import { foldDetails } from '../../../src/lib/markdown/details.ts';
+import type { Details } from '../../../src/lib/markdown/details.ts';
+import { wordsBelow } from '../../../src/lib/markdown/markdown.ts';
+import { cleanText } from '../../../src/lib/text.ts';
+import { bareWords } from './bare-words.ts';
+import { escapeHtml, joined, words, wrapped } from './piece.ts';
+import type { Piece } from './piece.ts';
+import { renderTable } from './table.ts';
+
+/** Deeper nodes are shown as plain text: nobody writes such nesting, and the stack is finite. */
+export const MAX_DEPTH = 40;
+
+/** The position of a node. */
+interface Spot {
+  depth: number;
+  /** What every line but the first begins with. */
+  indent: string;
+  inLink: boolean;
+  inQuote: boolean;
+  /** Names that stay commands. */
+  commands: ReadonlySet<string>;
+}
+
+const NO_COMMANDS: ReadonlySet<string> = new Set();
+
+/** Renders a document; `commands` are those of the bot. Pure; `length` is UTF-16 units after entity parsing, as Telegram counts towards 4,096. */
+export function renderTelegram(doc: Root, commands: ReadonlySet<string> = NO_COMMANDS): Rendered {
+  const spot = { depth: 0, indent: '', inLink: false, inQuote: false, commands };
+  const whole = blocks(doc.children, '\n\n', spot);
+  const plain = whole.visible.replace(/^[ \n]+|[ \n]+$/g, '');
+  return plain === ''
+    ? { text: '', plain: '', length: 0 }
+    : { text: whole.html, plain, length: plain.length };
+}
+
+function deeper(spot: Spot, change: Partial<Spot> = {}): Spot {
+  return { ...spot, ...change, depth: spot.depth + 1 };
+}
+
+/** Blocks one below the other, each at its indent but for boxes, which Telegram draws over the whole width. */
+function blocks(nodes: RootContent[], between: string, spot: Spot): Piece {
+  const pieces: Piece[] = [];
+  for (const node of foldDetails(nodes)) {
+    const piece = node.type === 'details' ? details(node, spot) : block(node, spot);
+    if (piece.visible === '') continue;
+    const isBox = ['code', 'table', 'blockquote', 'details'].includes(node.type);
+    if (pieces.length > 0) pieces.push(words(isBox ? between : between + spot.indent));
+    pieces.push(piece);
+  }
+  return joined(pieces);
+}
+
+function block(node: RootContent, spot: Spot): Piece {
+  if (spot.depth > MAX_DEPTH) return words(wordsBelow(node));
+  switch (node.type) {
+    case 'paragraph':
+      return inlines(node.children, spot);
+    case 'heading':
+      return HEADINGS[node.depth].reduceRight(
+        (piece, tag) => wrapped(tag, piece),
+        inlines(node.children, spot),
+      );
+    case 'thematicBreak':
+      return words('──────────');
+    case 'blockquote':
+      if (spot.inQuote) return quoteInQuote(node.children, spot);
+      return quote(blocks(node.children, '\n\n', deeper(spot, { inQuote: true, indent: '' })));
+    case 'list':
+      return joined(
+        node.children.map((item, index) =>
+          listItem(item, node.ordered === true ? `${(node.start ?? 1) + index}. ` : '• ', spot),
+        ),
+        isLoose(node) ? `\n\n${spot.indent}` : `\n${spot.indent}`,
+      );
+    case 'code':
+      return codeBlock(node.value, node.lang ?? '');
+    case 'table':
+      return renderTable(node, (cell) => inlines(cell.children, deeper(spot)));
+    default:
+      return inline(node, spot);
+  }
+}
+
+/** The tags of the six headings, outermost first. */
+const HEADINGS = {
+  1: ['b', 'u'],
+  2: ['b'],
+  3: ['b', 'i'],
+  4: ['u'],
+  5: ['u', 'i'],
+  6: ['i'],
+} as const;
+
+/** Lines that a quote shows before it is folded; one of text takes about so many characters on a phone. */
+const MAX_QUOTE_LINES = 8;
+const LINE_CHARS = 40;
+
+function quote(piece: Piece): Piece {
+  const lines = piece.visible.split('\n').map(({ length }) => Math.max(1, Math.ceil(length / LINE_CHARS)));
+  const isLong = lines.reduce((sum, count) => sum + count, 0) > MAX_QUOTE_LINES;
+  return wrapped('blockquote', piece, isLong ? ' expandable' : '');
+}
+
+/** A quote that is folded however short it is, below its summary. */
+function details({ summary, children }: Details, spot: Spot): Piece {
+  if (spot.depth > MAX_DEPTH) return words(wordsBelow({ type: 'root', children: [...children] }));
+  const title = wrapped('b', inlines(summary, spot));
+  const between = title.visible === '' ? '' : '\n';
+  if (spot.inQuote) return joined([title, words(between), blocks(children, '\n', deeper(spot))]);
+  const inside = blocks(children, '\n\n', deeper(spot, { inQuote: true, indent: '' }));
+  const whole = [title, inside].filter(({ visible }) => visible !== '');
+  return whole.length === 0 ? words('') : wrapped('blockquote', joined(whole, between), ' expandable');
+}
+
+/** Its writer left blank lines between the items. */
+function isLoose({ spread, children }: List): boolean {
+  return spread === true || children.some((item) => item.spread === true);
+}
+
+/** Telegram does not nest quotes: the inner one is marked by signs. */
+function quoteInQuote(nodes: RootContent[], spot: Spot): Piece {
+  const indent = `${spot.indent}> `;
+  return joined([words('> '), blocks(nodes, '\n', deeper(spot, { indent }))]);
+}
+
+function listItem(item: ListItem, marker: string, spot: Spot): Piece {
+  const box = item.checked === true ? '☑ ' : item.checked === false ? '☐ ' : '';
+  const indent = `${spot.indent}${' '.repeat(marker.length + 1)}`;
+  return joined([words(marker + box), blocks(item.children, '\n', deeper(spot, { indent }))]);
+}
+
+function codeBlock(value: string, language: string): Piece {
+  const code = words(value);
+  if (!/^[\w+#.-]{1,32}$/.test(language)) return wrapped('pre', code);
+  return wrapped('pre', wrapped('code', code, ` class="language-${language}"`));
+}
+
+function inlines(nodes: PhrasingContent[], spot: Spot): Piece {
+  return joined(nodes.map((node) => inline(node, deeper(spot))));
+}
+
+/** A node within a line; unknown kinds and references are shown as the text they contain. */
+function inline(node: RootContent, spot: Spot): Piece {
+  if (spot.depth > MAX_DEPTH) return words(wordsBelow(node));
+  const newLine = `\n${spot.indent}`;
+  switch (node.type) {
+    case 'text': {
+      const text = node.value.replaceAll('\n', newLine);
+      return spot.inLink ? words(text) : bareWords(text, spot.commands);
+    }
+    case 'html':
+      return words(node.value.replaceAll('\n', newLine));
+    case 'break':
+      return words(newLine);
+    case 'strong':
+      return wrapped('b', inlines(node.children, spot));
+    case 'emphasis':
+      return wrapped('i', inlines(node.children, spot));
+    case 'delete':
+      return wrapped('s', inlines(node.children, spot));
+    case 'inlineCode':
+      return wrapped('code', words(node.value));
+    case 'link':
+      return link(node.url, inlines(node.children, { ...spot, inLink: true }), spot);
+    case 'image':
+      return link(node.url, words(node.alt ?? ''), spot);
+    default:
+      return words(wordsBelow(node));
+  }
+}
+
+/** A link to a safe address, else only its text: `javascript:`, `data:` and the like never become links. */
+function link(url: string, label: Piece, spot: Spot): Piece {
+  const target = cleanText(url).replace(/\s/g, '%20');
+  const shown = label.visible.trim() === '' ? words(target) : label;
+  if (spot.inLink) return shown;
+  if (!/^(https?|tg):\/\/./i.test(target)) return withAddress(shown, target);
+  return wrapped('a', shown, ` href="${escapeHtml(target).replaceAll('"', '&quot;')}"`);
+}
+
+/** Schemes whose addresses harm whoever opens them, and need not be read either. */
+const HARMFUL = /^(?:javascript|data|vbscript|file|blob):/i;
+
+/** What Telegram would not link is shown in brackets: a telephone number, a path, a place in the text. */
+function withAddress(shown: Piece, target: string): Piece {
+  const address = /^(?:mailto|tel|sms):([^?]+)/i.exec(target)?.[1] ?? target;
+  if (address === '' || HARMFUL.test(target) || shown.visible.includes(address)) return shown;
+  // Telegram links addresses of mail and telephones; a path would become a command.
+  const told = address === target ? wrapped('code', words(address)) : words(address);
+  return joined([shown, words(' ('), told, words(')')]);
+}

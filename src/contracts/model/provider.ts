@@ -1,0 +1,242 @@
+/** What the agent may ask of a model server, whoever makes it, and what callers of the API may ask of an answer. */
+import { z } from 'zod';
+import type { Picture } from '../media.ts';
+
+/** How much a model thinks before it answers, as OpenAI names it. */
+export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+
+/** Any JSON Schema; the provider passes it on, `lib/json/json-schema.ts` checks answers against it. */
+const jsonSchema = z.record(z.string(), z.unknown());
+
+const answerFormat = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('json_object') }),
+  z.object({
+    type: z.literal('json_schema'),
+    name: z.string(),
+    description: z.string().optional(),
+    schema: jsonSchema,
+    strict: z.boolean().optional(),
+  }),
+]);
+
+/** `required`: any of the tools must be called; a name: that one. Absent = the model decides. */
+const toolChoice = z.union([z.literal('required'), z.object({ name: z.string() })]);
+
+/** Options of one model call. */
+export const answerOptions = z.object({
+  temperature: z.number().optional(),
+  topP: z.number().optional(),
+  /** Upper bound of tokens to make. */
+  maxTokens: z.number().optional(),
+  /** Texts that end the answer; they are not part of it. */
+  stop: z.array(z.string()).optional(),
+  seed: z.number().optional(),
+  presencePenalty: z.number().optional(),
+  frequencyPenalty: z.number().optional(),
+  /** Added to the likelihood of tokens, by token id. */
+  logitBias: z.record(z.string(), z.number()).optional(),
+  reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
+  /** The answer is JSON; with `json_schema` it matches the schema. */
+  format: answerFormat.optional(),
+  toolChoice: toolChoice.optional(),
+  /** False: at most one tool call in an answer. */
+  parallelToolCalls: z.boolean().optional(),
+});
+
+/** A tool as the model sees it; `parameters` is JSON Schema. */
+export const toolSchema = z.object({
+  name: z.string(),
+  description: z.string(),
+  parameters: jsonSchema,
+  /** The arguments must match `parameters`: a call that does not is an error. */
+  strict: z.boolean().optional(),
+});
+
+/** What a caller asks beside the messages. */
+export const callerOptions = answerOptions.extend({
+  /** The caller's system messages, joined; they follow the profile's own prompt. */
+  instructions: z.string().optional(),
+  /** Tools that the caller runs itself. The list, also an empty one, replaces the gateway's tools. */
+  tools: z.array(toolSchema).optional(),
+  /** With `tools`: the gateway's own tools are offered beside them. */
+  gatewayTools: z.boolean().optional(),
+});
+
+export type AnswerOptions = z.infer<typeof answerOptions>;
+export type CallerOptions = z.infer<typeof callerOptions>;
+export type AnswerFormat = NonNullable<AnswerOptions['format']>;
+export type ReasoningEffort = (typeof REASONING_EFFORTS)[number];
+export type ToolSchema = z.infer<typeof toolSchema>;
+
+/** A call the model asks for. */
+export interface ToolCall {
+  id: string;
+  name: string;
+  /** An object already, never text; not nested deeper than `MAX_JSON_DEPTH`, whoever made it. */
+  args: Record<string, unknown>;
+  /** Set when the model's arguments were no object, or nested too deep: the text as it came; the tool is not run. */
+  malformed?: string | undefined;
+}
+
+/** One message of a model's context. Tool results name the call they answer. */
+export type ChatMessage =
+  | { role: 'system'; content: string }
+  /** `pictures` are references (`Pictures`); only `images` are sent, to models that see. */
+  | {
+      role: 'user';
+      content: string;
+      pictures?: readonly string[] | undefined;
+      images?: readonly Picture[] | undefined;
+    }
+  | { role: 'assistant'; content: string; thinking?: string | undefined; toolCalls?: ToolCall[] | undefined }
+  | { role: 'tool'; content: string; toolCallId: string; toolName: string };
+
+export interface ChatRequest extends AnswerOptions {
+  model: string;
+  messages: readonly ChatMessage[];
+  /** The schemas of the gateway's own tools are prepared once per profile. */
+  tools?: readonly ToolSchema[];
+  /** Ask for extended reasoning (N-31); a model without it is asked plainly. `reasoningEffort` wins. */
+  think?: boolean;
+  /** Report the likelihood of each token, with that many alternatives. */
+  topLogprobs?: number | undefined;
+  /** The window the server must hold open for this call, in tokens; one value per model so that it is never reloaded. */
+  contextWindow: number;
+  /** Whose call this is, as a user id: calls that wait for a place take turns by user, however many sessions one has. */
+  userId?: string;
+  /** Hears once that the call must wait for a place, with the number of calls ahead of it. */
+  onQueued?: (ahead: number) => void;
+  /** Awaited when a call that had to wait has its place, before it is sent; what it throws ends the call. */
+  onPlace?: () => Promise<void>;
+  /** Hears when the server refused the pictures, and the call is made again without them. */
+  onPicturesRefused?: () => void;
+}
+
+/** Tokens and model time of one call. From a provider, zero means that the server did not say. */
+export interface Usage {
+  promptTokens: number;
+  completionTokens: number;
+  /** Milliseconds the model worked: as the server tells, else as long as the call took. */
+  modelMs: number;
+  /** The server did not report all of the tokens: they are estimated. */
+  estimated?: true | undefined;
+}
+
+/**
+ * Why an answer ended: by itself, at its limit of tokens, with tool calls, stopped by a content filter, or because the
+ * model refused (its text, if any, is the refusal).
+ */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'refusal';
+
+/** The likelihood of one token of an answer, with those of the alternatives that were asked for. */
+export interface TokenLogprob {
+  token: string;
+  /** Natural logarithm of the probability. */
+  logprob: number;
+  /** UTF-8 bytes of the token; null where the server does not say. */
+  bytes: number[] | null;
+  top: Omit<TokenLogprob, 'top'>[];
+}
+
+/** A piece of an answer. `done` comes exactly once and last; a stream that ends without it is `bad_response`. */
+export type ChatChunk =
+  | { type: 'text'; delta: string; logprobs?: TokenLogprob[] | undefined }
+  | { type: 'thinking'; delta: string }
+  /** All text of this answer so far was thinking: its end was marked, its beginning was not. At most once. */
+  | { type: 'text_was_thinking' }
+  | { type: 'tool_call'; call: ToolCall }
+  | { type: 'done'; finishReason: FinishReason; usage: Usage };
+
+/** The collected stream: the same answer in one piece (B-10). */
+export interface LLMResponse {
+  content: string;
+  thinking: string;
+  toolCalls: ToolCall[];
+  finishReason: FinishReason;
+  usage: Usage;
+}
+
+/** What a model can do; `contextWindow` is the largest the server would give it, in tokens. */
+export interface ModelCapabilities {
+  contextWindow: number;
+  /** The server does not tell the window: `contextWindow` is a guess that a profile's own may beat (B-30). */
+  windowGuessed?: boolean | undefined;
+  tools: boolean;
+  thinking: boolean;
+  /** It thinks by levels of effort, not only yes or no. */
+  thinkingLevels?: boolean | undefined;
+  vision: boolean;
+  /** False for a model that answers no chats, such as one for vectors only; undefined where the server does not say. */
+  chat?: boolean | undefined;
+  /** Options the server does not know: a call that has one would be answered as if it had not. */
+  unsupported?: readonly (keyof AnswerOptions)[] | undefined;
+}
+
+/** Texts to turn into vectors. */
+export interface EmbedRequest {
+  model: string;
+  input: readonly string[];
+  /** Length of the vectors, for models that can shorten theirs. */
+  dimensions?: number | undefined;
+  /** Whose call this is: calls that wait for a place take turns by user. */
+  userId?: string | undefined;
+}
+
+/** One vector per text, in the same order; `promptTokens` is 0 where the server does not say. */
+export interface Embeddings {
+  vectors: number[][];
+  promptTokens: number;
+}
+
+/**
+ * The chats of a model server. Every method throws only `ProviderError`; once `signal` aborts, the
+ * connection is closed at once, during a silent prefill too, and the call ends with code `aborted`.
+ */
+export interface ChatProvider {
+  readonly name: string;
+  /**
+   * Names of the models the server has now. Where there are several servers: of all that answer, or, given `like`, of the
+   * one that a model of that name belongs to.
+   */
+  models(signal: AbortSignal, like?: string): Promise<string[]>;
+  capabilities(model: string, signal: AbortSignal): Promise<ModelCapabilities>;
+  streamChat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
+  /** Lets go of pooled connections. Never throws. */
+  close(): Promise<void>;
+}
+
+/** A model server. */
+export interface LLMProvider extends ChatProvider {
+  /** Vectors of texts, under the same rules. A text that is too long for the model is an error, never cut. */
+  embed(request: EmbedRequest, signal: AbortSignal): Promise<Embeddings>;
+}
+
+/** A model, and the variable or field that names it. */
+export interface NamedModel {
+  place: string;
+  model: string;
+}
+
+export interface ModelReport {
+  /** Answers where nothing names another. */
+  model: string;
+  /** Names that no server has, each a sentence that begins with the variable or field and says what to do. */
+  missing: readonly string[];
+}
+
+/** The model that answers for another one, or for itself. */
+export interface WhoAnswers {
+  answering: string;
+  /** Why another one answers, as the end of "the model …"; undefined where none does. */
+  reason: string | undefined;
+  /** Whether it can call tools; undefined while its server does not say. */
+  tools: boolean | undefined;
+}
+
+/** A model that did not answer when it was last asked, and the one that answers instead; '' = the usual model. */
+export interface ReplacedModel {
+  model: string;
+  instead: string;
+  /** As the end of "the model …". */
+  reason: string;
+}

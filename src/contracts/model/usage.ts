@@ -1,0 +1,90 @@
+/** Usage: tokens and model time, one row per turn and model, summed for users and metrics. */
+import type { SessionKey } from '../message.ts';
+import type { Cost } from '../operator/prices.ts';
+import type { Usage } from './provider.ts';
+
+/** Purpose of a call. */
+export type UsagePurpose = 'turn' | 'plan' | 'subagent' | 'compression' | 'title' | 'facts' | 'stateless';
+
+/** Purposes of calls that the gateway makes for itself: they are no answers. */
+export const OWN_PURPOSES = ['compression', 'title', 'facts'] as const satisfies readonly UsagePurpose[];
+
+/** Usage of one model. */
+export interface ModelUsage extends Usage {
+  model: string;
+}
+
+/** Usage that the end of a turn does not include: of a plan, a subagent, a compression, a title, facts or a stateless completion. */
+export interface UsageNote extends ModelUsage {
+  purpose: UsagePurpose;
+  /** The turn it was made for: it counts to the usage of that turn. */
+  turnId?: string | undefined;
+  session?: SessionKey | undefined;
+  /** User id of the user who is answered: `telegram:42`, `token:<id>`, `system`. */
+  userId?: string | undefined;
+  tokenId?: string | undefined;
+}
+
+/** Groupings of a sum; days are in UTC. */
+export const USAGE_GROUPS = ['day', 'session', 'user', 'channel', 'model', 'purpose'] as const;
+export type UsageGroup = (typeof USAGE_GROUPS)[number];
+
+/** Selects the rows of a sum. */
+export interface UsageQuery {
+  /** Inclusive. */
+  from: Date;
+  /** Exclusive. */
+  to: Date;
+  /** Only what was spent for this user. */
+  userId?: string | undefined;
+  session?: SessionKey | undefined;
+}
+
+/** A sum. `estimated` = some tokens are estimates, because a server did not report them. */
+export interface UsageSum {
+  promptTokens: number;
+  completionTokens: number;
+  /** Milliseconds. */
+  modelMs: number;
+  /** Turns and stateless completions. */
+  answers: number;
+  estimated: boolean;
+  /** Of models with a price; set where sums are reported. */
+  cost?: Cost | undefined;
+}
+
+/** The sum of one group: a day (`2026-01-31`), a session key, a user id, a channel, a model or a purpose; '' where a row names none. */
+export interface UsageGroupSum extends UsageSum {
+  key: string;
+}
+
+/** Most groups in one result: those with the most tokens, or the newest days. */
+export const MAX_USAGE_GROUPS = 1_000;
+
+/** Rows that are added to the stored sums at a time. */
+export const ADDED_UP_ROWS = 10_000;
+
+/** Longest span of a sum, in days. */
+export const MAX_USAGE_DAYS = 366;
+
+/** Sums by group, and in total. `more` = there are groups beyond `MAX_USAGE_GROUPS`. */
+export interface UsageReport {
+  groups: UsageGroupSum[];
+  more: boolean;
+  total: UsageSum;
+}
+
+/** Reads usage. Throws only `StoreError`. */
+export interface UsageStore {
+  sum(query: UsageQuery): Promise<UsageSum>;
+  /** Days ascending, everything else by tokens, most first. */
+  groups(query: Omit<UsageQuery, 'session'>, by: UsageGroup): Promise<Omit<UsageReport, 'total'>>;
+  /** The sums by model, at most `MAX_USAGE_GROUPS`, most tokens first. */
+  models(query: UsageQuery): Promise<UsageGroupSum[]>;
+}
+
+/** Keeps the sums of hours from which reports of days are read. Throws only `StoreError`. */
+export interface UsageSums {
+  /** Adds the oldest rows that are in no sum yet, `ADDED_UP_ROWS` at most, and none while they are few; gives their number. */
+  addUp(): Promise<number>;
+}

@@ -1,0 +1,128 @@
+/** Checks of a list of manifests, with what to write instead: types are not checked when the gateway runs. */
+import { z } from 'zod';
+import { isId } from '../access.ts';
+import type { ChannelManifest } from '../channel.ts';
+
+/** Names with another meaning in addresses, in user ids, or beside the channels in `access`. */
+const RESERVED_NAMES = ['system', 'token', 'owners'];
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+const isTexts = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.values(value).every(isText);
+const isFunction = (value: unknown): boolean => typeof value === 'function';
+const isPattern = (value: unknown): boolean => value instanceof RegExp;
+
+/** Checks of a manifest's fields, each with what to write. */
+const FIELDS: Record<keyof ChannelManifest, [isRight: (value: unknown) => boolean, write: string]> = {
+  name: [isText, "a text such as 'irc', the first part of the channel's addresses"],
+  label: [isText, "the network's name for people, such as 'IRC'"],
+  writeCommand: [
+    isFunction,
+    'a function that gives a command as people write it there: (name) => `/${name}`',
+  ],
+  needs: [isText, "the variable that switches the channel on, such as 'IRC_TOKEN', or 'nothing'"],
+  alsoNeeds: [
+    (value) => value === undefined || isTexts(value),
+    "{ IRC_SERVER: 'Address of the IRC server' } with a question for each variable that is needed, too, or no field",
+  ],
+  env: [(value) => value instanceof z.ZodObject, 'z.object({ … }) of its environment variables'],
+  settings: [isStrictObject, 'z.strictObject({ … }) of its settings: other fields must be refused'],
+  german: [
+    (value) => value === undefined || isTexts(value),
+    "{ 'limits.perUser': '…' } with what its settings mean in German, or no field",
+  ],
+  ids: [
+    (value) => value === undefined || hasIds(value),
+    '{ userId: /^…$/, chatId: /^…$/, description: "an id such as …" }, or no field',
+  ],
+  secretShapes: [
+    (value) => Array.isArray(value) && value.every(isSecretShape),
+    'a list of { pattern: /…/, replacement: "…" }, or [] for none',
+  ],
+  isOn: [isFunction, 'a function of `env` that is true when the channel is switched on'],
+  secrets: [isFunction, 'a function of `env` that gives the secret values'],
+  check: [
+    (value) => value === undefined || isFunction(value),
+    'a function that gives what the command doctor finds, or no field',
+  ],
+  create: [isFunction, 'a function that loads index.ts and makes the channel'],
+};
+
+/** Fields of manifests that are missing or of a wrong type, one sentence each; nothing else may read such a list. */
+export function manifestFieldErrors(manifests: readonly unknown[]): string[] {
+  return manifests.flatMap((manifest, index) => {
+    const fields: Record<string, unknown> = { ...(typeof manifest === 'object' ? manifest : {}) };
+    const channel = typeof fields.name === 'string' ? fields.name : `number ${index + 1} of the list`;
+    return Object.entries(FIELDS)
+      .filter(([field, [isRight]]) => !isRight(fields[field]))
+      .map(([field, [, write]]) => {
+        const problem = fields[field] === undefined ? 'is missing' : 'has the wrong type';
+        return `channel ${channel}: ${field} ${problem}: write ${write}`;
+      });
+  });
+}
+
+function isStrictObject(schema: unknown): boolean {
+  if (!(schema instanceof z.ZodObject)) return false;
+  const issues = schema.safeParse({ 'no such field': 1 }).error?.issues ?? [];
+  return issues.some(({ code }) => code === 'unrecognized_keys');
+}
+
+function hasIds(value: unknown): boolean {
+  const { userId, chatId, description }: Record<string, unknown> = { ...Object(value) };
+  return isPattern(userId) && isPattern(chatId) && isText(description);
+}
+
+function isSecretShape(value: unknown): boolean {
+  const { pattern, replacement }: Record<string, unknown> = { ...Object(value) };
+  return isPattern(pattern) && typeof replacement === 'string';
+}
+
+/**
+ * Everything else that is wrong with a list of manifests, one sentence each; empty when it can be used. `taken` are the
+ * environment variables of the gateway itself.
+ */
+export function manifestErrors(manifests: readonly ChannelManifest[], taken: readonly string[]): string[] {
+  const owners = new Map(taken.map((variable) => [variable, 'the gateway itself']));
+  return manifests.flatMap((manifest, index) => {
+    const errors = ownErrors(manifest);
+    if (manifests.slice(0, index).some(({ name }) => name === manifest.name))
+      errors.push('its name is taken by another channel of the list: choose a name of its own');
+    for (const variable of Object.keys(manifest.env.shape)) {
+      const owner = owners.get(variable);
+      if (owner !== undefined) errors.push(`env: ${variable} belongs to ${owner} already: rename it`);
+      else owners.set(variable, `the channel ${manifest.name}`);
+    }
+    return errors.map((error) => `channel ${manifest.name}: ${error}`);
+  });
+}
+
+function ownErrors({ name, env, settings, ids }: ChannelManifest): string[] {
+  const errors: string[] = [];
+  if (!/^[a-z][a-z0-9]{0,31}$/.test(name) || RESERVED_NAMES.includes(name))
+    errors.push(
+      `its name must be a lower-case letter, then letters and digits, and none of ${RESERVED_NAMES.join(', ')}`,
+    );
+  for (const variable of requiredFields(env))
+    errors.push(`env: ${variable} must be optional or have a default, because the channel may be off`);
+  for (const field of requiredFields(settings)) errors.push(`settings: ${field} must have a default`);
+  for (const field of ['userId', 'chatId'] as const) {
+    const problem = ids === undefined ? undefined : patternProblem(ids[field]);
+    if (problem !== undefined) errors.push(`ids.${field} ${problem}`);
+  }
+  return errors;
+}
+
+/** Fields of a schema that cannot be left out. */
+function requiredFields(schema: z.ZodObject): string[] {
+  return schema.safeParse({}).error?.issues.map(({ path }) => path.join('.')) ?? [];
+}
+
+/** Reason why a pattern cannot be used to recognise ids; undefined when it can. */
+function patternProblem({ source, flags }: RegExp): string | undefined {
+  if (!source.startsWith('^') || !source.endsWith('$'))
+    return 'must match the whole id: begin it with ^ and end it with $';
+  if (/[gym]/.test(flags)) return 'must not have the flags g, m or y';
+  if (isId('', { source, flags })) return 'must not match an empty text';
+  return undefined;
+}

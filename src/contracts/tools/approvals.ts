@@ -1,0 +1,263 @@
+/** Approvals: dangerous calls wait for a human. The requests, who may decide them, and the outcomes. */
+import { z } from 'zod';
+import type { Address, SessionKey } from '../message.ts';
+import type { ApprovalDecision } from '../store/records.ts';
+
+/** Longest arguments that a person can be asked about, as they are shown (`shownArgs`), in UTF-16 units. */
+export const MAX_ASKED_CHARS = 16_000;
+/** How often one call is asked about: again only when a file it names has changed since it was approved. */
+export const MAX_ASKED = 3;
+
+/** Files of the session that one call may name where a person must approve it, with those that these files name. */
+export const MAX_NAMED_FILES = 16;
+/** Longest file that is looked through for the names of others, in bytes. */
+export const MAX_SCRIPT_BYTES = 64 * 1024;
+/** Longest text of a named file that is shown whole in a question, in UTF-16 units. */
+export const MAX_SHOWN_FILE = 2_000;
+
+const filePlace = z.object({
+  /** Relative to the session's folder. */
+  path: z.string(),
+  /** The file whose text names it; absent = the call itself does. */
+  namedIn: z.string().optional(),
+});
+
+/** A file that a call names, itself or through another file, as it was at that moment. */
+const namedFile = z.union([
+  filePlace.extend({
+    bytes: z.number(),
+    /** Of its whole content, in hexadecimal. */
+    sha256: z.string(),
+    /** Its content, where that is a text short enough to be shown. */
+    text: z.string().optional(),
+    /** It, or the files that it names, are too many or too long to be looked through: others may run that nobody saw. */
+    mayNameMore: z.boolean().optional(),
+  }),
+  /** Not a plain file (a link, a pipe): `problem` says what it is. */
+  filePlace.extend({ problem: z.string() }),
+]);
+
+export type NamedFile = z.infer<typeof namedFile>;
+
+/** The subject of a request. It is stored with the request, and approving it can run nothing else. */
+export const approvalSubject = z.object({
+  /** Key of the call: turn, iteration and index in the answer. */
+  callKey: z.string(),
+  toolCallId: z.string(),
+  tool: z.string(),
+  /** The validated arguments with which it will run. */
+  args: z.unknown(),
+  /** The files that the arguments name, and those that these name, as they were when it was asked. */
+  files: z.array(namedFile).optional(),
+  /** SHA-256 over session, call, tool, arguments and the content of the files. */
+  digest: z.string(),
+  /** Digest of the rule that may be stored with the approval; absent = a person must be asked each time. */
+  rule: z.string().optional(),
+  /** Reason of the request, as a sentence. */
+  warning: z.string(),
+  /** The language in which it is asked; absent = English. */
+  language: z.string().optional(),
+  /** User id the turn answers; `system` when no person started it. */
+  userId: z.string(),
+  /** Address where the request is shown. */
+  address: z.templateLiteral([z.string().min(1), ':', z.string().min(1)]),
+  /** Set when a subagent makes the call. */
+  agentId: z.string().optional(),
+  /** Set when it is not about a call: a step of a plan waits to be run, or a paused plan to be resumed. */
+  plan: z.object({ id: z.string(), stepId: z.string(), wait: z.enum(['step', 'pause']) }).optional(),
+});
+
+/** What a plan waits for. */
+export type PlanWait = NonNullable<ApprovalSubject['plan']>;
+
+export type ApprovalSubject = z.infer<typeof approvalSubject>;
+
+/** A request and its outcome. Times are by the database's clock. */
+export interface ApprovalRecord extends ApprovalSubject {
+  id: string;
+  session: SessionKey;
+  /** The token that owns the session; undefined for sessions of chats. */
+  ownerTokenId?: string | undefined;
+  turnId: string;
+  state: 'pending' | ApprovalDecision;
+  /** A user id, `expiry` or `stop`. */
+  decidedBy?: string | undefined;
+  /** Name of that user, for display only. */
+  decidedName?: string | undefined;
+  decidedAt?: Date | undefined;
+  /** What the person wrote with the denial. */
+  reason?: string | undefined;
+  createdAt: Date;
+  expiresAt: Date;
+  /** It was not decided in time. */
+  expired: boolean;
+  /** The private chats that share the session: it may be decided in each of them. */
+  surfaces: readonly Address[];
+}
+
+/** Most requests in a list. */
+export const MAX_LISTED_APPROVALS = 200;
+
+/** Longest reason of a denial, in UTF-16 units. */
+export const MAX_REASON_CHARS = 500;
+/** Rules of one session. */
+export const MAX_APPROVAL_RULES = 50;
+/** Most rules in a list. */
+export const MAX_LISTED_RULES = 200;
+
+/**
+ * A person's standing approval of one call in one session: the same tool with the same arguments, the same content of the
+ * files that these name, in turns that answer the same person. It never covers a turn that has read text of others.
+ */
+export interface ApprovalRule {
+  id: string;
+  session: SessionKey;
+  tool: string;
+  args: unknown;
+  /** The person whose turns it covers. */
+  userId: string;
+  /** Who made it, as a user id, and the name for display. */
+  createdBy: string;
+  createdName?: string | undefined;
+  createdAt: Date;
+  /** How often a call has run by it, and when the last one did. */
+  uses: number;
+  usedAt?: Date | undefined;
+}
+
+/** Rules of one session, or of the sessions that one token created; neither = all. */
+export interface RuleFilter {
+  session?: SessionKey | undefined;
+  ownerTokenId?: string | undefined;
+}
+
+/** The rules behind approvals. Throws only `StoreError`. */
+export interface ApprovalRuleStore {
+  /** Newest first, at most `MAX_LISTED_RULES`. */
+  rules(filter: RuleFilter): Promise<ApprovalRule[]>;
+  hasRule(session: SessionKey, digest: string): Promise<boolean>;
+  /** Counts a use of the rule; its id, or undefined when there is none. */
+  useRule(session: SessionKey, digest: string): Promise<string | undefined>;
+  /** False when there is no such rule among those. */
+  removeRule(id: string, filter: RuleFilter): Promise<boolean>;
+}
+
+/** Reads approval requests. Throws only `StoreError`. */
+export interface ApprovalStore extends ApprovalRuleStore {
+  approval(id: string): Promise<ApprovalRecord | undefined>;
+  /**
+   * True while a person is asked about a tool call of the session, or has approved one that has not begun, other than the
+   * call `callKey`. Files must not change meanwhile: what was shown is what runs.
+   */
+  asksOther(session: SessionKey, callKey: string): Promise<boolean>;
+  /** Pending requests, oldest first; of one session, or of the sessions that one token created. */
+  pendingApprovals(filter: {
+    session?: SessionKey | undefined;
+    ownerTokenId?: string | undefined;
+    limit: number;
+  }): Promise<ApprovalRecord[]>;
+}
+
+/** Who decides, and from where; all of it from the transport, nothing from text. */
+export interface Decider {
+  userId: string;
+  /** Display only. */
+  name?: string | undefined;
+  owner: boolean;
+  /** The token, over HTTP. */
+  tokenId?: string | undefined;
+  /** The token has the scope `approve`; without it, only what its own plans wait for is its to decide. */
+  approves?: boolean | undefined;
+  /** The chat the decision comes from. */
+  at?: { address: Address; place: 'private' | 'group' } | undefined;
+  /** Made by a button, which counts only under its own request. */
+  pressed?: boolean | undefined;
+}
+
+/** Outcome of a decision; only `decided` changed anything. */
+export type Decided =
+  | { kind: 'decided'; decision: ApprovalDecision; rule?: 'stored' | 'full' | 'not_offered' | undefined }
+  | { kind: 'settled'; record: ApprovalRecord }
+  | { kind: 'expired' }
+  /** There is no such request. */
+  | { kind: 'unknown' }
+  /** A button under another request, or in another chat. */
+  | { kind: 'elsewhere' }
+  /** The user may not decide it. */
+  | { kind: 'forbidden' };
+
+/** What a decision says besides. */
+export interface DecisionDetail {
+  /** Of a denial, for the model; at most `MAX_REASON_CHARS`. */
+  reason?: string | undefined;
+  /** With an approval: the same call runs in this session without a question from now on. */
+  always?: boolean | undefined;
+}
+
+/** Decides approval requests. Throws only `StoreError`. */
+export interface Approvals {
+  /** Decides a request; committed when it resolves. The turn continues at once, on any node. */
+  decide(id: string, decision: ApprovalDecision, by: Decider, detail?: DecisionDetail): Promise<Decided>;
+  /** The delivery that shows the request in this chat. */
+  shownIn(id: string, address: Address): Promise<string>;
+  /** The request, when this person may decide it and it is still pending. */
+  decidable(id: string, by: Decider): Promise<ApprovalRecord | undefined>;
+  /** Rules that the decider may revoke, newest first; an owner sees all, others those of their session or token. */
+  rules(filter: RuleFilter): Promise<ApprovalRule[]>;
+  /** False when there is no such rule among those. */
+  removeRule(id: string, filter: RuleFilter): Promise<boolean>;
+  /** Pending requests, oldest first. */
+  pending(filter: Parameters<ApprovalStore['pendingApprovals']>[0]): Promise<ApprovalRecord[]>;
+}
+
+/**
+ * The arguments as a person reads them: JSON in lines, invisible and direction-changing characters as their code points,
+ * so that the text shown is the text that runs.
+ */
+export function shownArgs(args: unknown): string {
+  return visibleText(JSON.stringify(args, null, 2) ?? '');
+}
+
+/** A text with its invisible and direction-changing characters as code points; lines and tabs stay. */
+export function visibleText(text: string): string {
+  return text.replaceAll(/[^\P{C}\n\t]|[\p{Zl}\p{Zp}\u3164\u115f\u1160\u2800]/gu, (character) => {
+    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+  });
+}
+
+/** The form of an id. Anything else is no request, and is neither looked up nor logged. */
+const APPROVAL_ID = /^[\w-]{1,50}$/;
+
+/** True for a text that may be the id of a request. */
+export function isApprovalId(text: string): boolean {
+  return APPROVAL_ID.test(text);
+}
+
+/** How a request was decided, from the user id of its decision. */
+export function howDecided(decidedBy: string | undefined): 'person' | 'expiry' | 'stop' {
+  return decidedBy === 'expiry' || decidedBy === 'stop' ? decidedBy : 'person';
+}
+
+/** The delivery ref of a request's message; `elsewhere` = another chat of the session than the one it was asked in. */
+export function approvalRef(id: string, elsewhere?: Address): string {
+  return elsewhere === undefined ? `approval:${id}` : `approval:${id}@${elsewhere}`;
+}
+
+/** What a button decides; `always` approves and stores a rule. */
+export type ButtonDecision = ApprovalDecision | 'always';
+
+const VERBS = { approved: 'approve', denied: 'deny', always: 'always' } as const;
+
+/** The value of a request's button; at most 64 bytes (Telegram's limit). */
+export function buttonValue(id: string, decision: ButtonDecision): string {
+  return `${VERBS[decision]}:${id}`;
+}
+
+/** The request and decision in a button's value; undefined for anything else. */
+export function readButtonValue(
+  value: string,
+): { id: string; decision: ApprovalDecision; always: boolean } | undefined {
+  const [, verb, id] = /^(approve|deny|always):([\w-]{1,50})$/.exec(value) ?? [];
+  if (verb === undefined || id === undefined) return undefined;
+  return { id, decision: verb === 'deny' ? 'denied' : 'approved', always: verb === 'always' };
+}

@@ -1,0 +1,128 @@
+/**
+ * The facts that approvals are decided by: a tool call's effect, risk and reach, and the sources of text that the person of
+ * a session did not write. Sources are kept for each session and for each row that was made from such text, and travel with
+ * it: into answers, plans, todos, notes, memories, schedules and subagents.
+ */
+import { z } from 'zod';
+import { inEnglish } from '../texts/say.ts';
+import type { Say } from '../texts/say.ts';
+
+/**
+ * Effect of running a call twice. After a crash an open `pure` call runs again, an open `idempotent` call runs again with
+ * the same key, an open `unsafe` call is not run again: model and user see "outcome unknown".
+ */
+export type ToolEffect = 'pure' | 'idempotent' | 'unsafe';
+
+export type ToolRisk = 'safe' | 'caution' | 'dangerous';
+
+/**
+ * Source of text that is not the user's own: public pages (`web`); files and their names, programs' output, memories
+ * and other agents (`local`: others may have written it, and it may be private); members of a group (`group`); authors
+ * of forwarded messages (`forwarded`) and of quoted ones (`quoted`); programs that call a webhook (`hook`), and MCP servers by their name (`mcp:notes`), whose text may
+ * be private, too.
+ */
+export type TextSource = 'web' | 'local' | 'group' | 'forwarded' | 'quoted' | 'hook' | McpSource;
+
+/** The text of one MCP server: results, resources, prompts, and what it says of its tools. */
+export type McpSource = `mcp:${string}`;
+
+/**
+ * Where a call has effects: in its session only; at one web address; at a service the operator chose, which receives
+ * this query; or anywhere else (other chats, programs, schedules, the agent's instructions in later sessions).
+ */
+export type Reach = 'session' | 'outside' | { address: string } | { query: string };
+
+/**
+ * Source of a tool result's text; `operator` = trusted: the gateway's own text, or the operator's. `verified` = trusted and
+ * private: facts that the person has confirmed.
+ */
+export type ResultSource = TextSource | 'operator' | 'verified';
+
+/**
+ * Hosts of pages that one set of sources names, and MCP servers; further ones are `OTHER_HOSTS` and `OTHER_SERVERS`. So a
+ * set has at most 24 members.
+ */
+export const MAX_SOURCE_HOSTS = 8;
+/** Longest host that is named, in UTF-16 units. */
+const MAX_HOST_CHARS = 100;
+/** Stands for every host beyond `MAX_SOURCE_HOSTS`. */
+export const OTHER_HOSTS = 'web:*';
+/** Stands for every MCP server beyond `MAX_SOURCE_HOSTS`. */
+export const OTHER_SERVERS = 'mcp:*';
+
+/**
+ * One source: a kind of text, a page by its host (`web:example.org`), or `verified`: facts that the person has confirmed,
+ * which are trusted and private.
+ */
+export type Source = TextSource | 'verified' | `web:${string}`;
+
+/** For parsing sources that were stored. */
+export const storedSources = z.array(
+  z.union([
+    z.enum(['web', 'local', 'group', 'forwarded', 'quoted', 'hook', 'verified']),
+    z.templateLiteral(['web:', z.string()]),
+    z.templateLiteral(['mcp:', z.string()]),
+  ]),
+);
+
+/** True when one of the sources is not trusted: text of others. */
+export function taints(sources: readonly Source[]): boolean {
+  return sources.some((source) => source !== 'verified');
+}
+
+/** True when one of the sources may be private: files, output of programs, memories, other agents, webhooks, MCP servers. */
+export function isPrivate(sources: readonly Source[]): boolean {
+  return sources.some(
+    (source) => source === 'local' || source === 'hook' || source === 'verified' || source.startsWith('mcp:'),
+  );
+}
+
+/** The source of a page; `web` when the address names no host. Never throws. */
+export function pageSource(address: string): Source {
+  const host = URL.parse(address)?.hostname ?? '';
+  return host === '' || host.length > MAX_HOST_CHARS ? 'web' : `web:${host}`;
+}
+
+/** The union of two sets, with at most `MAX_SOURCE_HOSTS` hosts and as many MCP servers; `known` itself when nothing is new. */
+export function mergeSources(known: readonly Source[], more: readonly Source[]): readonly Source[] {
+  let merged = known;
+  for (const source of more) {
+    const added = merged.includes(source) ? source : withinBound(merged, source);
+    if (!merged.includes(added)) merged = [...merged, added];
+  }
+  return merged;
+}
+
+function withinBound(known: readonly Source[], source: Source): Source {
+  for (const [isNamed, others] of [[isHost, OTHER_HOSTS] as const, [isServer, OTHER_SERVERS] as const]) {
+    if (isNamed(source) && known.filter(isNamed).length >= MAX_SOURCE_HOSTS) return others;
+  }
+  return source;
+}
+
+function isHost(source: Source): boolean {
+  return source.startsWith('web:') && source !== OTHER_HOSTS;
+}
+
+function isServer(source: Source): boolean {
+  return source.startsWith('mcp:') && source !== OTHER_SERVERS;
+}
+
+/** The sources of text of others, for people: `web pages (example.org and others) and this group`; empty when there are none. */
+export function describeSources(sources: readonly Source[], say: Say = inEnglish): string {
+  const hosts = sources.filter(isHost).map((source) => source.slice('web:'.length));
+  const moreHosts = sources.includes('web') || sources.includes(OTHER_HOSTS);
+  const servers = sources.filter(isServer).map((source) => source.slice('mcp:'.length));
+  const named = { hosts: hosts.join(', '), servers: servers.join(', ') };
+  const names = [
+    ...(hosts.length > 0 ? [say(moreHosts ? 'sources.hosts_more' : 'sources.hosts', named)] : []),
+    ...(hosts.length === 0 && moreHosts ? [say('sources.pages')] : []),
+    ...PLAIN_SOURCES.filter((source) => sources.includes(source)).map((source) => say(`sources.${source}`)),
+    ...(servers.length > 0
+      ? [say(sources.includes(OTHER_SERVERS) ? 'sources.servers_more' : 'sources.servers', named)]
+      : []),
+  ];
+  return names.join(say('sources.and'));
+}
+
+const PLAIN_SOURCES = ['local', 'group', 'forwarded', 'quoted', 'hook'] as const;

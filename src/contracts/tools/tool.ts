@@ -1,0 +1,244 @@
+/** The tool contract: something the model may call, what it is given, and what it answers. */
+import type { NamedFile } from './approvals.ts';
+import type { EventBody } from '../event.ts';
+import type { Log } from '../log.ts';
+import type { Address, SessionKey } from '../message.ts';
+import type { Reach, ResultSource, Source, ToolEffect, ToolRisk } from './risk.ts';
+import type { Spawn } from '../agent/subagents.ts';
+import type { z } from 'zod';
+import type { WriteCommand } from '../isomorphic/fill-text.js';
+import type { Said } from '../texts/say.ts';
+
+export type { ToolEffect, ToolRisk } from './risk.ts';
+
+/** What a user may do: an owner changes settings and decides for others. */
+export type UserRole = 'owner' | 'user' | 'system';
+
+/** Everything a tool may use; passed to each call, never ambient (B-06, N-12). */
+export interface ToolContext {
+  sessionKey: SessionKey;
+  /** Where the turn's answer goes. */
+  address: Address;
+  /** Who the turn answers, as a user id: `telegram:42`, `token:<id>`, `system`. */
+  userId: string;
+  /** Whose memories the turn reads and writes: that user's, or those of the end user that a client named. */
+  memoryOwner: string;
+  /** The rights of that user; `system`: nobody wrote the message (a schedule, a heartbeat, a report). */
+  userRole: UserRole;
+  /** As the platform names them; absent where it does not, and in the background. */
+  userName?: string | undefined;
+  /** The model that made the call; absent where a plan makes it before a model was asked. */
+  model?: string | undefined;
+  /** Whether others may read the answer; absent = they may. */
+  place?: 'private' | 'group' | undefined;
+  turnId: string;
+  /** Set when a subagent makes the call. */
+  agentId?: string | undefined;
+  profileId: string;
+  /** A todo is only done with a validation (N-38). */
+  stepValidation?: boolean | undefined;
+  /** Absolute path of the folder this session's files live in; it exists. */
+  workspace: string;
+  /** Its name, by which the gateway finds it on any node. */
+  folder: string;
+  /** Absolute path of the operator's skills, read-only, which `skills/…` leads to; absent = there are none. */
+  skills?: string | undefined;
+  /** The same for every attempt of this call: the key of an `idempotent` effect. */
+  callKey: string;
+  /** Sources of the text that the turn has read: stored with whatever is kept from it. Unset = unknown, which counts as tainted. */
+  sources?: readonly Source[] | undefined;
+  /** A command as the people of this chat write it (`/link`, `!link`); absent = with a slash. */
+  command?: WriteCommand | undefined;
+  /** Ends with the turn. */
+  signal: AbortSignal;
+  log: Log;
+  emit(body: EventBody): void;
+  /** Tells people who watch how far the call is, in a line; what comes too soon after another is dropped. Never throws. */
+  progress(text: string): void;
+  /** Starts a subagent; absent where that is not allowed (in a subagent, in a stateless completion). */
+  spawn?: Spawn | undefined;
+}
+
+/** What the model reads; longer content is clipped by the caller with a mark. */
+export interface ToolResult {
+  content: string;
+  isError?: boolean;
+  /** Where this result's text comes from, when it differs from the tool's `results`. */
+  source?: ResultSource | undefined;
+  /** Instead of `source`, for text that was stored with its sources; empty = trusted. */
+  sources?: readonly Source[] | undefined;
+  /** Name of the source for the model and for people, such as the address of a page. */
+  from?: string | undefined;
+  /** Addresses that the result lists, in its order: the model may read them from the first on. */
+  addresses?: readonly string[] | undefined;
+  /** References (`Pictures`) of pictures that models which see are shown with the result. */
+  pictures?: readonly string[] | undefined;
+}
+
+/**
+ * A tool. `execute` may throw anything: the caller turns it into an error result for the model (B-48). What approvals
+ * are decided by (`effect`, `risk`, `results`, `reach`) has no default: each tool says it.
+ */
+export interface Tool<Args = unknown> {
+  readonly name: string;
+  /** Shown to the model. */
+  readonly description: string;
+  readonly parameters: z.ZodType<Args>;
+  /** JSON Schema of the arguments, which the model is given unchanged; unset = made from `parameters`. */
+  readonly schema?: Readonly<Record<string, unknown>> | undefined;
+  /** Who wrote its description and schema, when it is neither the gateway nor the operator: a turn that is offered it is tainted. */
+  readonly describedBy?: Source | undefined;
+  readonly effect: ToolEffect;
+  /** Longest run of one call in milliseconds; unset = the gateway's limit. */
+  readonly limitMs?: number;
+  /** Consecutive calls of it in one model answer may run at the same time. */
+  readonly sideBySide?: boolean;
+  /** Danger of one call by its arguments alone. Never throws. */
+  risk(args: Args): ToolRisk;
+  /** Reason why a dangerous call is dangerous, as the end of "it …": "deletes files"; a text of its own is said as it is. */
+  warning?(args: Args): string | Said | undefined;
+  /** Where the text of its results comes from; anything but `operator` and `verified` taints the session. */
+  readonly results: ResultSource;
+  /** Where the call has effects. Never throws. */
+  reach(args: Args): Reach;
+  /**
+   * Present on a tool that may change files of the session. The words of a call that may name files there (paths, or
+   * anything else): the content of those that exist is part of what a person approves. Never throws.
+   */
+  files?(args: Args): readonly string[];
+  /**
+   * Present on a tool that runs what it names: the words of a file's text that may name further files, which a person
+   * approves with it. Never throws.
+   */
+  filesIn?(text: string): readonly string[];
+  /** Does the work; `args` have passed `parameters`. */
+  execute(args: Args, ctx: ToolContext): Promise<ToolResult>;
+}
+
+/** Returns the tool as the untyped `Tool` that lists hold; its argument type stays inside its own file. */
+export function defineTool<Args>(tool: Tool<Args>): Tool {
+  return tool;
+}
+
+/** The folder of completions without a session: their tools find it empty, because none of them writes. */
+export const STATELESS_FOLDER = 'stateless';
+
+/**
+ * The folders of all sessions on this machine; a session's row holds the name of its own. Nodes of one database share their
+ * files through it (`FileStore`).
+ */
+export interface SessionFiles {
+  /**
+   * Makes the folder (mode 0700) if it is missing, and fetches what other nodes have changed in it; gives its absolute path.
+   * Throws `ToolError` or `StoreError`.
+   */
+  open(folder: string): Promise<string>;
+  /**
+   * Gives the other nodes what has changed in the folder; called after each call that may have changed something. Gives the
+   * paths that stay on this machine, because they are larger than `MAX_SHARED_BYTES` or no plain file. Throws `StoreError`.
+   */
+  share(folder: string): Promise<string[]>;
+  /**
+   * The files among `words` (paths relative to the folder, or anything else), sorted by path; a name below a folder that
+   * is also among them counts, too. With `wordsIn`, also the files that their texts name, as many as fit into
+   * `MAX_NAMED_FILES`. Throws `ToolError('too_many_files')` when `words` alone name more, or one for a file that cannot be
+   * read.
+   */
+  named(
+    folder: string,
+    words: readonly string[],
+    wordsIn?: (text: string) => readonly string[],
+  ): Promise<NamedFile[]>;
+  /**
+   * Streams a file into the folder: it is there whole or not at all, and the other nodes get it as with `share`. What is
+   * there under that path is replaced, unless its content is the same. Throws `ToolError`: `too_large`, `empty`,
+   * `workspace_full`, `no_space`, `bad_path`, `refused`; and what `chunks` throws.
+   */
+  put(folder: string, file: ArrivingFile): Promise<StoredFile>;
+  /** Opens a plain file of the folder for reading. Throws `ToolError`: `bad_path`, `not_found`, `refused`. */
+  read(folder: string, path: string): Promise<OpenedFile>;
+  /** Removes a plain file of the folder; false when there is none. Throws `ToolError`: `bad_path`, `refused`. */
+  discard(folder: string, path: string): Promise<boolean>;
+  /**
+   * Copies the plain files of a folder, as they are now, into another one, which the other nodes get; links are left out.
+   * Throws `ToolError`, also `workspace_full`.
+   */
+  copy(from: string, to: string): Promise<void>;
+  /** Removes the folder with everything in it, if it is there. Never throws: false when something is left, which is logged. */
+  remove(folder: string): Promise<boolean>;
+}
+
+/** A file on its way into a session's folder. */
+export interface ArrivingFile {
+  chunks: AsyncIterable<Uint8Array>;
+  /** A longer file is refused as soon as it is seen to be. */
+  maxBytes: number;
+  /** Its path relative to the folder, once its content is known; missing folders are made. */
+  pathOf(content: Omit<StoredFile, 'path'>): string;
+}
+
+/** A file of a session's folder that was stored whole. */
+export interface StoredFile {
+  /** Relative to the folder. */
+  path: string;
+  bytes: number;
+  /** Of its content, hexadecimal. */
+  sha256: string;
+}
+
+/** A plain file, held open until it is disposed of or `chunks` was read to its end. */
+export interface OpenedFile extends AsyncDisposable {
+  bytes: number;
+  /** The first bytes, at most `length`. */
+  head(length: number): Promise<Uint8Array>;
+  /** The content from its beginning; `bytes` of it, however the file grows meanwhile. */
+  chunks(): AsyncIterable<Uint8Array>;
+}
+
+/** Largest file that nodes share, in bytes: as large as a file that a tool writes. */
+export const MAX_SHARED_BYTES = 1024 * 1024;
+
+/** A file of a session's folder as the database keeps it. */
+export interface SharedFile {
+  /** Relative to the folder. */
+  path: string;
+  /** Of its content, hexadecimal. */
+  sha256: string;
+}
+
+/** The files of sessions' folders in the database. Throws only `StoreError`. */
+export interface FileStore {
+  /** Rises with each change of the folder's files; 0 = none was ever stored. */
+  version(folder: string): Promise<number>;
+  list(folder: string): Promise<{ version: number; files: SharedFile[] }>;
+  /** The content; undefined when it is gone. */
+  read(folder: string, path: string): Promise<Buffer | undefined>;
+  /** Stores files and forgets others; gives the new version. The folder of a deleted session stays empty. */
+  save(folder: string, change: { put: (SharedFile & { bytes: Buffer })[]; gone: string[] }): Promise<number>;
+}
+
+export interface EgressRequest {
+  /** http or https; anything else is refused. */
+  url: string;
+  /** Sent to the first origin only: a redirect to another origin drops all of them. */
+  headers?: Readonly<Record<string, string>>;
+  /** Makes it a POST of this as JSON, which follows no redirect; only to services that the operator configured. */
+  json?: Readonly<Record<string, unknown>>;
+  signal: AbortSignal;
+}
+
+export interface EgressResponse {
+  /** Where the answer came from, after redirects. */
+  url: string;
+  status: number;
+  /** The `content-type` header, lower-cased, or ''. */
+  contentType: string;
+  /** Decoded and complete: a body over the size limit is refused, never cut. */
+  body: Buffer;
+}
+
+/**
+ * A request. Throws `GatewayError`: `bad_url`, `refused_address`, `too_many_redirects`, `too_large`, `too_slow`,
+ * `bad_response`, `unreachable` (the only retryable ones are the last and `too_slow`), `aborted`.
+ */
+export type Egress = (request: EgressRequest) => Promise<EgressResponse>;

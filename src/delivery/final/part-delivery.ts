@@ -1,0 +1,277 @@
+/** Sends or edits the parts of one final answer, each exactly once, and works around refusals of the platform. */
+import type { Channel, OutboundFile, OutboundPart, Rendered } from '../../contracts/channel.ts';
+import { ChannelError } from '../../contracts/errors.ts';
+import type { Log } from '../../contracts/log.ts';
+import type { Button, OutboundMessage, Place, SentMessage } from '../../contracts/message.ts';
+import type { ChatMigration } from '../../contracts/message.ts';
+import { nonceOf } from '../nonce.ts';
+import type { FinalCall } from './final-calls.ts';
+import type { CallTarget } from '../rate/scheduler.ts';
+
+export interface PartDeliveryOptions {
+  channel: Channel;
+  final: FinalCall;
+  message: OutboundMessage;
+  ref: string;
+  /** Parts on screen already. */
+  known: SentMessage[];
+  /** The message on screen before the first of them. */
+  after?: SentMessage | undefined;
+  /** Texts they are certain to show; undefined where that is not known. */
+  shown: readonly (string | undefined)[];
+  log: Log;
+  noteSent: (sent: SentMessage[]) => Promise<void>;
+  /** Those of these ids that any delivery is known by. */
+  sentAmong: (ids: readonly string[]) => Promise<string[]>;
+  onChatMoved: (move: ChatMigration) => void;
+}
+
+/** Where a part goes, and what makes it the same part at each attempt. */
+type PartPlace = Place & Pick<OutboundPart, 'replyTo' | 'after' | 'nonce' | 'onlyFor' | 'repliesHidden'>;
+
+/** Recoveries that are tried once in a delivery. */
+interface Recovered {
+  moved: boolean;
+  place: boolean;
+  gone: boolean;
+}
+
+/** A file to show: what of it does not depend on where. */
+export type FilePart = Pick<OutboundFile, 'kind' | 'name' | 'mimeType' | 'bytes' | 'path' | 'caption'>;
+
+export class PartDelivery {
+  readonly #options: PartDeliveryOptions;
+  readonly #recovered: Recovered = { moved: false, place: false, gone: false };
+  #place: Place;
+  #replyTo: string | undefined;
+  #sent: SentMessage[];
+  /** Messages that took no edit, and show a part of the answer beside the new one. */
+  #abandoned: SentMessage[] = [];
+
+  constructor(options: PartDeliveryOptions) {
+    const { channel, chatId, threadId, replyTo } = options.message;
+    this.#options = options;
+    this.#place = { channel, chatId, threadId };
+    this.#replyTo = replyTo;
+    // What they showed while they grew no longer matters.
+    this.#sent = options.known.map(({ shows: _shows, ...sent }) => sent);
+  }
+
+  /** The ids of all parts on screen. */
+  get sent(): SentMessage[] {
+    return [...this.#sent];
+  }
+
+  /** Shows one part: edits the message that is there, else sends it and stores its id. Throws `ChannelError`, `StoreError`. */
+  async put(index: number, body: Rendered, isLast: boolean): Promise<void> {
+    let plain = false;
+    for (;;) {
+      try {
+        await this.#show(index, { body, plain, buttons: isLast ? this.#buttons : [] });
+        return;
+      } catch (error) {
+        // What is refused of the richer kind is not cut for the usual one.
+        if (body.rich === true && isRefusedAsIs(error)) throw error;
+        if (!(error instanceof ChannelError) || !this.#recover(error, index, plain)) throw error;
+        plain ||= error.code === 'bad_markup' || error.code === 'rejected';
+      }
+    }
+  }
+
+  /** True for a part that is on screen. */
+  has(index: number): boolean {
+    return this.#sent[index] !== undefined;
+  }
+
+  /** Sends a file as the part after those on screen, and stores its id. Throws `ChannelError`, `StoreError`. */
+  async putFile(index: number, file: FilePart): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#send(index, (place) => this.#options.channel.sendFile?.({ ...place, ...file }));
+      } catch (error) {
+        const isPlace =
+          error instanceof ChannelError && (error.code === 'place_gone' || error.code === 'chat_moved');
+        if (!isPlace || !this.#recover(error, index, true)) throw error;
+      }
+    }
+  }
+
+  /** Replaces the text of a message that is no longer needed; one that is already gone is no error. Throws `ChannelError`. */
+  async replace(index: number, body: Rendered): Promise<void> {
+    const known = this.#sent[index];
+    if (known === undefined) return;
+    try {
+      await this.#edit(index, known, this.#part(index, { body, plain: false, buttons: [] }));
+    } catch (error) {
+      if (!(error instanceof ChannelError) || error.code !== 'message_gone') throw error;
+    }
+  }
+
+  /**
+   * Takes the messages from `index` on away, the last one first, and those that took no edit; what the platform keeps
+   * shows `instead`. A refusal for good is only logged: the answer is on screen. Throws `ChannelError`, `StoreError` for what is tried again.
+   */
+  async takeAway(index: number, instead: Rendered): Promise<void> {
+    for (const surplus of [...this.#sent.slice(index).toReversed(), ...this.#abandoned.splice(0)]) {
+      try {
+        if (await this.#delete(surplus)) this.#sent = this.#sent.filter((sent) => sent !== surplus);
+        else await this.replace(this.#sent.indexOf(surplus), instead);
+      } catch (error) {
+        if (!(error instanceof ChannelError) || error.retryable) throw error;
+        const { channel, chatId } = this.#place;
+        const { ref, log } = this.#options;
+        log.warn({ err: error, channel, chatId, ref, messageId: surplus.id }, 'surplus_message_not_deleted');
+      }
+    }
+  }
+
+  /**
+   * Takes away what lost sends of these parts have left. What may be such a copy is asked to show `instead` first: only an
+   * own message does. Throws `ChannelError`, `StoreError` for what is tried again.
+   */
+  async takeCopies(instead: Rendered): Promise<void> {
+    const { channel, ref, sentAmong } = this.#options;
+    for (const [index, sent] of this.#sent.entries()) {
+      const nonce = nonceOf(ref, index);
+      const copies = channel.lostSends?.copiesOf(nonce, sent) ?? [];
+      const known = copies.length === 0 ? [] : await sentAmong(copies.map(({ id }) => id));
+      for (const copy of copies) if (!known.includes(copy.id)) await this.#takeCopy(index, copy, instead);
+      channel.lostSends?.forget(nonce);
+    }
+  }
+
+  async #takeCopy(index: number, copy: SentMessage, instead: Rendered): Promise<void> {
+    const { channel, final, ref, log } = this.#options;
+    const part = this.#part(index, { body: instead, plain: false, buttons: [] });
+    try {
+      await final(this.#target, async () => channel.edit?.(copy, part));
+      await this.#delete(copy);
+      log.info({ channel: channel.name, chatId: part.chatId, ref, messageId: copy.id }, 'copy_removed');
+    } catch (error) {
+      // Mostly it is somebody else's, or of another chat: there was nothing to take away.
+      if (!(error instanceof ChannelError) || error.retryable) throw error;
+    }
+  }
+
+  /** False for a message that cannot be taken away: the channel cannot, or the platform keeps this one. */
+  async #delete(surplus: SentMessage): Promise<boolean> {
+    const { channel, final } = this.#options;
+    if (channel.delete === undefined) return false;
+    try {
+      const place = this.#place;
+      await final(this.#target, async () => channel.delete?.(surplus, place));
+      return true;
+    } catch (error) {
+      if (error instanceof ChannelError && error.code === 'rejected') return false;
+      throw error;
+    }
+  }
+
+  async #show(index: number, look: Pick<OutboundPart, 'body' | 'plain' | 'buttons'>): Promise<void> {
+    const known = this.#sent[index];
+    if (known === undefined)
+      return await this.#send(index, (place) => this.#options.channel.send({ ...place, ...look }));
+    const part = this.#part(index, look);
+    const isRight = this.#options.shown[index] === part.body.text && part.buttons.length === 0;
+    if (!isRight) await this.#edit(index, known, part);
+  }
+
+  async #send(index: number, send: (place: PartPlace) => Promise<SentMessage> | undefined): Promise<void> {
+    const { final, noteSent } = this.#options;
+    const place = this.#partPlace(index);
+    const sent = await final(this.#target, async () => send(place));
+    if (sent === undefined) return;
+    this.#sent.push(sent);
+    await noteSent(this.sent);
+  }
+
+  /** A channel that cannot edit shows its parts as they were sent. */
+  async #edit(index: number, known: SentMessage, part: OutboundPart): Promise<void> {
+    const { channel, final } = this.#options;
+    if (channel.edit === undefined) return;
+    const sent = await final(this.#target, async () => channel.edit?.(known, part));
+    if (sent === undefined || sent === known) return;
+    this.#sent[index] = sent;
+    await this.#options.noteSent(this.sent);
+  }
+
+  /** Buttons that copy something are left out where the channel has none. */
+  get #buttons(): Button[] {
+    const { channel, message } = this.#options;
+    return channel.capabilities.copyButtons === true
+      ? message.buttons
+      : message.buttons.filter(({ copy }) => copy === undefined);
+  }
+
+  get #target(): CallTarget {
+    return { place: this.#place, first: this.#sent[0] };
+  }
+
+  #part(index: number, look: Pick<OutboundPart, 'body' | 'plain' | 'buttons'>): OutboundPart {
+    return { ...this.#partPlace(index), ...look };
+  }
+
+  #partPlace(index: number): PartPlace {
+    const ref = this.#recovered.gone ? `${this.#options.ref}:again:` : this.#options.ref;
+    return {
+      ...this.#place,
+      replyTo: index === 0 ? this.#replyTo : undefined,
+      onlyFor: this.#options.message.onlyFor,
+      repliesHidden: this.#options.message.repliesHidden,
+      after: this.#sent[index - 1] ?? this.#options.after,
+      nonce: nonceOf(ref, index),
+    };
+  }
+
+  /** Changes what the platform refused; false when that is impossible, or was tried before. */
+  #recover(error: ChannelError, index: number, plain: boolean): boolean {
+    switch (error.code) {
+      case 'bad_markup':
+      case 'rejected':
+        // What is refused as it is may be fine plain; what is refused as an edit may be fine as a new message. Where the platform
+        // knows the nonce of a send, that was an edit, too: of what an earlier process has sent.
+        return !plain || this.#startAnew(index);
+      case 'place_gone':
+        return this.#leavePlace();
+      case 'message_gone':
+        return this.#startAnew(index);
+      case 'chat_moved':
+        return this.#move(error.movedTo, index);
+      default:
+        return false;
+    }
+  }
+
+  /** The thread or the message replied to is gone: answer in the chat itself. */
+  #leavePlace(): boolean {
+    const first = !this.#recovered.place;
+    this.#recovered.place = true;
+    this.#place = { channel: this.#place.channel, chatId: this.#place.chatId };
+    this.#replyTo = undefined;
+    return first;
+  }
+
+  /** The message is gone, or takes no edit: this part and all after it are sent as new ones. */
+  #startAnew(index: number): boolean {
+    const first = !this.#recovered.gone;
+    this.#recovered.gone = true;
+    if (first) this.#abandoned = this.#sent.splice(index);
+    return first;
+  }
+
+  /** What is there stays there, and is not known by these ids in the new chat; nor are its threads. */
+  #move(to: string | undefined, index: number): boolean {
+    if (to === undefined || this.#recovered.moved) return false;
+    this.#recovered.moved = true;
+    this.#options.onChatMoved({ channel: this.#place.channel, from: this.#place.chatId, to });
+    this.#place = { channel: this.#place.channel, chatId: to };
+    this.#replyTo = undefined;
+    this.#sent.splice(index);
+    return true;
+  }
+}
+
+/** True for a refusal of the text, not of its place. */
+function isRefusedAsIs(error: unknown): boolean {
+  return error instanceof ChannelError && (error.code === 'bad_markup' || error.code === 'rejected');
+}

@@ -1,0 +1,67 @@
+/** Payload of an `out:` head, checked where it leaves the store. */
+import { z } from 'zod';
+import { GatewayError } from '../../contracts/errors.ts';
+import { mediaShape } from '../../contracts/media.ts';
+import type { LaneHead } from '../../contracts/store/lanes.ts';
+import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
+
+const sentMedia = z.object({
+  kind: mediaShape.shape.kind,
+  name: z.string(),
+  mimeType: z.string(),
+  bytes: z.number(),
+  sha256: z.string(),
+  file: z.string(),
+  seconds: z.number().optional(),
+  inText: z.string().optional(),
+  caption: z.string().optional(),
+});
+
+/** Shape of the payload. */
+export const payloadShape: z.ZodType<DeliveryPayload> = z.object({
+  ref: z.string().min(1),
+  key: z.string().optional(),
+  message: z.object({
+    channel: z.string(),
+    chatId: z.string(),
+    threadId: z.string().optional(),
+    content: z.string(),
+    turnId: z.string().optional(),
+    replyTo: z.string().optional(),
+    media: z.array(sentMedia),
+    folder: z.string().optional(),
+    buttons: z.array(
+      z.object({
+        label: z.string(),
+        value: z.string(),
+        style: z.enum(['normal', 'confirm', 'danger']).optional(),
+        copy: z.string().optional(),
+      }),
+    ),
+    isError: z.boolean().optional(),
+    asked: z.boolean().optional(),
+    onlyFor: z.string().optional(),
+    repliesHidden: z.boolean().optional(),
+    language: z.string().optional(),
+  }),
+  planId: z.string().optional(),
+  copies: z
+    .array(
+      z.object({
+        id: z.string(),
+        metadata: z.record(z.string(), z.string()).optional(),
+        realId: z.string().optional(),
+      }),
+    )
+    .optional(),
+});
+
+/** Reads a head's payload. Throws `GatewayError('bad_payload')`, which no retry can fix. */
+export function readPayload(head: LaneHead): DeliveryPayload {
+  const parsed = payloadShape.safeParse(head.payload);
+  if (parsed.success) return parsed.data;
+  const where = parsed.error.issues.map((issue) => issue.path.join('.')).join(', ');
+  throw new GatewayError('bad_payload', `The delivery ${head.lane} #${head.seq} cannot be read: ${where}.`, {
+    cause: parsed.error,
+  });
+}

@@ -1,0 +1,149 @@
+/** Tools and subagents of a turn as a few lines below its text, removed as soon as the text continues or the turn ends. */
+import type { AgentEvent } from '../../contracts/event.ts';
+import { SPAWN_TOOL } from '../../contracts/agent/subagents.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
+import { clipEnd, oneLine } from '../../lib/text.ts';
+
+/** Work that ends sooner gets no line, in milliseconds. */
+export const SHOW_AFTER_MS = 1_000;
+
+/** Lines at once; more are counted. */
+export const MAX_ACTIVITY_LINES = 4;
+
+/** Subagents with a line of their own at once; further ones are not shown. */
+export const MAX_AGENTS_SHOWN = 32;
+
+/** Longest name or task in a line, in UTF-16 units. */
+const MAX_LABEL = 60;
+
+interface Tool {
+  name: string;
+  since: number;
+  /** Undefined while it runs. */
+  isError?: boolean;
+  /** How far it says that it is. */
+  progress?: string;
+}
+
+interface Agent {
+  name: string;
+  task: string;
+  since: number;
+  /** Tools it runs now, by tool call. */
+  tools: Map<string, string>;
+}
+
+/** Follows the tools and subagents of one turn. Times are monotonic milliseconds. */
+export class Activity {
+  readonly #tools = new Map<string, Tool>();
+  readonly #agents = new Map<string, Agent>();
+  readonly #say: Say;
+
+  constructor(say: Say = inEnglish) {
+    this.#say = say;
+  }
+
+  /** Applies one event of the turn; true when the lines may be different now, or later. */
+  apply(event: AgentEvent, now: number): boolean {
+    if (event.type === 'subagent_spawned' || event.type === 'subagent_completed') {
+      return this.#applySubagent(event, now);
+    }
+    if (event.isSubagent === true) return this.#applyNested(event);
+    switch (event.type) {
+      case 'tool_call':
+        // A later call makes the result of an earlier one uninteresting.
+        this.removeFinished();
+        this.#tools.set(event.toolCallId, { name: event.name, since: now });
+        return true;
+      case 'tool_progress': {
+        const tool = this.#tools.get(event.toolCallId);
+        if (tool === undefined || tool.isError !== undefined) return false;
+        tool.progress = event.text;
+        return true;
+      }
+      case 'tool_result': {
+        const since = this.#tools.get(event.toolCallId)?.since ?? now;
+        this.#tools.set(event.toolCallId, { name: event.name, since, isError: event.isError });
+        return true;
+      }
+      case 'stream_reset':
+      case 'snapshot':
+        return this.removeFinished();
+      default:
+        return false;
+    }
+  }
+
+  /** Lines as they are at `now`; undefined when there is nothing to show. */
+  lines(now: number): string | undefined {
+    const tools = [...this.#tools.values()].filter(
+      // A call that spawns only waits: the subagent has a line of its own.
+      ({ name, since }) => isOld(since, now) && !(name === SPAWN_TOOL && this.#agents.size > 0),
+    );
+    const running = tools.filter(({ isError }) => isError === undefined);
+    const shown = running.length > 0 ? running : tools.slice(-1);
+    const agents = [...this.#agents.values()].filter(({ since }) => isOld(since, now));
+    const all = [...shown.map(toolLine), ...agents.map(agentLine)];
+    if (all.length === 0) return undefined;
+    const more = all.length - MAX_ACTIVITY_LINES;
+    const lines =
+      more > 0 ? [...all.slice(0, MAX_ACTIVITY_LINES), this.#say('activity.more', { more })] : all;
+    return lines.join('\n');
+  }
+
+  /** Time at which the next line will appear; undefined when none is waiting. */
+  nextLineAt(now: number): number | undefined {
+    const young = [...this.#tools.values(), ...this.#agents.values()]
+      .map(({ since }) => since + SHOW_AFTER_MS)
+      .filter((at) => at > now);
+    return young.length === 0 ? undefined : Math.min(...young);
+  }
+
+  #applySubagent(
+    event: AgentEvent & { type: 'subagent_spawned' | 'subagent_completed' },
+    now: number,
+  ): boolean {
+    const { agentId } = event;
+    if (agentId === undefined) return false;
+    if (event.type === 'subagent_completed') return this.#agents.delete(agentId);
+    if (this.#agents.size >= MAX_AGENTS_SHOWN) return false;
+    this.#agents.set(agentId, { name: event.profileId, task: event.task, since: now, tools: new Map() });
+    return true;
+  }
+
+  /** A subagent's own events: only the tools it runs now are shown. */
+  #applyNested(event: AgentEvent): boolean {
+    const agent = event.agentId === undefined ? undefined : this.#agents.get(event.agentId);
+    if (agent === undefined) return false;
+    if (event.type === 'tool_call') agent.tools.set(event.toolCallId, event.name);
+    else if (event.type !== 'tool_result' || !agent.tools.delete(event.toolCallId)) return false;
+    return true;
+  }
+
+  /** Removes tools that have ended, because text follows them; true when there were some. */
+  removeFinished(): boolean {
+    const before = this.#tools.size;
+    if (before === 0) return false;
+    for (const [id, { isError }] of this.#tools) if (isError !== undefined) this.#tools.delete(id);
+    return this.#tools.size < before;
+  }
+}
+
+function isOld(since: number, now: number): boolean {
+  return now - since >= SHOW_AFTER_MS;
+}
+
+function toolLine({ name, isError, progress }: Tool): string {
+  const far = progress === undefined || isError !== undefined ? '' : `: ${clip(progress)}`;
+  return `⚙ ${clip(name)}${far} ${isError === undefined ? '…' : isError ? '✗' : '✓'}`;
+}
+
+function agentLine({ name, task, tools }: Agent): string {
+  const tool = [...tools.values()].at(-1);
+  return `◆ ${clip(name)}: ${tool === undefined ? clip(task) : `⚙ ${clip(tool)} …`}`;
+}
+
+function clip(text: string): string {
+  return clipEnd(oneLine(text), MAX_LABEL);
+}

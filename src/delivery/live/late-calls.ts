@@ -1,0 +1,53 @@
+/** Calls of a process that was paused: what they put on screen may have come after the final text that another node delivered. */
+import type { MessageBus } from '../../contracts/bus.ts';
+import { toGatewayError } from '../../contracts/errors.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { Log } from '../../contracts/log.ts';
+import { parseAddress } from '../../contracts/message.ts';
+import type { Address } from '../../contracts/message.ts';
+import { newId } from '../../lib/ids.ts';
+
+/** A call that took longer than this may have outlived the lease of its node, in milliseconds. */
+export const LATE_CALL_MS = 8_000;
+
+export interface LateCallDeps {
+  ledger: Pick<Ledger, 'enqueue' | 'turn'>;
+  bus: Pick<MessageBus, 'isLeased' | 'claimingNode' | 'runHeads'>;
+  log: Log;
+}
+
+/**
+ * Gives what is called when a call of a growing reply has ended. Where it may have come after the final text of its turn,
+ * that text is delivered once more, by whoever holds the chat. Never throws.
+ */
+export function watchForLateCalls(
+  deps: LateCallDeps,
+  { turnId, address }: { turnId: string; address: Address },
+): (tookMs: number) => void {
+  return (tookMs) => {
+    if (tookMs <= LATE_CALL_MS && deps.bus.isLeased()) return;
+    showFinalAgain(deps, turnId, address).catch((error: unknown) =>
+      deps.log.warn({ err: toGatewayError(error), turnId, address }, 'late_call_not_repaired'),
+    );
+  };
+}
+
+async function showFinalAgain(
+  { ledger, bus, log }: LateCallDeps,
+  turnId: string,
+  address: Address,
+): Promise<void> {
+  const turn = await ledger.turn(turnId);
+  // A turn that is not over yet will show its final text after this call.
+  if (turn?.final === undefined) return;
+  const message = {
+    ...parseAddress(address),
+    content: turn.final.content,
+    turnId,
+    media: [],
+    buttons: [],
+  };
+  const again = { ref: turnId, key: `${turnId}:again:${newId()}`, message };
+  bus.runHeads(await ledger.enqueue(address, again, bus.claimingNode('out')));
+  log.info({ turnId, address }, 'final_text_shown_again');
+}

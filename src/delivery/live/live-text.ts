@@ -1,0 +1,193 @@
+/** The text of a running turn, put together from its events. */
+import type { Rendered } from '../../contracts/channel.ts';
+import type { AgentEvent } from '../../contracts/event.ts';
+import { Activity } from './activity.ts';
+import { SLICE_CHARS, MessageChunker } from '../text/chunker.ts';
+import { closeOpenMarkup } from '../text/close-markup.ts';
+import type { RenderTarget } from '../text/cut.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
+
+/** Past this many UTF-16 units a reply stops growing on screen; its end comes with the final delivery. */
+export const MAX_LIVE_TEXT = 1_048_576;
+
+/** A first message is sent with so many UTF-16 units of text, or a sentence: its notification shows no more than it. */
+const FIRST_CHARS = 30;
+
+/** A first message is sent this long after the first token however short it is, in milliseconds. */
+export const FIRST_AFTER_MS = 700;
+
+/** The end of a sentence, with something after it; not that of a number in a list. */
+const SENTENCE = /\p{L}["'»”)]?[.!?…]+\s|[。！？]/u;
+
+/** Longest notice below a growing reply, in UTF-16 units. */
+const MAX_NOTICE = 400;
+
+/** One message of the text that the chat does not show as it is now. */
+export interface OutdatedChunk {
+  index: number;
+  chunk: Rendered;
+  /** There are messages after this one. */
+  more: boolean;
+}
+
+/** A text that is being written. */
+export interface SoFar {
+  markdown: string;
+  /** A notice, and what is going on. */
+  below: string | undefined;
+}
+
+/** Collects deltas without parsing them; parses only when asked which message is out of date. */
+export class LiveText {
+  readonly #target: RenderTarget;
+  #chunker: MessageChunker;
+  /** Text by model call, so that one call can be taken back; without `#deltas`. */
+  #calls: { msgId: string; text: string }[];
+  /** Deltas of the last call since the messages were asked for: a token costs one array slot. */
+  #deltas: string[] = [];
+  #length: number;
+  /** Text that the chunker does not have yet; without `#deltas`. */
+  #unread: string;
+  /** Messages below this are settled and shown: they are never compared again. */
+  #firstOpen = 0;
+  #notice: string | undefined;
+  /** Monotonic time at which there was text for the first time. */
+  #firstTextAt: number | undefined;
+  readonly #activity: Activity;
+
+  constructor(target: RenderTarget, textSoFar: string, say: Say = inEnglish) {
+    this.#activity = new Activity(say);
+    this.#target = target;
+    this.#chunker = new MessageChunker(target);
+    this.#calls = [{ msgId: '', text: textSoFar }];
+    this.#length = textSoFar.length;
+    this.#unread = textSoFar;
+  }
+
+  /** Applies one event of the turn, except a delta; true when the messages may look different now, or later. `nowMs` is monotonic. */
+  apply(event: AgentEvent, nowMs: number): boolean {
+    const changed = this.#activity.apply(event, nowMs);
+    if (event.isSubagent === true) return changed;
+    switch (event.type) {
+      case 'stream_reset':
+        this.#joinDeltas();
+        return this.#restart(this.#calls.filter((call) => call.msgId !== event.msgId));
+      case 'snapshot':
+        return this.#restart([{ msgId: '', text: event.text }]);
+      case 'notice':
+        this.#notice = `ℹ ${event.text}`.slice(0, MAX_NOTICE).toWellFormed();
+        return true;
+      case 'tool_call':
+        this.#notice = undefined;
+        return true;
+      default:
+        return changed;
+    }
+  }
+
+  /** Appends a delta of the turn's own text; false when the reply is too long to grow. */
+  append(msgId: string, delta: string): boolean {
+    const removed = this.#activity.removeFinished();
+    if (this.#length + delta.length > MAX_LIVE_TEXT) return removed;
+    if (this.#calls.at(-1)?.msgId !== msgId) {
+      this.#joinDeltas();
+      this.#calls.push({ msgId, text: '' });
+    }
+    this.#deltas.push(delta);
+    this.#length += delta.length;
+    this.#notice = undefined;
+    return true;
+  }
+
+  /** Monotonic time from which there is enough for a first message; undefined while there is nothing to show. */
+  firstMessageAt(nowMs: number): number | undefined {
+    if (this.#notice !== undefined || this.#activity.lines(nowMs) !== undefined) return nowMs;
+    if (this.#length === 0) return undefined;
+    this.#firstTextAt ??= nowMs;
+    if (this.#length >= FIRST_CHARS) return nowMs;
+    const text = [...this.#calls.map((call) => call.text), ...this.#deltas].join('');
+    return SENTENCE.test(text) ? nowMs : this.#firstTextAt + FIRST_AFTER_MS;
+  }
+
+  /** Monotonic time at which the next line about a running tool or subagent appears. */
+  nextLineAt(nowMs: number): number | undefined {
+    return this.#activity.nextLineAt(nowMs);
+  }
+
+  /**
+   * The first of the messages that show the text which the screen lacks or shows differently; undefined when it shows
+   * them all. Earlier messages get their last text before later ones appear. `nowMs` is monotonic.
+   */
+  async nextOutdated(
+    screen: { shown: readonly (string | undefined)[]; count: number },
+    nowMs: number,
+    yieldToEventLoop: () => Promise<void>,
+  ): Promise<OutdatedChunk | undefined> {
+    await this.#parse(yieldToEventLoop);
+    const { settled } = this.#chunker;
+    const open = this.#chunker.open(this.#below(nowMs));
+    for (let index = this.#firstOpen; ; index++) {
+      const chunk = this.#chunker.at(index) ?? open[index - settled];
+      if (chunk === undefined) return undefined;
+      if (index >= screen.count || screen.shown[index] !== chunk.text)
+        return { index, chunk, more: index + 1 < settled + open.length };
+      if (index < settled) this.#firstOpen = index + 1;
+    }
+  }
+
+  /** The newest of the messages that show the text; undefined while there is nothing to show. `nowMs` is monotonic. */
+  async latest(nowMs: number, yieldToEventLoop: () => Promise<void>): Promise<Rendered | undefined> {
+    await this.#parse(yieldToEventLoop);
+    const below = this.#below(nowMs);
+    return this.#chunker.open(below).at(-1) ?? this.#chunker.at(this.#chunker.settled - 1);
+  }
+
+  /** All of the text so far, open markup closed, and what stands below it. `nowMs` is monotonic. */
+  async whole(nowMs: number, yieldToEventLoop: () => Promise<void>): Promise<SoFar> {
+    await this.#parse(yieldToEventLoop);
+    const text = this.#calls.map((call) => call.text).join('');
+    return { markdown: this.#chunker.inCode ? text : closeOpenMarkup(text), below: this.#below(nowMs) };
+  }
+
+  /** What stands below the text: a notice, and what is going on. */
+  #below(nowMs: number): string | undefined {
+    const below = [this.#notice, this.#activity.lines(nowMs)].filter((line) => line !== undefined);
+    return below.length === 0 ? undefined : below.join('\n');
+  }
+
+  /** Gives the chunker all text that has arrived, in slices. */
+  async #parse(yieldToEventLoop: () => Promise<void>): Promise<void> {
+    this.#joinDeltas();
+    while (this.#unread !== '') {
+      const slice = this.#unread.slice(0, SLICE_CHARS);
+      this.#unread = this.#unread.slice(SLICE_CHARS);
+      this.#chunker.push(slice);
+      if (this.#unread === '') break;
+      await yieldToEventLoop();
+      this.#joinDeltas();
+    }
+  }
+
+  #joinDeltas(): void {
+    const last = this.#calls.at(-1);
+    if (this.#deltas.length === 0 || last === undefined) return;
+    const text = this.#deltas.join('');
+    this.#deltas = [];
+    last.text += text;
+    this.#unread += text;
+  }
+
+  #restart(calls: { msgId: string; text: string }[]): true {
+    this.#deltas = [];
+    this.#calls = calls;
+    this.#unread = calls
+      .map((call) => call.text)
+      .join('')
+      .slice(0, MAX_LIVE_TEXT);
+    this.#length = this.#unread.length;
+    this.#chunker = new MessageChunker(this.#target);
+    this.#firstOpen = 0;
+    return true;
+  }
+}

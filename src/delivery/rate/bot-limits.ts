@@ -1,0 +1,123 @@
+/** All limits of one bot's calls: the places', the bot's own rate, the share of it that edits take, and what a refusal changes. */
+import type { ChannelError } from '../../contracts/errors.ts';
+import type { RateLimits } from '../../contracts/delivery.ts';
+import { BotRate } from './bot-rate.ts';
+import { BurstTrust } from './burst-trust.ts';
+import type { CallKind, PlaceLimit } from './place-limit.ts';
+
+/** While a final waits, edits take at most this share of the bot's rate. */
+const EDIT_SHARE = 0.6;
+
+/** Pause after a refusal that names no time, in milliseconds. */
+export const DEFAULT_PAUSE_MS = 3_000;
+
+/** A call that was counted, and what its refusal would mean. */
+export interface CountedCall {
+  limit: PlaceLimit;
+  kind: CallKind | 'optional';
+  startedAt: number;
+  /** It came before the interval of its place was over. */
+  early: boolean;
+  /** Its place had been left alone: it cannot have been called too often. */
+  quiet: boolean;
+}
+
+export class BotLimits {
+  /** All calls, and those answered "too fast". */
+  readonly counts = { calls: 0, refused: 0 };
+  readonly #bot: BotRate;
+  readonly #bursts = new BurstTrust();
+  /** Monotonic time until which the edits have used their share; of edits made while a final waited. */
+  #editsDue = 0;
+
+  constructor({ callsPerSecond, bucket }: Pick<RateLimits, 'callsPerSecond' | 'bucket'>) {
+    this.#bot = new BotRate(callsPerSecond, bucket);
+  }
+
+  /** Calls a second that the bot makes now at most. */
+  perSecond(now: number): number {
+    return this.#bot.perSecond(now);
+  }
+
+  /** Monotonic time at which the place takes a call of this kind. */
+  placeReadyAt(limit: PlaceLimit, kind: CallKind, now: number): number {
+    return limit.readyAt(kind, now, this.#bursts.allowed(limit.shape, now));
+  }
+
+  /** Monotonic time at which the bot may make a call of this kind; `finalSoon`: a final waits. */
+  botReadyAt(limit: PlaceLimit, kind: CallKind, now: number, finalSoon: boolean): number {
+    if (!limit.countsForBot) return 0;
+    return Math.max(this.#bot.readyAt(now, kind), finalSoon && kind === 'edit' ? this.#editsDue : 0);
+  }
+
+  /** Notes whether calls wait for the bot's rate: only then it is learned upwards. */
+  noteWaiting(now: number, waiting: boolean): void {
+    this.#bot.noteWaiting(now, waiting);
+  }
+
+  /** Counts a call that starts now; `finalSoon`: a final waits. */
+  count(limit: PlaceLimit, kind: CallKind, now: number, finalSoon = false): CountedCall {
+    const call = { limit, kind, startedAt: now, early: limit.isEarly(now), quiet: limit.isQuiet(now) };
+    this.counts.calls++;
+    limit.count(now);
+    if (call.early) this.#bursts.start(limit.shape);
+    if (!limit.countsForBot) return call;
+    this.#bot.count(now);
+    if (kind === 'edit')
+      this.#editsDue = (finalSoon ? Math.max(now, this.#editsDue) : now) + this.#editShareMs(now);
+    return call;
+  }
+
+  /** Counts a call that may be left out; undefined when it should be, because it would keep another waiting. */
+  countOptional(limit: PlaceLimit, now: number): CountedCall | undefined {
+    if (limit.pausedUntil > now || !this.#bot.isIdle(now)) return undefined;
+    this.counts.calls++;
+    this.#bot.count(now);
+    return { limit, kind: 'optional', startedAt: now, early: false, quiet: false };
+  }
+
+  /** Takes a count back, because no call was made: the place and the bot may use it for something else. */
+  giveBack({ limit, kind, early }: CountedCall, now: number): void {
+    this.counts.calls--;
+    if (early) this.#bursts.end(limit.shape, false);
+    limit.giveBack();
+    if (!limit.countsForBot) return;
+    this.#bot.giveBack(now);
+    if (kind === 'edit') this.#editsDue -= this.#editShareMs(now);
+  }
+
+  /** Notes that a call is over and was not too fast. */
+  pass({ limit, startedAt, early }: CountedCall): void {
+    if (early) this.#bursts.end(limit.shape, true);
+    if (limit.countsForBot) this.#bot.pass(startedAt);
+  }
+
+  /** Pauses the place of a refused call, and finds out what was too fast: the bot, the burst, or the pace of the place. */
+  refuse({ limit, startedAt, early, quiet }: CountedCall, error: ChannelError, now: number): void {
+    const pauseMs = error.retryAfterMs ?? DEFAULT_PAUSE_MS;
+    if (error.local) {
+      if (early) this.#bursts.end(limit.shape, false);
+      limit.pause(now, pauseMs);
+      return;
+    }
+    this.counts.refused++;
+    const isBot = error.global || (quiet && limit.countsForBot && this.#bot.isBusy(now));
+    if (early && isBot) this.#bursts.end(limit.shape, false);
+    if (error.global) {
+      this.#bot.slowDown(now, startedAt, pauseMs);
+      this.#bot.stop(now, pauseMs);
+    } else if (isBot) {
+      this.#bot.slowDown(now, startedAt, pauseMs);
+      limit.pause(now, pauseMs);
+    } else if (early) {
+      limit.refuseBurst(now, pauseMs);
+      this.#bursts.refuse(limit.shape, limit.key, now);
+    } else {
+      limit.slowDown(now, pauseMs);
+    }
+  }
+
+  #editShareMs(now: number): number {
+    return 1_000 / (this.#bot.perSecond(now) * EDIT_SHARE);
+  }
+}

@@ -1,0 +1,139 @@
+/** The files of sessions for callers of the HTTP API, behind the same owner check as the sessions. */
+import { GatewayError, ToolError } from '../../contracts/errors.ts';
+import { TYPE_HEAD_BYTES } from '../../contracts/file-api.ts';
+import type { FileApi, FileLimits, FileTypeOf, PersonLimit, ReadableFile } from '../../contracts/file-api.ts';
+import type { KeptFiles } from '../../contracts/media.ts';
+import type { SessionFiles } from '../../contracts/tools/tool.ts';
+import { safeFileName } from '../../lib/file-name.ts';
+import { inMegabytes } from '../../lib/text.ts';
+import { ownSession } from '../sessions/ownership.ts';
+import type { OwnedSessions } from '../sessions/ownership.ts';
+
+/** Where the files of messages lie in a session's folder. */
+const INBOX = 'inbox';
+/** Characters of the digest in the name of an uploaded file: the same file again has the same name. */
+const DIGEST_CHARS = 12;
+/** Such a path: its digest and its name. */
+const UPLOADED = new RegExp(`^${INBOX}/([0-9a-f]+)-([^/]+)$`, 'u');
+
+export interface FileApiDeps extends OwnedSessions {
+  files: Pick<SessionFiles, 'put' | 'read' | 'discard'>;
+  limits: FileLimits;
+  personLimit: PersonLimit;
+  kept: Pick<KeptFiles, 'keptBytes' | 'keep' | 'drop'>;
+  typeOf: FileTypeOf;
+}
+
+/** Makes the `FileApi`. */
+export function createFileApi(deps: FileApiDeps): FileApi {
+  const { files, limits, visible } = deps;
+  return {
+    limits,
+    async upload(caller, key, { name: given, chunks }) {
+      const session = await ownSession(deps, caller, key);
+      if (session === undefined) return undefined;
+      const name = safeFileName(given);
+      const userId = `token:${caller.tokenId}`;
+      const room = await roomOf(deps, userId);
+      const fits = limits.maxFileBytes <= room;
+      const stored = await inWords(() =>
+        files.put(session.folder, {
+          chunks,
+          maxBytes: fits ? limits.maxFileBytes : room,
+          pathOf: ({ sha256 }) => `${INBOX}/${sha256.slice(0, DIGEST_CHARS)}-${name}`,
+        }),
+      ).catch((error: unknown) => {
+        const isRoom = !fits && error instanceof GatewayError && error.code === 'file_too_large';
+        throw isRoom ? noRoom(deps.personLimit, room) : error;
+      });
+      const { path, bytes, sha256 } = stored;
+      await deps.kept.keep({ folder: session.folder, path, userId, bytes });
+      await using file = await openFile(deps, session.folder, path);
+      const { kind, mimeType } = file;
+      return { kind, name, mimeType, bytes, sha256, file: path };
+    },
+    async named(caller, key, paths) {
+      const session = await visible(caller, key);
+      if (session === undefined) return undefined;
+      return await Promise.all(
+        paths.map(async (path) => {
+          uploadedName(path);
+          await using file = await openFile(deps, session.folder, path);
+          const { kind, name, mimeType, bytes } = file;
+          return { kind, name, mimeType, bytes, url: `session:${path}` };
+        }),
+      );
+    },
+    async open(caller, key, path) {
+      const session = await visible(caller, key);
+      return session && (await openFile(deps, session.folder, path));
+    },
+    async remove(caller, key, path) {
+      const session = await visible(caller, key);
+      if (session === undefined) return undefined;
+      uploadedName(path);
+      if (!(await inWords(() => files.discard(session.folder, path)))) throw notFound(path);
+      await deps.kept.drop(session.folder, path);
+      return true;
+    },
+  };
+}
+
+/** Bytes that the user's files may still take up. Throws `GatewayError('storage_full')` when there are none. */
+async function roomOf({ kept, personLimit }: FileApiDeps, userId: string): Promise<number> {
+  const { maxBytes, days } = personLimit;
+  const room = maxBytes - (await kept.keptBytes(userId, days));
+  if (room > 0) return room;
+  throw noRoom(personLimit, 0);
+}
+
+/** The error for a file that is too much for its user; `room` is what is left, in bytes. */
+function noRoom({ maxBytes, days }: PersonLimit, room: number): GatewayError {
+  const limit = inMegabytes(maxBytes);
+  const state =
+    room > 0
+      ? `may take up ${limit} together, and only ${inMegabytes(room)} of that is left`
+      : `have reached ${limit} together`;
+  const text = `Your files here ${state}: remove some, or wait; each is removed after ${days} days.`;
+  return new GatewayError('storage_full', text);
+}
+
+async function openFile({ files, typeOf }: FileApiDeps, folder: string, path: string): Promise<ReadableFile> {
+  const opened = await inWords(() => files.read(folder, path));
+  const name = safeFileName(UPLOADED.exec(path)?.[2] ?? path);
+  const type = await typeOf(await opened.head(TYPE_HEAD_BYTES), name);
+  return { ...opened, ...type, name };
+}
+
+/** The name of an uploaded file. Throws `GatewayError('file_not_found')` for any other path. */
+function uploadedName(path: string): string {
+  const [, digest, name] = UPLOADED.exec(path) ?? [];
+  if (name === undefined || digest?.length !== DIGEST_CHARS) throw notFound(path);
+  return name;
+}
+
+/** What callers are told of the errors of the folder; their texts are for people already. */
+const CODES: Record<string, string> = {
+  too_large: 'file_too_large',
+  empty: 'empty_file',
+  workspace_full: 'storage_full',
+  no_space: 'storage_full',
+  not_found: 'file_not_found',
+  refused: 'file_not_found',
+  unreadable: 'file_not_found',
+  bad_path: 'bad_path',
+};
+
+export async function inWords<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const code = error instanceof ToolError ? CODES[error.code] : undefined;
+    if (code === undefined || !(error instanceof Error)) throw error;
+    throw new GatewayError(code, error.message, { cause: error });
+  }
+}
+
+function notFound(path: string): GatewayError {
+  return new GatewayError('file_not_found', `There is no uploaded file "${path.slice(0, 120)}".`);
+}

@@ -1,0 +1,89 @@
+/** `/memory`, `/verify` and `/forget`: users see, confirm and delete what is remembered about them. */
+import type { Command, CommandCall } from '../../contracts/command.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import { oneLine } from '../../lib/text.ts';
+import type { MemoryRecord, MemoryStore } from '../../contracts/store/notes.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { Say } from '../../contracts/texts/say.ts';
+
+/** Facts in one reply. */
+export const MAX_LISTED = 50;
+/** Characters of a fact in the list. */
+const MAX_LINE_CHARS = 300;
+
+/** Makes the commands. */
+export function createMemoryCommands(memories: MemoryStore): readonly Command[] {
+  return [
+    {
+      name: 'memory',
+      personal: true,
+      description: 'about.memory',
+      argument: { name: 'words', label: 'word.words', description: 'argument.memory', required: false },
+      async run(call) {
+        checkPlace(call);
+        const found =
+          call.args === ''
+            ? await memories.memories(call.memoryOwner, MAX_LISTED + 1)
+            : await memories.searchMemory(call.memoryOwner, call.args, MAX_LISTED + 1);
+        return listed(found, call.args, call.say);
+      },
+    },
+    {
+      name: 'verify',
+      description: 'about.verify',
+      argument: { name: 'number', label: 'word.number', description: 'argument.verify', required: true },
+      async run(call) {
+        checkPlace(call);
+        const number = numberIn(call.args);
+        if (number === undefined) return call.say('verify.usage');
+        const found = await memories.verifyMemory(call.memoryOwner, number);
+        return call.say(found ? 'verify.done' : 'memory.no_number', { number });
+      },
+    },
+    {
+      name: 'forget',
+      description: 'about.forget',
+      argument: { name: 'number', label: 'word.number', description: 'argument.forget', required: true },
+      async run(call) {
+        const which = call.args.toLowerCase();
+        if (which === 'all') {
+          const gone = await memories.forget(call.memoryOwner, 'all');
+          return gone === 0 ? call.say('forget.nothing') : call.say('forget.all', { facts: gone });
+        }
+        const number = numberIn(which);
+        if (number === undefined) return call.say('forget.usage');
+        const gone = await memories.forget(call.memoryOwner, number);
+        return call.say(gone === 0 ? 'memory.no_number' : 'forget.done', { number });
+      },
+    },
+  ];
+}
+
+function numberIn(words: string): number | undefined {
+  const digits = /^#?(\d{1,15})\.?$/.exec(words)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+function checkPlace({ place }: CommandCall): void {
+  if (place === 'private') return;
+  throw new GatewayError('not_here', said('memory.not_here'));
+}
+
+function listed(found: readonly MemoryRecord[], words: string, say: Say): string {
+  if (found.length === 0) {
+    return say(words === '' ? 'memory.none' : 'memory.no_match');
+  }
+  const lines = found.slice(0, MAX_LISTED).map(({ id, text, untrusted }) => {
+    const short = oneLine(text).slice(0, MAX_LINE_CHARS).toWellFormed();
+    const cut = short.length < oneLine(text).length ? '…' : '';
+    return `- **${id}**: ${plain(short)}${cut}${untrusted ? ` *${say('memory.unverified')}*` : ''}`;
+  });
+  const more = found.length > MAX_LISTED ? `\n\n${say('memory.more')}` : '';
+  const doubt = found.some(({ untrusted }) => untrusted) ? `\n\n${say('memory.doubt')}` : '';
+  return `${say('memory.list')}\n\n${lines.join('\n')}${doubt}${more}`;
+}
+
+/** Escapes Markdown: text that a web page put into a memory must not become a link. */
+function plain(text: string): string {
+  return text.replaceAll(/[\\`*_[\]<>~|#!&:]/g, String.raw`\$&`);
+}

@@ -1,0 +1,62 @@
+/** `/queue`: how messages are handled that arrive while an answer is being written. */
+import { changeSession } from '../../contracts/command.ts';
+import type { Command } from '../../contracts/command.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import type { SessionStore } from '../../contracts/store/ledger.ts';
+import type { QueueMode } from '../../contracts/store/records.ts';
+import { said } from '../../contracts/texts/say.ts';
+import type { PlainKey } from '../../contracts/texts/say.ts';
+
+/** Every mode as users read it. */
+const QUEUE_MODES: Readonly<Record<QueueMode, PlainKey>> = {
+  queue: 'queue.queue',
+  steer: 'queue.steer',
+  interrupt: 'queue.interrupt',
+  collect: 'queue.collect',
+};
+
+/** Reads a mode. Throws `GatewayError('bad_queue_mode')` that names them all. */
+export function readQueueMode(text: string): QueueMode {
+  const mode = modes().find((known) => known === text.trim().toLowerCase());
+  if (mode !== undefined) return mode;
+  throw new GatewayError(
+    'bad_queue_mode',
+    said('queue.unknown', { name: text.slice(0, 80), modes: modes().join(', ') }),
+  );
+}
+
+function modes(): QueueMode[] {
+  return ['queue', 'steer', 'interrupt', 'collect'] satisfies QueueMode[];
+}
+
+export interface QueueDeps {
+  ledger: Pick<SessionStore, 'session' | 'updateSession' | 'newSessions'>;
+}
+
+/** Makes the command. It throws `GatewayError` for an unknown mode. */
+export function queueCommand({ ledger }: QueueDeps): Command {
+  return {
+    name: 'queue',
+    description: 'about.queue',
+    argument: {
+      name: 'mode',
+      label: 'word.mode',
+      description: 'argument.queue',
+      required: false,
+      choices: modes(),
+    },
+    async run(call) {
+      const { session, args, say } = call;
+      if (args === '') {
+        const { queueMode: current } = (await ledger.session(session)) ?? ledger.newSessions;
+        const lines = modes().map(
+          (mode) => `${mode === current ? '▶' : '·'} ${mode} - ${say(QUEUE_MODES[mode])}`,
+        );
+        return [say('queue.now', { mode: current }), ...lines].join('\n');
+      }
+      const mode = readQueueMode(args);
+      await changeSession(ledger, call, { queueMode: mode });
+      return say('queue.changed', { meaning: say(QUEUE_MODES[mode]), mode });
+    },
+  };
+}

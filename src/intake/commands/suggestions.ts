@@ -1,0 +1,40 @@
+/** What the argument of a command may be, while it is being typed. */
+import type { AccessPolicy } from '../../contracts/access.ts';
+import { MAX_SUGGESTIONS } from '../../contracts/command.ts';
+import type { Command, Suggest } from '../../contracts/command.ts';
+import { addressOf, memoryOwnerOf, userIdOf } from '../../contracts/message.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
+import { readCommands } from './commands.ts';
+import { inEnglish } from '../../contracts/texts/say.ts';
+
+export interface SuggestDeps {
+  commands: readonly Command[];
+  accessPolicy: Pick<AccessPolicy, 'mayWrite'>;
+  ledger: Pick<Ledger, 'sessionOf'>;
+}
+
+/** Makes `Suggest`; nothing is stored or changed by it. */
+export function createSuggest({ commands, accessPolicy, ledger }: SuggestDeps): Suggest {
+  const read = readCommands(commands);
+  return async (message) => {
+    const use = read(message.content);
+    if (use?.command.suggest === undefined) return [];
+    const allowed = await accessPolicy.mayWrite(message);
+    if (allowed === undefined) return [];
+    const address = addressOf(message);
+    const { senderId, senderName, place } = message;
+    const found = await use.command.suggest({
+      session: await ledger.sessionOf(address),
+      address,
+      senderId,
+      senderName,
+      userId: userIdOf(message),
+      memoryOwner: memoryOwnerOf(message),
+      place,
+      owner: allowed.owner,
+      args: use.args,
+      say: inEnglish,
+    });
+    return found.slice(0, MAX_SUGGESTIONS);
+  };
+}

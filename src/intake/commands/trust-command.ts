@@ -1,0 +1,26 @@
+/** The command `/trust`: an owner ends the taint of a conversation. */
+import type { Command } from '../../contracts/command.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import type { SessionStore } from '../../contracts/store/ledger.ts';
+import { describeSources, taints } from '../../contracts/tools/risk.ts';
+import { said } from '../../contracts/texts/say.ts';
+
+/** Makes the command. */
+export function trustCommand({ ledger }: { ledger: Pick<SessionStore, 'trustSession'> }): Command {
+  return {
+    name: 'trust',
+    owners: true,
+    description: 'about.trust',
+    async run({ session, owner, say }) {
+      if (!owner) {
+        throw new GatewayError('forbidden', said('trust.owners_only'));
+      }
+      const sources = await ledger.trustSession(session);
+      if (sources === undefined) {
+        throw new GatewayError('busy', said('trust.busy'));
+      }
+      if (!taints(sources)) return say('trust.nothing');
+      return say('trust.done', { sources: describeSources(sources, say) });
+    },
+  };
+}

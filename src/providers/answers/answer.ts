@@ -1,0 +1,80 @@
+/** The body of one answer as it arrives: read packet by packet, given up at once when its call ends early. */
+import type { Dispatcher } from 'undici';
+import { ProviderError } from '../../contracts/errors.ts';
+import { said } from '../../contracts/texts/say.ts';
+
+/** An answer that is being read; only one reader at a time. */
+export interface Answer {
+  /** The next bytes; undefined once all were read. Throws `ProviderError`, after the bytes that came before the failure. */
+  read(): Promise<Buffer | undefined>;
+  /** Ends the call: a complete answer gives its connection back to the pool, any other closes it. Never throws. */
+  end(complete: boolean): void;
+}
+
+/** How much may wait for a slow reader before the server is held back. */
+const MAX_UNREAD_BYTES = 256 * 1024;
+/** How long a complete answer may take to end its HTTP body before the connection is given up. */
+const SETTLE_MS = 1_000;
+
+/** Reads a body; `onEnd` is called when its call is over. `lost` makes the error for a connection that failed. */
+export function createAnswer(
+  body: Dispatcher.ResponseData['body'],
+  { signal, lost }: { signal: AbortSignal; lost: (error: unknown, answered: boolean) => ProviderError },
+  onEnd: () => void,
+): Answer {
+  let unread: Buffer[] = [];
+  let unreadBytes = 0;
+  let failure: ProviderError | undefined;
+  let isOver = false;
+  let reader: (() => void) | undefined;
+  const wake = (): void => {
+    reader?.();
+    reader = undefined;
+  };
+  const finish = (error?: unknown): void => {
+    if (isOver) return;
+    isOver = true;
+    if (error !== undefined) failure = signal.aborted ? stoppedCall(signal) : lost(error, true);
+    onEnd();
+    wake();
+  };
+  body.on('data', (packet: Buffer) => {
+    if (isOver) return;
+    unread.push(packet);
+    unreadBytes += packet.length;
+    if (unreadBytes > MAX_UNREAD_BYTES) body.pause();
+    wake();
+  });
+  body.on('end', () => finish());
+  body.on('error', finish);
+
+  return {
+    async read() {
+      if (unread.length === 0 && !isOver) await new Promise<void>((resolve) => (reader = resolve));
+      // A stopped call gives nothing more, also of what has arrived.
+      if (signal.aborted) throw stoppedCall(signal);
+      const packet = unread.shift();
+      if (packet === undefined && failure !== undefined) throw failure;
+      unreadBytes -= packet?.length ?? 0;
+      if (unreadBytes === 0 && body.isPaused()) body.resume();
+      return packet;
+    },
+    end(complete) {
+      unread = [];
+      if (isOver) return;
+      finish();
+      if (!complete) {
+        body.destroy();
+        return;
+      }
+      const giveUp = setTimeout(() => body.destroy(), SETTLE_MS).unref();
+      body.once('close', () => clearTimeout(giveUp));
+      body.resume();
+    },
+  };
+}
+
+/** The error of a call that its caller's signal ended. */
+export function stoppedCall(signal: AbortSignal): ProviderError {
+  return new ProviderError('aborted', said('provider.stopped'), { cause: signal.reason });
+}

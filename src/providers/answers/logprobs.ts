@@ -1,0 +1,66 @@
+/** Likelihoods of tokens: read beside the texts of an answer, only when a call asks for them. */
+import { z } from 'zod';
+import type { ChatChunk, ChatRequest, TokenLogprob } from '../../contracts/model/provider.ts';
+import type { AnswerReader } from './read-answer.ts';
+
+const token = z.object({
+  token: z.string(),
+  logprob: z.number(),
+  bytes: z.array(z.number()).nullish().catch(null),
+});
+const tokens = z.array(token.extend({ top_logprobs: z.array(token).nullish().catch([]) }));
+
+/** A line of Ollama has them at its top, an event of an OpenAI-compatible server in its choice. */
+const ofOllama = z.looseObject({ logprobs: tokens, message: z.looseObject({ content: z.string().min(1) }) });
+const ofOpenai = z.looseObject({
+  choices: z.array(z.looseObject({ logprobs: z.object({ content: tokens }) })).min(1),
+});
+
+/** The reader itself, or, for a call that asks for likelihoods, one whose text chunks have them where the server tells them. */
+export function withLogprobs({ topLogprobs }: ChatRequest, reader: AnswerReader): AnswerReader {
+  if (topLogprobs === undefined) return reader;
+  let pending: TokenLogprob[] = [];
+  const attach = (chunks: readonly ChatChunk[]): ChatChunk[] =>
+    chunks.map((chunk) => {
+      if (chunk.type !== 'text' || pending.length === 0) return chunk;
+      const logprobs = pending;
+      pending = [];
+      return { ...chunk, logprobs };
+    });
+  return {
+    get complete() {
+      return reader.complete;
+    },
+    read(text) {
+      pending.push(...logprobsIn(text));
+      return attach(reader.read(text));
+    },
+    end: () => attach(reader.end()),
+  };
+}
+
+/** Those of one line or event; none for anything else. */
+function logprobsIn(text: string): TokenLogprob[] {
+  const start = text.indexOf('{');
+  if (start === -1) return [];
+  let value: unknown;
+  try {
+    value = JSON.parse(text.slice(start));
+  } catch {
+    // The reader of the answer itself says what is wrong with it.
+    return [];
+  }
+  const ollama = ofOllama.safeParse(value);
+  if (ollama.success) return ollama.data.logprobs.map(toTokenLogprob);
+  const openai = ofOpenai.safeParse(value);
+  return openai.success ? openai.data.choices.flatMap((one) => one.logprobs.content.map(toTokenLogprob)) : [];
+}
+
+function toTokenLogprob({ top_logprobs: top, ...own }: z.infer<typeof tokens>[number]): TokenLogprob {
+  const plain = ({ token: text, logprob, bytes }: z.infer<typeof token>) => ({
+    token: text,
+    logprob,
+    bytes: bytes ?? null,
+  });
+  return { ...plain(own), top: (top ?? []).map(plain) };
+}

@@ -1,0 +1,146 @@
+/** Tool calls as models write them, with the slips that are common: names and arguments repaired where no guess is needed. */
+import type { ToolCall, ToolSchema } from '../../contracts/model/provider.ts';
+import { newId } from '../../lib/ids.ts';
+import { isTooDeep } from '../../lib/json/json.ts';
+import { fieldsOf } from './read-fields.ts';
+
+/** JSON within a JSON text within a JSON text: as often is it unpacked. */
+const MAX_ENCODINGS = 3;
+/** Name of a call that came without one; no tool is called so, and the model is told. */
+const UNNAMED = 'unnamed';
+const MAX_NAME_CHARS = 64;
+
+/** The tools of a request by name. */
+export type OfferedTools = ReadonlyMap<string, ToolSchema>;
+
+/** Makes the tool calls of one answer, each with an id of its own. */
+export type MakeToolCall = (given: GivenCall) => ToolCall;
+
+/** A call as it came. */
+export interface GivenCall {
+  id?: string;
+  name: string;
+  /** The rest of a name that may have come in pieces. */
+  moreName?: string;
+  args: unknown;
+}
+
+/** The tools of a request by name. */
+export function offeredTools(tools: readonly ToolSchema[] | undefined): OfferedTools {
+  return new Map((tools ?? []).map((tool) => [tool.name, tool]));
+}
+
+/** Ids that a server gives twice, or not at all, are replaced. `args` may be an object or text with JSON in it. */
+export function createCallMaker(offered: OfferedTools): MakeToolCall {
+  const taken = new Set<string>();
+  return ({ id = '', name, moreName = '', args }) => {
+    const own = id !== '' && !taken.has(id) ? id : `call_${newId()}`;
+    taken.add(own);
+    const read = readArguments(args);
+    const first = readName(name, offered);
+    const joined = readName(name + moreName, offered);
+    const call = { id: own, name: offered.has(first) ? first : joined };
+    return 'malformed' in read
+      ? { ...call, args: {}, malformed: read.malformed }
+      : { ...call, args: read.args };
+  };
+}
+
+/**
+ * The offered tool that a name means: markup behind it (`list_dir<|channel|>commentary`) and a namespace before it
+ * (`functions.list_dir:0`) are left out. Any other name is kept, in the characters that every server takes in a history.
+ */
+export function readName(given: string, offered: OfferedTools): string {
+  const name = given.trim();
+  if (offered.has(name)) return name;
+  const bare = name.slice(0, indexOrEnd(name, '<')).trim();
+  const local = bare.slice(Math.max(bare.lastIndexOf('.'), bare.lastIndexOf('/')) + 1);
+  const short = [bare, local, local.slice(0, indexOrEnd(local, ':'))].find((each) => offered.has(each));
+  if (short !== undefined) return short;
+  const safe = bare.slice(0, MAX_NAME_CHARS).replaceAll(/[^A-Za-z0-9_-]/g, '_');
+  return safe === '' ? UNNAMED : safe;
+}
+
+function indexOrEnd(text: string, part: string): number {
+  const at = text.indexOf(part);
+  return at === -1 ? text.length : at;
+}
+
+/** Arguments as an object; none at all are an empty one. `malformed` is what came instead, as text. Never throws. */
+function readArguments(given: unknown): { args: Record<string, unknown> } | { malformed: string } {
+  let value = given;
+  for (let encoding = 0; encoding < MAX_ENCODINGS && typeof value === 'string'; encoding += 1) {
+    if (value.trim() === '') return { args: {} };
+    value = parseText(value);
+  }
+  if (value === undefined || value === null) return { args: {} };
+  const fields = fieldsOf(value);
+  if (fields !== undefined && !isTooDeep(fields)) return { args: { ...fields } };
+  if (typeof given === 'string') return { malformed: given };
+  return { malformed: jsonText(given) };
+}
+
+/** A value that came as JSON, as JSON again; one that is nested too deep is only named. Never throws. */
+export function jsonText(value: unknown): string {
+  return isTooDeep(value) ? '(nested too deep)' : (JSON.stringify(value) ?? '');
+}
+
+/** Text that is JSON, or JSON in a fence, or with brackets too many behind it; a symbol no caller takes for arguments otherwise. */
+function parseText(text: string): unknown {
+  const whole = parseJson(text);
+  if (whole !== UNREADABLE) return whole;
+  const json = firstJson(text, 0);
+  if (json === undefined) return UNREADABLE;
+  const around = text.slice(0, json.start) + text.slice(json.end);
+  return ONLY_WRAPPING.test(around) ? parseJson(text.slice(json.start, json.end)) : UNREADABLE;
+}
+
+const UNREADABLE = Symbol('unreadable');
+/** What may stand around the JSON of arguments: fences, brackets too many, marks of the model's own. */
+const ONLY_WRAPPING = /^(?:[\s`}\]);]|json|<[a-z_|/]{1,33}>)*$/;
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // No JSON: the caller repairs it, or tells the model.
+    return UNREADABLE;
+  }
+}
+
+/** Where the first object or array of a text begins and ends, brackets in its texts not counted; undefined when it does not end. */
+export function firstJson(text: string, from: number): { start: number; end: number } | undefined {
+  const start = text.slice(from).search(/[{[]/);
+  if (start === -1) return undefined;
+  const scan = createJsonScan();
+  for (let at = from + start; at < text.length; at += 1) {
+    if (scan(text.charCodeAt(at))) return { start: from + start, end: at + 1 };
+  }
+  return undefined;
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+
+/** Counts brackets: takes one character code after the other and says true with the one that closes the first bracket. */
+export function createJsonScan(): (code: number) => boolean {
+  let depth = 0;
+  let inText = false;
+  let escaped = false;
+  return (code) => {
+    if (inText) {
+      if (escaped) escaped = false;
+      else if (code === BACKSLASH) escaped = true;
+      else if (code === QUOTE) inText = false;
+      return false;
+    }
+    if (code === QUOTE) inText = true;
+    // 123 and 91 open an object and an array, 125 and 93 close them.
+    else if (code === 123 || code === 91) depth += 1;
+    else if (code === 125 || code === 93) {
+      depth -= 1;
+      return depth === 0;
+    }
+    return false;
+  };
+}

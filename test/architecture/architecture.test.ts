@@ -1,0 +1,276 @@
+/** The rules of the code that a machine can hold: layers, vendors, length, cycles, words, and that whatever is listed is under its contract. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { findCycles, listFiles, readSources, ROOT, withoutComments } from './imports.ts';
+import { bannedWords } from './vocabulary.ts';
+
+/** The composition root: it wires the modules, and nothing imports it. */
+const ROOT_FILES =
+  /^(src\/(launch\.js|cli\.ts|main\.ts|gateway\.ts|transport\.ts|agent-runtime\.ts|lifecycle\.ts|config\.ts|config-schema\.ts|config-views\.ts|live-config\.ts|administration\.ts|worker\.ts|commands\/[a-z-]+\.ts)|channels\/index\.ts)$/;
+/** What every module may import. */
+const SHARED = ['src/contracts', 'src/lib'];
+const MODULES =
+  'intake bus agent tools mcp providers store delivery schedule security settings ops media memory'
+    .split(' ')
+    .map((name) => `src/${name}`);
+const SHARED_PACKAGES = /^(node:.*|zod|pino|mdast|mdast-util-[a-z-]+|micromark[a-z-]*)$/;
+const TOP_LEVEL =
+  'package.json package-lock.json tsconfig.json docker-compose.yml Dockerfile README.md LICENSE CHANGELOG.md SECURITY.md CONTRIBUTING.md src channels docs drizzle test .ci'.split(
+    ' ',
+  );
+const MAX_LINES = 300;
+/** About twenty files a folder: more have a seam. */
+const MAX_FILES = 22;
+
+/** One vendor, one module: a pattern of package names and the only places that may import them. */
+const VENDORS: [RegExp, string[]][] = [
+  [/^(grammy|@grammyjs\/.*)$/, ['channels/telegram/']],
+  [/^(discord\.js|@discordjs\/.*|discord-api-types)$/, ['channels/discord/']],
+  [/^@slack\//, ['channels/slack/']],
+  [/^(hono|@hono\/.*)$/, ['channels/http/']],
+  [/^(@highlightjs\/.*|esbuild)$/, ['channels/http/']],
+  [/^ws$/, ['channels/http/', 'channels/slack/']],
+  [/^(mdast-util-.*|micromark.*)$/, ['src/lib/']],
+  [/^(drizzle-orm|postgres|@electric-sql\/pglite)$/, ['src/store/']],
+  [/^(ollama|openai)$/, ['src/providers/']],
+  [/^@?nats.*/, ['src/bus/']],
+  [/^(linkedom|@mozilla\/readability)$/, ['src/tools/']],
+  [/^(sharp|file-type|unpdf|mammoth|read-excel-file.*|fflate)$/, ['src/media/']],
+  [/^croner$/, ['src/schedule/']],
+  [/^prom-client$/, ['src/ops/metrics/']],
+  [/^@opentelemetry\//, ['src/ops/telemetry/']],
+  [/^@fastify\/busboy$/, ['channels/http/']],
+  [/^jsonc-parser$/, ['src/settings/']],
+  [/^undici$/, ['src/security/egress.ts', 'src/security/service-fetch.ts', 'src/providers/']],
+  [/^@modelcontextprotocol\/.*/, ['src/mcp/']],
+];
+
+const everything = readSources(['src', 'channels', 'test']);
+const sources = everything.filter((file) => !file.path.startsWith('test/'));
+
+/** The part of the architecture a file belongs to, read from its path: `root`, a shared folder, or a module. */
+function partOf(file: string): string {
+  return ROOT_FILES.test(file) ? 'root' : file.split('/').slice(0, 2).join('/');
+}
+
+function mayImport(from: string, to: string): boolean {
+  if (from === 'root' || from === to) return true;
+  return from === 'src/lib' ? false : from === 'src/contracts' ? to === 'src/lib' : SHARED.includes(to);
+}
+
+describe('the architecture', () => {
+  it('lets a module import contracts, packages and itself, never another module: no channel calls the agent (B-02)', () => {
+    const crossings = sources.flatMap((file) =>
+      file.own
+        .filter((target) => !mayImport(partOf(file.path), partOf(target)))
+        .map((target) => `${file.path} -> ${target}`),
+    );
+    expect(crossings).toEqual([]);
+  });
+
+  it('has the composition root, contracts, lib and the modules directly below src, and nothing else', () => {
+    const parts = new Set(sources.map((file) => partOf(file.path)).filter((part) => part.startsWith('src/')));
+    expect([...parts].filter((part) => !MODULES.includes(part) && !SHARED.includes(part))).toEqual([]);
+  });
+
+  it(`has no folder with more than ${MAX_FILES} files at one level`, () => {
+    const counts = new Map<string, number>();
+    for (const file of listFiles().filter((name) => /^(src|channels|test)\//.test(name))) {
+      const folder = path.posix.dirname(file);
+      counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+    expect([...counts].filter(([, count]) => count > MAX_FILES)).toEqual([]);
+  });
+
+  it('keeps each vendor in its one module, and contracts and lib free of vendors', () => {
+    const strays = sources.flatMap((file) =>
+      file.packages.filter((name) => isStray(file.path, name)).map((name) => `${file.path} -> ${name}`),
+    );
+    expect(strays).toEqual([]);
+  });
+
+  it('writes each file of the store in one dialect: the drizzle builder in tables and schema, SQL text elsewhere', () => {
+    const store = sources.filter((file) => file.path.startsWith('src/store/'));
+    expect(store.length).toBeGreaterThan(0);
+    const loader = 'src/store/database/drizzle.ts';
+    const direct = store.filter((file) => /drizzle-orm/.test(file.text)).map((file) => file.path);
+    expect(direct, 'drizzle-orm is loaded in one place').toEqual([loader]);
+    const isBuilder = (file: (typeof sources)[number]): boolean =>
+      file.own.includes(loader) || /\bdatabase\s*\.query\(/.test(file.text);
+    const isText = (file: (typeof sources)[number]): boolean =>
+      /\bimport type [^;]*\bSql\b|\bdatabase\s*\.(run|transaction)\(/.test(file.text);
+    const strays = store
+      .filter(({ path: file }) => !file.startsWith('src/store/database/'))
+      .filter((file) => (file.path.startsWith('src/store/tables/') ? isText(file) : isBuilder(file)));
+    expect(strays.map((file) => file.path)).toEqual([]);
+  });
+
+  it('names no channel in code outside its folder and the list, but for the one that every gateway has', () => {
+    const names = readdirSync(path.join(ROOT, 'channels')).filter((name) => !/^(index\.ts|http)$/.test(name));
+    expect(names.length).toBeGreaterThan(1);
+    const strays = sources
+      .filter((file) => file.path !== 'channels/index.ts')
+      .flatMap((file) => {
+        const code = withoutComments(file.text).toLowerCase();
+        const found = names.filter(
+          (name) => !file.path.startsWith(`channels/${name}/`) && code.includes(name),
+        );
+        return found.map((name) => `${file.path} -> ${name}`);
+      });
+    expect(strays).toEqual([]);
+  });
+
+  it('loads no vendor with a manifest: a channel that is off costs nothing', () => {
+    const manifests = sources.filter((file) => file.path.endsWith('/manifest.ts'));
+    expect(manifests.length).toBeGreaterThan(2);
+    expect(manifests.flatMap((file) => file.packages.filter((name) => name !== 'zod'))).toEqual([]);
+  });
+
+  it('loads the client of a model server with its first use: no start pays for it', () => {
+    const users = sources.filter(({ packages }) => /^(ollama|openai)$/m.test(packages.join('\n')));
+    expect(users.length).toBeGreaterThan(1);
+    const eager = users.filter(({ text }) => /^(import|export) (?!type)[^;]*'(ollama|openai)'/m.test(text));
+    expect(eager.map((file) => file.path)).toEqual([]);
+  });
+
+  it('calls fetch only in the egress function and the providers', () => {
+    const callers = sources
+      .filter((file) => !file.path.includes('/page/') && /(?<![.\w])fetch\(/.test(file.text))
+      .map((file) => file.path);
+    expect(
+      callers.filter((file) => file !== 'src/security/egress.ts' && !file.startsWith('src/providers/')),
+    ).toEqual([]);
+  });
+
+  it(`has no file over ${MAX_LINES} lines`, () => {
+    const page = 'channels/http/page';
+    const entries = readdirSync(path.join(ROOT, page), { recursive: true, encoding: 'utf8' });
+    const styles = entries.filter((name) => /\.(css|html)$/.test(name));
+    const browser = styles.map((name) => {
+      const text = readFileSync(path.join(ROOT, page, name), 'utf8');
+      return { path: `${page}/${name}`, lines: text.split('\n').length - 1 };
+    });
+    expect(browser.length).toBeGreaterThan(0);
+    const all = [...everything, ...browser];
+    const long = all.filter((file) => file.lines > MAX_LINES).map((file) => `${file.path}: ${file.lines}`);
+    expect(long).toEqual([]);
+  });
+
+  it('lets its command line be run from a fresh clone', () => {
+    expect(statSync(path.join(ROOT, 'src/launch.js')).mode & 0o111).toBe(0o111);
+  });
+
+  it('has no import cycle', () => {
+    expect(findCycles(sources)).toEqual([]);
+  });
+
+  it('has no cycle of types in comments', () => {
+    const found = findCycles(sources, true).map((cycle) => cycle.toSorted().join(' '));
+    const imported = findCycles(sources).map((cycle) => cycle.toSorted().join(' '));
+    expect(found.filter((cycle) => !imported.includes(cycle))).toEqual([]);
+  });
+
+  it('names no file after nothing in particular', () => {
+    const vague = sources.filter((file) =>
+      /(^|[-/])(utils?|helpers?|manager|base|common|misc)\.(ts|js)$/.test(file.path),
+    );
+    expect(vague.map((file) => file.path)).toEqual([]);
+  });
+
+  it('keeps the top level to what the plan names', () => {
+    const entries = new Set(listFiles().map((file) => file.split('/')[0] ?? ''));
+    expect([...entries].filter((entry) => !TOP_LEVEL.includes(entry) && !entry.startsWith('.'))).toEqual([]);
+  });
+});
+
+function isStray(file: string, name: string): boolean {
+  if (SHARED.includes(partOf(file))) return !SHARED_PACKAGES.test(name);
+  return VENDORS.some(
+    ([vendor, places]) => vendor.test(name) && !places.some((place) => file.startsWith(place)),
+  );
+}
+
+describe('the vocabulary', () => {
+  it('is that of the field, in code, comments, titles, paths and documents', () => {
+    expect(bannedWords()).toEqual([]);
+  });
+});
+
+describe('whatever is listed is under its contract', () => {
+  const folder = (place: string): string[] => {
+    try {
+      return readdirSync(path.join(ROOT, place)).filter((name) => !name.startsWith('.'));
+    } catch {
+      return [];
+    }
+  };
+  const textOf = (file: string): string => everything.find((source) => source.path === file)?.text ?? '';
+
+  it('lists every channel and runs the channel contract over it', () => {
+    const list = textOf('channels/index.ts');
+    for (const name of folder('channels').filter((entry) => entry !== 'index.ts')) {
+      expect(list, `channels/index.ts names ${name}`).toContain(`./${name}/manifest.ts`);
+      expect(
+        textOf(`test/channels/${name}/${name}.test.ts`),
+        `test/channels/${name}/${name}.test.ts`,
+      ).toContain('channelContract(');
+    }
+  });
+
+  it('lists every tool, over which the tool contract runs by itself', () => {
+    const list = textOf('src/tools/index.ts');
+    const tools = sources.filter(
+      (file) => file.path.startsWith('src/tools/') && /defineTool\(/.test(file.text),
+    );
+    for (const tool of tools)
+      expect(list, `src/tools/index.ts names ${tool.path}`).toContain(
+        `./${path.posix.relative('src/tools', tool.path)}`,
+      );
+    const missing = tools.length > 0 && !textOf('test/contracts/tool.test.ts').includes('src/tools/index.ts');
+    expect(missing, 'test/contracts/tool.test.ts runs over src/tools/index.ts').toBe(false);
+  });
+
+  it('lists every search service and runs the search contract over it', () => {
+    const at = 'src/tools/web/search/';
+    const list = textOf(`${at}services.ts`);
+    const kinds = sources.filter(
+      ({ path: file, text }) => file.startsWith(at) && /: SearchKind = /.test(text),
+    );
+    const services = kinds.filter(({ text }) => /\n {2}ask/.test(text));
+    expect(services.length).toBeGreaterThan(3);
+    for (const { path: file } of services) {
+      const name = path.posix.basename(file, '.ts');
+      expect(list, `${at}services.ts names ${name}`).toContain(`./${name}.ts`);
+      const suite = `test/tools/web/search/${name}.test.ts`;
+      expect(textOf(suite), `${suite} runs the suite`).toContain('searchContract(');
+    }
+  });
+
+  it('lists every provider and runs the provider contract over it', () => {
+    const list = textOf('src/providers/index.ts');
+    const providers = sources.filter(
+      (file) =>
+        file.path.startsWith('src/providers/') &&
+        /streamChat\(/.test(file.text) &&
+        /: LLMProvider/.test(file.text),
+    );
+    const kinds = sources.filter((file) => /^src\/providers\/[^/]+\/kind\.ts$/.test(file.path));
+    expect(kinds.length).toBeGreaterThan(1);
+    for (const kind of kinds) {
+      const name = path.posix.basename(path.posix.dirname(kind.path));
+      expect(list, `src/providers/index.ts names ${kind.path}`).toContain(`./${name}/kind.ts`);
+      const suite = `test/providers/${name}/${name}.test.ts`;
+      expect(textOf(suite), `${suite} runs the suite`).toContain('providerContract(');
+    }
+    for (const provider of providers) {
+      const name = path.posix.relative('src/providers', provider.path).replace(/\.ts$/, '');
+      const folder = path.posix.dirname(provider.path);
+      const loader = folder === 'src/providers' ? 'src/providers/index.ts' : `${folder}/kind.ts`;
+      expect(textOf(loader), `${loader} loads ${name}`).toContain(`./${path.posix.basename(provider.path)}`);
+      expect(textOf(`test/providers/${name}.test.ts`), `test/providers/${name}.test.ts`).toContain(
+        'providerContract(',
+      );
+    }
+  });
+});

@@ -1,0 +1,121 @@
+/** The reactions of the bot at questions, and its role in servers: what is remembered, and how much of it. */
+import pino from 'pino';
+import { describe, expect, it } from 'vitest';
+import { BotRoles, MAX_GUILDS } from '../../../../channels/discord/guilds/bot-roles.ts';
+import { MAX_SIGNS, QuestionSigns } from '../../../../channels/discord/earlier/question-signs.ts';
+import { ChannelError } from '../../../../src/contracts/errors.ts';
+
+/** Calls as `put ✅`, in order. */
+function recording(fail?: (line: string) => ChannelError | undefined) {
+  const calls: string[] = [];
+  const rest = {
+    call: ({ method, path }: { method: string; path: string }) => {
+      const sign = decodeURIComponent(/reactions\/([^/]+)/.exec(path)?.[1] ?? '');
+      const line = `${method} ${sign}`;
+      calls.push(line);
+      const failure = fail?.(line);
+      return failure === undefined ? Promise.resolve(undefined) : Promise.reject(failure);
+    },
+  };
+  return { calls, rest };
+}
+
+const question = (messageId: string) => ({
+  channel: 'discord',
+  chatId: '11',
+  messageId,
+  place: 'group' as const,
+});
+
+describe('signs at questions', () => {
+  it('replace each other, and a question that was just asked costs no needless call', async () => {
+    const { calls, rest } = recording();
+    const signs = new QuestionSigns(rest, () => 0);
+    signs.arrived('1');
+    await signs.show(question('1'), 'working');
+    await signs.show(question('1'), 'done');
+    expect(calls).toEqual(['put 👀', 'put ✅', 'delete 👀']);
+  });
+
+  it('that another node has shown are taken away with the last one', async () => {
+    const { calls, rest } = recording();
+    const signs = new QuestionSigns(rest, () => 0);
+    await signs.show(question('1'), 'working');
+    await signs.show(question('1'), 'failed');
+    expect(calls).toEqual(['put 👀', 'put ❌', 'delete ⏳', 'delete 👀']);
+  });
+
+  it('a reaction that is gone already is no error; a refusal for want of a permission says so', async () => {
+    const gone = recording((line) =>
+      line.startsWith('delete') ? new ChannelError('rejected', 'Unknown Emoji') : undefined,
+    );
+    await new QuestionSigns(gone.rest, () => 0).show(question('1'), 'none');
+    expect(gone.calls).toEqual(['delete ⏳', 'delete 👀']);
+    const closed = recording(() => new ChannelError('blocked', 'no permission', { retryable: true }));
+    const refused = new QuestionSigns(closed.rest, () => 0).show(question('1'), 'done');
+    await expect(refused).rejects.toMatchObject({ code: 'rejected', retryable: false });
+  });
+
+  it('a removal that was refused as too fast is tried again with the next attempt, without a second reaction', async () => {
+    let refusals = 1;
+    const { calls, rest } = recording((line) =>
+      line.startsWith('delete') && refusals-- > 0
+        ? new ChannelError('rate_limited', 'wait', { retryable: true, retryAfterMs: 1 })
+        : undefined,
+    );
+    const signs = new QuestionSigns(rest, () => 0);
+    signs.arrived('1');
+    await signs.show(question('1'), 'working');
+    await expect(signs.show(question('1'), 'done')).rejects.toMatchObject({ code: 'rate_limited' });
+    await signs.show(question('1'), 'done');
+    expect(calls).toEqual(['put 👀', 'put ✅', 'delete 👀', 'delete 👀']);
+  });
+
+  it(`are remembered of the ${MAX_SIGNS} newest questions`, async () => {
+    const { calls, rest } = recording();
+    const signs = new QuestionSigns(rest, () => 0);
+    for (let n = 0; n <= MAX_SIGNS; n += 1) signs.arrived(`${n}`);
+    await signs.show(question('1'), 'done');
+    await signs.show(question('0'), 'done');
+    expect(calls).toEqual(['put ✅', 'put ✅', 'delete ⏳', 'delete 👀']);
+  });
+});
+
+describe("the bot's role in a server", () => {
+  const log = pino({ level: 'silent' });
+
+  it(`is asked for once, and remembered of the ${MAX_GUILDS} servers that were asked about last`, async () => {
+    const asked: string[] = [];
+    const rest = {
+      call: ({ path }: { path: string }) => {
+        asked.push(path);
+        return Promise.resolve([{ id: '7', tags: { bot_id: '2' } }, { id: '8' }]);
+      },
+    };
+    const roles = new BotRoles({ rest, log, now: () => 0 });
+    for (let n = 0; n <= MAX_GUILDS; n += 1) expect(await roles.of(`${n}`, '2')).toBe('7');
+    expect(await roles.of('1', '2')).toBe('7');
+    expect(asked).toHaveLength(MAX_GUILDS + 1);
+    await roles.of('0', '2');
+    expect(asked).toHaveLength(MAX_GUILDS + 2);
+  });
+
+  it('is asked for again after an outage, and not after a refusal', async () => {
+    for (const [retryable, times] of [
+      [true, 2],
+      [false, 1],
+    ] as const) {
+      let calls = 0;
+      const rest = {
+        call: () => {
+          calls += 1;
+          return Promise.reject(new ChannelError(retryable ? 'unavailable' : 'blocked', 'no', { retryable }));
+        },
+      };
+      const roles = new BotRoles({ rest, log, now: () => 0 });
+      expect(await roles.of('1', '2')).toBeUndefined();
+      expect(await roles.of('1', '2')).toBeUndefined();
+      expect(calls).toBe(times);
+    }
+  });
+});

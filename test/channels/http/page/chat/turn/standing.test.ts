@@ -1,0 +1,51 @@
+/** Which of several answers the page shows, without a browser. */
+import { describe, expect, it } from 'vitest';
+import { standings } from '../../../../../../channels/http/page/chat/turn/standing.js';
+import type { TurnMarks } from '../../../../../../channels/http/page/chat/turn/standing.js';
+
+const question: TurnMarks = { turnId: 'a', questionLeftOut: false };
+const answer = (turnId: string, nth: number, count: number, answerLeftOut: boolean): TurnMarks => ({
+  ...(turnId === 'a' ? question : {}),
+  turnId,
+  answerLeftOut,
+  tries: { of: 'a', nth, count },
+});
+const hidden = (turns: TurnMarks[]): string[] =>
+  [...standings(turns)].filter(([, { isHidden }]) => isHidden).map(([turnId]) => turnId);
+
+describe('the answers to a question', () => {
+  it('are shown one at a time: the one that the model reads, with its neighbours', () => {
+    const turns = [answer('a', 1, 3, true), answer('b', 2, 3, false), answer('c', 3, 3, true)];
+    expect(hidden(turns)).toEqual(['a', 'c']);
+    expect(standings(turns).get('b')).toEqual({
+      isHidden: false,
+      isTakenBack: false,
+      isLast: true,
+      place: { nth: 2, count: 3, before: 'a', after: 'c' },
+    });
+  });
+
+  it('are all hidden while another one is written', () => {
+    expect(hidden([answer('a', 1, 2, true)])).toEqual(['a']);
+  });
+
+  it('have no neighbour where that is not loaded', () => {
+    const place = standings([answer('b', 2, 2, false)]).get('b')?.place;
+    expect(place).toEqual({ nth: 2, count: 2, before: undefined, after: undefined });
+  });
+
+  it('are shown as taken back with the last one, and what follows them stays the last of the chat', () => {
+    const gone = { ...answer('a', 1, 2, true), questionLeftOut: true };
+    const found = standings([gone, answer('b', 2, 2, true), { turnId: 'z', questionLeftOut: false }]);
+    expect([...found.values()].map(({ isTakenBack, isHidden }) => [isTakenBack, isHidden])).toEqual([
+      [true, true],
+      [true, false],
+      [false, false],
+    ]);
+    expect([...found].filter(([, { isLast }]) => isLast).map(([turnId]) => turnId)).toEqual(['z']);
+  });
+
+  it('need no marks: a turn of its own stands alone', () => {
+    expect(standings([{ turnId: 'x' }]).get('x')).toMatchObject({ isHidden: false, isTakenBack: false });
+  });
+});

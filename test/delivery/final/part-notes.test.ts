@@ -1,0 +1,108 @@
+/** The database is away in the moment in which the platform has answered a send: what is on screen is known all the same. */
+import { describe, expect, it } from 'vitest';
+import { StoreError } from '../../../src/contracts/errors.ts';
+import { MAX_UNSTORED, PartNotes } from '../../../src/delivery/final/part-notes.ts';
+import { createLog } from '../../../src/ops/log.ts';
+import { buildDelivery } from '../setup.ts';
+
+const AWAY = new StoreError('unavailable', 'The database cannot be reached.', { retryable: true });
+
+/** A chat whose first message was sent while the database was away; the lease of the turn's lane is lost. */
+async function sentWithoutDatabase() {
+  const gateway = buildDelivery();
+  const back = gateway.loseDatabase();
+  const turn = gateway.open('t');
+  gateway.say('t', 'Hello');
+  await gateway.clock.advance(3_000);
+  expect(gateway.channel.screen('1')).toEqual(['Hello']);
+  const settled = turn.settle();
+  await gateway.clock.advance(20_000);
+  await settled;
+  return { gateway, back };
+}
+
+describe('a turn that is opened again by the process that has sent its first message', () => {
+  it('goes on in that message, which it knows before the note is stored', async () => {
+    const { gateway, back } = await sentWithoutDatabase();
+    const again = gateway.open('t');
+    gateway.say('t', 'Hello again, and all the rest of the answer');
+    back();
+    await gateway.clock.advance(5_000);
+    expect(gateway.channel.screen('1')).toEqual(['Hello again, and all the rest of the answer']);
+    await again.settle();
+    await gateway.deliver('Hello again.', { turnId: 't' });
+    expect(gateway.channel.screen('1')).toEqual(['Hello again.']);
+    expect(gateway.parts.get('t')).toMatchObject([{ id: 'm1' }]);
+  });
+
+  it('goes on in that message also when its note was given up', async () => {
+    const { gateway, back } = await sentWithoutDatabase();
+    back(AWAY);
+    await gateway.clock.advance(10);
+    expect(gateway.parts.get('t')).toBeUndefined();
+    const again = gateway.open('t');
+    gateway.say('t', 'Hello again, and all the rest of the answer');
+    await gateway.clock.advance(5_000);
+    await again.settle();
+    expect(gateway.channel.screen('1')).toEqual(['Hello again, and all the rest of the answer']);
+    expect(gateway.parts.get('t')).toMatchObject([{ id: 'm1' }]);
+  });
+
+  it('is delivered in that message when the turn has nothing more to show', async () => {
+    const { gateway, back } = await sentWithoutDatabase();
+    back(AWAY);
+    await gateway.deliver('Hello, all of it.', { turnId: 't' });
+    expect(gateway.channel.screen('1')).toEqual(['Hello, all of it.']);
+  });
+});
+
+describe('a turn that another node has opened meanwhile', () => {
+  it('keeps the message of that node; the late one is taken away', async () => {
+    const { gateway, back } = await sentWithoutDatabase();
+    gateway.loseLane();
+    gateway.parts.set('t', [{ id: 'of the other node' }]);
+    back();
+    await gateway.clock.advance(10);
+    expect(gateway.parts.get('t')).toEqual([{ id: 'of the other node' }]);
+    expect(gateway.queued).toMatchObject([{ ref: 't', copies: [{ id: 'm1' }] }]);
+    const [removal] = gateway.queued;
+    gateway.claimLane();
+    await gateway.deliver('', {}, { payload: removal });
+    expect(gateway.channel.screen('1')).toEqual([]);
+  });
+
+  it('has the late message for its own while it has sent none', async () => {
+    const { gateway, back } = await sentWithoutDatabase();
+    gateway.loseLane();
+    back();
+    await gateway.clock.advance(10);
+    expect([gateway.parts.get('t'), gateway.queued]).toMatchObject([[{ id: 'm1' }], []]);
+  });
+
+  it('leaves a final that was sent too late to be taken away, too', async () => {
+    const gateway = buildDelivery();
+    const back = gateway.loseDatabase();
+    const delivered = gateway.deliver('An answer.');
+    await gateway.clock.advance(3_000);
+    expect(gateway.channel.screen('1')).toEqual(['An answer.']);
+    gateway.loseLane();
+    gateway.parts.set('ref-1', [{ id: 'of the other node' }]);
+    back();
+    expect((await delivered).value).toEqual({ kind: 'released' });
+    expect(gateway.queued).toMatchObject([{ ref: 'ref-1', copies: [{ id: 'm1' }] }]);
+  });
+});
+
+it(`remembers the messages of ${MAX_UNSTORED} deliveries whose notes wait`, async () => {
+  const notes = new PartNotes({
+    ledger: { enqueue: () => Promise.reject(AWAY) },
+    bus: { claimingNode: () => undefined, runHeads: () => undefined },
+    log: createLog({ level: 'silent', redact: (text) => text }),
+  });
+  const place = { channel: 'fake', chatId: '1' };
+  for (let nth = 0; nth <= MAX_UNSTORED; nth += 1)
+    await expect(notes.save(place, `t${nth}`, [{ id: `m${nth}` }], () => Promise.reject(AWAY))).rejects.toBe(
+      AWAY,
+    );
+  expect([notes.known('t0', []), notes.known('t1', [])]).toEqual([[], [{ id: 'm1' }]]);
+});

@@ -1,0 +1,274 @@
+/** The limits themselves: a place's bucket, window and slowdown; the bot's rate, learned in both directions; trust in bursts. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { PlaceRate } from '../../../src/contracts/delivery.ts';
+import { BotLimits } from '../../../src/delivery/rate/bot-limits.ts';
+import { BotRate, LEAST_PER_SECOND, RAISE_EVERY_MS } from '../../../src/delivery/rate/bot-rate.ts';
+import { BurstTrust, REFUSED_PLACES } from '../../../src/delivery/rate/burst-trust.ts';
+import {
+  AFTER_BURST_MS,
+  MAX_SLOWDOWN,
+  PlaceLimit,
+  RECOVER_MS,
+} from '../../../src/delivery/rate/place-limit.ts';
+import type { CallKind } from '../../../src/delivery/rate/place-limit.ts';
+import { ChannelError } from '../../../src/contracts/errors.ts';
+
+/** How long a refused rate is remembered, in milliseconds. */
+const CEILING_MS = 3_600_000;
+
+const GROUP: PlaceRate = {
+  key: '-1',
+  editIntervalMs: 3_000,
+  burst: 5,
+  reserved: 2,
+  window: { calls: 20, ms: 60_000 },
+  countsForBot: true,
+};
+const PRIVATE: PlaceRate = { key: '1', editIntervalMs: 1_100, burst: 4, reserved: 1, countsForBot: true };
+const KINDS: CallKind[] = ['final', 'first', 'edit'];
+
+/** Makes calls of a kind as early as the limit allows; gives their times. */
+function fill(limit: PlaceLimit, kind: CallKind, untilMs: number, from = 0): number[] {
+  const times: number[] = [];
+  for (let now = from; ;) {
+    now = Math.max(now, limit.readyAt(kind, now, true));
+    if (now > untilMs) return times;
+    limit.count(now);
+    times.push(now);
+  }
+}
+
+describe('a group', () => {
+  it('takes three first messages at once, two finals more, and then one call each 3 s', () => {
+    const limit = new PlaceLimit(GROUP);
+    expect(fill(limit, 'first', 0)).toHaveLength(3);
+    expect(fill(limit, 'final', 0)).toHaveLength(2);
+    expect(fill(limit, 'final', 9_000)).toEqual([3_000, 6_000, 9_000]);
+  });
+
+  it('takes edits one each 3 s, and none while the bucket fills again', () => {
+    const limit = new PlaceLimit(GROUP);
+    expect(fill(limit, 'edit', 6_000)).toEqual([0, 3_000, 6_000]);
+    fill(limit, 'final', 6_000, 6_000);
+    expect(limit.readyAt('edit', 6_000, true)).toBe(21_000);
+  });
+
+  it('takes twenty calls in any minute, the last two of them finals', () => {
+    const limit = new PlaceLimit(GROUP);
+    expect(fill(limit, 'first', 59_999)).toHaveLength(18);
+    expect(fill(limit, 'final', 59_999, 59_000)).toHaveLength(2);
+    expect(limit.readyAt('final', 59_999, true)).toBe(60_000);
+  });
+
+  it('is never above its limits, whatever is called when', () => {
+    const step = fc.record({ kind: fc.constantFrom(...KINDS), waitMs: fc.integer({ min: 0, max: 20_000 }) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+        const limit = new PlaceLimit(GROUP);
+        const times: number[] = [];
+        let now = 0;
+        for (const { kind, waitMs } of steps) {
+          now = Math.max(now + waitMs, limit.readyAt(kind, now + waitMs, true));
+          limit.count(now);
+          times.push(now);
+        }
+        const inWindow = (ms: number) =>
+          Math.max(0, ...times.map((from) => times.filter((at) => at >= from && at < from + ms).length));
+        expect(inWindow(60_000)).toBeLessThanOrEqual(20);
+        expect(inWindow(3_000)).toBeLessThanOrEqual(5);
+      }),
+    );
+  });
+});
+
+describe('a place', () => {
+  it('slows down with each refusal, up to a bound, and recovers slowly', () => {
+    const limit = new PlaceLimit(PRIVATE);
+    let now = 0;
+    for (let i = 0; i < 10; i++) limit.slowDown((now += 10_000), 1_000);
+    expect(limit.intervalMs).toBe(1_100 * MAX_SLOWDOWN);
+    for (let i = 0; i < 100; i++) limit.count((now += RECOVER_MS + 1));
+    expect(limit.intervalMs).toBe(1_100);
+  });
+
+  it('slows down once for calls that were in flight together', () => {
+    const limit = new PlaceLimit(PRIVATE);
+    for (let i = 0; i < 5; i++) limit.slowDown(i, 1_000);
+    expect(limit.intervalMs).toBe(2_200);
+  });
+
+  it('takes no early call for ten minutes after one was refused, at its usual interval', () => {
+    const limit = new PlaceLimit(PRIVATE);
+    limit.count(0);
+    limit.refuseBurst(0, 500);
+    expect([limit.intervalMs, limit.readyAt('final', 600, true)]).toEqual([1_100, 1_100]);
+    const later = AFTER_BURST_MS + 1;
+    limit.count(later);
+    expect(limit.readyAt('final', later, true)).toBeLessThanOrEqual(later);
+  });
+
+  it('takes a call back that was not made', () => {
+    const limit = new PlaceLimit(GROUP);
+    fill(limit, 'first', 0);
+    limit.giveBack();
+    expect(fill(limit, 'first', 0)).toHaveLength(1);
+  });
+});
+
+describe('trust in bursts', () => {
+  const refuse = (trust: BurstTrust, key: string, now: number): void => {
+    trust.start('private');
+    trust.refuse('private', key, now);
+  };
+
+  it(`ends for a kind of place once ${REFUSED_PLACES} of its places were refused one, and comes back after ten minutes`, () => {
+    const trust = new BurstTrust();
+    refuse(trust, '1', 0);
+    refuse(trust, '1', 1);
+    expect(trust.allowed('private', 1)).toBe(true);
+    for (let place = 2; place <= REFUSED_PLACES; place++) refuse(trust, `${place}`, 2);
+    expect([trust.allowed('private', 2), trust.allowed('group', 2)]).toEqual([false, true]);
+    expect(trust.allowed('private', AFTER_BURST_MS + 2)).toBe(true);
+  });
+
+  it('begins with one early call at a time, until the platform has taken one', () => {
+    const trust = new BurstTrust();
+    trust.start('private');
+    expect(trust.allowed('private', 0)).toBe(false);
+    trust.end('private', false);
+    trust.start('private');
+    trust.end('private', true);
+    trust.start('private');
+    expect(trust.allowed('private', 0)).toBe(true);
+    trust.refuse('private', '1', 0);
+    trust.start('private');
+    expect(trust.allowed('private', 0)).toBe(false);
+  });
+});
+
+describe("a bot's rate", () => {
+  const start = { start: 28, most: 60 };
+  /** Lets calls wait for so long. */
+  const wait = (rate: BotRate, from: number, ms: number) => {
+    for (let now = from; now <= from + ms; now += 100) rate.noteWaiting(now, true);
+  };
+
+  it('rises by one each ten seconds, only while calls wait, up to its bound', () => {
+    const rate = new BotRate(start);
+    wait(rate, 0, RAISE_EVERY_MS * 3);
+    expect(rate.perSecond(0)).toBe(31);
+    for (let now = 30_000; now < 300_000; now += 9_000) {
+      rate.noteWaiting(now, true);
+      rate.noteWaiting(now + 8_000, false);
+    }
+    expect(rate.perSecond(0)).toBe(31);
+    wait(rate, 300_000, RAISE_EVERY_MS * 100);
+    expect(rate.perSecond(0)).toBe(60);
+  });
+
+  it('falls below one call a second where it began below it', () => {
+    const rate = new BotRate({ start: 0.5, most: 20 });
+    rate.slowDown(1_000, 999, 3_000);
+    expect(rate.perSecond(4_000)).toBeCloseTo(0.4);
+    for (let at = 10_000; at < 400_000; at += 10_000) rate.slowDown(at, at - 1, 1_000);
+    expect(rate.perSecond(500_000)).toBeCloseTo(0.1);
+  });
+
+  it('halves for the pause of a refusal, goes on at 80 %, and stays below the refused rate for an hour', () => {
+    const rate = new BotRate(start);
+    rate.slowDown(1_000, 999, 3_000);
+    expect([rate.perSecond(1_000), rate.perSecond(3_999)]).toEqual([14, 14]);
+    expect(rate.perSecond(4_000)).toBeCloseTo(22.4);
+    wait(rate, 4_000, CEILING_MS - 10_000);
+    expect(rate.perSecond(CEILING_MS)).toBeCloseTo(26.6);
+    wait(rate, CEILING_MS + 1_000, RAISE_EVERY_MS * 2);
+    expect(rate.perSecond(2 * CEILING_MS)).toBeGreaterThan(27);
+  });
+
+  it('counts calls that were in flight together once, and one within the pause only for the pause', () => {
+    const rate = new BotRate(start);
+    for (const startedAt of [997, 998, 999]) rate.slowDown(1_000, startedAt, 3_000);
+    expect(rate.perSecond(1_001)).toBe(14);
+    rate.slowDown(1_100, 1_050, 3_000);
+    expect([rate.perSecond(1_101), rate.perSecond(4_100)]).toEqual([7, expect.closeTo(22.4)]);
+    for (let now = 1_200; now < 4_000; now += 10) rate.slowDown(now, now - 1, 100);
+    expect(rate.perSecond(3_999)).toBe(LEAST_PER_SECOND);
+  });
+
+  it('stops for the rest of a pause in which calls are refused and none is taken', () => {
+    const untilReady = (taken: boolean): number => {
+      const rate = new BotRate(start);
+      rate.slowDown(1_000, 999, 3_000);
+      if (taken) rate.pass(1_050);
+      for (const now of [1_100, 1_200, 1_300]) rate.slowDown(now, now - 1, 4_000 - now);
+      return rate.readyAt(1_300);
+    };
+    expect(untilReady(true)).toBeLessThan(1_300);
+    expect(untilReady(false)).toBe(4_000);
+  });
+
+  it('is changed only by the refusal of a quiet place, while the bot is busy', () => {
+    const refusal = new ChannelError('rate_limited', 'slow down', { retryAfterMs: 1_000 });
+    const limits = new BotLimits({ callsPerSecond: { start: 28, most: 28 } });
+    const place = (key: string) => new PlaceLimit({ ...PRIVATE, key });
+    const alone = limits.count(place('alone'), 'first', 0);
+    limits.refuse(alone, refusal, 80);
+    expect(limits.perSecond(80)).toBe(28);
+    for (let call = 0; call < 20; call++) limits.count(place(`${call}`), 'edit', 2_000 + call * 36);
+    const busy = place('busy');
+    busy.count(2_000);
+    limits.refuse(limits.count(busy, 'edit', 2_800), refusal, 2_880);
+    expect([limits.perSecond(2_880), busy.isQuiet(2_880)]).toEqual([28, false]);
+    limits.refuse(limits.count(place('quiet'), 'edit', 2_900), refusal, 2_980);
+    expect(limits.perSecond(2_980)).toBe(14);
+  });
+});
+
+describe("a bot's bucket", () => {
+  const open = (): BotRate => new BotRate({ start: 10, most: 20 }, 10);
+  /** Calls of a kind that go out at once. */
+  const atOnce = (rate: BotRate, kind: CallKind, now: number): number => {
+    let calls = 0;
+    for (; rate.readyAt(now, kind) <= now; calls++) rate.count(now);
+    return calls;
+  };
+
+  it('takes as many calls at once as it holds, the last two of them no edits', () => {
+    const rate = open();
+    expect(atOnce(rate, 'edit', 0)).toBe(8);
+    expect(atOnce(rate, 'first', 0)).toBe(2);
+    expect([rate.readyAt(0, 'final'), rate.readyAt(0, 'edit')]).toEqual([100, 300]);
+  });
+
+  it('is empty after a refusal, whose wait is the pace itself: one call after it, and edits two calls later', () => {
+    const rate = open();
+    rate.slowDown(1_000, 999, 5_000);
+    expect(rate.perSecond(6_000)).toBeCloseTo(0.16);
+    expect([rate.readyAt(6_000, 'final'), rate.readyAt(6_000, 'edit')]).toEqual([
+      6_000,
+      expect.closeTo(18_500),
+    ]);
+  });
+
+  it('rises after a refusal to just below the pace that it named, and what it lacks comes back at the new pace', () => {
+    const rate = open();
+    rate.slowDown(1_000, 999, 5_000);
+    for (let now = 6_000; now <= 6_000 + RAISE_EVERY_MS; now += 1_000) rate.noteWaiting(now, true);
+    expect(rate.perSecond(16_000)).toBeCloseTo(0.19);
+    expect(rate.readyAt(16_000, 'final')).toBeLessThanOrEqual(16_000);
+    expect(rate.readyAt(16_000, 'edit')).toBeCloseTo(18_105, 0);
+  });
+
+  it.each([1_000, 10_001])('says nothing of its pace by a wait of %i ms', (waitMs) => {
+    const rate = open();
+    rate.slowDown(1_000, 999, waitMs);
+    expect(rate.perSecond(1_000 + waitMs)).toBe(8);
+  });
+
+  it.each([1_001, 10_000])('tells its pace by a wait of %i ms', (waitMs) => {
+    const rate = open();
+    rate.slowDown(1_000, 999, waitMs);
+    expect(rate.perSecond(1_000 + waitMs)).toBeCloseTo(Math.max(0.1, 800 / waitMs));
+  });
+});

@@ -1,0 +1,21 @@
+/** A turn outlives its database: Postgres restarts while the model is silent, and crashes while it speaks. */
+import { describe, expect, it } from 'vitest';
+import { postgresBinaries } from '../../crash/cluster.ts';
+import { outliveRestarts } from '../../crash/outlive.ts';
+
+const binaries = postgresBinaries();
+if (binaries === undefined) {
+  process.stderr.write('SKIPPED: a turn through a Postgres restart, because this machine has no initdb.\n');
+}
+
+describe.skipIf(binaries === undefined)('a turn whose Postgres restarts', () => {
+  it('continues before the first token and in the middle of the answer, with one model call and no text lost', async () => {
+    const { answer, expected, modelCalls } = await outliveRestarts({
+      binaries: binaries ?? '',
+      silenceMs: 3_000,
+      tokensMs: 4_000,
+    });
+    expect(answer).toBe(expected);
+    expect(modelCalls).toBe(1);
+  }, 120_000);
+});

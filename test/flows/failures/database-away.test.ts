@@ -1,0 +1,79 @@
+/** The database goes away in the moment in which Telegram has answered the first send of a reply: one message, whole. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { campaignCases } from '../../campaign.ts';
+import { serverDatabase } from '../../crash/databases.ts';
+import { GatewayProcess } from '../../crash/gateways.ts';
+import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
+import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
+import { FRIENDS, OWNER } from '../setup.ts';
+
+const LONG_WAIT = { timeout: 60_000, interval: 50 };
+const CHATS = FRIENDS.slice(0, 6);
+const ANSWER = Array.from({ length: 60 }, (_, nth) => `word${nth}`).join(' ');
+const serverUrl = process.env['DATABASE_URL'];
+
+/** A gateway on Postgres behind a proxy, with Telegram; all of it ends with the test. */
+async function openGateway(databaseUrl: string) {
+  let asked = 0;
+  const [telegram, ollama, database] = await Promise.all([
+    FakeTelegram.start(),
+    // The first answer of each chat comes when the database is away, the others at once.
+    startFakeOllama({ fallback: () => ({ text: ANSWER, perSecond: 20, hold: asked++ < CHATS.length }) }),
+    serverDatabase(databaseUrl, 1),
+  ]);
+  const folder = await mkdtemp(path.join(tmpdir(), 'parley-away-'));
+  const home = path.join(folder, 'home');
+  await mkdir(home);
+  const access = { telegram: { allow: FRIENDS } };
+  await writeFile(path.join(home, 'config.json'), JSON.stringify({ access }), { mode: 0o600 });
+  const gateway = new GatewayProcess(home, {
+    PORT: '0',
+    GATEWAY_TOKEN: OWNER,
+    OLLAMA_HOST: ollama.url,
+    TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
+    TELEGRAM_API_ROOT: telegram.root,
+    ...database.environment(0),
+  });
+  onTestFinished(async () => {
+    await gateway.kill();
+    await Promise.all([telegram.close(), ollama.close(), database.close()]);
+    await rm(folder, { recursive: true, force: true });
+  });
+  gateway.start();
+  await gateway.url();
+  const [proxy] = database.proxies;
+  if (proxy === undefined) throw new Error('There is no proxy.');
+  return { telegram, ollama, proxy };
+}
+
+// Two messages stayed on screen from 9 s on, when the lease of 10 s was lost before the id could be stored.
+describe.runIf(serverUrl !== undefined && process.env['ONLY_DATABASE'] !== 'embedded')(
+  'first messages whose ids cannot be stored',
+  () => {
+    it.each(campaignCases([14, 9], 1))(
+      'stay the only ones when the database is away for %i s',
+      async (seconds) => {
+        const { telegram, ollama, proxy } = await openGateway(serverUrl ?? '');
+        for (const chat of CHATS) telegram.says(chat, `question ${chat}`, chat);
+        await vi.waitFor(() => expect(ollama.active).toBe(CHATS.length), LONG_WAIT);
+        proxy.refuse();
+        for (const call of ollama.calls) call.release();
+        await vi.waitFor(() => expect(telegram.count('sendMessage')).toBeGreaterThan(0), LONG_WAIT);
+        await pause(seconds * 1_000);
+        proxy.restore();
+        await vi.waitFor(() => {
+          for (const chat of CHATS) expect(telegram.screen(chat)).toContainEqual(ANSWER);
+        }, LONG_WAIT);
+        await vi.waitFor(() => {
+          for (const chat of CHATS) expect(telegram.screen(chat)).toEqual([ANSWER]);
+        }, LONG_WAIT);
+        expect(telegram.count('sendMessage')).toBe(CHATS.length);
+      },
+      120_000,
+    );
+  },
+);

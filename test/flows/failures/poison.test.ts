@@ -1,0 +1,64 @@
+/** A message that ends the process, with nine others under way: real processes, started again by a supervisor. */
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { runsAll } from '../../campaign.ts';
+import { answers, say } from '../../crash/chat-actions.ts';
+import type { GatewayProcess } from '../../crash/gateways.ts';
+import { pendingCount } from '../../crash/rows.ts';
+import { startScenario } from '../../crash/scenario.ts';
+import type { Scenario } from '../../crash/scenario.ts';
+import { SUSPECT_CRASHES } from '../../../src/contracts/store/lanes.ts';
+import { MAX_LONE_CRASHES } from '../../../src/bus/attempt.ts';
+
+const SERVER = process.env['DATABASE_URL'];
+const INNOCENTS = Array.from({ length: 9 }, (_, at) => `innocent${at}`);
+const ANSWER = 'one two three four five six';
+const CASES = [
+  { database: 'embedded', postgresUrl: undefined, tool: 'exit_process', isUsual: true },
+  { database: 'embedded', postgresUrl: undefined, tool: 'throw_later', isUsual: false },
+  { database: 'postgres', postgresUrl: SERVER, tool: 'exit_process', isUsual: false },
+  { database: 'postgres', postgresUrl: SERVER, tool: 'throw_later', isUsual: true },
+].filter(({ database, isUsual }) => {
+  const isHere = database === 'embedded' ? process.env['ONLY_DATABASE'] !== 'postgres' : SERVER !== undefined;
+  return isHere && (isUsual || runsAll);
+});
+
+/** Deaths of a suspect beside others, before it is alone for long enough: 250 ms, 500 ms, 1 s, 2 s. */
+const UNCLEAR_DEATHS = 4;
+
+let scenario: Scenario | undefined;
+afterEach(() => scenario?.close());
+
+/** A supervisor's part: what has ended is started again. Throws while a message is still under way. */
+async function untilAllOver(run: Scenario, gateway: GatewayProcess): Promise<void> {
+  if (!gateway.running) {
+    await gateway.kill();
+    gateway.start();
+  }
+  expect(await run.read(pendingCount)).toBe(0);
+}
+
+describe.each(CASES)('a message that ends the process ($tool, $database)', ({ postgresUrl, tool }) => {
+  it('is told once, and nine that were under way with it are answered', async () => {
+    const run = (scenario = await startScenario({ postgresUrl }));
+    const { ollama, gateways } = run;
+    ollama.answer({ text: ANSWER, perSecond: 4 }, { when: 'innocent', times: Infinity });
+    ollama.answer({ toolCalls: [{ name: tool, args: {} }] }, { when: 'poison', times: Infinity });
+    const gateway = gateways[0]!;
+    gateway.start();
+    const url = await gateway.url();
+    for (const session of INNOCENTS) await say(url, session, 'innocent');
+    await vi.waitFor(() => expect(ollama.active).toBe(INNOCENTS.length), { timeout: 20_000 });
+    await say(url, 'poison', 'poison');
+    await vi.waitFor(() => untilAllOver(run, gateway), { timeout: 150_000, interval: 200 });
+    // Until the time alone is longer than what ends the process needs, others run beside it and no death is clear.
+    const deaths = gateway.exits.length;
+    expect(deaths).toBeGreaterThanOrEqual(SUSPECT_CRASHES + MAX_LONE_CRASHES);
+    expect(deaths).toBeLessThanOrEqual(SUSPECT_CRASHES + UNCLEAR_DEATHS + MAX_LONE_CRASHES);
+    const now = await gateway.url();
+    const said = await Promise.all(INNOCENTS.map((session) => answers(now, session)));
+    expect(said).toEqual(INNOCENTS.map(() => [ANSWER]));
+    expect(await answers(now, 'poison')).toEqual([
+      expect.stringMatching(new RegExp(`^Sorry, .*crashed ${deaths} times`, 'u')),
+    ]);
+  }, 180_000);
+});

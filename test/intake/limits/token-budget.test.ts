@@ -1,0 +1,46 @@
+/** The day's budget of tokens: refused with the time of the reset, by the day of UTC, and free of cost where none is set. */
+import { expect, it } from 'vitest';
+import { createTokenBudget } from '../../../src/intake/limits/token-budget.ts';
+import { describeEachDatabase } from '../../database.ts';
+
+const NOON = Date.UTC(2026, 10, 22, 12);
+
+describeEachDatabase('the budget of tokens', (databases) => {
+  it('is that of one user and one UTC day, and says when it starts again', async () => {
+    const store = await databases.open();
+    let now = Date.now();
+    now -= now % 86_400_000;
+    const check = createTokenBudget({ tokensPerDay: () => 100, usage: store.usage, epochNow: () => now });
+    const use = (userId: string, promptTokens: number) =>
+      store.ledger.noteUsage({
+        purpose: 'stateless',
+        userId,
+        model: 'm',
+        promptTokens,
+        completionTokens: 9,
+        modelMs: 1,
+      });
+    await use('token:a', 90);
+    await expect(check('token:a')).resolves.toBeUndefined();
+    await use('token:a', 1);
+    // Within the time for which a sum is kept.
+    await expect(check('token:a')).resolves.toBeUndefined();
+    now += 10_000;
+    await expect(check('token:a')).rejects.toMatchObject({
+      code: 'rate_limited',
+      retryAfterMs: 86_390_000,
+      message: expect.stringMatching(
+        /^You have used the 100 tokens of this day; it starts again at \d{4}-\d\d-\d\d 00:00 UTC\.$/,
+      ),
+    });
+    await expect(check('token:b')).resolves.toBeUndefined();
+    now += 86_400_000;
+    await expect(check('token:a')).resolves.toBeUndefined();
+  });
+
+  it('costs no query where none is set', async () => {
+    const sum = () => Promise.reject(new Error('asked'));
+    const check = createTokenBudget({ tokensPerDay: () => undefined, usage: { sum }, epochNow: () => NOON });
+    await expect(check('token:a')).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,74 @@
+/** What a writer wants folded, found in blocks as Markdown without raw HTML gives them. */
+import { expect, it } from 'vitest';
+import { foldDetails, MAX_DETAILS_DEPTH } from '../../../src/lib/markdown/details.ts';
+import type { Details } from '../../../src/lib/markdown/details.ts';
+import { parseMarkdown, wordsBelow } from '../../../src/lib/markdown/markdown.ts';
+
+const seen = (markdown: string): unknown[] =>
+  foldDetails(parseMarkdown(markdown).children).map((node) =>
+    node.type === 'details'
+      ? { title: wordsOf(node.summary), inside: wordsOf(node.children), ...(node.isOpen && { open: true }) }
+      : wordsBelow(node),
+  );
+const wordsOf = (nodes: Details['children']): string[] => nodes.map(wordsBelow);
+
+it('takes what stands between the two ends, with the summary apart', () => {
+  const one = '<details>\n<summary>The **proof**</summary>\n\nFirst.\n\n- a\n- b\n\n</details>\n\nAfter.';
+  expect(seen(`Before.\n\n${one}`)).toEqual([
+    'Before.',
+    { title: ['The ', 'proof'], inside: ['First.', 'a b'] },
+    'After.',
+  ]);
+  expect(seen('<details open><summary>T</summary>\nright here\n</details>')).toEqual([
+    { title: ['T'], inside: ['right here'], open: true },
+  ]);
+});
+
+it('finds the end right below a list, a table and code', () => {
+  const around = (text: string): string => `<details>\n<summary>T</summary>\n\n${text}\n</details>\n\nAfter.`;
+  for (const [text, inside] of [
+    ['- a\n- b', 'a b'],
+    ['| a | b |\n|--|--|\n| c | d |', 'a b c d'],
+    ['```\ncode\n```', 'code'],
+  ] as const)
+    expect(seen(around(text))).toEqual([{ title: ['T'], inside: [inside] }, 'After.']);
+});
+
+it('keeps details in details, and reaches to the end while its writer has not come to it', () => {
+  const inner = '<details>\n\ninner\n\n</details>';
+  const [outer, after] = foldDetails(
+    parseMarkdown(`<details>\n\na\n\n${inner}\n\nb\n\n</details>\n\nc`).children,
+  );
+  expect(outer).toMatchObject({ type: 'details', children: { length: 5 } });
+  expect(after?.type).toBe('paragraph');
+  expect(seen('<details>\n<summary>half a tit')).toEqual([{ title: ['half a tit'], inside: [] }]);
+  expect(seen('<details>\n<summary>T</summary>\n\nso far')).toEqual([{ title: ['T'], inside: ['so far'] }]);
+});
+
+it('leaves everything else as it is', () => {
+  for (const text of ['see <details> here', '<details ontoggle=alert(1)>', '</details>', '`<details>`'])
+    expect(seen(text)).toEqual([text.replaceAll('`', '')]);
+});
+
+it('folds so many details in details; deeper ones lose their tags and keep their words', () => {
+  const depthOf = (nodes: ReturnType<typeof foldDetails>): number =>
+    Math.max(
+      0,
+      ...nodes.map((node) => (node.type === 'details' ? 1 + depthOf(foldDetails(node.children)) : 0)),
+    );
+  const wordsIn = (nodes: ReturnType<typeof foldDetails>): string =>
+    nodes
+      .map((node) => (node.type === 'details' ? wordsIn(foldDetails(node.children)) : wordsBelow(node)))
+      .join(' ');
+  for (const [depth, end] of [
+    [MAX_DETAILS_DEPTH, '\n\n</details>'],
+    [MAX_DETAILS_DEPTH + 1, '\n\n</details>'],
+    [5_000, '\n\n</details>'],
+    [5_000, ''],
+  ] as const) {
+    const text = `${'<details>\n\n'.repeat(depth)}inside${end.repeat(depth)}`;
+    const folded = foldDetails(parseMarkdown(text).children);
+    expect([depth, depthOf(folded)]).toEqual([depth, Math.min(depth, MAX_DETAILS_DEPTH)]);
+    expect(wordsIn(folded)).toBe('inside');
+  }
+});
