@@ -95,8 +95,8 @@ export interface AgentDeps {
   subagents: SubagentStore;
   /** The lanes of subagents in the background, on this node. */
   background: { claimingNode(): string | undefined; run(step: LaneStep): void };
-  /** Finishes a head whose payload cannot be read, so that it does not block its lane; parks a turn that waits for a human. */
-  lanes: Pick<LaneStore, 'finish' | 'park' | 'parkForCaller'>;
+  /** Finishes a head whose payload cannot be read, so that it does not block its lane; parks a turn that waits for a human; notes a wait for a model. */
+  lanes: Pick<LaneStore, 'finish' | 'park' | 'parkForCaller' | 'noteWaiting'>;
   approvals: Pick<ApprovalStore, 'approval' | 'asksOther' | 'useRule'>;
   /** True for the user id of an owner. Throws only `StoreError`. */
   isOwner(userId: string): Promise<boolean>;

@@ -43,6 +43,7 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
       reply: turn.reply,
       limits: shared.limits,
       signal: turn.signal,
+      waits: turn.waits,
       begun: false,
     };
     let response: LLMResponse;
