@@ -1,10 +1,12 @@
 /** The API of the gateway for channels. Session methods take the caller and give undefined for what the caller may not see. */
+import type { Said } from './texts/say.ts';
 import type { HookApi } from './operator/hooks.ts';
 import type { SignInApi } from './operator/sign-in.ts';
 import type { Caller } from './access.ts';
 import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './tools/approvals.ts';
 import type { EventFilter, EventListener, EventReplay } from './bus.ts';
 import type { CommandListing, Suggest } from './command.ts';
+import type { MemoryApi } from './memory-api.ts';
 import type { FileApi } from './file-api.ts';
 import type { InlineFile } from './media.ts';
 import type { StopResult } from './store/lanes.ts';
@@ -159,6 +161,7 @@ export interface GatewayApi {
   ): Promise<MessagesWithWork | undefined>;
   conversations: ConversationApi;
   files: FileApi;
+  memories: MemoryApi;
   /** The newest plan of a session, and its todo list. */
   plan(
     caller: Caller,
@@ -255,7 +258,7 @@ export interface ChannelHealth {
   /** What is wrong and how to fix it; absent when `up`. */
   detail?: string;
   /** What whoever runs the gateway should change at the platform, although the channel is up. Names no chat and no person. */
-  notice?: string;
+  notice?: Said;
   /** Updates that the platform holds back, where it tells. */
   waiting?: number;
 }
@@ -276,7 +279,7 @@ export interface HealthReport {
     replaced?: readonly ReplacedModel[];
   };
   /** By name; `label` is the network's name as people write it. */
-  channels: Record<string, ChannelHealth & { label: string }>;
+  channels: Record<string, Omit<ChannelHealth, 'notice'> & { label: string; notice?: string }>;
   /** MCP servers by name, without their errors, which may name addresses; no part of being ready. */
   mcp: Record<string, { state: McpState; tools: number }>;
   /** `degraded` while a file of a profile is invalid and its last valid content is used. */

@@ -7,12 +7,13 @@ import { commands } from './english/commands.ts';
 import { delivery } from './english/delivery.ts';
 import { failures } from './english/failures.ts';
 import { files } from './english/files.ts';
-import { pageFrame } from './english/page-frame.ts';
-import { pageChats } from './english/page-chats.ts';
-import { pageTurns } from './english/page-turns.ts';
-import { pageChat } from './english/page-chat.ts';
-import { pagePlans } from './english/page-plans.ts';
-import { pageSettings } from './english/page-settings.ts';
+import { pageFrame } from './english/page/frame.ts';
+import { pageChats } from './english/page/chats.ts';
+import { pageTurns } from './english/page/turns.ts';
+import { pageChat } from './english/page/chat.ts';
+import { pagePlans } from './english/page/plans.ts';
+import { pageErrors } from './english/page/errors.ts';
+import { pageSettings } from './english/page/settings.ts';
 import { providers } from './english/providers.ts';
 import { plans } from './english/plans.ts';
 import { settings } from './english/settings.ts';
@@ -35,6 +36,7 @@ export const ENGLISH = {
   ...pageTurns,
   ...pageChat,
   ...pagePlans,
+  ...pageErrors,
   ...pageSettings,
   ...plans,
   ...providers,

@@ -8,12 +8,13 @@ import { commands } from './german/commands.ts';
 import { delivery } from './german/delivery.ts';
 import { failures } from './german/failures.ts';
 import { files } from './german/files.ts';
-import { pageFrame } from './german/page-frame.ts';
-import { pageChats } from './german/page-chats.ts';
-import { pageTurns } from './german/page-turns.ts';
-import { pageChat } from './german/page-chat.ts';
-import { pagePlans } from './german/page-plans.ts';
-import { pageSettings } from './german/page-settings.ts';
+import { pageFrame } from './german/page/frame.ts';
+import { pageChats } from './german/page/chats.ts';
+import { pageTurns } from './german/page/turns.ts';
+import { pageChat } from './german/page/chat.ts';
+import { pagePlans } from './german/page/plans.ts';
+import { pageErrors } from './german/page/errors.ts';
+import { pageSettings } from './german/page/settings.ts';
 import { providers } from './german/providers.ts';
 import { plans } from './german/plans.ts';
 import { settings } from './german/settings.ts';
@@ -37,6 +38,7 @@ export const GERMAN: TranslationOf<typeof ENGLISH> = {
   ...pageTurns,
   ...pageChat,
   ...pagePlans,
+  ...pageErrors,
   ...pageSettings,
   ...plans,
   ...providers,
