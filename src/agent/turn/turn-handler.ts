@@ -112,7 +112,13 @@ async function handleTurn(
         surfaces: opened.surfaces,
         message: payload.message,
       });
-    const output = openOutput(shared, { turn, payload, opened, emitter, takenOver: head.crashes > 0 });
+    const output = openOutput(shared, {
+      turn,
+      payload,
+      opened,
+      emitter,
+      takenOver: isTakenOver(head, opened),
+    });
     const emit: Emit = (event) => {
       turn.trace.event(event);
       output.emit(event);
@@ -160,6 +166,11 @@ async function handleTurn(
 /** True when the message is in the journal, with what was read of its files. */
 function hasBegun({ journal }: OpenedTurn): boolean {
   return journal.some(({ entry }) => entry.kind === 'user' && entry.laneSeq === undefined);
+}
+
+/** True when an earlier attempt may have shown what is not noted; not every death or lost lease is counted against the turn. */
+function isTakenOver({ crashes }: LaneHead, { interrupted, placeholders }: OpenedTurn): boolean {
+  return crashes > 0 || (interrupted === true && placeholders.length > 0);
 }
 
 /** A turn of an `in:` lane: its attempt is noted. */
@@ -224,7 +235,7 @@ function startTurn(
     reply: replySoFar(rows),
     joining: { payload, unreported: burst?.joined ?? [] },
     otherUsage: new UnjournaledUsage(opened.journal),
-    restarted: head.crashes + head.attempts > 0 || opened.journal.length > 0,
+    restarted: opened.interrupted === true || opened.journal.length > 0,
     // Checked like user input: a mode name of an older version is refused with its new name (S-03).
     mode: payload.mode ?? readMode(opened.session.mode),
     planned: opened.planned,

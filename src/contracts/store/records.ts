@@ -211,6 +211,8 @@ export interface OpenedTurn {
   plan?: Plan | undefined;
   /** The turn waited for its caller's tools, and their results did not come. */
   unanswered?: boolean | undefined;
+  /** An attempt before this one was to begin and came to no end: its process died, stopped, or lost its lease. */
+  interrupted?: boolean | undefined;
   /** The first turn with its question, which it answers again: its journal begins with the question. */
   askedAgain?: string | undefined;
   /** What was said in the chat since the turn before, without naming the bot; oldest first, at most `MAX_OBSERVED`. */
