@@ -175,12 +175,6 @@ export interface SessionRecord {
   voiceFailing: boolean;
 }
 
-/** The folders of deleted sessions, for every node to remove its copy. Throws only `StoreError`. */
-export interface RemovedFolders {
-  /** Those of sessions deleted within the last `withinMs`, by name, beginning after the name `after`; at most `limit`. */
-  removedFolders(page: { withinMs: number; after: string; limit: number }): Promise<string[]>;
-}
-
 /** Settings of a new session; users can change them (`/mode`, `/queue`). */
 export type SessionStart = Pick<SessionRecord, 'mode' | 'queueMode'>;
 
