@@ -97,7 +97,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     receive,
     suggest: no,
     approvals,
-    files: { remove: async () => true, put: no, read: no, discard: no, copy: no },
+    files: { remove: async () => true, put: no, read: no, list: no, discard: no, copy: no },
     fileLimits: { maxFileBytes: 1, maxFilesPerMessage: 1 },
     filesPerPerson: { maxBytes: 1, days: 1 },
     keptFiles: store.keptFiles,
