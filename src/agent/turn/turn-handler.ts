@@ -1,10 +1,10 @@
 /** Handles the head of an `in:` lane: opens the turn, runs it, and commits its end. */
 import { LaneAbort } from '../../contracts/bus.ts';
-import type { LaneHandler, LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
+import type { LaneHandler, LaneOutcome } from '../../contracts/bus.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
-import { answeredMessage, askedQuestion, memoryOwnerOf, userIdOf } from '../../contracts/message.ts';
+import { answeredMessage, memoryOwnerOf, userIdOf } from '../../contracts/message.ts';
 import type { Address } from '../../contracts/message.ts';
 import { readMode } from '../../contracts/plans/plan.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
@@ -26,9 +26,9 @@ import { announceDecision, parkForCaller, parkTurn } from './parking.ts';
 import { collectBurst } from './queue-modes.ts';
 import type { InitialInput } from './queue-modes.ts';
 import { endDeadLetter } from './dead-turn.ts';
-import { openLiveOutput } from './silent-reply.ts';
 import type { LiveOutput, OutputResult } from './silent-reply.ts';
 import { isSilent } from './silent-token.ts';
+import { openOutput } from './turn-output.ts';
 import { endElsewhere, networkOf, strictestPlace } from './other-surfaces.ts';
 import { receiveFiles } from './message-files.ts';
 import { readMessage, readTurnPayload } from './turn-payload.ts';
@@ -112,7 +112,7 @@ async function handleTurn(
         surfaces: opened.surfaces,
         message: payload.message,
       });
-    const output = openOutput(shared, { turn, payload, opened, emitter, takenOver: head.crashes > 0 });
+    const output = openOutput(shared, { head, turn, payload, opened, emitter });
     const emit: Emit = (event) => {
       turn.trace.event(event);
       output.emit(event);
@@ -224,7 +224,7 @@ function startTurn(
     reply: replySoFar(rows),
     joining: { payload, unreported: burst?.joined ?? [] },
     otherUsage: new UnjournaledUsage(opened.journal),
-    restarted: head.crashes + head.attempts > 0 || opened.journal.length > 0,
+    restarted: opened.interrupted === true || opened.journal.length > 0,
     // Checked like user input: a mode name of an older version is refused with its new name (S-03).
     mode: payload.mode ?? readMode(opened.session.mode),
     planned: opened.planned,
@@ -236,34 +236,6 @@ function startTurn(
     trace: new TraceNotes(attemptStart(head, opened), shared.deps.redact),
     log: shared.deps.log.child({ sessionKey, turnId: payload.turnId }),
   };
-}
-
-/** Creates the output of the turn: the live message of its channel, and the event bus. */
-function openOutput(
-  shared: AgentShared,
-  start: { turn: Turn; payload: TurnPayload; opened: OpenedTurn; emitter: TurnEmitter; takenOver: boolean },
-): LiveOutput {
-  const { turn, payload, opened, emitter, takenOver } = start;
-  const { placeholder } = payload.message;
-  const placeholders = opened.placeholders.length === 0 && placeholder ? [placeholder] : opened.placeholders;
-  const textSoFar = turn.reply.text;
-  const open = () =>
-    shared.deps.live.open({
-      turnId: turn.turnId,
-      session: turn.sessionKey,
-      address: opened.address,
-      surfaces: opened.surfaces,
-      replyTo: turn.replyTo,
-      question: askedQuestion(payload.message),
-      placeholders,
-      takenOver,
-      textSoFar,
-      note: (ref, sent) => shared.deps.ledger.noteSent(turn.fence, ref, sent),
-      plan: opened.plan,
-      language: turn.say.language,
-    });
-  const emit: Emit = (event) => emitter.emit(event);
-  return openLiveOutput({ silentToken: turn.silentToken, textSoFar, open, emit });
 }
 
 /** T6. */
