@@ -206,6 +206,7 @@ function startTurn(
     userName: payload.message.senderName,
     isOwner: payload.isOwner,
     author: message.author,
+    askedIn: payload.message.place,
     place: strictestPlace(payload.message.place, opened.surfaces),
     surfaces: opened.surfaces,
     say,
