@@ -18,6 +18,7 @@ import { openModelServers } from './providers/index.ts';
 import { createScheduling } from './schedule/index.ts';
 import { createCreatorAccess, createEgress, createServiceFetch } from './security/index.ts';
 import { readJson, watchFolders } from './settings/index.ts';
+import type { Redactor } from './ops/index.ts';
 import type { HomeStore } from './store/open-store.ts';
 import { withChangingTools } from './tools/index.ts';
 import type { Security, Transport } from './transport.ts';
@@ -33,7 +34,7 @@ export type AgentRuntime = Awaited<ReturnType<typeof openAgentRuntime>>;
 /** What a program that starts a gateway adds to it. */
 interface RuntimeOptions {
   log: Log;
-  learnSecrets?: ((secrets: readonly string[]) => void) | undefined;
+  redact: Redactor;
   tools?: readonly Tool[];
   reachable?: readonly string[];
 }
@@ -41,7 +42,7 @@ interface RuntimeOptions {
 /** Models, profiles, tools and the agent, and the schedules that start turns by themselves. */
 export async function openAgentRuntime(
   settings: Settings<Config>,
-  { log, tools: added = [], reachable = [], learnSecrets }: RuntimeOptions,
+  { log, tools: added = [], reachable = [], redact }: RuntimeOptions,
   opened: { store: HomeStore; security: Security; transport: Transport },
 ) {
   const parts = { settings, log, ...opened };
@@ -54,13 +55,13 @@ export async function openAgentRuntime(
   const { memories } = memory;
   const reached = { memories, schedules: scheduling.schedules, models, profiles, standing, media };
   const tools = openTools(parts, reached, { added, reachable });
-  const mcp = openMcp(parts, media.keepToolFile, { watch, learnSecrets });
+  const mcp = openMcp(parts, media.keepToolFile, { watch, learnSecrets: redact.learn });
   await openProfiles(settings, profiles, { tools, added, modelProblem });
   const allTools = withChangingTools(tools, {
     more: mcp.tools,
     searches: () => settings.current().search !== undefined,
   });
-  const agent = openAgent(parts, { media, profiles, provider, models, memories, tools: allTools });
+  const agent = openAgent(parts, { media, profiles, provider, models, memories, tools: allTools, redact });
   const webhooks = openWebhooks(parts);
   const { files } = opened.transport;
   return {
@@ -186,7 +187,10 @@ function openSpeech({ settings, log, store, transport }: AgentParts) {
 }
 
 /** The parts that the agent runs turns with. */
-interface UsedByAgent extends Pick<Parameters<typeof createAgent>[0], 'models' | 'memories' | 'tools'> {
+interface UsedByAgent extends Pick<
+  Parameters<typeof createAgent>[0],
+  'models' | 'memories' | 'tools' | 'redact'
+> {
   media: ReturnType<typeof createMedia>;
   profiles: ReturnType<typeof createProfiles>;
   provider: Provider;
@@ -195,7 +199,7 @@ interface UsedByAgent extends Pick<Parameters<typeof createAgent>[0], 'models' |
 /** The agent, which takes turns once the bus gives it some. */
 function openAgent(
   { settings, log, store, security, transport }: AgentParts,
-  { media, profiles, provider, models, memories, tools }: UsedByAgent,
+  { media, profiles, provider, models, memories, tools, redact }: UsedByAgent,
 ) {
   const { ledger, bus, events, delivery, files, linking, outgoing } = transport;
   const { subagents, lanes, approvals, plans, contexts, todos } = store;
@@ -218,6 +222,7 @@ function openAgent(
     models,
     tools,
     log,
+    redact,
     profiles: () => profiles.list(),
     workspaceDir: path.join(settings.current().home, 'workspace'),
     surroundings: { now: Date.now, channelLabel: linking.labelOf },

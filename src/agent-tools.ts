@@ -97,7 +97,7 @@ type LearnSecrets = (secrets: readonly string[]) => void;
 export function openMcp(
   { settings, store, log }: AgentParts,
   keepFile: ReturnType<typeof createMedia>['keepToolFile'],
-  { watch, learnSecrets }: { watch: WatchFolders; learnSecrets: LearnSecrets | undefined },
+  { watch, learnSecrets }: { watch: WatchFolders; learnSecrets: LearnSecrets },
 ) {
   const { home, environment } = settings.current();
   return createMcp({

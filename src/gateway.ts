@@ -26,7 +26,9 @@ import {
   createMetrics,
   createUsageCommand,
   createWhyCommand,
+  redactor,
 } from './ops/index.ts';
+import type { Redactor } from './ops/index.ts';
 import { createSignInApi, signInLink } from './security/index.ts';
 import { writeSchemaFile } from './settings/index.ts';
 import type { LiveSettings } from './settings/index.ts';
@@ -64,13 +66,14 @@ export interface Gateway {
 }
 
 /** Starts a gateway; when it resolves, its channels receive. Throws a `GatewayError` that names what prevents the start. */
-export async function startGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
-  const { log } = options;
+export async function startGateway(config: Config, started: GatewayOptions): Promise<Gateway> {
+  const { log, redact = redactor(secretsOf(config)) } = started;
+  const options = { ...started, redact };
   for (const detail of config.warnings) log.warn({ detail }, 'config_warning');
   const { home, env } = config;
   const settings = openSettings(config, log);
   settings.subscribe((next) => {
-    options.learnSecrets?.(secretsOf(next).secrets);
+    options.redact.learn(secretsOf(next).secrets);
     return () => undefined;
   });
   const store = await openStore({
@@ -94,7 +97,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
 /** Creates every module in the order of their dependencies. */
 async function build(
   settings: LiveSettings<Config>,
-  options: GatewayOptions,
+  options: GatewayOptions & { redact: Redactor },
   store: HomeStore,
 ): Promise<Gateway> {
   const config = settings.current();

@@ -35,7 +35,7 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
     const announceToken = process.stdout.isTTY ? tellToken : undefined;
     const gateway = await startGateway(config, {
       log,
-      learnSecrets: redact.learn,
+      redact,
       announceToken,
       progress,
       ...options,

@@ -26,7 +26,7 @@ import { newId } from './lib/ids.ts';
 import { fileTypeOf } from './media/index.ts';
 import { createMeters, createRefusalNotes, createTraces, meterUsage, startLoopMonitor } from './ops/index.ts';
 import { readHeaders, startTelemetry } from './ops/index.ts';
-import type { TelemetryTarget } from './ops/index.ts';
+import type { Redactor, TelemetryTarget } from './ops/index.ts';
 import { systemClock } from './lib/clock.ts';
 import { createAccessPolicy, ensureFirstToken, ownersOf } from './security/index.ts';
 import { createLanguages, descriptionsOf, jsonSchema, watchFolders } from './settings/index.ts';
@@ -36,8 +36,8 @@ import { createOutgoingFiles, createSessionFiles } from './tools/index.ts';
 /** How the process around the gateway logs and prints. */
 export interface ProcessOutput {
   log: Log;
-  /** Takes secrets that the log must not show from now on, where it redacts any. */
-  learnSecrets?: ((secrets: readonly string[]) => void) | undefined;
+  /** Takes secrets out of the log and of the prompts in traces; undefined = the gateway makes one of its own. */
+  redact?: Redactor | undefined;
   /** Told what the start takes time for. */
   progress?: StartProgress | undefined;
   /** Shows the first token on the terminal; undefined = there is no terminal, and the token is written to a file. */

@@ -1,4 +1,5 @@
 /** How the tests run: node 24 on the sources as written, a report for `npm run` tools to read. */
+import os from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { existingTests, leftOut, LongestFirst } from './runs/order.ts';
@@ -23,14 +24,16 @@ const ALONE = existingTests([
   'providers/ollama/silence.test.ts',
 ]);
 
+const GIB = 2 ** 30;
+
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     reporters: ['default', 'json'],
     outputFile: { json: process.env['TEST_REPORT'] ?? 'test/.tmp/report.json' },
     pool: 'forks',
-    // Two more than the cores of a small machine: many tests wait for processes, platforms and browsers.
-    maxWorkers: 4,
+    // More than the cores of a small machine: many tests wait for processes, platforms and browsers. A worker takes up to 1 GB.
+    maxWorkers: os.totalmem() > 12 * GIB ? 6 : 4,
     // Tests that run beside each other in a file wait for paced platforms and models, not for the processor.
     maxConcurrency: 12,
     testTimeout: 60_000,

@@ -177,28 +177,13 @@ export function wirePlan({ plan, session, turnId, createdAt, updatedAt }: PlanRe
   return { plan: { ...plan, version: versionOf(plan) }, session, turnId, createdAt, updatedAt };
 }
 
-/** What became of a turn. */
-export function wireTrace({
-  turnId,
-  session,
-  state,
-  reason,
-  acceptedAt,
-  code,
-  why,
-  cost,
-  timeline,
-}: TurnExplanation) {
+/** What became of a turn; the prompt of its newest model call only where it is asked for. */
+export function wireTrace({ prompt, reason, cost, ...told }: TurnExplanation, withPrompt: boolean) {
   return {
-    turnId,
-    session,
-    state,
+    ...told,
     reason: reason ?? null,
-    acceptedAt,
-    code,
-    why,
     cost: cost ?? null,
-    timeline,
+    ...(withPrompt && { prompt: prompt ?? null }),
   };
 }
 

@@ -10,6 +10,7 @@ import type { AskedElsewhere, LiveMessages, Post } from '../contracts/delivery.t
 import type { Log } from '../contracts/log.ts';
 import type { AnswerFiles, Pictures, ReadInline, ReceiveFiles } from '../contracts/media.ts';
 import type { MemoryStore, TodoStore } from '../contracts/store/notes.ts';
+import type { Redact } from '../contracts/store/sent-prompt.ts';
 import type { TraceStore, TurnWatch } from '../contracts/store/traces.ts';
 import type { PlanStore } from '../contracts/store/plan-store.ts';
 import type { Profile } from '../contracts/agent/profile.ts';
@@ -94,8 +95,8 @@ export interface AgentDeps {
   subagents: SubagentStore;
   /** The lanes of subagents in the background, on this node. */
   background: { claimingNode(): string | undefined; run(step: LaneStep): void };
-  /** Finishes a head whose payload cannot be read, so that it does not block its lane; parks a turn that waits for a human. */
-  lanes: Pick<LaneStore, 'finish' | 'park' | 'parkForCaller'>;
+  /** Finishes a head whose payload cannot be read, so that it does not block its lane; parks a turn that waits for a human; notes a wait for a model. */
+  lanes: Pick<LaneStore, 'finish' | 'park' | 'parkForCaller' | 'noteWaiting'>;
   approvals: Pick<ApprovalStore, 'approval' | 'asksOther' | 'useRule'>;
   /** True for the user id of an owner. Throws only `StoreError`. */
   isOwner(userId: string): Promise<boolean>;
@@ -137,6 +138,8 @@ export interface AgentDeps {
   post: Post;
   /** The folders of the sessions' files. */
   files: Pick<SessionFiles, 'open' | 'share' | 'named'>;
+  /** Takes secrets out of a text that is kept for the trace. */
+  redact: Redact;
   log: Log;
 }
 

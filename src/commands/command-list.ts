@@ -138,8 +138,8 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   { usage: 'config set FIELD VALUE', does: 'change one; the comments in the file stay' },
   { usage: 'config unset FIELD', does: 'give it its default again' },
   {
-    usage: 'trace [ID]',
-    does: 'why a message got no answer, and what happened in its turn (ID: turn, session or chat; without it the last)',
+    usage: 'trace [ID] [--prompt]',
+    does: 'why a message got no answer, and what happened in its turn (ID: turn, session or chat; without it the last); with --prompt also what was sent to the model',
   },
   { usage: 'dead-letters', does: 'list messages that were given up, with their errors (kept for a week)' },
   { usage: 'dead-letters show ID', does: 'show one in full, with its text and error' },

@@ -33,8 +33,8 @@ export type EventBody =
   /** Thinking begins / grows / ends; always before the text of the same model call (N-48). `title`: what it is about, where it is no thinking of the answer's own. */
   | { type: 'thinking_started'; msgId: string; title?: string | undefined }
   | { type: 'thinking_delta'; msgId: string; delta: string }
-  /** `usage` when the whole call is shown as thinking (planning, a step of a plan) and no `stream_end` reports it. */
-  | { type: 'thinking_finished'; msgId: string; usage?: Usage | undefined }
+  /** `usage` and `model` when the whole call is shown as thinking (planning, a step of a plan) and no `stream_end` reports it. */
+  | { type: 'thinking_finished'; msgId: string; usage?: Usage | undefined; model?: string | undefined }
   /** One model call's text. The deltas of all calls of a turn that were not reset, joined, equal the stored text. */
   | { type: 'stream_start'; msgId: string }
   | { type: 'stream_chunk'; msgId: string; delta: string }

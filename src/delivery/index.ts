@@ -258,6 +258,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     },
     oldButtons,
     say,
+    clock,
     log,
     random,
     yieldToEventLoop,

@@ -4,6 +4,8 @@ export { createHealth } from './health.ts';
 export { startLoopMonitor } from './loop-delay.ts';
 export { createMeters } from './metrics/meters.ts';
 export { createMetrics } from './metrics/metrics.ts';
+export { redactor } from './log.ts';
+export type { Redactor } from './log.ts';
 export { startRetention } from './retention.ts';
 export { readHeaders, startTelemetry } from './telemetry/index.ts';
 export type { TelemetryTarget } from './telemetry/index.ts';

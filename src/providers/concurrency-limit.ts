@@ -8,9 +8,12 @@ import type { ChatRequest } from '../contracts/model/provider.ts';
 /** Calls that may wait; one more is told that the server is busy. */
 export const MAX_WAITING_CALLS = 4_096;
 
-/** Waits for a slot and gives the function that releases it. Throws `aborted`, or `unavailable` when too many wait already. */
+/**
+ * Waits for a slot and gives the function that releases it. Throws `aborted`, `unavailable` when too many wait already, and
+ * what the request's `onPlace` throws.
+ */
 export type AcquireSlot = (
-  request: Pick<ChatRequest, 'userId' | 'onQueued'>,
+  request: Pick<ChatRequest, 'userId' | 'onQueued' | 'onPlace'>,
   signal: AbortSignal,
 ) => Promise<() => void>;
 
@@ -18,17 +21,33 @@ export type AcquireSlot = (
 export function createConcurrencyLimit(limit: number, server: string | Said, setting: string): AcquireSlot {
   const slots = createFairQueue(limit, MAX_WAITING_CALLS);
   return async (request, signal) => {
-    const acquired = slots.enter(request.userId ?? '', signal, request.onQueued);
+    let waited = false;
+    const acquired = slots.enter(request.userId ?? '', signal, (ahead) => {
+      waited = true;
+      request.onQueued?.(ahead);
+    });
     const release = await acquired.catch((cause: unknown) => {
       throw new ProviderError('aborted', said('provider.stopped_waiting'), {
         cause,
       });
     });
-    if (release !== undefined) return release;
+    if (release !== undefined) {
+      if (waited) await placed(request, release);
+      return release;
+    }
     throw new ProviderError(
       'unavailable',
       said('provider.queue_full', { most: MAX_WAITING_CALLS, server, setting }),
       { retryable: true },
     );
   };
+}
+
+async function placed({ onPlace }: Pick<ChatRequest, 'onPlace'>, release: () => void): Promise<void> {
+  try {
+    await onPlace?.();
+  } catch (error) {
+    release();
+    throw error;
+  }
 }

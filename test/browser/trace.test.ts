@@ -1,5 +1,6 @@
 /** What became of a turn, opened from its answer on the page. */
 import { expect, it } from 'vitest';
+import { objections } from './axe.ts';
 import { write } from './browser.ts';
 import { describePageOnFakeGateway } from './describe-page.ts';
 
@@ -34,6 +35,45 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
     await tab.screenshot('trace');
     await dialog.getByRole('button', { name: 'Close' }).click();
     await dialog.waitFor({ state: 'detached' });
+  });
+
+  it('shows what was sent to the model, which is read only when it is opened', async () => {
+    const page = await fixture.open();
+    const turn = await fixture.ask('hello');
+    turn.say('Hi.');
+    turn.end();
+    fixture.api.gateway.trace = async (_caller, turnId) => ({
+      turnId,
+      session: 'http:one',
+      state: 'done',
+      acceptedAt: new Date(0),
+      code: 'answered',
+      why: 'It was answered.',
+      timeline: [],
+      prompt: {
+        iteration: 1,
+        model: 'qwen',
+        omitted: 3,
+        tools: [{ name: 'read_file', tokens: 90 }],
+        messages: [
+          { role: 'system', tokens: 2_400, content: 'You are <b>helpful</b>.' },
+          { role: 'user', tokens: 2, content: 'hello' },
+        ],
+      },
+    });
+    const asked: string[] = [];
+    page.on('request', (request) => void asked.push(request.url()));
+    await page.getByRole('button', { name: 'Trace: what happened in this turn' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Trace of a turn' });
+    await dialog.getByText('It was answered.').waitFor();
+    expect(asked.filter((url) => url.includes('include=prompt'))).toEqual([]);
+    await dialog.getByText('What was sent to the model').click();
+    await dialog.getByText('Tools: read_file (≈ 90)').waitFor();
+    await dialog.getByText('3 older messages of the prompt are not kept.').waitFor();
+    await dialog.getByText('≈ 2,400 tokens').click();
+    expect(await dialog.locator('pre').first().innerText()).toBe('You are <b>helpful</b>.');
+    expect(await objections(page)).toEqual([]);
+    await tab.screenshot('trace-prompt');
   });
 
   it('opens from a turn that runs, and from one that waits behind it', async () => {

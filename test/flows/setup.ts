@@ -160,7 +160,7 @@ export async function openGatewayFixture(
     const redact = redactor(secretsOf(config));
     return startGateway(config, {
       log: createLog({ level: 'debug', redact, write }),
-      learnSecrets: redact.learn,
+      redact,
       ...(options.tools && { tools: options.tools }),
       ...(options.reachable && { reachable: options.reachable() }),
     });

@@ -1,13 +1,21 @@
 /** The notes of an attempt, the words of a trace, and how refusals are counted. */
 import { describe, expect, it } from 'vitest';
 import { beginningOf, TraceNotes } from '../../src/agent/state/trace-notes.ts';
+import { pricesRule } from '../../src/contracts/operator/prices.ts';
+import type { ChatMessage } from '../../src/contracts/model/provider.ts';
+import {
+  MAX_PROMPT_MESSAGE_CHARS,
+  MAX_PROMPT_MESSAGES,
+  MAX_PROMPT_SYSTEM_CHARS,
+  MAX_PROMPT_TOOLS,
+} from '../../src/contracts/store/sent-prompt.ts';
 import { MAX_SPAN_CHARS, MAX_SPANS } from '../../src/contracts/store/traces.ts';
 import type { ContextRecord } from '../../src/contracts/store/records.ts';
 import type { Refusal, TraceAttempt, TurnFacts } from '../../src/contracts/store/traces.ts';
 import { explainTurn } from '../../src/ops/trace/explain.ts';
 import { createRefusalNotes, FLUSH_MS, MAX_NOTED } from '../../src/ops/trace/refusal-notes.ts';
 import { whyText } from '../../src/ops/trace/trace-text.ts';
-import { timelineOf } from '../../src/ops/trace/timeline.ts';
+import { costOfTurn, timelineOf } from '../../src/ops/trace/timeline.ts';
 import { duration } from '../../src/ops/trace/words.ts';
 import { builtInLanguages } from '../fakes/gateway/languages.ts';
 import { silentLog } from '../database.ts';
@@ -38,18 +46,18 @@ describe('the beginning of an attempt', () => {
 
 describe('the notes of an attempt', () => {
   it(`keep ${MAX_SPANS} spans and count the rest`, () => {
-    const notes = new TraceNotes(START);
+    const notes = new TraceNotes(START, String);
     for (let n = 0; n < MAX_SPANS + 3; n += 1) notes.event({ type: 'notice', code: 'x', text: `${n}` });
     const { spans, dropped } = notes.end('completed', 'default');
     expect([spans.length, dropped]).toEqual([MAX_SPANS, 3]);
   });
 
   it('clip long words, note nothing for a token, and show what still runs', () => {
-    const notes = new TraceNotes(START);
+    const notes = new TraceNotes(START, String);
     notes.event({ type: 'stream_chunk', msgId: 'm', delta: 'secret words' });
     notes.event({ type: 'notice', code: 'x', text: 'y'.repeat(MAX_SPAN_CHARS + 1) });
     notes.event({ type: 'tool_call', toolCallId: 'c', name: 'look', args: { word: 'secret words' } });
-    notes.calling(2, 'qwen');
+    notes.calling(2, { model: 'qwen', messages: [], contextWindow: 1 });
     const { spans } = notes.look('default');
     expect(spans).toMatchObject([
       { kind: 'note' },
@@ -59,6 +67,50 @@ describe('the notes of an attempt', () => {
     expect(spans[0]).toHaveProperty('text', `${'y'.repeat(MAX_SPAN_CHARS - 1)}…`);
     expect(spans.slice(1).every((span) => !('ms' in span))).toBe(true);
     expect(JSON.stringify(spans)).not.toContain('secret words');
+  });
+
+  it('name the model of a planning call, so that its cost is counted', () => {
+    const notes = new TraceNotes(START, String);
+    const usage = { promptTokens: 2_000_000, completionTokens: 1_000_000, modelMs: 5 };
+    notes.event({ type: 'thinking_started', msgId: 'p', title: 'Analysing the request' });
+    notes.event({ type: 'thinking_finished', msgId: 'p', usage, model: 'qwen' });
+    const attempts = [notes.end('completed', 'default')];
+    expect(attempts[0]?.spans).toMatchObject([{ title: 'Analysing the request', model: 'qwen' }]);
+    const prices = pricesRule.parse({ models: { qwen: { input: 1, output: 3 } } });
+    expect(costOfTurn({ ...FACTS, attempts }, prices)).toEqual({ amount: 5, currency: 'USD' });
+  });
+
+  it('keep the prompt of the newest call, cut and without secrets', () => {
+    const notes = new TraceNotes(START, (text) => text.replaceAll('token-42', '[secret]'));
+    const tool = { name: 'look', description: 'Looks.', parameters: {} };
+    const said = (n: number): ChatMessage => ({
+      role: 'user',
+      content: `message ${n} ${'x'.repeat(MAX_PROMPT_MESSAGE_CHARS)}`,
+    });
+    notes.calling(1, { model: 'qwen', messages: [said(0)], contextWindow: 1 });
+    notes.calling(2, {
+      model: 'qwen',
+      contextWindow: 1,
+      messages: [
+        { role: 'system', content: `Be brief. token-42 ${'s'.repeat(MAX_PROMPT_SYSTEM_CHARS)}` },
+        ...Array.from({ length: MAX_PROMPT_MESSAGES + 2 }, (_, n) => said(n)),
+        {
+          role: 'assistant',
+          content: '',
+          toolCalls: [{ id: 'c', name: 'look', args: { at: 'token-42' } }],
+        },
+      ],
+      tools: Array.from({ length: MAX_PROMPT_TOOLS + 1 }, () => tool),
+    });
+    const { prompt } = notes.end('completed', 'default');
+    expect(prompt).toMatchObject({ iteration: 2, model: 'qwen', omitted: 3 });
+    expect(prompt?.messages).toHaveLength(1 + MAX_PROMPT_MESSAGES);
+    expect(prompt?.messages[0]?.content).toMatch(/^Be brief\. \[secret\] s+\n\[… \d+ characters left out/);
+    expect(prompt?.messages[0]?.tokens).toBeGreaterThan(MAX_PROMPT_SYSTEM_CHARS / 3);
+    expect(prompt?.messages[1]?.content).toMatch(/^message 3 x+\n\[… \d+ characters left out …\]\nx+$/);
+    expect(prompt?.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'look({"at":"[secret]"})' });
+    expect(prompt?.tools).toHaveLength(MAX_PROMPT_TOOLS);
+    expect(prompt?.tools[0]).toEqual({ name: 'look', tokens: expect.any(Number) });
   });
 });
 

@@ -75,12 +75,14 @@ export class ConversationCalls {
   }
 
   /**
-   * What became of a turn.
+   * What became of a turn; with `prompt`, also what the model was sent.
    * @param {string} turnId
+   * @param {{ prompt?: boolean }} [include]
    * @returns {Promise<import('../wire.ts').WireTrace>}
    */
-  trace(turnId) {
-    return this.#requests.json('GET', `/v1/turns/${encodeURIComponent(turnId)}/trace`);
+  trace(turnId, { prompt = false } = {}) {
+    const query = prompt ? '?include=prompt' : '';
+    return this.#requests.json('GET', `/v1/turns/${encodeURIComponent(turnId)}/trace${query}`);
   }
 
   /**

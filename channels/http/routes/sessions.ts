@@ -160,6 +160,6 @@ function wholeNumber(text: string, param: string): number {
   return value;
 }
 
-function badQuery(param: string, expected: string): HttpError {
+export function badQuery(param: string, expected: string): HttpError {
   return new HttpError(400, 'invalid_query', `"${param}" must be ${expected}.`, { param });
 }

@@ -3,12 +3,15 @@ import { sayToCaller } from './language.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { HttpError } from '../errors.ts';
 import { wireTrace } from '../wire.ts';
+import { badQuery } from './sessions.ts';
 
-/** One sentence about the turn, and its timeline; the words of errors are for admins. */
+/** One sentence about the turn, and its timeline; with `include=prompt` what the model was sent. The words of errors are for admins. */
 export async function readTrace(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const id = c.req.param('id') ?? '';
+  const include = c.req.query('include');
+  if (include !== undefined && include !== 'prompt') throw badQuery('include', '"prompt"');
   const found = await deps.gateway.trace(c.get('caller'), id, await sayToCaller(c, deps));
-  if (found !== undefined) return c.json(wireTrace(found));
+  if (found !== undefined) return c.json(wireTrace(found, include === 'prompt'));
   throw new HttpError(
     404,
     'turn_not_found',

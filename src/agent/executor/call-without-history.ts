@@ -6,7 +6,7 @@ import type { AgentShared, Emit } from '../deps.ts';
 import { completeText } from '../model/complete-text.ts';
 import type { ShownCall } from '../model/complete-text.ts';
 import { modelBudget } from '../model/model-budget.ts';
-import type { TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
+import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
 /** Low: decisions need the likely answer. */
 const TEMPERATURE = 0.2;
@@ -32,7 +32,7 @@ export interface PlainQuestion {
  */
 export async function callWithoutHistory(
   shared: AgentShared,
-  turn: TurnIdentity & TurnContext & Pick<TurnProgress, 'otherUsage'>,
+  turn: TurnIdentity & TurnContext & Pick<TurnProgress, 'otherUsage'> & Pick<Turn, 'waits'>,
   call: PlainQuestion,
   emit: Emit = () => undefined,
 ): Promise<string> {
@@ -55,7 +55,11 @@ export async function callWithoutHistory(
   };
   const { signal, shown } = call;
   const onUsage = (usage: Usage): void => turn.otherUsage.add({ ...usage, model });
-  return await completeText(shared, { request, signal, maxChars: MAX_CHARS, shown, onUsage }, emit);
+  return await completeText(
+    shared,
+    { request, signal, waits: turn.waits, maxChars: MAX_CHARS, shown, onUsage },
+    emit,
+  );
 }
 
 /** Clips messages to equal shares of a budget in tokens. */

@@ -161,7 +161,7 @@ async function inStep(
   act: (own: Turn, emit: Emit) => Promise<StepOutcome>,
 ): Promise<StepOutcome> {
   const own = stepTurn(turn, run, task);
-  const thinking = new StepThinking(stepTitle(step, turn.say), emit);
+  const thinking = new StepThinking(stepTitle(step, turn.say), emit, () => own.model);
   try {
     const outcome = await act(own, (event) => thinking.forward(event));
     await journalFresh(shared, own);

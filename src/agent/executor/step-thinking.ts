@@ -16,14 +16,17 @@ export function stepTitle({ index, description }: PlanStep, say: Say): string {
 export class StepThinking {
   readonly #title: string;
   readonly #emit: Emit;
+  readonly #model: () => string | undefined;
   /** The `msgId` of the call whose text is being shown. */
   #open: string | undefined;
   /** The last delta was the model's own thinking: the text after it starts a new paragraph. */
   #afterThinking = false;
 
-  constructor(title: string, emit: Emit) {
+  /** `model` names the model of the step, known once it has been called. */
+  constructor(title: string, emit: Emit, model: () => string | undefined) {
     this.#title = title;
     this.#emit = emit;
+    this.#model = model;
   }
 
   forward(body: EventBody): void {
@@ -46,7 +49,12 @@ export class StepThinking {
         return;
       case 'stream_end':
         if (this.#open === undefined) return;
-        this.#emit({ type: 'thinking_finished', msgId: body.msgId, usage: body.usage });
+        this.#emit({
+          type: 'thinking_finished',
+          msgId: body.msgId,
+          usage: body.usage,
+          model: this.#model(),
+        });
         this.#open = undefined;
         this.#afterThinking = false;
         return;

@@ -1,6 +1,7 @@
 /** A model call outside the conversation: its whole text and usage, and thinking events while it streams. */
 import { cleanText } from '../../lib/text.ts';
 import type { ChatRequest, Usage } from '../../contracts/model/provider.ts';
+import type { LastingNote } from '../../lib/async/lasting-note.ts';
 import type { AgentDeps, Emit } from '../deps.ts';
 import { withQueueNotice } from './model-call.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
@@ -17,6 +18,8 @@ export interface ShownCall {
 export interface TextCall {
   request: ChatRequest;
   signal: AbortSignal;
+  /** As that of a `ModelCall`. */
+  waits?: LastingNote | undefined;
   /** Longest answer that is read, thinking included, in UTF-16 units; the connection is closed after it. */
   maxChars: number;
   /** Undefined = the call is not shown. */
@@ -31,7 +34,7 @@ export interface TextCall {
  */
 export async function completeText(
   { deps, limits }: { deps: Pick<AgentDeps, 'provider'>; limits: StreamLimits },
-  { request, signal, maxChars, shown, onUsage }: TextCall,
+  { request, signal, waits, maxChars, shown, onUsage }: TextCall,
   emit: Emit,
 ): Promise<string> {
   const meter = meterCall(request, 0);
@@ -41,7 +44,7 @@ export async function completeText(
   if (shown !== undefined) emit({ type: 'thinking_started', ...shown });
   try {
     const connection = watchdog.start();
-    const stream = deps.provider.streamChat(withQueueNotice(request, watchdog, emit), connection);
+    const stream = deps.provider.streamChat(withQueueNotice(request, { watchdog, waits }, emit), connection);
     for await (const chunk of stream) {
       watchdog.onChunk();
       meter.add(chunk);
@@ -58,10 +61,11 @@ export async function completeText(
     throw watchdog.timeout ?? error;
   } finally {
     watchdog.close();
+    await waits?.end();
     const usage = meter.usage(watchdog.startedAt);
     if (usage !== undefined) await onUsage(usage);
     if (shown !== undefined) {
-      emit({ type: 'thinking_finished', msgId: shown.msgId, ...(usage && { usage }) });
+      emit({ type: 'thinking_finished', msgId: shown.msgId, ...(usage && { usage, model: request.model }) });
     }
   }
   return cleanText(text);

@@ -16,6 +16,7 @@ import { StreamWatchdog } from './stream-watchdog.ts';
 import type { StreamLimits } from './stream-watchdog.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
+import type { LastingNote } from '../../lib/async/lasting-note.ts';
 
 /** One call: what stays the same when it is repeated, and what is known of it so far. */
 export interface ModelCall {
@@ -24,6 +25,8 @@ export interface ModelCall {
   reply: Reply;
   limits: StreamLimits;
   signal: AbortSignal;
+  /** Notes in the turn's lane that the turn only waits for a place; undefined where other work goes on beside the call. */
+  waits?: LastingNote | undefined;
   /** Set at the first chunk: also true of a stream that broke later. */
   begun: boolean;
   /** Milliseconds from the request to the first chunk. */
@@ -55,7 +58,8 @@ export async function streamAnswer(
   const measure = (): Usage => (call.usage = answer.usage(promptTokens, watchdog.startedAt));
   try {
     const connection = watchdog.start();
-    const stream = call.provider.streamChat(withQueueNotice(request, watchdog, emit), connection);
+    const queueable = withQueueNotice(request, { watchdog, waits: call.waits }, emit);
+    const stream = call.provider.streamChat(queueable, connection);
     for await (const chunk of stream) {
       watchdog.onChunk();
       answer.add(chunk);
@@ -70,6 +74,7 @@ export async function streamAnswer(
     answer.finishThinking();
     call.begun = watchdog.begun;
     call.firstTokenMs = watchdog.firstChunkMs;
+    await call.waits?.end();
   }
   return answer.response(measure());
 }
@@ -168,15 +173,22 @@ class StreamingAnswer {
   }
 }
 
-/** The request of a call that tells the user when it has to wait in a queue, which its watchdog hears, too, and when pictures are refused. */
+/** Who hears that a call has to wait in a queue, beside the user. */
+interface QueueListeners {
+  watchdog: StreamWatchdog;
+  waits?: LastingNote | undefined;
+}
+
+/** The request of a call that tells the user when it has to wait in a queue, and when pictures are refused. */
 export function withQueueNotice(
   request: ChatRequest,
-  watchdog: StreamWatchdog,
+  { watchdog, waits }: QueueListeners,
   emit: Emit,
   say: Say = inEnglish,
 ): ChatRequest {
   const onQueued = (ahead: number): void => {
     watchdog.onQueued();
+    waits?.begin();
     const text = ahead === 0 ? say('turn.busy_next') : say('turn.busy', { count: ahead });
     emit({ type: 'notice', code: 'model_busy', text });
   };
@@ -184,5 +196,5 @@ export function withQueueNotice(
     const text = say('turn.pictures_unseen', { model: request.model });
     emit({ type: 'notice', code: 'pictures_unseen', text });
   };
-  return { ...request, onQueued, onPicturesRefused };
+  return { ...request, onQueued, onPicturesRefused, ...(waits && { onPlace: () => waits.end() }) };
 }

@@ -23,7 +23,10 @@ export const MAX_PLANNING_CHARS = 24_000;
 export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
 /** The parts of a turn, or of a subagent, that planning reads. */
-export type Planning = TurnIdentity & TurnContext & Pick<TurnProgress, 'rows'> & Pick<Turn, 'signal'>;
+export type Planning = TurnIdentity &
+  TurnContext &
+  Pick<TurnProgress, 'rows'> &
+  Pick<Turn, 'signal' | 'waits'>;
 
 export interface PlanningCall extends ShownCall {
   /** The instruction after the user's message. */
@@ -73,9 +76,10 @@ async function callOnce(
     spent.usage = addUsage(spent.usage, usage);
     if (!usage.estimated) shared.scale.learn(request.model, estimated, usage.promptTokens);
   };
-  const { signal } = turn;
+  const { signal, waits } = turn;
   const shown = { msgId, title };
-  return await completeText(shared, { request, signal, maxChars: MAX_PLANNING_CHARS, shown, onUsage }, emit);
+  const maxChars = MAX_PLANNING_CHARS;
+  return await completeText(shared, { request, signal, waits, maxChars, shown, onUsage }, emit);
 }
 
 async function planningRequest(

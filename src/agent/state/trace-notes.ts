@@ -9,7 +9,10 @@ import type {
   TraceSpan,
 } from '../../contracts/store/traces.ts';
 import type { EventBody } from '../../contracts/event.ts';
-import type { Usage } from '../../contracts/model/provider.ts';
+import type { ChatRequest } from '../../contracts/model/provider.ts';
+import { sentPrompt } from '../../contracts/store/sent-prompt.ts';
+import type { Redact } from '../../contracts/store/sent-prompt.ts';
+import type { LaneHead } from '../../contracts/store/lanes.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
 import { clipEnd } from '../../lib/text.ts';
 
@@ -29,11 +32,19 @@ export function beginningOf(
   return askedAgain === undefined ? {} : { askedAgain };
 }
 
+/** How the attempt at this head of a lane begins. */
+export function attemptStart(head: LaneHead, opened: OpenedTurn): AttemptStart {
+  const { node, epoch, attempts, crashes } = head;
+  const failures = crashes + attempts;
+  return { node, epoch, ...beginningOf(failures, opened), attempts, crashes, afterMs: opened.afterMs };
+}
+
 type ToolSpan = Extract<TraceSpan, { kind: 'tool' }>;
 
 /** The notes of one attempt. */
 export class TraceNotes {
   readonly #start: AttemptStart;
+  readonly #redact: Redact;
   readonly #begunAt = performance.now();
   readonly #spans: TraceSpan[] = [];
   /** Tool calls without a result, by their id. */
@@ -41,12 +52,16 @@ export class TraceNotes {
   /** Model calls outside the conversation that have not ended. */
   readonly #titled = new Map<string, { title: string; atMs: number }>();
   #calling: ModelCallSpan | undefined;
+  /** The newest request of the conversation; it is cut and stored only when the attempt ends. */
+  #sent: { iteration: number; request: ChatRequest } | undefined;
   #dropped = 0;
   /** Epoch milliseconds of this machine. */
   readonly startedAt = Date.now();
 
-  constructor(start: AttemptStart) {
+  /** `redact` takes secrets out of the prompt that is kept. */
+  constructor(start: AttemptStart, redact: Redact) {
     this.#start = start;
+    this.#redact = redact;
   }
 
   /** Milliseconds since the attempt began. */
@@ -55,8 +70,9 @@ export class TraceNotes {
   }
 
   /** Notes that a model call begins now. */
-  calling(iteration: number, model: string): void {
-    this.#calling = { kind: 'model_call', atMs: this.nowMs, iteration, model };
+  calling(iteration: number, request: ChatRequest): void {
+    this.#calling = { kind: 'model_call', atMs: this.nowMs, iteration, model: request.model };
+    this.#sent = { iteration, request };
   }
 
   /** Notes a model call that began at `atMs` and has ended now. */
@@ -86,7 +102,7 @@ export class TraceNotes {
           this.#titled.set(event.msgId, { title: event.title, atMs: this.nowMs });
         return;
       case 'thinking_finished':
-        this.#endTitled(event.msgId, event.usage);
+        this.#endTitled(event);
         return;
       case 'notice':
         this.#note(event.code, event.text);
@@ -125,6 +141,7 @@ export class TraceNotes {
       outcome,
       spans: this.#spans,
       ...(this.#dropped > 0 && { dropped: this.#dropped }),
+      ...(this.#sent && { prompt: sentPrompt(this.#sent, this.#redact) }),
       ...(counted && {
         live: {
           ...live,
@@ -177,12 +194,12 @@ export class TraceNotes {
       });
   }
 
-  #endTitled(msgId: string, usage: Usage | undefined): void {
+  #endTitled({ msgId, usage, model = '' }: Extract<EventBody, { type: 'thinking_finished' }>): void {
     const begun = this.#titled.get(msgId);
     this.#titled.delete(msgId);
     if (begun === undefined) return;
     const title = clipEnd(begun.title, MAX_SPAN_CHARS);
-    this.modelCall(begun.atMs, { iteration: 0, model: '', title, usage });
+    this.modelCall(begun.atMs, { iteration: 0, model, title, usage });
   }
 
   #note(code: string, text: string, values?: NoteValues): void {

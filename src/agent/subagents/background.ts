@@ -19,6 +19,7 @@ import { Taint } from '../state/taint.ts';
 import { isInterruption, runSubagent } from './run-subagent.ts';
 import type { SubagentResult } from './run-subagent.ts';
 import type { SharedNow } from '../turn-settings.ts';
+import { notedWaits } from '../model/noted-waits.ts';
 import { withoutShutdown } from '../tools/tool-run.ts';
 
 /** Longest part of the task that the report repeats, in UTF-16 units. */
@@ -97,6 +98,7 @@ async function work(
       timeMs: await shared.deps.subagents.leftMs(agentId),
       signal: ending,
       toolSignal: withoutShutdown(ending),
+      waits: notedWaits(shared.deps, head),
       restarted: head.crashes + head.attempts > 0,
       log: log.child({ sessionKey: session, turnId }),
       emit: (body) => events.emit(session, body, { agentId }),

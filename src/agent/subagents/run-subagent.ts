@@ -46,6 +46,7 @@ export interface Child extends Pick<
   | 'mayAsk'
   | 'signal'
   | 'toolSignal'
+  | 'waits'
   | 'restarted'
 > {
   agentId: string;
@@ -173,6 +174,7 @@ function childTurn(
     restarted: child.restarted || journal.length > 0,
     mode: 'planner',
     signal: AbortSignal.any([child.signal, bounds]),
+    waits: child.waits,
     toolSignal: AbortSignal.any([child.toolSignal, bounds]),
     log: child.log.child({ agentId: child.agentId }),
   };

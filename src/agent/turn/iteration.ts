@@ -43,6 +43,7 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
       reply: turn.reply,
       limits: shared.limits,
       signal: turn.signal,
+      waits: turn.waits,
       begun: false,
     };
     let response: LLMResponse;
@@ -50,7 +51,7 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
     try {
       made = await makeRequest(shared, turn, n, attempts.shrunk);
       const { request, estimated } = made;
-      turn.trace?.calling(n, request.model);
+      turn.trace?.calling(n, request);
       const promptTokens = estimated * shared.scale.of(request.model);
       response = await streamAnswer(call, { request, promptTokens }, emit);
       noteCall(turn, { n, atMs, call, made });

@@ -12,6 +12,7 @@ import type { LiveCounts, TraceAttempt } from '../../contracts/store/traces.ts';
 import { ApprovalWait } from '../tools/approval-gate.ts';
 import { CallerWait } from '../tools/caller-calls.ts';
 import { withCallerOptions } from '../model/caller-options.ts';
+import { notedWaits } from '../model/noted-waits.ts';
 import { toGroups } from '../prompt/history.ts';
 import { loadPromptContext } from '../prompt/system-prompt.ts';
 import type { PromptContext } from '../prompt/system-prompt.ts';
@@ -39,7 +40,7 @@ import { recordUnreported, usageOf } from '../state/turn-usage.ts';
 import { UnjournaledUsage } from '../state/unjournaled-usage.ts';
 import { replySoFar } from '../state/turn-state.ts';
 import { Taint } from '../state/taint.ts';
-import { beginningOf, TraceNotes } from '../state/trace-notes.ts';
+import { attemptStart, TraceNotes } from '../state/trace-notes.ts';
 import { TurnRows } from '../state/turn-rows.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { runTurn } from './agent-loop.ts';
@@ -231,14 +232,8 @@ function startTurn(
     plan: opened.plan,
     signal: head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal,
     toolSignal: withoutShutdown(signal),
-    trace: new TraceNotes({
-      node: head.node,
-      epoch: head.epoch,
-      ...beginningOf(head.crashes + head.attempts, opened),
-      attempts: head.attempts,
-      crashes: head.crashes,
-      afterMs: opened.afterMs,
-    }),
+    waits: notedWaits(shared.deps, head),
+    trace: new TraceNotes(attemptStart(head, opened), shared.deps.redact),
     log: shared.deps.log.child({ sessionKey, turnId: payload.turnId }),
   };
 }

@@ -106,6 +106,8 @@ export interface ChatRequest extends AnswerOptions {
   userId?: string;
   /** Hears once that the call must wait for a place, with the number of calls ahead of it. */
   onQueued?: (ahead: number) => void;
+  /** Awaited when a call that had to wait has its place, before it is sent; what it throws ends the call. */
+  onPlace?: () => Promise<void>;
   /** Hears when the server refused the pictures, and the call is made again without them. */
   onPicturesRefused?: () => void;
 }

@@ -59,6 +59,13 @@ export const SUSPECT_SHARE = 8;
 export const SUSPECT_ALONE_MS = 250;
 /** No suspect keeps others waiting for longer than this, in milliseconds. */
 export const SUSPECT_ALONE_MAX_MS = 60_000;
+/** A head that has waited for so long for something outside is noted as waiting, in milliseconds: what waits for less costs no write. */
+export const WAIT_NOTED_MS = 1_000;
+
+/** How long this head waits before that is noted, in milliseconds: while a suspect waits, others can be tried. */
+export function waitNotedAfterMs({ crashes }: Pick<LaneHead, 'crashes'>): number {
+  return crashes < SUSPECT_CRASHES ? WAIT_NOTED_MS : 0;
+}
 
 /** How many more lanes of one class a node can run now. */
 export interface LaneCapacity {
@@ -131,8 +138,8 @@ export interface LaneStore {
   /** Releases the head for `delayMs`. `attempt` counts against the message; its `error` is kept, and the pause added to those before. */
   release(fence: Fence, options: { delayMs: number; attempt: boolean; error?: string }): Promise<void>;
   /**
-   * Notes that a suspected head waits for something outside, or works again. While it waits, other suspects may run, and a
-   * death of the node is not counted against it. Changes nothing for a head that is no suspect.
+   * Notes that a head waits for something outside, or works again. While it waits, other suspects may run, and a death of
+   * the node is not counted against it. Whatever ends the claim ends the note.
    */
   noteWaiting(fence: Fence, isWaiting: boolean): Promise<void>;
   /**

@@ -2,6 +2,7 @@
 import type { SessionKey } from '../message.ts';
 import type { Cost } from '../operator/prices.ts';
 import type { Usage } from '../model/provider.ts';
+import type { SentPrompt } from './sent-prompt.ts';
 
 /** Spans of one attempt that are kept; further ones are counted. */
 export const MAX_SPANS = 200;
@@ -117,9 +118,11 @@ export interface TraceAttempt {
   /** Spans beyond `MAX_SPANS`. */
   dropped?: number | undefined;
   live?: LiveCounts | undefined;
+  /** What the newest model call of the conversation was sent: the only text of people in it. */
+  prompt?: SentPrompt | undefined;
 }
 
-/** A finished or interrupted attempt, for those who count or export it. Nothing in it is text of a person or a model. */
+/** A finished or interrupted attempt, for those who count or export it. */
 export interface TracedTurn {
   turnId: string;
   sessionKey: SessionKey;
@@ -259,6 +262,8 @@ export interface TurnExplanation {
   /** Of all its model calls that have a price. */
   cost?: Cost | undefined;
   timeline: TimelineLine[];
+  /** What the newest model call was sent; absent before the first one. */
+  prompt?: SentPrompt | undefined;
 }
 
 /** Messages that did not become turns, by who wrote them where and why they were refused. */

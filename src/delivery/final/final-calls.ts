@@ -1,33 +1,51 @@
-/** The calls of one delivery: those of a suspected one say when they only wait for the platform's limits. */
-import { ChannelError } from '../../contracts/errors.ts';
-import { SUSPECT_CRASHES } from '../../contracts/store/lanes.ts';
+/** The calls of one delivery, which notes in its lane when it waits for the platform's limits. */
+import { ChannelError, toGatewayError } from '../../contracts/errors.ts';
+import { waitNotedAfterMs } from '../../contracts/store/lanes.ts';
 import type { LaneHead, LaneStore } from '../../contracts/store/lanes.ts';
+import type { Log } from '../../contracts/log.ts';
+import { LastingNote } from '../../lib/async/lasting-note.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { CallTarget, Scheduler } from '../rate/scheduler.ts';
 
 /** Makes a call that must happen, as `Scheduler.final` does. Throws what that throws, `FencedError`, `StoreError`. */
 export type FinalCall = <T>(target: CallTarget, call: () => Promise<T>) => Promise<T>;
 
+interface FinalCallsDeps {
+  lanes: Pick<LaneStore, 'noteWaiting'>;
+  clock: Clock;
+  log: Log;
+}
+
 /**
  * The calls of the delivery `head`. A crash during its waits for limits has other causes, and while it waits, other suspects
- * can be tried: both are noted in its lane. What is under no suspicion costs no note.
+ * can be tried: both are noted in its lane. A short wait of what is under no suspicion costs no note.
  */
 export function finalCalls(
   scheduler: Pick<Scheduler, 'final'>,
-  { head, lanes, signal }: { head: LaneHead; lanes: Pick<LaneStore, 'noteWaiting'>; signal: AbortSignal },
+  { head, signal }: { head: LaneHead; signal: AbortSignal },
+  { lanes, clock, log }: FinalCallsDeps,
 ): FinalCall {
-  if (head.crashes < SUSPECT_CRASHES) return (target, call) => scheduler.final(target, call, signal);
+  const waits = new LastingNote({
+    clock,
+    afterMs: waitNotedAfterMs(head),
+    write: (isWaiting) => lanes.noteWaiting(head, isWaiting),
+    onFailed: (error) => log.info({ lane: head.lane, err: toGatewayError(error) }, 'waiting_not_noted'),
+  });
   return async (target, call) => {
-    await lanes.noteWaiting(head, true);
-    const noted = async () => {
-      await lanes.noteWaiting(head, false);
+    const working = async () => {
+      await waits.end();
       try {
         return await call();
       } catch (error) {
-        if (error instanceof ChannelError && error.code === 'rate_limited')
-          await lanes.noteWaiting(head, true);
+        if (error instanceof ChannelError && error.code === 'rate_limited') waits.begin();
         throw error;
       }
     };
-    return await scheduler.final(target, noted, signal);
+    waits.begin();
+    try {
+      return await scheduler.final(target, working, signal);
+    } finally {
+      await waits.end();
+    }
   };
 }

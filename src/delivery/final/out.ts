@@ -11,6 +11,7 @@ import type { OutgoingFiles } from '../../contracts/media.ts';
 import { addressOf } from '../../contracts/message.ts';
 import type { SentMessage } from '../../contracts/message.ts';
 import type { ChatMigration } from '../../contracts/message.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { parseMarkdown } from '../../lib/markdown/markdown.ts';
 import { takeOutLongCode } from '../files/long-code.ts';
 import { filesRef, sendFiles } from '../files/send-files.ts';
@@ -54,6 +55,7 @@ export interface OutDeps {
   card: LastCardDeps;
   /** The button under answers moves with the newest. */
   oldButtons: Pick<OldButtons, 'moved'>;
+  clock: Clock;
   log: Log;
   /** In [0, 1). */
   random: () => number;
@@ -121,7 +123,7 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
   const partsOf: PartsOf = (of, known, { shown = [], about = message, after } = {}) =>
     new PartDelivery({
       channel,
-      final: finalCalls(deps.schedulerOf(channel), { head, lanes: deps.lanes, signal }),
+      final: finalCalls(deps.schedulerOf(channel), { head, signal }, deps),
       message: about,
       ref: of,
       known,

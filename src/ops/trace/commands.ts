@@ -13,11 +13,15 @@ import { PARLEY } from '../../contracts/texts/parley.ts';
  * of the id; `StoreError` from the store.
  */
 export async function traceCommand(traces: Pick<Traces, 'look'>, args: readonly string[]): Promise<string> {
-  const [id = 'last', ...more] = args;
-  if (more.length > 0)
-    throw new GatewayError('usage', `Expected: trace [TURN | SESSION | last]. See: ${PARLEY} --help`);
+  const prompt = args.includes('--prompt');
+  const [id = 'last', ...more] = args.filter((argument) => argument !== '--prompt');
+  if (more.length > 0 || id.startsWith('--'))
+    throw new GatewayError(
+      'usage',
+      `Expected: trace [TURN | SESSION | last] [--prompt]. See: ${PARLEY} --help`,
+    );
   const found = await traces.look(id === 'last' ? undefined : id, true);
-  if (found.turn !== undefined || found.refusals.length > 0) return traceText(found);
+  if (found.turn !== undefined || found.refusals.length > 0) return traceText(found, { prompt });
   throw new GatewayError(
     'unknown_turn',
     id === 'last'

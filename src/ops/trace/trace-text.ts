@@ -3,6 +3,7 @@ import { costText } from '../../contracts/operator/prices.ts';
 import type { Refusal, TimelineLine, TurnExplanation } from '../../contracts/store/traces.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
+import type { SentPrompt } from '../../contracts/store/sent-prompt.ts';
 import { escapeControls } from '../../lib/text.ts';
 import type { TraceLook } from './traces.ts';
 import { duration, isPlainKey, whole } from './words.ts';
@@ -23,8 +24,8 @@ function refusalText({ address, senderId, code, detail, count, lastAt }: Refusal
     : say('why.refusals', { ...about, count, number: whole(count) });
 }
 
-/** The whole look for a terminal. */
-export function traceText({ turn, refusals }: TraceLook): string {
+/** The whole look for a terminal; with `prompt`, what the newest model call was sent as well. */
+export function traceText({ turn, refusals }: TraceLook, { prompt = false } = {}): string {
   const parts = [
     ...refusals.map((refusal) => refusalText(refusal, inEnglish)),
     ...(turn === undefined
@@ -35,9 +36,29 @@ export function traceText({ turn, refusals }: TraceLook): string {
           ...(turn.cost === undefined ? [] : [`Cost: ${costText(turn.cost, 'en')}`]),
           '',
           ...turn.timeline.map(lineText),
+          ...(prompt ? ['', ...promptLines(turn.prompt)] : []),
         ]),
   ];
   return parts.map(escapeControls).join('\n');
+}
+
+/** What was sent to the model, part by part. */
+function promptLines(prompt: SentPrompt | undefined): string[] {
+  if (prompt === undefined)
+    return ['No prompt is kept: no model was called, or an earlier version ran the turn.'];
+  const { iteration, model, messages, omitted, tools } = prompt;
+  const parts = messages.flatMap(({ role, tokens, content }) => [
+    '',
+    `--- ${role}, ≈ ${whole(tokens)} tokens`,
+    ...content.split('\n'),
+  ]);
+  const offered = tools.map(({ name, tokens }) => `${name} (≈ ${whole(tokens)})`).join(', ');
+  return [
+    `Prompt of model call ${iteration} to ${model === '' ? 'an unknown model' : model}`,
+    `Tools: ${offered === '' ? 'none' : offered}`,
+    ...(omitted === 0 ? [] : [`${whole(omitted)} messages after the system prompt are not kept.`]),
+    ...parts,
+  ];
 }
 
 /** The short look for a chat: reasons only. */

@@ -87,5 +87,6 @@ function explanationOf(facts: TurnFacts, telling: Telling & { prices: Prices }):
     ...explainTurn(facts, detail, say),
     cost,
     timeline,
+    prompt: facts.attempts.findLast((attempt) => attempt.prompt !== undefined)?.prompt,
   };
 }

@@ -46,7 +46,8 @@ export const connection = pgTable('connection', {
  * Up to `joined_seq` messages were taken into the turn of the head; the turn at `interrupt_seq` is to end for the next one;
  * the one at `caller_seq` waits for tools that its caller runs.
  * `suspect_group` is 0 unless the head was running at two or more deaths of its node: such heads are claimed in small groups,
- * and this is the size of the group in which it was claimed last, below zero while it only waits for something outside.
+ * and this is the size of the group in which it was claimed last. While the lane has an owner, `waiting` says that its head only
+ * waits for something outside; each claim clears it.
  */
 export const lane = pgTable(
   'lane',
@@ -67,6 +68,7 @@ export const lane = pgTable(
     interruptSeq: integer('interrupt_seq').notNull().default(0),
     callerSeq: integer('caller_seq').notNull().default(0),
     suspectGroup: integer('suspect_group').notNull().default(0),
+    waiting: boolean('waiting').notNull().default(false),
     /** Dead letters of an `out` lane that its chat has not been told of. */
     unreported: integer('unreported').notNull().default(0),
   },

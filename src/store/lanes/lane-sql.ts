@@ -69,6 +69,7 @@ export function bumpLane(
       epoch = case when ${taken} then l.epoch + 1 else l.epoch end,
       claim = case when ${taken} then excluded.claim else l.claim end,
       delay_ms = case when ${taken} then null else l.delay_ms end,
+      waiting = l.waiting and not (${taken}),
       interrupt_seq = case when excluded.interrupt_seq < 0 and l.owner is not null then l.head + 1 else l.interrupt_seq end
       ${belowLimit}
     returning l.*`;
@@ -126,6 +127,7 @@ export function advanceLane(
       epoch = case when tail > ${head} then epoch + 1 else epoch end,
       claim = ${claimOf(fence)},
       suspect_group = 0,
+      waiting = false,
       unreported = ${unreported},
       ${dueNow(sql)}
     where ${holds(sql, fence)} ${unless === undefined ? sql`` : sql`and not ${unless}`}

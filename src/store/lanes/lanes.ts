@@ -68,7 +68,7 @@ async function release(
   const waitedMs = error === null ? 0 : Math.round(options.delayMs);
   const [row] = await sql<{ held: boolean }[]>`
     with freed as (
-      update lane set owner = null, suspect_group = abs(suspect_group), ${dueAfter(sql, options.delayMs)}
+      update lane set owner = null, ${dueAfter(sql, options.delayMs)}
       where ${holds(sql, fence)} returning key),
     counted as (
       update lane_item set attempts = attempts + ${options.attempt ? 1 : 0}, waited_ms = waited_ms + ${waitedMs},
@@ -79,11 +79,10 @@ async function release(
   if (row?.held !== true && attempt === 0) throw new FencedError(fence.lane);
 }
 
-/** A waiting suspect has its group below zero; when it works again, its time alone begins anew. */
+/** When a suspect works again, its time alone begins anew. */
 async function noteWaiting(sql: Sql, fence: Fence, isWaiting: boolean): Promise<void> {
-  const group = isWaiting ? sql`-abs(suspect_group)` : sql`abs(suspect_group)`;
   const rows = await sql`
-    update lane set suspect_group = ${group}, wake_at = now() where ${holds(sql, fence)} returning key`;
+    update lane set waiting = ${isWaiting}, wake_at = now() where ${holds(sql, fence)} returning key`;
   if (rows.length === 0) throw new FencedError(fence.lane);
 }
 

@@ -1,8 +1,9 @@
 /** A process that dies at every point of a turn's journal: nothing is done twice, and the answer is the same. */
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { campaignCases } from '../../campaign.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
+import { SUSPECT_CRASHES } from '../../../src/contracts/store/lanes.ts';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
 import { dyingAt, notOfDeath, SimulatedCrash, TURN_STEPS } from '../../fakes/agent/dying-store.ts';
@@ -193,6 +194,25 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     expect(await scenario.run(head).catch((error: unknown) => error)).toMatchObject({ code: 'fenced' });
     await scenario.run(taken);
     expect((await scenario.store.ledger.turn(turnId))?.final?.content).toBe('Late.');
+  });
+
+  it('is not to blame while it only waits for a place at its model', async () => {
+    const store = await databases.open();
+    const place = Promise.withResolvers<void>();
+    const provider = new ScriptedProvider({ ...says('Now.'), ahead: 3, before: () => place.promise });
+    const first = await openScenario(databases, { store, provider });
+    const { head } = await first.say('Hi');
+    const noted = async (isWaiting: boolean) => {
+      const rows = await store.sql`select waiting from lane where key = ${head!.lane}`;
+      expect(rows).toEqual([{ waiting: isWaiting }]);
+    };
+    // A suspect says at once that it waits; what is under no suspicion says so after a second.
+    const over = first.run({ ...head!, crashes: SUSPECT_CRASHES });
+    await vi.waitFor(() => noted(true));
+    place.resolve();
+    await over;
+    await noted(false);
+    expect(first.shown()).toBe('Now.');
   });
 
   it('leaves no text twice before a reader that had its beginning from a snapshot', async () => {

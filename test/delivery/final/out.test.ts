@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { StoreError } from '../../../src/contracts/errors.ts';
-import { SUSPECT_CRASHES } from '../../../src/contracts/store/lanes.ts';
+import { SUSPECT_CRASHES, WAIT_NOTED_MS } from '../../../src/contracts/store/lanes.ts';
 import { MAX_AMBIGUOUS_SENDS } from '../../../src/delivery/final/giving-up.ts';
 import { nonceOf } from '../../../src/delivery/nonce.ts';
 import { buildDelivery, HEAD } from '../setup.ts';
@@ -168,10 +168,24 @@ describe('a delivery that the platform refuses', () => {
   });
 });
 
-describe('a suspected delivery', () => {
+describe('a delivery that waits for limits', () => {
   const SUSPECT = { crashes: SUSPECT_CRASHES };
 
-  it('says when it waits for limits and when it works again; one under no suspicion writes nothing', async () => {
+  it('says so once it has waited for a second, and when it works again', async () => {
+    const gateway = buildDelivery();
+    await gateway.deliver('Hello.');
+    expect(gateway.waits).toEqual([]);
+    await gateway.clock.advance(10_000);
+    gateway.channel.failure({ code: 'rate_limited', retryAfterMs: WAIT_NOTED_MS / 2 });
+    await gateway.deliver('Hello soon.', { turnId: 't2' });
+    expect(gateway.waits).toEqual([]);
+    gateway.channel.failure({ code: 'rate_limited', retryAfterMs: 3 * WAIT_NOTED_MS });
+    await gateway.deliver('Hello again.', { turnId: 't3' });
+    expect(gateway.waits).toEqual([true, false]);
+    expect(gateway.channel.screen('1')).toEqual(['Hello.', 'Hello soon.', 'Hello again.']);
+  });
+
+  it('says when it waits at once where it is suspected, so that other suspects may run', async () => {
     const gateway = buildDelivery();
     await gateway.deliver('Hello.', {}, { crashes: SUSPECT_CRASHES - 1 });
     expect(gateway.waits).toEqual([]);

@@ -20,7 +20,7 @@ export interface ScriptStep {
   usage?: Usage;
   /** Says that so many calls are ahead, as a provider without a free place does. */
   ahead?: number;
-  /** Waited for before the first chunk. */
+  /** Waited for before the first chunk; with `ahead`, before the call has its place. */
   before?: () => void | Promise<void>;
 }
 
@@ -95,7 +95,7 @@ export class ScriptedProvider implements ChatProvider {
   }
 
   async *streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk, void> {
-    const { onQueued, onPicturesRefused: _, ...plain } = request;
+    const { onQueued, onPlace, onPicturesRefused: _, ...plain } = request;
     this.requests.push(structuredClone(plain));
     const step = this.#steps.shift();
     if (step === undefined) {
@@ -106,6 +106,7 @@ export class ScriptedProvider implements ChatProvider {
     try {
       if (step.ahead !== undefined) onQueued?.(step.ahead);
       await step.before?.();
+      if (step.ahead !== undefined) await onPlace?.();
       for (const chunk of step.chunks) {
         // As a network would: never two chunks in one turn of the event loop's microtasks, and no word after the abort.
         await new Promise((resolve) => setImmediate(resolve));

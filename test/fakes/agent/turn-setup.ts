@@ -229,6 +229,7 @@ export class TurnScenario {
         share: async (folder) => (await this.#sessionFiles()).share(folder),
         named: async (...asked) => (await this.#sessionFiles()).named(...asked),
       },
+      redact: (text) => text,
       log: testLog(this.logLines),
       settings: () => settings,
     };

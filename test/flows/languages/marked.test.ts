@@ -41,6 +41,8 @@ afterAll(async () => {
 async function furnish(home: string): Promise<void> {
   const file = {
     access: { telegram: { allow: [FRIEND] }, owners: { telegram: [OWNER] } },
+    // The texts are looked at here, not the pace of a chat.
+    channels: { telegram: { editIntervalMs: { private: 1, group: 1 } } },
     language: MARKED,
     limits: { messagesPerMinute: 6_000, messagesAtOnce: 1_000 },
     media: { maxFileMb: 1 },

@@ -45,6 +45,22 @@ describe('calls to Ollama', () => {
     expect(ahead).toEqual([0, 1, 2, 3]);
   });
 
+  it('are sent only when whoever waited for their place has heard of it, and give it back where that fails', async () => {
+    const { fake, ollama } = await pairs.start({ concurrency: 1 });
+    fake.answer({ hold: true, text: 'first' });
+    const places: string[] = [];
+    const ask = (content: string, onPlace: () => Promise<void>): Promise<string> =>
+      said(ollama, question(content, { onPlace }));
+    const all = [ask('first', async () => void places.push('first'))];
+    const running = await fake.nextCall();
+    const away = ask('second', () => Promise.reject(new Error('the database is away')));
+    all.push(ask('third', async () => void places.push(`third, ${fake.calls.length} before it`)));
+    running.release();
+    await expect(away).rejects.toThrow('the database is away');
+    await Promise.all(all);
+    expect(places).toEqual(['third, 1 before it']);
+  });
+
   it('can be stopped while they wait for a slot, and never reach the server (N-58)', async () => {
     const { fake, ollama } = await pairs.start({ concurrency: 1 });
     fake.answer({ hold: true, text: 'late' });

@@ -147,6 +147,39 @@ describeEachDatabase('the death of a node', (databases) => {
     await expect(store.lanes.noteWaiting(again!, true)).rejects.toBeInstanceOf(FencedError);
   });
 
+  it('counts nothing against a turn that waits, however often, until it works again', async () => {
+    const store = await databases.open();
+    const { turnId } = accepted(await store.ledger.accept(request('m1')));
+    for (let death = 0; death < 5; death += 1) {
+      const [head] = await store.lanes.sweep(await boot(store), IN_ROOM);
+      expect(head).toMatchObject({ crashes: 0 });
+      await store.ledger.openTurn(head!, turnId, 10);
+      await store.lanes.noteWaiting(head!, true);
+    }
+    const [worked] = await store.lanes.sweep(await boot(store), IN_ROOM);
+    await store.lanes.noteWaiting(worked!, true);
+    await store.lanes.noteWaiting(worked!, false);
+    // What claims the head again knows nothing of a wait.
+    const [again] = await store.lanes.sweep(await boot(store), IN_ROOM);
+    expect(again).toMatchObject({ crashes: 1 });
+    expect(await store.lanes.sweep(await boot(store), IN_ROOM)).toMatchObject([{ crashes: 2 }]);
+  });
+
+  it('counts against what came after a head that waited, whoever claims it', async () => {
+    const store = await databases.open();
+    const node = await boot(store);
+    const waits = async (lane: LaneKey) => {
+      const { heads } = await store.lanes.append(lane, 'm1', {}, node);
+      await store.lanes.append(lane, 'm2', {}, node);
+      await store.lanes.noteWaiting(heads[0]!, true);
+      return heads[0]!;
+    };
+    await store.lanes.finish(await waits('out:t:finished'));
+    await store.lanes.release(await waits('out:t:released'), { delayMs: 0, attempt: false });
+    await store.lanes.append('out:t:released', 'm3', {}, node);
+    expect(await store.lanes.sweep(await boot(store), ROOM)).toMatchObject([{ crashes: 1 }, { crashes: 1 }]);
+  });
+
   it('is a suspect still after it was released while it waited; a head under no suspicion stays so', async () => {
     const store = await databases.open();
     const node = await suspects(store, 1);

@@ -65,7 +65,7 @@ export class Transcript {
     this.#end = new EndOfList(signal, () => this.#earlier.hidden || void this.loadEarlier());
     this.#list.addEventListener(
       'trace',
-      (event) => void showTrace(() => api.conversations.trace(traceOf(event))),
+      (event) => void showTrace((include) => api.conversations.trace(traceOf(event), include)),
       { signal },
     );
     acts(signal);

@@ -75,7 +75,11 @@ const ANSWERS = [
   event('turn_started', 'the first event of a turn'),
   event('thinking_started', 'the model reasons, before its text', { ...call, title: z.string().optional() }),
   event('thinking_delta', 'its thinking grows', { ...call, delta: z.string() }),
-  event('thinking_finished', 'its thinking has ended', { ...call, usage: usage.optional() }),
+  event('thinking_finished', 'its thinking has ended', {
+    ...call,
+    usage: usage.optional(),
+    model: z.string().optional().describe('of the call, where it has a usage'),
+  }),
   event('stream_start', 'a call of the model begins', call),
   event('stream_chunk', 'the text grows', { ...call, delta: z.string() }),
   event('stream_reset', 'the deltas of a call are void: it is repeated', call),

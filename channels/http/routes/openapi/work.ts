@@ -108,7 +108,11 @@ export const WORK_OPERATIONS: Operations = {
     body: runSchema,
     bodyOptional: true,
   },
-  'GET /v1/turns/:id/trace': { tag: 'sessions', summary: 'What became of a turn, and why' },
+  'GET /v1/turns/:id/trace': {
+    tag: 'sessions',
+    summary: 'What became of a turn, and why',
+    query: { include: '`prompt`: what the newest model call was sent besides' },
+  },
   'GET /v1/approvals': {
     tag: 'approvals',
     summary: 'Calls that wait for a decision',

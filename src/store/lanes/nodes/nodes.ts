@@ -29,7 +29,7 @@ export function createNodes(database: Database): NodeStore {
       database.run(async (sql) => {
         await sql`
           with gone as (update node set lease_until = now() where id = ${node})
-          update lane set owner = null, suspect_group = abs(suspect_group) where owner = ${node}`;
+          update lane set owner = null where owner = ${node}`;
       }),
     sweep(node, capacities) {
       const claim = newId();
@@ -72,23 +72,24 @@ async function register(sql: Sql, instance: string, leaseMs: number): Promise<st
 }
 
 /**
- * Frees the lanes of dead nodes, and counts the crash against what had begun: a turn that was still queued or a suspect that
+ * Frees the lanes of dead nodes, and counts the crash against what had begun: a turn that was still queued and a head that
  * waited did nothing, and an election is no message. A suspect that was the only one of its node is the more to blame; it was claimed as such, so
  * that one whose companions had finished before is not taken for it.
  */
 async function releaseDeadNodes(sql: Sql): Promise<void> {
   await sql`
     with orphaned as (
-      select key, head, class <> 'poll' and suspect_group >= 0 and (class <> 'in' or not exists (
+      select key, head, class <> 'poll' and not waiting and (class <> 'in' or not exists (
           select from turn where session = substr(key, 4) and lane_seq = head + 1 and state = 'queued')) as begun,
         suspect_group = 1 and not exists (
-          select from lane other where other.owner = lane.owner and suspect_group > 0 and other.key <> lane.key) as alone
+          select from lane other
+          where other.owner = lane.owner and suspect_group > 0 and not waiting and other.key <> lane.key) as alone
       from lane where owner in (select id from node where lease_until <= now()) for update skip locked),
     blamed as (
       update lane_item set crashes = crashes + 1, lone_crashes = lone_crashes + case when alone then 1 else 0 end
       from orphaned where begun and lane_item.lane = key and lane_item.seq = head + 1 returning key, crashes)
     update lane set owner = null,
-      suspect_group = case when blamed.crashes >= ${SUSPECT_CRASHES} then greatest(suspect_group, 1) else abs(suspect_group) end
+      suspect_group = case when blamed.crashes >= ${SUSPECT_CRASHES} then greatest(suspect_group, 1) else suspect_group end
     from orphaned left join blamed using (key) where lane.key = orphaned.key`;
 }
 
@@ -117,7 +118,7 @@ async function sweep(
       select key, 0 as together from unsuspected
       union all select key, (select count(*) from suspected)::int from suspected),
     claimed as (
-      update lane set owner = ${node}, epoch = epoch + 1, claim = ${claim}, delay_ms = null, suspect_group = together,
+      update lane set owner = ${node}, epoch = epoch + 1, claim = ${claim}, delay_ms = null, suspect_group = together, waiting = false,
         wake_at = case when together > 0 then now() else wake_at end
       from due
       where lane.key = due.key and exists (select 1 from node where id = ${node} and lease_until > now())
@@ -145,7 +146,7 @@ function suspectGroup(sql: Sql, node: string) {
           limit greatest(1, (select count(*) from suspects) / ${SUSPECT_SHARE}))
         and not exists (
           select from lane join lane_item on lane_item.lane = key and lane_item.seq = head + 1
-          where owner = ${node} and suspect_group > 0
+          where owner = ${node} and suspect_group > 0 and not waiting
             and wake_at between now() - ${aloneMs} * interval '1 millisecond' and now())
       for update skip locked)`;
 }

@@ -1,6 +1,7 @@
-/** What became of a turn: one sentence and its timeline, in a dialog. */
+/** What became of a turn: one sentence, its timeline, and what the model was sent, in a dialog. */
 import { h } from '../../dom.js';
 import { exactly, money, number, say } from '../../texts.js';
+import { promptPart } from './trace-prompt.js';
 
 /** @typedef {import('../../../wire.ts').WireTrace} Trace */
 
@@ -30,7 +31,7 @@ export function traceOf(event) {
 
 /**
  * Opens the dialog; it is filled when the trace has come.
- * @param {() => Promise<Trace>} read
+ * @param {(include?: { prompt: boolean }) => Promise<Trace>} read
  */
 export async function showTrace(read) {
   const body = h('div', { class: 'trace-body', 'aria-live': 'polite' }, say('page.trace.reading'));
@@ -44,7 +45,10 @@ export async function showTrace(read) {
   document.body.append(dialog);
   dialog.showModal();
   try {
-    body.replaceChildren(...parts(await read()));
+    body.replaceChildren(
+      ...parts(await read()),
+      promptPart(() => read({ prompt: true })),
+    );
   } catch (error) {
     body.replaceChildren(
       h('p', { class: 'error-text' }, error instanceof Error ? error.message : String(error)),

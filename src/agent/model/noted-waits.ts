@@ -1,0 +1,17 @@
+/** The note of a turn that waits for a place at its model's server: a death of the node meanwhile is not its doing. */
+import { toGatewayError } from '../../contracts/errors.ts';
+import { waitNotedAfterMs } from '../../contracts/store/lanes.ts';
+import type { LaneHead } from '../../contracts/store/lanes.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { LastingNote } from '../../lib/async/lasting-note.ts';
+import type { AgentDeps } from '../deps.ts';
+
+/** Makes the note for the turn, or the background subagent, of this head. */
+export function notedWaits({ lanes, log }: Pick<AgentDeps, 'lanes' | 'log'>, head: LaneHead): LastingNote {
+  return new LastingNote({
+    clock: systemClock,
+    afterMs: waitNotedAfterMs(head),
+    write: (isWaiting) => lanes.noteWaiting(head, isWaiting),
+    onFailed: (error) => log.info({ lane: head.lane, err: toGatewayError(error) }, 'waiting_not_noted'),
+  });
+}

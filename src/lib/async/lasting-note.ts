@@ -1,0 +1,45 @@
+/** A note of a state that is written only once the state lasts: a short one costs no write. */
+import type { Clock } from '../clock.ts';
+
+export interface LastingNoteOptions {
+  clock: Pick<Clock, 'after'>;
+  /** How long the state must last before it is written, in milliseconds; 0 = it is written at once. */
+  afterMs: number;
+  /** Writes whether the state holds. */
+  write: (holds: boolean) => Promise<void>;
+  /** Called when the beginning could not be written; the state then counts as if it had not held. Must not throw. */
+  onFailed: (error: unknown) => void;
+}
+
+export class LastingNote {
+  readonly #options: LastingNoteOptions;
+  #cancel: (() => void) | undefined;
+  /** The write of the beginning; undefined while nothing of the state is written. */
+  #written: Promise<void> | undefined;
+
+  constructor(options: LastingNoteOptions) {
+    this.#options = options;
+  }
+
+  /** The state begins; more than once is harmless. Never throws. */
+  begin(): void {
+    if (this.#cancel !== undefined) return;
+    const { clock, afterMs, write, onFailed } = this.#options;
+    const note = (): void => {
+      this.#written ??= write(true).catch(onFailed);
+    };
+    if (afterMs > 0) this.#cancel = clock.after(afterMs, note);
+    else note();
+  }
+
+  /** The state is over, and whoever reads the note knows it when this resolves. Throws what `write` throws. */
+  async end(): Promise<void> {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    const written = this.#written;
+    if (written === undefined) return;
+    await written;
+    this.#written = undefined;
+    await this.#options.write(false);
+  }
+}
