@@ -210,7 +210,13 @@ function openAgent(
     speaks: now.speech !== undefined,
   }));
   return createAgent({
-    ...{ subagents, lanes, approvals, plans, memories, contexts, todos },
+    subagents,
+    lanes,
+    approvals,
+    plans,
+    memories,
+    contexts,
+    todos,
     ledger,
     background: { claimingNode: () => bus.claimingNode('agent'), run: (step) => bus.runHeads(step) },
     isOwner: (userId) => security.accessPolicy.isOwner(userId),

@@ -131,9 +131,10 @@ class DiscordChannel implements Channel {
   constructor(config: DiscordConfig, deps: DiscordDeps, timing: DiscordTiming) {
     const { token } = config;
     const { monotonicMs } = timing;
+    const { log, languages } = deps;
     const apiRoot = stripEnd(config.apiRoot ?? OFFICIAL_ROOT, '/');
     const rest = new DiscordRest({ token, apiRoot, monotonicMs });
-    const signs = new Signs(rest, deps.log, deps.languages);
+    const signs = new Signs(rest, log, languages);
     this.#sending = new Sending(rest, monotonicMs, (channelId) => void signs.show(channelId));
     this.#replies = new Replies({ rest, sending: this.#sending, now: timing.now });
     const interactions = new Interactions({
@@ -141,17 +142,17 @@ class DiscordChannel implements Channel {
       rest,
       replies: this.#replies,
       sending: this.#sending,
-      log: deps.log,
+      log,
       suggest: deps.gateway.suggest,
-      languages: deps.languages,
+      languages,
       commands: deps.gateway.commands,
     });
     const files = new FileDownload({ rest, apiRoot: config.apiRoot, silenceMs: timing.silenceMs });
     this.download = async (media, signal) => await files.open(media, signal);
-    const roles = new BotRoles({ rest, log: deps.log, now: timing.now });
+    const roles = new BotRoles({ rest, log, now: timing.now });
     const questionSigns = new QuestionSigns(rest, monotonicMs);
     this.react = (question, state) => questionSigns.show(question, state);
-    const threads = new QuestionThreads({ rest, log: deps.log, settings: config.threads });
+    const threads = new QuestionThreads({ rest, log, languages, settings: config.threads });
     this.#parts = {
       ...deps,
       rest,

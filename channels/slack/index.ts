@@ -113,9 +113,9 @@ class SlackChannel implements Channel {
     this.download = async (media, signal) => await downloads.open(media, signal);
     this.#uploads = new FileUpload(files);
     this.#sending = new Sending({ api: this.#api, log, now });
-    this.#status = new Status({ api: this.#api, log, now });
+    this.#status = new Status({ api: this.#api, log, now, languages: deps.languages });
     const people = new People({ api: this.#api, log, now });
-    this.#parts = { ...deps, api: this.#api, sending: this.#sending, people };
+    this.#parts = { ...deps, api: this.#api, sending: this.#sending, people, status: this.#status };
     const appApi = new SlackApi({ token: appToken, apiRoot, monotonicMs });
     this.#settings = { ...timing, api: appApi, apiRoot, log };
     this.capabilities = {

@@ -1,10 +1,12 @@
 /**
- * "is typing…" in threads, the only places where Slack has it for apps (`assistant.threads.setStatus`). A new message of the app
- * takes it away, an edit does not, and after two minutes it is gone.
+ * "is typing…" in threads, the only places where Slack has it for apps (`assistant.threads.setStatus`), in the language of
+ * whoever wrote there last. A new message of the app takes it away, an edit does not, and after two minutes it is gone.
  */
 import type { Log } from '../../src/contracts/log.ts';
 import { addressOf } from '../../src/contracts/message.ts';
-import type { Place } from '../../src/contracts/message.ts';
+import type { InboundMessage, Place } from '../../src/contracts/message.ts';
+import { sayToPerson } from '../../src/contracts/texts/languages.ts';
+import type { ChannelLanguages } from '../../src/contracts/texts/languages.ts';
 import { Recent } from '../../src/lib/recent.ts';
 import { toChannelError } from './errors.ts';
 import { targetOf } from './message-fields.ts';
@@ -15,23 +17,48 @@ export const STATUS_MS = 110_000;
 /** Threads in which it is known to be shown; in one that was forgotten Slack takes it away itself. */
 export const MAX_SHOWN = 5_000;
 
+/** How long it is known who wrote last in a thread, in milliseconds. */
+const WRITER_MS = 3_600_000;
+
 const METHOD = 'assistant.threads.setStatus';
+
+/** Whoever wrote in a thread, with the language that Slack tells. */
+type Writer = Pick<InboundMessage, 'senderId' | 'language'>;
+
+export interface StatusParts {
+  api: Pick<SlackApi, 'call'>;
+  log: Log;
+  now: () => number;
+  languages: ChannelLanguages;
+}
 
 export class Status {
   readonly #api: Pick<SlackApi, 'call'>;
   readonly #log: Log;
   readonly #shown: Recent<true>;
+  readonly #writers: Recent<Writer>;
+  readonly #languages: ChannelLanguages;
 
-  constructor({ api, log, now }: { api: Pick<SlackApi, 'call'>; log: Log; now: () => number }) {
+  constructor({ api, log, now, languages }: StatusParts) {
+    this.#languages = languages;
     this.#api = api;
     this.#log = log;
     this.#shown = new Recent(STATUS_MS, MAX_SHOWN, now);
+    this.#writers = new Recent(WRITER_MS, MAX_SHOWN, now);
+  }
+
+  /** Somebody has written in a thread. */
+  heard(message: Place & Writer): void {
+    const { senderId, language } = message;
+    if (message.threadId !== undefined) this.#writers.set(addressOf(message), { senderId, language });
   }
 
   /** Shows it in a thread; elsewhere nothing is done. Throws `ChannelError`. */
   async show(place: Place): Promise<void> {
     if (place.threadId === undefined) return;
-    await this.#set(place, 'is typing…');
+    const writer = this.#writers.get(addressOf(place));
+    const say = await sayToPerson(this.#languages, `slack:${writer?.senderId ?? ''}`, writer?.language);
+    await this.#set(place, say('typing.status'));
     this.#shown.set(addressOf(place), true);
   }
 

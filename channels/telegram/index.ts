@@ -25,7 +25,8 @@ import { PolledUpdates, PostedUpdates } from './receiving/update-source.ts';
 import { TelegramWebhook } from './receiving/webhook.ts';
 import type { WebhookConfig } from './receiving/webhook.ts';
 import type { PollTiming } from './receiving/polling.ts';
-import { groupsThatNeedAll, PRIVACY_REMEDY } from './privacy.ts';
+import { groupsThatNeedAll } from './privacy.ts';
+import { said } from '../../src/contracts/texts/say.ts';
 import { renderTelegram } from './rendering/render.ts';
 import { Topics } from './topics.ts';
 import { WholeAnswers } from './rich/whole-answers.ts';
@@ -260,7 +261,7 @@ function noticeOf(access: ChannelAccess | undefined): Pick<ChannelHealth, 'notic
   const needing = groupsThatNeedAll(access);
   if (needing.length === 0) return {};
   return {
-    notice: `Telegram: privacy mode is on, but the settings of ${needing.length === 1 ? 'a group' : `${needing.length} groups`} ask for all messages. ${PRIVACY_REMEDY[0]?.toUpperCase()}${PRIVACY_REMEDY.slice(1)}.`,
+    notice: said('privacy.on', { network: 'Telegram', count: needing.length }),
   };
 }
 

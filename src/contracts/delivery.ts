@@ -71,7 +71,7 @@ export interface LiveTurn {
    */
   settle(): Promise<LiveCounts | undefined>;
   /** The other chats of the session in which the turn was to be seen growing, without those that cannot be written to. */
-  shownOn(): readonly Address[];
+  shownOn(): readonly Pick<OtherSurface, 'address' | 'userId'>[];
 }
 
 /** Shows a turn's events as a live message. Channels without `edit` get typing only. Never throws. */

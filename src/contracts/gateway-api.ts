@@ -1,4 +1,5 @@
 /** The API of the gateway for channels. Session methods take the caller and give undefined for what the caller may not see. */
+import type { Said } from './texts/say.ts';
 import type { HookApi } from './operator/hooks.ts';
 import type { SignInApi } from './operator/sign-in.ts';
 import type { Caller } from './access.ts';
@@ -255,7 +256,7 @@ export interface ChannelHealth {
   /** What is wrong and how to fix it; absent when `up`. */
   detail?: string;
   /** What whoever runs the gateway should change at the platform, although the channel is up. Names no chat and no person. */
-  notice?: string;
+  notice?: Said;
   /** Updates that the platform holds back, where it tells. */
   waiting?: number;
 }
@@ -276,7 +277,7 @@ export interface HealthReport {
     replaced?: readonly ReplacedModel[];
   };
   /** By name; `label` is the network's name as people write it. */
-  channels: Record<string, ChannelHealth & { label: string }>;
+  channels: Record<string, Omit<ChannelHealth, 'notice'> & { label: string; notice?: string }>;
   /** MCP servers by name, without their errors, which may name addresses; no part of being ready. */
   mcp: Record<string, { state: McpState; tools: number }>;
   /** `degraded` while a file of a profile is invalid and its last valid content is used. */

@@ -142,7 +142,10 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       card: {
         planOf: (turnId) => ledger.planOf(turnId),
         plan: async (id) => (await deps.plans.plan(id))?.plan,
-        ...{ sentParts, cards, say, log },
+        sentParts,
+        cards,
+        say,
+        log,
       },
       oldButtons,
       random: deps.random ?? Math.random,

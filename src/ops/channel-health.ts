@@ -1,5 +1,6 @@
 /** Health of the channels: those that are switched on report it themselves, the others name what they need. */
 import type { Channel, ChannelManifest } from '../contracts/channel.ts';
+import { inEnglish } from '../contracts/texts/say.ts';
 import type { ChannelHealth, HealthReport } from '../contracts/gateway-api.ts';
 
 /** The health of every channel of the list, by name, with its label for people. */
@@ -13,7 +14,8 @@ export function channelHealth(
       const channel = channels.get(name);
       const health: ChannelHealth =
         channel === undefined ? { state: 'off', detail: `needs ${needs}` } : healthOf(channel);
-      return [name, { ...health, label }];
+      const { notice, ...state } = health;
+      return [name, { ...state, label, ...(notice !== undefined && { notice: inEnglish.told(notice) }) }];
     }),
   );
 }

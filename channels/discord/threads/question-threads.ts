@@ -1,4 +1,6 @@
 /** A thread for each question, in the channels where that is wished, with the title of its conversation as its name. */
+import { sayToPerson } from '../../../src/contracts/texts/languages.ts';
+import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { parseAddress } from '../../../src/contracts/message.ts';
@@ -12,7 +14,6 @@ import { messageId } from '../sending.ts';
 export const MAX_NAME = 100;
 /** Longest wait for a thread to be opened, in milliseconds; then the question is answered in its channel. */
 const OPEN_MS = 5_000;
-const UNNAMED = 'Question';
 /** The message has a thread, which has the same id. */
 const HAS_THREAD = 1 << 5;
 const ALREADY_OPENED = 160_004;
@@ -27,6 +28,7 @@ export interface QuestionThreadsParts {
   rest: Pick<DiscordRest, 'call'>;
   log: Log;
   settings: ThreadSettings;
+  languages: ChannelLanguages;
 }
 
 /** Describes a channel; undefined while Discord does not tell. Never throws. */
@@ -55,10 +57,11 @@ export class QuestionThreads {
     words: string,
     opened: () => Promise<boolean>,
   ): Promise<string | undefined> {
-    const { channel_id: channelId, id } = message;
+    const { channel_id: channelId, id, author } = message;
+    const unnamed = (await sayToPerson(this.#parts.languages, `discord:${author.id}`))('thread.unnamed');
     try {
       return await retryTransient(
-        async () => await this.#open(channelId, id, nameOf(words)),
+        async () => await this.#open(channelId, id, nameOf(words) ?? unnamed),
         AbortSignal.timeout(OPEN_MS),
       );
     } catch (error) {
@@ -81,7 +84,9 @@ export class QuestionThreads {
     const { channel, threadId } = parseAddress(event.sessionKey);
     if (channel !== 'discord' || threadId === undefined) return;
     if ((await kindOf(threadId))?.ownerId !== botId) return;
-    const body = { name: nameOf(event.title) };
+    const name = nameOf(event.title);
+    if (name === undefined) return;
+    const body = { name };
     const bucket = `name ${threadId}`;
     await this.#parts.rest.call({ method: 'patch', path: `/channels/${threadId}`, bucket, body });
   }
@@ -97,8 +102,8 @@ export function isByBot({ author, webhook_id: webhook }: RawMessage): boolean {
   return author.bot === true || webhook !== undefined;
 }
 
-/** The first line of a text as the name of a thread. */
-function nameOf(text: string): string {
+/** The first line of a text as the name of a thread; undefined for a text without words. */
+function nameOf(text: string): string | undefined {
   const [line = ''] = text.trim().split('\n', 1);
-  return line.slice(0, MAX_NAME).toWellFormed().trim() || UNNAMED;
+  return line.slice(0, MAX_NAME).toWellFormed().trim() || undefined;
 }

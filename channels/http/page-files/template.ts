@@ -42,18 +42,23 @@ function toHtml(text: string): string {
 
 /** Keys of texts that the page's scripts say, by their area. */
 const AREAS = /^(page|link|cancelled|step|failure|time)\./;
+/** Keys of the words for errors, by their code. */
+const REFUSALS = /^page\.error\./;
 
 /** The statement that gives the page's texts in one language to the scripts after it. */
 export function textsScript(say: Say): string {
   const keys = (table: object): [string, unknown][] =>
     Object.entries(table).filter(([key]) => AREAS.test(key));
-  const own = keys(say.table);
+  // In English the page shows the messages of the errors themselves, which name most.
+  const own = keys(say.table).filter(([key]) => say.language !== 'en' || !REFUSALS.test(key));
   const told = new Set(own.map(([key]) => key));
   const texts = {
     language: say.language,
     parley: PARLEY,
     table: Object.fromEntries(own),
-    english: Object.fromEntries(keys(inEnglish.table).filter(([key]) => !told.has(key))),
+    english: Object.fromEntries(
+      keys(inEnglish.table).filter(([key]) => !told.has(key) && !REFUSALS.test(key)),
+    ),
   };
   return `globalThis.parleyTexts=${JSON.stringify(texts)};\n`;
 }

@@ -2,6 +2,7 @@
 import { ApiError } from './api.js';
 import { ChatView } from './chat/chat-view.js';
 import { byId, h } from './dom.js';
+import { modelWords } from './health-words.js';
 import { offerKeys } from './keys.js';
 import { ScheduleList } from './schedules.js';
 import { SettingsLater } from './settings-later.js';
@@ -12,7 +13,6 @@ import { forgetCommandAnswers } from './commands/command-answers.js';
 import { forgetDrafts } from './chat/composer/drafts.js';
 import { offerLanguages } from './language.js';
 import { removeToken, signIn } from './sign-in.js';
-import { say } from './texts.js';
 
 const HEALTH_EVERY_MS = 30_000;
 /** The times in the list are relative. */
@@ -58,8 +58,9 @@ async function showHealth(api, onNewLabels) {
     byId('version', HTMLElement).textContent = health.version ?? '';
     // Only an admin is told the version.
     byId('open-settings', HTMLElement).hidden = health.version === undefined;
-    banner.hidden = health.model.state === 'up';
-    banner.textContent = health.model.detail ?? say('page.model_away');
+    const words = modelWords(health.model);
+    banner.hidden = words === undefined;
+    banner.textContent = words ?? '';
   } catch (error) {
     banner.hidden = false;
     banner.textContent = error instanceof Error ? error.message : String(error);

@@ -1,5 +1,5 @@
 /** Requests to the gateway, and what their errors mean for people. */
-import { say } from './texts.js';
+import { refusal, say } from './texts.js';
 
 /** The gateway answered with an error, or could not be reached (`status` 0). */
 export class ApiError extends Error {
@@ -32,7 +32,7 @@ function readError(status, text) {
   try {
     /** @type {import('../errors.ts').ErrorBody} */
     const { error } = JSON.parse(text);
-    return new ApiError(status, error.code, error.message);
+    return new ApiError(status, error.code, refusal(error.code, error.message));
   } catch {
     // The answer of a proxy may not be JSON.
     return new ApiError(status, 'unknown', say('page.answered', { status }));

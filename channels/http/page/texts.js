@@ -61,6 +61,18 @@ export function kept(text) {
 }
 
 /**
+ * Why the gateway refused something, for a reader: in English its own words, which name most; in other languages the words that
+ * they have for the error's code.
+ * @param {string} code
+ * @param {string} message
+ * @param {Pick<GivenTexts, 'table'>} [texts]
+ */
+export function refusal(code, message, { table } = given) {
+  const text = table[`page.error.${code}`];
+  return typeof text === 'string' ? text : message;
+}
+
+/**
  * A text in which elements stand for some of its values: its parts in their order.
  * @template {TextKey} Key
  * @template Part

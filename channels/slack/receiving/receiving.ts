@@ -16,6 +16,7 @@ import { Inbox } from './inbox.ts';
 import { Interactions } from './interactions.ts';
 import { SocketLink } from './link.ts';
 import type { LinkParts } from './link.ts';
+import type { Status } from '../status.ts';
 import type { People } from './people.ts';
 import { Position } from './position.ts';
 import { isRetryable } from '../../../src/contracts/errors.ts';
@@ -37,6 +38,7 @@ export interface ReceivingParts extends SlackDeps {
   api: Pick<SlackApi, 'call'>;
   sending: Sending;
   people: People;
+  status: Pick<Status, 'heard'>;
   self: Self;
 }
 
@@ -178,14 +180,16 @@ export class Receiving {
   }
 
   async #convert(message: RawMessage, isEdit: boolean): Promise<InboundMessage | undefined> {
-    const { self, people } = this.#parts;
+    const { self, people, status } = this.#parts;
     // Names cost calls: they are asked only for what somebody has written.
     if (toInbound(message, self, new Map()) === undefined) return undefined;
     const names = await people.names(peopleIn(message));
     const inbound = isEdit ? toEdit(message, self, names) : toInbound(message, self, names);
     if (inbound === undefined) return undefined;
     const language = people.languageOf(inbound.senderId);
-    return language === undefined ? inbound : { ...inbound, language };
+    const heard = language === undefined ? inbound : { ...inbound, language };
+    status.heard(heard);
+    return heard;
   }
 
   #readMissed(): void {

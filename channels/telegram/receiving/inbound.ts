@@ -152,15 +152,15 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
 
 /**
  * Who wrote a message. Anonymous administrators share an account of Telegram's (1087968824) in all groups: they are known by
- * the id of their group, which has the group's rights and can be no person's.
+ * the id of their group, which has the group's rights and can be no person's, and by their title there or the group's, as
+ * Telegram shows them.
  */
 function writerOf(
   message: TelegramMessage,
   from: TelegramPress['from'],
 ): Pick<InboundMessage, 'senderId' | 'senderName' | 'fromBot' | 'language'> {
   const { chat, author_signature: title } = message;
-  if (isAnonymousAdmin(message))
-    return { senderId: chat.id, senderName: title ?? `an administrator of ${chat.title ?? 'this group'}` };
+  if (isAnonymousAdmin(message)) return { senderId: chat.id, senderName: title ?? chat.title };
   return {
     senderId: from.id,
     ...(from.is_bot && { fromBot: true }),

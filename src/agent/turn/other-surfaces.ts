@@ -1,7 +1,11 @@
 /** The chats beside the one in which a turn was asked: what others can read decides what the turn may tell. */
-import type { Address, InboundMessage } from '../../contracts/message.ts';
-import type { OtherSurface } from '../../contracts/store/records.ts';
+import type { LiveTurn } from '../../contracts/delivery.ts';
+import type { InboundMessage } from '../../contracts/message.ts';
+import type { OtherSurface, TurnFinish } from '../../contracts/store/records.ts';
+import { recipientOf } from '../../contracts/texts/languages.ts';
 import type { AgentShared } from '../deps.ts';
+
+type Elsewhere = NonNullable<TurnFinish['elsewhere']>;
 
 /** `group` where the answer is read in any group, wherever it was asked: private memories stay out of it. */
 export function strictestPlace(
@@ -11,9 +15,22 @@ export function strictestPlace(
   return surfaces.some(({ place }) => place === 'group') ? 'group' : asked;
 }
 
-/** The groups that the turn knew of from its beginning; one that joins later does not read its answer. */
-export function groupsAmong(surfaces: readonly OtherSurface[]): Address[] {
-  return surfaces.filter(({ place }) => place === 'group').map(({ address }) => address);
+/**
+ * What the other chats get when a turn ends: its answer, but for groups that have joined since its beginning, which do not
+ * read it; and a chat that has left meanwhile a text that says so, in the language of whoever brought it in. Throws only `StoreError`.
+ */
+export async function endElsewhere(
+  { deps: { languages } }: Pick<AgentShared, 'deps'>,
+  surfaces: readonly OtherSurface[],
+  message: Elsewhere['message'],
+  shownOn: ReturnType<LiveTurn['shownOn']>,
+): Promise<Elsewhere> {
+  const texts = shownOn.map(async ({ address, userId }) => {
+    const say = languages.say(recipientOf(address, await languages.languageOf(userId)));
+    return { address, separated: `*(${say('unlink.in_the_middle')})*` };
+  });
+  const groups = surfaces.filter(({ place }) => place === 'group').map(({ address }) => address);
+  return { message, groups, shownOn: await Promise.all(texts) };
 }
 
 /** The network on which a message was written; undefined in a conversation of one chat, where it goes without saying. */

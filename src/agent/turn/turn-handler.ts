@@ -29,7 +29,7 @@ import { endDeadLetter } from './dead-turn.ts';
 import { openLiveOutput } from './silent-reply.ts';
 import type { LiveOutput, OutputResult } from './silent-reply.ts';
 import { isSilent } from './silent-token.ts';
-import { groupsAmong, networkOf, strictestPlace } from './other-surfaces.ts';
+import { endElsewhere, networkOf, strictestPlace } from './other-surfaces.ts';
 import { receiveFiles } from './message-files.ts';
 import { readMessage, readTurnPayload } from './turn-payload.ts';
 import type { ReadMessage } from './turn-payload.ts';
@@ -271,11 +271,19 @@ async function commit(
   shared: AgentShared,
   turn: TurnIdentity & TurnContext & TurnProgress,
   address: Address,
-  { result, trace, shownOn }: { result: OutputResult; trace: TraceAttempt; shownOn: readonly Address[] },
+  {
+    result,
+    trace,
+    shownOn,
+  }: { result: OutputResult; trace: TraceAttempt; shownOn: ReturnType<LiveOutput['shownOn']> },
 ): Promise<LaneStep> {
   const fresh = turn.rows.fresh();
-  const answer = await deliveryWithFiles(shared.deps.answerFiles, turn, address, result);
-  const { attachments, outbound, elsewhere } = answer;
+  const { attachments, outbound, elsewhere } = await deliveryWithFiles(
+    shared.deps.answerFiles,
+    turn,
+    address,
+    result,
+  );
   return await shared.deps.ledger.finishTurn(turn.fence, {
     turnId: turn.turnId,
     reason: result.reason,
@@ -290,6 +298,6 @@ async function commit(
     // A silent turn leaves nothing in the model's context, unless its journal has begun.
     entries: result.silent && fresh.includes(turn.rows.user) ? [] : fresh,
     outbound,
-    elsewhere: elsewhere && { message: elsewhere, groups: groupsAmong(turn.surfaces), shownOn },
+    elsewhere: elsewhere && (await endElsewhere(shared, turn.surfaces, elsewhere, shownOn)),
   });
 }

@@ -222,6 +222,7 @@ export interface OtherSurface {
   address: Address;
   place: 'private' | 'group';
   name?: string | null | undefined;
+  userId: string;
   placeholders: SentMessage[];
 }
 
@@ -258,15 +259,14 @@ export interface TurnFinish {
   /** The delivery to queue; undefined for `http`, where the stored message is the delivery. */
   outbound?: unknown;
   /**
-   * The delivery for the other chats that share the session, without its place: one each, under `surfaceRef`. Chats that
-   * joined since the turn began take it where they are private, or named in `groups` (absent = all); chats in `shownOn` that have left
-   * meanwhile are told so instead, where something of the answer is on screen.
+   * The delivery for the other chats of the session, without its place: one each, under `surfaceRef`. Those that have joined
+   * take it where they are private or in `groups` (absent = all); in `shownOn`, those that have left get `separated` instead.
    */
   elsewhere?:
     | {
         message: Omit<OutboundMessage, 'channel' | 'chatId' | 'threadId'>;
         groups?: readonly Address[] | undefined;
-        shownOn: readonly Address[];
+        shownOn: readonly { address: Address; separated: string }[];
       }
     | undefined;
   /** Queue the answer to be spoken, where the session's answers are. */

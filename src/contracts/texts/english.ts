@@ -12,6 +12,7 @@ import { pageChats } from './english/page-chats.ts';
 import { pageTurns } from './english/page-turns.ts';
 import { pageChat } from './english/page-chat.ts';
 import { pagePlans } from './english/page-plans.ts';
+import { pageErrors } from './english/page-errors.ts';
 import { pageSettings } from './english/page-settings.ts';
 import { providers } from './english/providers.ts';
 import { plans } from './english/plans.ts';
@@ -35,6 +36,7 @@ export const ENGLISH = {
   ...pageTurns,
   ...pageChat,
   ...pagePlans,
+  ...pageErrors,
   ...pageSettings,
   ...plans,
   ...providers,

@@ -13,6 +13,7 @@ import { pageChats } from './german/page-chats.ts';
 import { pageTurns } from './german/page-turns.ts';
 import { pageChat } from './german/page-chat.ts';
 import { pagePlans } from './german/page-plans.ts';
+import { pageErrors } from './german/page-errors.ts';
 import { pageSettings } from './german/page-settings.ts';
 import { providers } from './german/providers.ts';
 import { plans } from './german/plans.ts';
@@ -37,6 +38,7 @@ export const GERMAN: TranslationOf<typeof ENGLISH> = {
   ...pageTurns,
   ...pageChat,
   ...pagePlans,
+  ...pageErrors,
   ...pageSettings,
   ...plans,
   ...providers,

@@ -135,7 +135,11 @@ function openDelivery(deps: DeliverDeps, head: LaneHead, signal: AbortSignal): D
       onChatMoved: deps.onChatMoved,
     });
   return {
-    ...{ deps, head, payload, channel, partsOf },
+    deps,
+    head,
+    payload,
+    channel,
+    partsOf,
     say: deps.say(message),
     cut: (text) => chunksOf(text, target, deps.yieldToEventLoop),
     instead: channel.render(parseMarkdown(SURPLUS_TEXT)),

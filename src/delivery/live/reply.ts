@@ -29,7 +29,7 @@ export interface ReplyDeps extends Pick<
   cards: PlanCards;
   shown: Pick<ShownTexts, 'keep'>;
   /** Ids of the messages that show a delivery. */
-  sentParts(ref: string): Promise<SentMessage[]>;
+  sentParts: (ref: string) => Promise<SentMessage[]>;
 }
 
 /** The end of a live reply. */

@@ -1,12 +1,13 @@
 /** A turn in the chats of its session that did not ask: in each it grows at its own pace, and none waits for another. */
 import type { EventBus } from '../../contracts/bus.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
-import type { LiveTurnStart } from '../../contracts/delivery.ts';
+import type { LiveTurn, LiveTurnStart } from '../../contracts/delivery.ts';
 import type { Log } from '../../contracts/log.ts';
-import type { Address, SentMessage } from '../../contracts/message.ts';
+import type { Address } from '../../contracts/message.ts';
 import { surfaceRef } from '../../contracts/sessions/surfaces.ts';
 import type { DropSurface, SurfaceStore } from '../../contracts/sessions/surfaces.ts';
 import { LATE_CALL_MS } from '../live/late-calls.ts';
+import type { OtherSurface } from '../../contracts/store/records.ts';
 import type { LiveMessage } from '../live/live-message.ts';
 
 /** One growing message, and what ends it. */
@@ -43,18 +44,20 @@ export class LiveSurfaces {
   readonly #start: LiveTurnStart;
   readonly #growing = new Map<Address, GrowingMessage & { end: () => void }>();
   readonly #blocked = new Set<Address>();
-  readonly #shownOn = new Set<Address>();
+  /** Who brought each chat in, by its address. */
+  readonly #shownOn = new Map<Address, string>();
   #over = false;
 
   constructor(start: LiveTurnStart, deps: LiveSurfacesDeps) {
     this.#start = start;
     this.#deps = deps;
-    for (const { address, placeholders } of start.surfaces)
-      this.#open(address, placeholders, start.textSoFar);
+    for (const surface of start.surfaces) this.#open(surface, start.textSoFar);
   }
 
-  get shownOn(): readonly Address[] {
-    return [...this.#shownOn].filter((address) => !this.#blocked.has(address));
+  get shownOn(): ReturnType<LiveTurn['shownOn']> {
+    return [...this.#shownOn]
+      .filter(([address]) => !this.#blocked.has(address))
+      .map(([address, userId]) => ({ address, userId }));
   }
 
   /** A chat has joined or left. A group that joins meanwhile does not see this turn. Never throws. */
@@ -63,9 +66,9 @@ export class LiveSurfaces {
       const surfaces = await this.#deps.store.surfaces(this.#start.session);
       for (const [address, one] of this.#growing)
         if (surfaces.every((surface) => surface.address !== address)) this.#settle(address, one);
-      for (const { address, place } of surfaces)
+      for (const { address, userId, place } of surfaces)
         if (!this.#shownOn.has(address) && address !== this.#start.address && place === 'private')
-          this.#open(address, [], '', this.#soFar());
+          this.#open({ address, userId, placeholders: [] }, '', this.#soFar());
     } catch (error) {
       const { turnId, session: sessionKey } = this.#start;
       this.#deps.log.warn({ err: toGatewayError(error), turnId, sessionKey }, 'surfaces_unread');
@@ -85,8 +88,7 @@ export class LiveSurfaces {
   }
 
   #open(
-    address: Address,
-    placeholders: SentMessage[],
+    { address, userId, placeholders }: Pick<OtherSurface, 'address' | 'userId' | 'placeholders'>,
     textSoFar: string,
     missed: ReturnType<EventBus['replay']>['events'] = [],
   ): void {
@@ -103,7 +105,7 @@ export class LiveSurfaces {
     };
     const shown = { turnId: ref, session, address, surfaces: [], placeholders, textSoFar, note };
     const growing = this.#deps.grow({ ...shown, ...(takenOver !== undefined && { takenOver }) }, calls);
-    this.#shownOn.add(address);
+    this.#shownOn.set(address, userId);
     if (growing === undefined) return;
     for (const event of missed) growing.message.apply(event);
     const end = this.#deps.events.subscribe({ turnId }, (event) => growing.message.apply(event));

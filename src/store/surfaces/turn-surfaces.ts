@@ -6,9 +6,6 @@ import type { Sql } from '../database/database.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
-/** What a chat reads in which an answer was growing when it left the conversation. */
-const SEPARATED_TEXT = '*(this chat was separated before the answer ended)*';
-
 /** Expression: the chats that share the session with the one in which the turn was asked, as `OtherSurface`. */
 export function otherSurfaces(
   sql: Sql,
@@ -16,7 +13,7 @@ export function otherSurfaces(
 ): Fragment {
   return sql`
     (select coalesce(jsonb_agg(jsonb_build_object('address', s.address, 'place', s.place, 'name', s.name,
-        'placeholders', coalesce((select parts from delivery where ref = ${turnId} || '@' || s.address), '[]'))
+        'userId', s.user_id, 'placeholders', coalesce((select parts from delivery where ref = ${turnId} || '@' || s.address), '[]'))
         order by s.linked_at, s.address), '[]')
       from surface s where s.session = ${session} and s.address <> ${address})`;
 }
@@ -32,7 +29,6 @@ export function deliveredElsewhere(
   turnId: string,
   { message, groups, shownOn }: NonNullable<TurnFinish['elsewhere']>,
 ) {
-  const separated = cleanJson({ content: SEPARATED_TEXT, media: [], buttons: [] });
   const chatPart = sql`split_part(address, ':', 2)`;
   const chat = idIn(sql, chatPart);
   const thread = idIn(
@@ -53,7 +49,8 @@ export function deliveredElsewhere(
         where s.address <> closed.address
           ${known}
         union all
-        select shown.address, ${separated}::jsonb from closed, jsonb_array_elements_text(${cleanJson(shownOn)}::jsonb) as shown(address)
+        select shown.address, jsonb_build_object('content', shown.separated, 'media', '[]'::jsonb, 'buttons', '[]'::jsonb)
+        from closed, jsonb_to_recordset(${cleanJson(shownOn)}::jsonb) as shown(address text, separated text)
         where exists (select from delivery where ref = ${turnId} || '@' || shown.address)
           and not exists (select from surface s where s.session = closed.session and s.address = shown.address)) ending
       where split_part(address, ':', 1) <> 'http')`;

@@ -5,6 +5,7 @@ import { MAX_ASKED, MAX_NAMES, People } from '../../../channels/slack/receiving/
 import type { Fields } from '../../../channels/slack/message-fields.ts';
 import { MAX_NONCES, Sending } from '../../../channels/slack/sending.ts';
 import { MAX_SHOWN, Status } from '../../../channels/slack/status.ts';
+import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 import { SlackSetup } from '../../fakes/slack/setup.ts';
 
 const WAIT = { timeout: 5_000, interval: 5 };
@@ -29,6 +30,18 @@ describe('in a thread', () => {
     expect(chat.statuses.get(ts)).toBe('is typing…');
     await setup.channel.send({ ...setup.part(chat.id, 'an answer'), threadId: ts });
     expect(chat.statuses.size).toBe(0);
+  });
+
+  it('the app is typing in the language of whoever wrote there last', async () => {
+    await setup.start();
+    const chat = setup.slack.workspace.channel();
+    const ben = setup.slack.workspace.person('Ben');
+    ben.locale = 'de-DE';
+    const { ts } = setup.slack.says(chat, `<@${setup.slack.workspace.bot.userId}> eine Frage`, ben);
+    const place = { channel: 'slack', chatId: chat.id, threadId: ts };
+    await vi.waitFor(() => expect(setup.received).toHaveLength(1), WAIT);
+    await setup.channel.typing?.(place);
+    expect(chat.statuses.get(ts)).toBe('schreibt …');
   });
 
   it('the app is typing no more once its message was edited, which Slack itself does not see', async () => {
@@ -142,7 +155,7 @@ describe('what is kept is bounded', () => {
 
   it('for threads in which the app is typing', async () => {
     const { calls, parts } = counting();
-    const status = new Status(parts);
+    const status = new Status({ ...parts, languages: builtInLanguages });
     const place = (n: number) => ({ channel: 'slack', chatId: 'C0123ABC456', threadId: `${n}.000000` });
     for (let n = 0; n <= MAX_SHOWN; n += 1) await status.show(place(n));
     calls.length = 0;

@@ -6,7 +6,7 @@ import type { InboundMessage, MembershipChange } from '../../../src/contracts/me
 import type { Receipt, Receive } from '../../../src/contracts/receive.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import { MemoryConnections } from '../stores/connections.ts';
-import { builtInLanguages } from './languages.ts';
+import { chosenLanguages } from './languages.ts';
 
 export const ACCEPTED: Receipt = { kind: 'accepted', turnId: 'turn', seq: 1, position: 0 };
 
@@ -32,12 +32,15 @@ export abstract class ChannelSetup {
   protected abstract create(): Channel;
   protected abstract closePlatform(): Promise<void>;
 
+  /** Who reads which language. */
+  readonly languages = chosenLanguages();
+
   /** What every such channel is given. */
   protected get deps() {
     return {
       log: pino({ level: 'trace' }, { write: (line: string) => this.log.push(line) }),
       connections: this.connections,
-      languages: builtInLanguages,
+      languages: this.languages,
     };
   }
 

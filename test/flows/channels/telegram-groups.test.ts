@@ -68,7 +68,7 @@ describeGateway('A Telegram group', { telegram: true, file }, (fixture) => {
     await vi.waitFor(() => expect(screen(chat).at(-1)).toContain('Only an owner'), WAIT);
     saysAnonymously(fixture().telegram, chat, `${NAME} and I?`);
     const { body } = await fixture().modelCall('and I?');
-    expect(JSON.stringify(body)).toContain('an administrator of Group -4203 writes');
+    expect(JSON.stringify(body)).toContain('Group -4203 writes');
     await idle(chat);
   });
 
@@ -112,6 +112,12 @@ describeGateway('A Telegram group', { telegram: true, file }, (fixture) => {
     fixture().telegram.says(OWNER, '/status', OWNER);
     await vi.waitFor(
       () => expect(screen(OWNER).at(-1)).toMatch(/privacy mode is on, .* a group ask.*\/setprivacy/s),
+      WAIT,
+    );
+    fixture().telegram.says(OWNER, '/language de', OWNER);
+    fixture().telegram.says(OWNER, '/status', OWNER);
+    await vi.waitFor(
+      () => expect(screen(OWNER).at(-1)).toContain('die Einstellungen einer Gruppe wollen alle Nachrichten'),
       WAIT,
     );
     const [, , , friend = ''] = FRIENDS;

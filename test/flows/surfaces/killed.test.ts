@@ -1,125 +1,97 @@
-/** A real process killed while one answer streams to three chats, and again while its finals are on their way. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+/** A real process killed while one answer streams to chats of every network, and again while its finals are on their way. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { GatewayProcess } from '../../crash/gateways.ts';
-import { FakeDiscord } from '../../fakes/discord/discord.ts';
-import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
-import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
-import { FRIENDS, OWNER } from '../setup.ts';
+import { CHATS_OF_A_PERSON, chatsOfPerson, sessionsFor } from '../../crash/links/chats.ts';
+import type { LinkedChat } from '../../crash/links/chats.ts';
+import { startScenario, TOKEN } from '../../crash/scenario.ts';
 
 const until = (check: () => void | Promise<void>): Promise<void> =>
   vi.waitFor(check, { timeout: 60_000, interval: 10 });
 const ANSWER = Array.from({ length: 60 }, (_, n) => `word${n}`).join(' ');
-const PAGE = 'http:shared';
+const PAGE = '/v1/sessions/http:shared';
+/** The limits of people and platforms have tests of their own. */
+const CONFIG = {
+  limits: { messagesPerMinute: 600, messagesAtOnce: 60 },
+  channels: {
+    telegram: { groupCallsPerMinute: 1_000, editIntervalMs: { group: 300 } },
+    slack: { editsPerSecond: { start: 20, most: 20 } },
+    matrix: { eventsPerSecond: { start: 20 } },
+  },
+};
 
-it('loses nothing and doubles nothing in any of three chats, however often it is killed', async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'parley-killed-'));
-  const home = path.join(folder, 'home');
-  await mkdir(home, { recursive: true });
-  const [telegram, discord, ollama] = await Promise.all([
-    FakeTelegram.start(),
-    FakeDiscord.open(),
-    startFakeOllama(),
-  ]);
-  const { channel, person } = discord.dm('Ada');
-  const [chat = ''] = FRIENDS;
-  const access = { telegram: { allow: [chat] }, discord: { allow: [person.id] } };
-  await writeFile(path.join(home, 'config.json'), JSON.stringify({ access }), { mode: 0o600 });
-  const gateway = new GatewayProcess(home, {
-    PORT: '0',
-    GATEWAY_TOKEN: OWNER,
-    OLLAMA_HOST: ollama.url,
-    TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
-    TELEGRAM_API_ROOT: telegram.root,
-    DISCORD_BOT_TOKEN: discord.token,
-    DISCORD_API_ROOT: discord.apiRoot,
-  });
+const shownIn = ({ screen }: LinkedChat): string[] => screen().map(({ text }) => text);
+const count = (chat: LinkedChat, text: string): number =>
+  shownIn(chat).filter((shown) => shown.includes(text)).length;
+
+it('loses nothing and doubles nothing in private chats, a group, a channel, a thread and on the page, however often it is killed', async () => {
+  const scenario = await startScenario({ sessions: sessionsFor(1), dm: 'open', config: CONFIG });
+  const { ollama, gateways } = scenario;
+  const [gateway] = gateways;
   onTestFinished(async () => {
-    await gateway.kill();
-    await Promise.all([telegram.close(), discord.close(), ollama.close()]);
-    await rm(folder, { recursive: true, force: true });
+    await gateway?.kill();
+    await scenario.close();
   });
+  if (gateway === undefined) throw new Error('The scenario has no gateway.');
   let url = '';
   const restart = async (): Promise<void> => {
     await gateway.kill();
     gateway.start();
     url = await gateway.url();
   };
-  const call = async (
-    route: string,
-    json?: unknown,
-  ): Promise<{ reply?: string; messages?: { content: string }[] }> => {
-    const answer = await fetch(`${url}/v1/sessions/${PAGE}${route}`, {
+  const call = async (route: string, json?: unknown): Promise<Record<string, unknown>> => {
+    const answer = await fetch(`${url}${route}`, {
       method: json === undefined ? 'GET' : 'POST',
-      headers: { authorization: `Bearer ${OWNER}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
       ...(json !== undefined && { body: JSON.stringify(json) }),
     });
     return await answer.json();
   };
-  const onTelegram = (): string[] => telegram.screen(chat);
-  const onDiscord = (): string[] => {
-    const seen = discord.visible(channel);
-    return discord.screen(channel).filter((_, index) => seen[index]?.author.bot === true);
+  /** The page gives the code, the chat enters it, and both agree. */
+  const link = async (chat: LinkedChat): Promise<void> => {
+    const { code } = await call(`${PAGE}/links`, {});
+    chat.command(`link ${String(code)}`);
+    await until(async () => expect((await call(`${PAGE}/surfaces`))['asks']).toBeTruthy());
+    await call(`/v1/links/${String(code)}`, { session: 'http:shared', agree: true });
+    chat.command('link yes');
+    await until(() =>
+      expect([chat.address, count(chat, 'shares this conversation now')]).toEqual([chat.address, 1]),
+    );
   };
-  const join = async (
-    enter: (code: string) => void,
-    agree: () => void,
-    shown: () => string[],
-  ): Promise<void> => {
-    const { reply } = await call('/messages', { content: '/link' });
-    enter(/\/link ([0-9A-Z-]{11})/.exec(reply ?? '')?.[1] ?? '');
-    await until(() => expect(shown().join('\n')).toContain('I have asked on Web'));
-    agree();
-    await until(() => expect(shown().join('\n')).toContain('I wait for Web'));
-    await call('/messages', { content: '/link yes' });
-    await until(() => expect(shown().join('\n')).toContain('shares this conversation now'));
-  };
+
   gateway.start();
   url = await gateway.url();
-  await call('/messages', { content: 'hello' });
-  await join(
-    (code) => telegram.says(chat, `/link ${code}`, chat),
-    () => telegram.says(chat, '/link yes', chat),
-    onTelegram,
-  );
-  await join(
-    (code) => discord.says(channel, `/link ${code}`, person),
-    () => discord.says(channel, '/link yes', person),
-    onDiscord,
-  );
+  await until(async () => expect(JSON.stringify(await call('/readyz'))).not.toMatch(/starting|degraded/));
+  await call(`${PAGE}/messages`, { content: 'hello' });
+  const chats = chatsOfPerson(scenario, 0);
+  for (const chat of chats) await link(chat);
+  const { surfaces } = (await call(`${PAGE}/surfaces`)) as { surfaces: unknown[] };
+  expect(surfaces).toHaveLength(CHATS_OF_A_PERSON + 1);
 
-  ollama.answer({ text: ANSWER, perSecond: 12 }, { when: 'tell us all' });
-  ollama.answer({ text: ANSWER, perSecond: 12 }, { when: 'tell us all' });
+  ollama.answer({ text: ANSWER, perSecond: 10 }, { when: 'tell us all' });
+  ollama.answer({ text: ANSWER, perSecond: 10 }, { when: 'tell us all' });
   ollama.answer({ text: ANSWER, perSecond: 40 }, { when: 'tell us all' });
-  await call('/messages', { content: 'tell us all' });
-  const growing = async (): Promise<void> => {
-    await until(() => expect(onTelegram().at(-1)).toContain('word4'));
-    await until(() => expect(onDiscord().at(-1)).toContain('word4'));
-  };
+  await call(`${PAGE}/messages`, { content: 'tell us all' });
+  const growing = (): Promise<void> =>
+    until(() => {
+      for (const chat of chats) expect(shownIn(chat).at(-1)).toContain('word4');
+    });
   await growing();
   await restart();
   await growing();
   await restart();
   // The first chat that shows all of it is not the last one.
-  await until(() => expect([onTelegram().at(-1), onDiscord().at(-1)]).toContain(ANSWER));
+  await until(() => expect(chats.map((chat) => shownIn(chat).at(-1))).toContain(ANSWER));
   await restart();
-  await until(() => expect(onTelegram().at(-1)).toBe(ANSWER));
-  await until(() => expect(onDiscord().at(-1)).toBe(ANSWER));
+  for (const chat of chats) await until(() => expect(shownIn(chat).at(-1)).toBe(ANSWER));
   await until(async () => {
-    const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${OWNER}` } });
+    const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } });
     const text = await metrics.text();
     expect(text).toMatch(/^parley_messages_pending 0$/m);
     expect(text).toMatch(/^parley_heads_running\{class="out"\} 0$/m);
   });
-  const count = (shown: string[], text: string): number =>
-    shown.filter((message) => message.includes(text)).length;
-  for (const shown of [onTelegram(), onDiscord()]) {
-    expect(count(shown, 'word0')).toBe(1);
-    expect(count(shown, 'on Web:')).toBe(1);
+  for (const chat of chats) {
+    const { address } = chat;
+    expect([address, count(chat, 'word0'), count(chat, 'on Web:')]).toEqual([address, 1, 1]);
   }
-  const { messages = [] } = await call('/messages');
-  const answers = messages.filter(({ content }) => content === ANSWER);
-  expect(answers).toHaveLength(1);
-}, 180_000);
+  const { messages = [] } = (await call(`${PAGE}/messages`)) as { messages?: { content: string }[] };
+  expect(messages.filter(({ content }) => content === ANSWER)).toHaveLength(1);
+}, 240_000);

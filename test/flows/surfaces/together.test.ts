@@ -109,6 +109,22 @@ describeGatewayOnEachDatabase('chats that share one answer', SETTINGS, (fixture)
     expect(grown?.history.length).toBeGreaterThan(1);
   });
 
+  it('tell one that leaves in the middle so, in the language of its person', async () => {
+    const { chat, channel, person } = await linked();
+    fixture().discord.says(channel, '/language de', person);
+    await seenOn(channel, 'Deutsch');
+    const answer = words(30);
+    fixture().ollama.answer({ text: answer, failure: { kind: 'hang', after: 20 } }, { when: `stay ${chat}` });
+    says(chat, `stay ${chat}`);
+    await seenOn(channel, 'word19');
+    fixture().discord.says(channel, '/unlink', person);
+    await seenOn(channel, 'wieder für sich');
+    (await fixture().modelCall(`stay ${chat}`)).release();
+    await seen(chat, answer);
+    await seenOn(channel, '(dieser Chat wurde getrennt, bevor die Antwort fertig war)');
+    expect(shown(channel).join('\n')).not.toContain('word');
+  });
+
   it('wait for none that is slow: the next answer is whole on one before the other shows the first', async () => {
     const { chat, channel, person } = await linked();
     await fixture().idle(`telegram:${chat}`);

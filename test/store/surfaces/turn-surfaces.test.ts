@@ -40,7 +40,7 @@ describeEachDatabase('the answer of a session that chats share', (databases) => 
   const end = async (
     store: TestStore,
     { head, turnId }: { head: LaneHead; turnId: string },
-    elsewhere: { groups?: Address[]; shownOn?: Address[] } = {},
+    elsewhere: { groups?: Address[]; shownOn?: { address: Address; separated: string }[] } = {},
   ): Promise<void> => {
     const outbound = delivery(turnId, HOME, CONTENT);
     const shownOn = elsewhere.shownOn ?? [];
@@ -90,12 +90,14 @@ describeEachDatabase('the answer of a session that chats share', (databases) => 
     const shown: Address[] = ['discord:8', 'discord:9'];
     await store.sql`insert into delivery (ref, parts) values (${surfaceRef(turn.turnId, 'discord:9')}, '[]')`;
     for (const address of shown) await store.surfaces.leave(address);
-    await end(store, turn, { shownOn: shown });
+    await end(store, turn, {
+      shownOn: shown.map((address) => ({ address, separated: `${address} was separated.` })),
+    });
     expect(await queued(store, turn.turnId)).toEqual([at(turn.turnId, 'discord:9'), at(turn.turnId, HOME)]);
     const [row] = await store.sql<{ text: string }[]>`
       select payload -> 'message' ->> 'content' as text from lane_item
       where lane = 'out:discord:9' and dedupe = ${turn.turnId}`;
-    expect(row?.text).toContain('separated before the answer ended');
+    expect(row?.text).toBe('discord:9 was separated.');
   });
 
   it('is queued nowhere by a node that has lost the lane, and once however often it is committed', async () => {

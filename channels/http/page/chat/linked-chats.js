@@ -4,7 +4,7 @@ import { channelOf } from '../chats/sidebar.js';
 import { confirmDelete } from '../confirm.js';
 import { byId, h } from '../dom.js';
 import { pathOf } from '../requests.js';
-import { dayAndClock, language, say, sayParts } from '../texts.js';
+import { dayAndClock, say, sayParts } from '../texts.js';
 
 /**
  * @typedef {object} LinkedChat
@@ -23,13 +23,6 @@ import { dayAndClock, language, say, sayParts } from '../texts.js';
  */
 
 /** @type {Linked} */
-/** Refusals of codes, in the words that chats have for them. @type {Record<string, import('../../../../src/contracts/texts/say.ts').PlainKey>} */
-const REFUSALS = {
-  code_expired: 'link.expired',
-  code_used: 'link.used',
-  too_many_surfaces: 'link.too_many',
-};
-
 const ALONE = { surfaces: [], asks: null };
 
 /**
@@ -224,15 +217,8 @@ export class LinkedChats {
       await work();
       this.#host.made();
     } catch (error) {
-      this.#note.textContent = wordsOf(error);
+      this.#note.textContent = error instanceof Error ? error.message : String(error);
     }
     await this.refresh();
   }
-}
-
-/** @param {unknown} error */
-function wordsOf(error) {
-  if (!(error instanceof Error)) return String(error);
-  const key = error instanceof ApiError ? REFUSALS[error.code] : undefined;
-  return key === undefined || language === 'en' ? error.message : say(key);
 }

@@ -1,5 +1,6 @@
 /** The screen about the gateway as a whole: its state, its channels, its model. */
 import { row, rows, section } from './parts.js';
+import { modelWords } from '../health-words.js';
 import { say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/gateway-api.ts').HealthReport} HealthReport */
@@ -30,12 +31,15 @@ export async function overviewScreen({ ask }) {
       say('page.set.turns_about', { running: health.running, pending: health.pending }),
     ),
     row(say('page.set.database'), WORDS[store]),
-    row(say('page.set.model', { name: model.name ?? '' }), model.detail ?? WORDS[model.state]),
+    row(say('page.set.model', { name: model.name ?? '' }), modelWords(model) ?? WORDS[model.state]),
     row(
       say('page.set.configuration'),
       [...settings.errors, ...waits(settings.needsRestart)].join('; ') || say('page.set.in_order'),
     ),
-    row(say('page.set.profiles'), profiles.detail ?? say('page.set.in_order')),
+    row(
+      say('page.set.profiles'),
+      say(profiles.state === 'degraded' ? 'page.set.profile_errors' : 'page.set.in_order'),
+    ),
   ];
   const channels = Object.values(health.channels).map((channel) =>
     row(

@@ -24,6 +24,13 @@ export const channels = {
     '{network} did not give me the messages of this channel. Please try it again in a moment.',
   'write.forbidden':
     'I may not write where you asked me (channel {channel}). Somebody who runs that server has to give me the permission Send Messages; the answer is kept for an hour.',
+  'privacy.on': {
+    one: '{network}: privacy mode is on, but the settings of a group ask for all messages. Turn privacy mode off at @BotFather (/setprivacy), then remove the bot from the group and add it again.',
+    other:
+      '{network}: privacy mode is on, but the settings of {count} groups ask for all messages. Turn privacy mode off at @BotFather (/setprivacy), then remove the bot from the groups and add it again.',
+  },
+  'typing.status': 'is typing…',
+  'thread.unnamed': 'Question',
   'room.encrypted':
     'This room is encrypted, and I cannot read encrypted messages. Please write to me in a room without encryption: it is switched off where a room is made, and cannot be switched off later.',
 } as const;

@@ -71,6 +71,7 @@ export const pageFrame = {
   'page.connection.ended': 'The connection was lost.',
   'page.no_stream': 'The stream has no body.',
   'page.model_away': 'The model server cannot be reached.',
+  'page.model_missing': 'A model that the settings name is missing at the model server.',
   'page.keys.send': 'send the message',
   'page.keys.line': 'begin a new line',
   'page.keys.commands': 'list the commands, in an empty message',

@@ -73,6 +73,7 @@ export const pageSettings = {
   'page.set.gateway': 'Gateway',
   'page.set.turns': 'Turns',
   'page.set.database': 'Database',
+  'page.set.profile_errors': 'Files of profiles have errors, which the log names.',
   'page.set.in_order': 'in order',
   'page.set.state': 'State',
   'page.set.channels': 'Channels',

@@ -55,6 +55,7 @@ export const surfaces = {
   'unlink.separated': 'The chats are separated. What was said together stays here.',
   'unlink.has_left': '{where} has left this conversation.',
   'unlink.went_on': 'This chat is on its own again: the shared conversation goes on elsewhere.',
+  'unlink.in_the_middle': 'this chat was separated before the answer ended',
   'unlink.unreachable': 'I can no longer write to {where}, so it has left this conversation.',
 
   'surfaces.none':

@@ -28,6 +28,13 @@ export const channels: TranslationOf<typeof english> = {
     '{network} hat mir die Nachrichten dieses Kanals nicht gegeben. Versuch es bitte gleich noch einmal.',
   'write.forbidden':
     'Ich darf nicht schreiben, wo du mich gefragt hast (Kanal {channel}). Wer den Server betreibt, muss mir das Recht „Nachrichten senden“ geben; die Antwort hebe ich eine Stunde lang auf.',
+  'privacy.on': {
+    one: '{network}: Der Privatsphäre-Modus (privacy mode) ist an, aber die Einstellungen einer Gruppe wollen alle Nachrichten. Schalte ihn bei @BotFather aus (/setprivacy), entferne dann den Bot aus der Gruppe und füge ihn wieder hinzu.',
+    other:
+      '{network}: Der Privatsphäre-Modus (privacy mode) ist an, aber die Einstellungen von {count} Gruppen wollen alle Nachrichten. Schalte ihn bei @BotFather aus (/setprivacy), entferne dann den Bot aus den Gruppen und füge ihn wieder hinzu.',
+  },
+  'typing.status': 'schreibt …',
+  'thread.unnamed': 'Frage',
   'room.encrypted':
     'Dieser Raum ist verschlüsselt, und verschlüsselte Nachrichten kann ich nicht lesen. Schreib mir bitte in einem Raum ohne Verschlüsselung: Sie wird beim Anlegen eines Raums ausgeschaltet und lässt sich später nicht mehr ausschalten.',
 };

@@ -72,6 +72,7 @@ export const pageFrame = {
   'page.connection.ended': 'Die Verbindung ist abgebrochen.',
   'page.no_stream': 'Der Datenstrom ist leer.',
   'page.model_away': 'Der Modellserver ist nicht erreichbar.',
+  'page.model_missing': 'Ein Modell, das die Einstellungen nennen, fehlt auf dem Modellserver.',
   'page.keys.send': 'die Nachricht senden',
   'page.keys.line': 'eine neue Zeile beginnen',
   'page.keys.commands': 'in einer leeren Nachricht die Befehle zeigen',

@@ -73,6 +73,7 @@ export const pageSettings = {
   'page.set.gateway': 'Gateway',
   'page.set.turns': 'Runden',
   'page.set.database': 'Datenbank',
+  'page.set.profile_errors': 'Dateien von Profilen haben Fehler, die das Log nennt.',
   'page.set.in_order': 'in Ordnung',
   'page.set.state': 'Zustand',
   'page.set.channels': 'Kanäle',

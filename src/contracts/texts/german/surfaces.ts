@@ -60,6 +60,7 @@ export const surfaces: TranslationOf<typeof english> = {
   'unlink.separated': 'Die Chats sind getrennt. Was gemeinsam gesagt wurde, bleibt hier.',
   'unlink.has_left': 'Nicht mehr in diesem Gespräch: {where}.',
   'unlink.went_on': 'Dieser Chat ist wieder für sich: Das geteilte Gespräch geht anderswo weiter.',
+  'unlink.in_the_middle': 'dieser Chat wurde getrennt, bevor die Antwort fertig war',
   'unlink.unreachable':
     'Dorthin kann ich nicht mehr schreiben, deshalb gehört dieser Chat nicht mehr zum Gespräch: {where}.',
 

@@ -70,6 +70,9 @@ describe('threads on Discord', () => {
     };
     const bare = setup.discord.says(room, '', ada, { mention: true, attachments: [file] });
     await vi.waitFor(() => expect(setup.discord.platform.channels.get(bare.id)?.name).toBe('Question'), WAIT);
+    await setup.languages.choose(`discord:${ada.id}`, 'de');
+    const again = setup.discord.says(room, '', ada, { mention: true, attachments: [file] });
+    await vi.waitFor(() => expect(setup.discord.platform.channels.get(again.id)?.name).toBe('Frage'), WAIT);
   });
 
   it('get the title of their conversation, those that people have opened do not', async () => {

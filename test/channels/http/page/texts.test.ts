@@ -1,7 +1,8 @@
 /** What the page says, without a browser: texts of one language, English for those that it lacks, numbers and elements in them. */
 import { describe, expect, it } from 'vitest';
 import { fillTemplate, textsScript } from '../../../../channels/http/page-files/template.ts';
-import { localeOf, sayFrom, sayParts } from '../../../../channels/http/page/texts.js';
+import { modelWords } from '../../../../channels/http/page/health-words.js';
+import { localeOf, refusal, sayFrom, sayParts } from '../../../../channels/http/page/texts.js';
 import type { GivenTexts } from '../../../../channels/http/page/texts.js';
 import { ENGLISH } from '../../../../src/contracts/texts/english.ts';
 import { GERMAN } from '../../../../src/contracts/texts/german.ts';
@@ -35,6 +36,27 @@ describe('the texts of the page', () => {
     const say = sayFrom(givenBy('ja', { 'page.close': '閉じる' }));
     expect([say('page.close'), say('page.save')]).toEqual(['閉じる', 'Save']);
     expect(say('page.search.found', { count: 1 })).toBe('1 chat found.');
+  });
+
+  it('say why the gateway refused something, in English in its own words', () => {
+    const own = 'The file "a.zip" has 12 MB; at most 10 MB are taken.';
+    expect(refusal('file_too_large', own, givenBy('de', GERMAN))).toBe('Die Datei ist zu groß.');
+    expect(refusal('file_too_large', own, givenBy('en', ENGLISH))).toBe(own);
+    expect(refusal('file_too_large', own, givenBy('ja', {}))).toBe(own);
+    expect(refusal('of_tomorrow', own, givenBy('de', GERMAN))).toBe(own);
+  });
+
+  it('say what is wrong with the model server, in English as the gateway reports it', () => {
+    const german = { language: 'de', say: sayFrom(givenBy('de', GERMAN)) };
+    const english = { language: 'en', say: sayFrom(givenBy('en', ENGLISH)) };
+    const down = { state: 'down', detail: 'Ollama at http://a does not answer.' } as const;
+    expect(modelWords(down, german)).toBe('Der Modellserver ist nicht erreichbar.');
+    expect(modelWords(down, english)).toBe(down.detail);
+    const replaced = [{ model: 'a', reason: 'cannot be reached', instead: 'b' }];
+    const degraded = { state: 'degraded', detail: 'a; b answers', missing: ['c'], replaced } as const;
+    expect(modelWords(degraded, german)).toContain('a: b antwortet');
+    expect(modelWords({ state: 'degraded' }, english)).toBeUndefined();
+    expect(modelWords({ state: 'up' }, german)).toBeUndefined();
   });
 
   it('name the command line as the gateway does', () => {

@@ -173,6 +173,8 @@ describe('updates that are no message of a person to the bot', () => {
     const from = { id: 1_087_968_824, is_bot: true, first_name: 'Group' };
     const anonymous = read(message({ chat: group, from, sender_chat: group, author_signature: 'Chief' }));
     expect(anonymous).toMatchObject({ senderId: String(group.id), senderName: 'Chief', messageId: '7' });
+    const untitled = read(message({ chat: { ...group, title: 'Club' }, from, sender_chat: group }));
+    expect(untitled.senderName).toBe('Club');
     expect(anonymous).not.toHaveProperty('fromBot');
     expect(anonymous.senderId).not.toMatch(manifest.ids?.userId ?? '');
   });

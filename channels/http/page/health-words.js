@@ -1,0 +1,20 @@
+/** What is wrong with the model server, for a reader: in English the gateway's own words, which name most. */
+import { language, say } from './texts.js';
+
+/** @typedef {import('../../../src/contracts/gateway-api.ts').HealthReport} HealthReport */
+
+/**
+ * Undefined while all is well, and for a reader who is not told what is wrong.
+ * @param {HealthReport['model']} model
+ * @param {{ language: string, say: typeof say }} [reader]
+ */
+export function modelWords({ state, detail, missing = [], replaced = [] }, reader = { language, say }) {
+  if (state === 'up') return undefined;
+  if (reader.language === 'en' && detail !== undefined) return detail;
+  if (state === 'down') return reader.say('page.model_away');
+  const others = replaced.map(({ model, instead }) =>
+    reader.say('page.model.replaced', { name: model, other: instead }),
+  );
+  const words = [...(missing.length > 0 ? [reader.say('page.model_missing')] : []), ...others].join(' ');
+  return words === '' ? undefined : words;
+}
