@@ -268,6 +268,7 @@ function createApi(parts: ApiParts) {
     plans: store.plans,
     classify: (profileId, step) => agent.classifyStep(profileId, step),
     todos: store.todos,
+    memories: runtime.memory.memories,
     files,
     fileLimits: fileLimitsOf(config.media),
     filesPerPerson: personLimitOf(config.media),

@@ -21,7 +21,7 @@ import {
   retryQuestion,
   undoQuestion,
 } from './routes/conversations.ts';
-import { deleteFile, downloadFile, readFileLimits, uploadFile } from './routes/files.ts';
+import { deleteFile, downloadFile, listFiles, readFileLimits, uploadFile } from './routes/files.ts';
 import {
   healthz,
   listCommands,
@@ -56,7 +56,8 @@ import { exportSession } from './routes/transcripts.ts';
 import { takeInteraction } from './routes/interactions.ts';
 import { takeUpdate } from './routes/updates.ts';
 import { answerLink, enterLinkCode, giveLinkCode, listSurfaces, separateSurface } from './routes/surfaces.ts';
-import { readUsage } from './routes/usage.ts';
+import { forgetOwnMemory, listOwnMemories } from './routes/person/own-memories.ts';
+import { readUsage } from './routes/person/usage.ts';
 import {
   changeSession,
   deleteSession,
@@ -89,6 +90,8 @@ export const API: readonly Route[] = [
   { method: 'GET', path: '/v1/commands', scope: 'chat', handle: listCommands },
   { method: 'GET', path: '/v1/language', scope: 'chat', handle: readLanguage },
   { method: 'PATCH', path: '/v1/language', scope: 'chat', handle: chooseLanguage },
+  { method: 'GET', path: '/v1/me/memories', scope: 'chat', handle: listOwnMemories },
+  { method: 'DELETE', path: '/v1/me/memories/:id', scope: 'chat', handle: forgetOwnMemory },
   { method: 'GET', path: '/v1/settings', scope: 'admin', handle: readSettings },
   { method: 'GET', path: '/v1/usage', scope: 'chat', handle: readUsage },
   { method: 'GET', path: '/v1/sessions', scope: 'chat', handle: listSessions },
@@ -103,6 +106,7 @@ export const API: readonly Route[] = [
   { method: 'GET', path: '/v1/sessions/:key/messages', scope: 'chat', handle: listMessages },
   { method: 'GET', path: '/v1/sessions/:key/export', scope: 'chat', handle: exportSession },
   { method: 'POST', path: '/v1/sessions/:key/messages', scope: 'chat', handle: postMessage },
+  { method: 'GET', path: '/v1/sessions/:key/files', scope: 'chat', handle: listFiles },
   { method: 'POST', path: '/v1/sessions/:key/files', scope: 'chat', handle: uploadFile },
   // The paths of files have slashes.
   { method: 'GET', path: '/v1/sessions/:key/files/*', scope: 'chat', handle: downloadFile },

@@ -37,6 +37,16 @@ export interface ReadableFile extends OpenedFile, Pick<Attachment, 'kind' | 'mim
   name: string;
 }
 
+/** A file of a session, as it is listed. */
+export interface ListedFile {
+  /** Its path, by which it is opened. */
+  file: string;
+  /** Safe for display: without the digest that uploaded files have. */
+  name: string;
+  bytes: number;
+  changedAt: Date;
+}
+
 /**
  * Methods throw only `GatewayError`: `bad_path`, `file_not_found`, and for files that come `file_too_large`, `empty_file`,
  * `storage_full`; what an upload's `chunks` throws passes. Undefined = no session that the caller may see.
@@ -50,6 +60,8 @@ export interface FileApi {
   upload(caller: Caller, key: SessionKey, file: Upload): Promise<Attachment | undefined>;
   /** Uploaded files as a message refers to them. */
   named(caller: Caller, key: SessionKey, files: readonly string[]): Promise<Media[] | undefined>;
+  /** The files of the session's folder, the newest first; at most `MAX_LISTED_FILES`. */
+  list(caller: Caller, key: SessionKey): Promise<{ files: ListedFile[]; more: boolean } | undefined>;
   /** Opens any file of the session's folder. */
   open(caller: Caller, key: SessionKey, file: string): Promise<ReadableFile | undefined>;
   /** Removes an uploaded file. */

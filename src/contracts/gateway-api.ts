@@ -6,6 +6,7 @@ import type { Caller } from './access.ts';
 import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './tools/approvals.ts';
 import type { EventFilter, EventListener, EventReplay } from './bus.ts';
 import type { CommandListing, Suggest } from './command.ts';
+import type { MemoryApi } from './memory-api.ts';
 import type { FileApi } from './file-api.ts';
 import type { InlineFile } from './media.ts';
 import type { StopResult } from './store/lanes.ts';
@@ -160,6 +161,7 @@ export interface GatewayApi {
   ): Promise<MessagesWithWork | undefined>;
   conversations: ConversationApi;
   files: FileApi;
+  memories: MemoryApi;
   /** The newest plan of a session, and its todo list. */
   plan(
     caller: Caller,

@@ -122,4 +122,23 @@ export class ConversationCalls {
   sendNow(key, turnId) {
     return this.#requests.json('POST', `${waitingPath(key, turnId)}/send-now`);
   }
+
+  /**
+   * The files of the session, the newest first.
+   * @param {string} key
+   * @returns {Promise<{ files: { file: string, name: string, bytes: number, changedAt: string }[], more: boolean }>}
+   */
+  files(key) {
+    return this.#requests.json('GET', `${pathOf(key)}/files`);
+  }
+
+  /**
+   * All messages of the session as one file.
+   * @param {string} key
+   * @param {'md' | 'json'} format
+   */
+  async export(key, format) {
+    const response = await this.#requests.send('GET', `${pathOf(key)}/export?format=${format}`);
+    return response.blob();
+  }
 }

@@ -12,7 +12,9 @@ import { setChannelLabels, Sidebar } from './chats/sidebar.js';
 import { forgetCommandAnswers } from './commands/command-answers.js';
 import { forgetDrafts } from './chat/composer/drafts.js';
 import { offerLanguages } from './language.js';
+import { offerMemories } from './person/own-memories.js';
 import { removeToken, signIn } from './sign-in.js';
+import { applyTheme, offerThemes } from './person/theme.js';
 
 const HEALTH_EVERY_MS = 30_000;
 /** The times in the list are relative. */
@@ -76,14 +78,15 @@ function showSidebar(open) {
 }
 
 async function startPage() {
+  applyTheme();
   const { api, chats } = await signIn();
   byId('app', HTMLElement).hidden = false;
   const refreshList = () => Promise.all([sidebar.refresh(), schedules.refresh()]).catch(showError);
   const sidebar = new Sidebar(api, {
     showError,
-    open: (key) => {
+    open: (key, seq) => {
       showSidebar(false);
-      open(key);
+      open(key, { seq });
     },
     deleted: (key) => {
       if (key === chat.key) openNew();
@@ -113,21 +116,23 @@ async function startPage() {
   const settings = new SettingsLater(api, { showError, showSidebar: () => showSidebar(true) });
   chat.stopWithEscape();
   offerKeys();
+  offerThemes();
+  offerMemories(api);
   byId('skip', HTMLElement).addEventListener('click', () => byId('draft', HTMLElement).focus());
 
   /**
    * @param {string} key
-   * @param {boolean} [fresh]
+   * @param {{ fresh?: boolean, seq?: number | undefined }} [how]
    */
-  function open(key, fresh = false) {
+  function open(key, how = {}) {
     history.replaceState(null, '', `#${key}`);
     settings.hide();
     sidebar.select(key);
-    chat.open(key, fresh);
+    chat.open(key, how);
   }
 
   function openNew() {
-    open(newKey(), true);
+    open(newKey(), { fresh: true });
   }
 
   function openAddressed() {

@@ -36,6 +36,14 @@ export async function uploadFile(c: HttpContext, deps: HandlerDeps): Promise<Res
   }
 }
 
+/** The files of the session, the newest first. */
+export async function listFiles(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
+  const key = readableKey(c.req.param('key') ?? '');
+  const found = await gateway.files.list(c.get('caller'), key);
+  if (found === undefined) throw noSession(key);
+  return c.json(found);
+}
+
 /** The bytes of a file. Only pictures are shown in place; nothing in a file runs. */
 export async function downloadFile(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = readableKey(c.req.param('key') ?? '');

@@ -196,12 +196,8 @@ async function commit(
   }: { result: OutputResult; trace: TraceAttempt; shownOn: ReturnType<LiveOutput['shownOn']> },
 ): Promise<LaneStep> {
   const fresh = turn.rows.fresh();
-  const { attachments, outbound, elsewhere } = await deliveryWithFiles(
-    shared.deps.answerFiles,
-    turn,
-    address,
-    result,
-  );
+  const answer = await deliveryWithFiles(shared.deps.answerFiles, turn, address, result);
+  const { attachments, outbound, elsewhere } = answer;
   return await shared.deps.ledger.finishTurn(turn.fence, {
     turnId: turn.turnId,
     reason: result.reason,

@@ -123,6 +123,17 @@ export function defineTool<Args>(tool: Tool<Args>): Tool {
 /** The folder of completions without a session: their tools find it empty, because none of them writes. */
 export const STATELESS_FOLDER = 'stateless';
 
+/** Files of one folder that are listed. */
+export const MAX_LISTED_FILES = 500;
+
+/** A file of a session's folder, as it is listed. */
+export interface FolderFile {
+  /** Relative to the folder. */
+  path: string;
+  bytes: number;
+  changedAt: Date;
+}
+
 /**
  * The folders of all sessions on this machine; a session's row holds the name of its own. Nodes of one database share their
  * files through it (`FileStore`).
@@ -157,6 +168,8 @@ export interface SessionFiles {
   put(folder: string, file: ArrivingFile): Promise<StoredFile>;
   /** Opens a plain file of the folder for reading. Throws `ToolError`: `bad_path`, `not_found`, `refused`. */
   read(folder: string, path: string): Promise<OpenedFile>;
+  /** The plain files of the folder, sorted by path; at most `MAX_LISTED_FILES`. A folder that is not there has none. Throws `ToolError`. */
+  list(folder: string): Promise<{ files: FolderFile[]; more: boolean }>;
   /** Removes a plain file of the folder; false when there is none. Throws `ToolError`: `bad_path`, `refused`. */
   discard(folder: string, path: string): Promise<boolean>;
   /**

@@ -17,7 +17,7 @@ const DIGEST_CHARS = 12;
 const UPLOADED = new RegExp(`^${INBOX}/([0-9a-f]+)-([^/]+)$`, 'u');
 
 export interface FileApiDeps extends OwnedSessions {
-  files: Pick<SessionFiles, 'put' | 'read' | 'discard'>;
+  files: Pick<SessionFiles, 'put' | 'read' | 'list' | 'discard'>;
   limits: FileLimits;
   personLimit: PersonLimit;
   kept: Pick<KeptFiles, 'keptBytes' | 'keep' | 'drop'>;
@@ -63,6 +63,16 @@ export function createFileApi(deps: FileApiDeps): FileApi {
           return { kind, name, mimeType, bytes, url: `session:${path}` };
         }),
       );
+    },
+    async list(caller, key) {
+      const session = await visible(caller, key);
+      if (session === undefined) return undefined;
+      const { files: found, more } = await inWords(() => files.list(session.folder));
+      const listed = found.map(({ path, bytes, changedAt }) => {
+        const name = safeFileName(UPLOADED.exec(path)?.[2] ?? path);
+        return { file: path, name, bytes, changedAt };
+      });
+      return { files: listed.toSorted((a, b) => b.changedAt.getTime() - a.changedAt.getTime()), more };
     },
     async open(caller, key, path) {
       const session = await visible(caller, key);

@@ -22,7 +22,7 @@ import type { WaitingStore } from '../../contracts/sessions/waiting.ts';
 import type { WorkStore } from '../../contracts/sessions/turn-work.ts';
 import type { SubagentStore } from '../../contracts/agent/subagents.ts';
 import type { NoteRefusal, TurnExplanation } from '../../contracts/store/traces.ts';
-import type { TodoStore } from '../../contracts/store/notes.ts';
+import type { MemoryStore, TodoStore } from '../../contracts/store/notes.ts';
 import type { SessionFiles } from '../../contracts/tools/tool.ts';
 import type { Schedules } from '../../contracts/schedules.ts';
 import { costOfModels } from '../../contracts/operator/prices.ts';
@@ -38,6 +38,7 @@ import { listingInAll, listingOf } from '../commands/commands.ts';
 import { stopSession } from '../sessions/stop-session.ts';
 import type { CheckTokenBudget } from '../limits/token-budget.ts';
 import { createFileApi } from './file-api.ts';
+import { createMemoryApi } from './memory-api.ts';
 import { createScheduleApi } from './schedule-api.ts';
 import type { LaneStore } from '../../contracts/store/lanes.ts';
 import { refuseWhilePlanRuns } from '../plans/modes.ts';
@@ -84,7 +85,8 @@ export interface GatewayApiDeps extends Pick<
   plans: PlanStore;
   classify: ChangePlanDeps['classify'];
   todos: Pick<TodoStore, 'todos'>;
-  files: Pick<SessionFiles, 'remove' | 'put' | 'read' | 'discard' | 'copy'>;
+  memories: Pick<MemoryStore, 'memories' | 'forget'>;
+  files: Pick<SessionFiles, 'remove' | 'put' | 'read' | 'list' | 'discard' | 'copy'>;
   fileLimits: FileLimits;
   filesPerPerson: PersonLimit;
   keptFiles: Pick<KeptFiles, 'keptBytes' | 'bytesIn' | 'keep' | 'drop'>;
@@ -212,6 +214,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
       visible,
       make,
     }),
+    memories: createMemoryApi(deps.memories),
     async plan(caller, key) {
       if ((await visible(caller, key)) === undefined) return undefined;
       const [newest, todos] = await Promise.all([deps.plans.latestPlan(key), deps.todos.todos(key)]);

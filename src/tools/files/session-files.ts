@@ -5,6 +5,7 @@ import { ToolError, errorCode } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
 import type { FileStore, SessionFiles } from '../../contracts/tools/tool.ts';
 import { copyFiles } from './copy-files.ts';
+import { listFiles } from './list-files.ts';
 import { namedFiles } from './named-files.ts';
 import { discardFile, putFile, readPlainFile } from './put-file.ts';
 import { createSharedFiles } from './shared-files.ts';
@@ -43,6 +44,7 @@ function createLocalFiles(root: string, log: Log): SessionFiles {
     named: (folder, words, wordsIn) => namedFiles(placeOf(folder), words, wordsIn),
     put: async (folder, file) => await putFile(path.join(base, ARRIVING), await open(folder), file),
     read: (folder, name) => readPlainFile(placeOf(folder), name),
+    list: (folder) => listFiles(placeOf(folder)),
     discard: (folder, name) => discardFile(placeOf(folder), name),
     copy: async (from, to) => await copyFiles(placeOf(from), await open(to)),
     async remove(folder) {

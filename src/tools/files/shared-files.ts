@@ -69,6 +69,10 @@ export function createSharedFiles(local: SessionFiles, store: FileStore): Sessio
       await open(folder);
       return await local.read(folder, name);
     },
+    async list(folder) {
+      await open(folder);
+      return await local.list(folder);
+    },
     async discard(folder, name) {
       await open(folder);
       const gone = await local.discard(folder, name);

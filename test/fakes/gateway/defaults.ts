@@ -24,7 +24,11 @@ export const READY: HealthReport = {
 const ANSWERING = { configured: 'big:7b', answering: 'big:7b', reason: undefined, tools: true };
 
 /** A gateway without plans, and without sessions that anybody may act on. */
-export const EMPTY: Pick<GatewayApi, 'plans' | 'conversations' | 'surfaces' | 'signIns' | 'hooks'> = {
+export const EMPTY: Pick<
+  GatewayApi,
+  'plans' | 'conversations' | 'surfaces' | 'signIns' | 'hooks' | 'memories'
+> = {
+  memories: { own: async () => [], forget: async () => false },
   hooks: { accept: async () => ({ kind: 'unsigned', why: 'missing' }) },
   plans: {
     list: async () => [],

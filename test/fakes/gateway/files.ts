@@ -42,7 +42,7 @@ export function attachmentsOf(media: readonly Media[]): Attachment[] {
   });
 }
 
-function memoryFiles(): Pick<SessionFiles, 'put' | 'read' | 'discard'> {
+function memoryFiles(): Pick<SessionFiles, 'put' | 'read' | 'list' | 'discard'> {
   const kept = new Map<string, Buffer>();
   return {
     async put(folder, file) {
@@ -73,6 +73,16 @@ function memoryFiles(): Pick<SessionFiles, 'put' | 'read' | 'discard'> {
         [Symbol.asyncDispose]: () => Promise.resolve(),
       };
     },
+    list: async (folder) => ({
+      files: [...kept]
+        .filter(([path]) => path.startsWith(`${folder}/`))
+        .map(([path, { length: bytes }]) => ({
+          path: path.slice(folder.length + 1),
+          bytes,
+          changedAt: new Date(0),
+        })),
+      more: false,
+    }),
     discard: async (folder, path) => kept.delete(`${folder}/${path}`),
   };
 }

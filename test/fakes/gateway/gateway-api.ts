@@ -40,6 +40,7 @@ export class FakeGateway implements GatewayApi {
   plans: GatewayApi['plans'] = EMPTY.plans;
   conversations: GatewayApi['conversations'] = { ...EMPTY.conversations };
   readonly surfaces = EMPTY.surfaces;
+  memories: GatewayApi['memories'] = EMPTY.memories;
   pendingApprovals: ApprovalRecord[] = [];
   chatMoved: GatewayApi['chatMoved'] = async () => undefined;
   membershipChanged: GatewayApi['membershipChanged'] = async () => undefined;
@@ -257,18 +258,11 @@ export class FakeGateway implements GatewayApi {
   ): MessageRecord {
     const session = this.#sessions.get(key) ?? this.addSession(key);
     const seq = session.messages.length + 1;
-    const row: MessageRecord = {
-      seq,
-      turnId,
-      role,
-      content,
-      isPlan,
-      isError,
-      createdAt: new Date((this.#clock += 1)),
-    };
+    const createdAt = new Date((this.#clock += 1));
+    const row: MessageRecord = { seq, turnId, role, content, isPlan, isError, createdAt };
     session.messages.push(row);
     session.record.messageCount = seq;
-    session.record.updatedAt = row.createdAt;
+    session.record.updatedAt = createdAt;
     return row;
   }
 

@@ -104,6 +104,33 @@ describeGatewayOnEachDatabase('isolation', { file }, (fixture) => {
     expect(await asked(ada)).toContain('4711');
   });
 
+  it('shows a person what is remembered of them, lets them delete it, and nobody else', async () => {
+    calls('remember my tea', 'memory', { action: 'save', text: 'Alice drinks tea' });
+    await says(ALICE, 'tea', 'remember my tea');
+    type Facts = { memories: { id: number; text: string }[] };
+    const own = async (token: string): Promise<Facts['memories']> => {
+      const { memories }: Facts = await (await fixture().call('/v1/me/memories', { token })).json();
+      return memories;
+    };
+    const [fact] = await own(ALICE);
+    expect(fact?.text).toBe('Alice drinks tea');
+    expect(await own(BOB)).toEqual([]);
+    const forget = async (token: string): Promise<number> =>
+      (await fixture().call(`/v1/me/memories/${fact?.id}`, { method: 'DELETE', token })).status;
+    expect(await forget(BOB)).toBe(404);
+    expect(await forget(ALICE)).toBe(200);
+    expect(await own(ALICE)).toEqual([]);
+  });
+
+  it('lists the files of a session for whoever may read it', async () => {
+    calls('write a list', 'write_file', { path: 'out/list.txt', content: 'eggs' });
+    await says(ALICE, 'list', 'write a list');
+    const listed = await fixture().call('/v1/sessions/http:list/files', { token: ALICE });
+    const file = { file: 'out/list.txt', name: 'list.txt', bytes: 4, changedAt: expect.any(String) };
+    expect(await listed.json()).toEqual({ files: [file], more: false });
+    expect((await fixture().call('/v1/sessions/http:list/files', { token: BOB })).status).toBe(404);
+  });
+
   it('takes no field of the body for the name of a session: conversations of one end user stay apart', async () => {
     await completes('my pin is 9999', { user: 'libre' });
     const messages = [

@@ -6,6 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_NAMED_FILES, MAX_SCRIPT_BYTES, MAX_SHOWN_FILE } from '../../../src/contracts/tools/approvals.ts';
+import { MAX_LISTED_FILES } from '../../../src/contracts/tools/tool.ts';
 import type { SessionFiles } from '../../../src/contracts/tools/tool.ts';
 import { MAX_FOLLOWED_PATHS } from '../../../src/tools/files/named-files.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
@@ -22,6 +23,32 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true }));
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+describe('the list of a folder', () => {
+  it('has its plain files with their sizes, sorted, and no link; none of a folder that was never made', async () => {
+    const place = await files.open('abc-2');
+    await mkdir(path.join(place, 'deep'));
+    await writeFile(path.join(place, 'deep', 'b.txt'), 'two');
+    await writeFile(path.join(place, 'a.txt'), 'one!');
+    await symlink('/etc/passwd', path.join(place, 'link'));
+    expect(await files.list('abc-2')).toEqual({
+      files: [
+        { path: 'a.txt', bytes: 4, changedAt: expect.any(Date) },
+        { path: 'deep/b.txt', bytes: 3, changedAt: expect.any(Date) },
+      ],
+      more: false,
+    });
+    expect(await files.list('never-made')).toEqual({ files: [], more: false });
+  });
+
+  it(`ends after ${MAX_LISTED_FILES} files and says so`, async () => {
+    const place = await files.open('abc-3');
+    const names = Array.from({ length: MAX_LISTED_FILES + 1 }, (_, n) => `f${String(n).padStart(4, '0')}`);
+    await Promise.all(names.map((name) => writeFile(path.join(place, name), '')));
+    const { files: listed, more } = await files.list('abc-3');
+    expect([listed.length, listed.at(-1)?.path, more]).toEqual([MAX_LISTED_FILES, names.at(-2), true]);
+  });
+});
 
 describe('the folder of a session', () => {
   it('is made once, for its owner only', async () => {

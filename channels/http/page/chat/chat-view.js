@@ -5,6 +5,7 @@ import { Composer } from './composer/composer.js';
 import { byId } from '../dom.js';
 import { followSession } from '../follow.js';
 import { showGreeting } from './greeting.js';
+import { ChatDetails } from './chat-details.js';
 import { LinkedChats } from './linked-chats.js';
 import { SessionHead } from './session-head.js';
 import { channelOf } from '../chats/sidebar.js';
@@ -46,6 +47,7 @@ export class ChatView {
   #approvals;
   #queue;
   #linked;
+  #details;
   #composer;
   #banner = byId('connection-banner', HTMLElement);
   /** @type {Transcript | undefined} */
@@ -69,6 +71,7 @@ export class ChatView {
       showError: host.showError,
       made: () => this.#follow(),
     });
+    this.#details = new ChatDetails(api);
     this.#approvals = new ApprovalCards(api, host.showError, (approvals) =>
       this.#transcript?.setPlanApprovals(approvals),
     );
@@ -89,11 +92,11 @@ export class ChatView {
   }
 
   /**
-   * Shows a chat; `fresh` means that it cannot have messages yet.
+   * Shows a chat; `fresh` means that it cannot have messages yet, `seq` is the message to show first.
    * @param {string} key
-   * @param {boolean} fresh
+   * @param {{ fresh?: boolean, seq?: number | undefined }} how
    */
-  open(key, fresh) {
+  open(key, { fresh = false, seq }) {
     this.#closeCurrent();
     this.key = key;
     const acts = new TurnActs(this.#api, key, {
@@ -115,9 +118,11 @@ export class ChatView {
     this.#approvals.open(key);
     this.#queue.open(key);
     this.#linked.open(key);
+    this.#details.open(key, !fresh);
     this.#showGreeting(fresh);
     if (!fresh) this.#follow();
-    if (here) this.#composer.focus();
+    if (seq !== undefined) void this.#transcript.show(seq).catch((error) => this.#host.showError(error));
+    else if (here) this.#composer.focus();
   }
 
   /**
@@ -248,6 +253,7 @@ export class ChatView {
   #sent(key, content) {
     this.#sidebar.setTitle(key, content);
     if (key === this.key) {
+      this.#details.open(key, true);
       this.#setTitle(this.#sidebar.titleOf(key));
       this.#follow();
     }

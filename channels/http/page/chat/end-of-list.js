@@ -36,6 +36,29 @@ export class EndOfList {
     this.#top = this.#scroller.scrollTop;
   }
 
+  /** Stops following the newest message: another one is going to be shown. */
+  leave() {
+    this.#setAtEnd(false);
+  }
+
+  /**
+   * Goes to a turn and marks it for a while. Texts above it are drawn in the next frames, and move it.
+   * @param {HTMLElement} turn
+   */
+  goTo(turn) {
+    this.leave();
+    for (const marked of document.querySelectorAll('.turn.found')) marked.classList.remove('found');
+    turn.classList.add('found');
+    turn.tabIndex = -1;
+    turn.focus({ preventScroll: true });
+    const show = () => {
+      turn.scrollIntoView({ block: 'start' });
+      this.#top = this.#scroller.scrollTop;
+    };
+    show();
+    requestAnimationFrame(() => requestAnimationFrame(show));
+  }
+
   /** Stays at the end, if the reader was there and has not been taken elsewhere, as by the browser's own search. */
   #keep() {
     if (this.#scroller.scrollTop < this.#top) this.look();

@@ -193,11 +193,19 @@ export class FileViews {
    * @param {ShownFile} file
    */
   async #save(file) {
-    const blob = await this.#api.file(this.#key, file.file);
-    const url = URL.createObjectURL(new Blob([blob], { type: 'application/octet-stream' }));
-    h('a', { href: url, download: file.name }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    saveAs(await this.#api.file(this.#key, file.file), file.name);
   }
+}
+
+/**
+ * Lets the browser save something under a name.
+ * @param {Blob} blob
+ * @param {string} name
+ */
+export function saveAs(blob, name) {
+  const url = URL.createObjectURL(new Blob([blob], { type: 'application/octet-stream' }));
+  h('a', { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 /**

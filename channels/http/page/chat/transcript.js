@@ -1,6 +1,6 @@
 /** One session's conversation: its stored messages, its live turns, and the scroll position. */
 import { byId, h } from '../dom.js';
-import { isOpenPlan } from '../../../../src/contracts/isomorphic/plan-reducer.js';
+import { ChatPlans } from './chat-plans.js';
 import { CommandAnswers } from '../commands/command-answers.js';
 import { EndOfList } from './end-of-list.js';
 import { FileViews } from './file-views.js';
@@ -16,8 +16,9 @@ import { say } from '../texts.js';
 /** @typedef {import('../api.js').Approval} Approval */
 
 const PAGE_SIZE = 50;
-/** Most reads of a plan in a row: it is read again when events changed it meanwhile. */
-const MAX_PLAN_READS = 3;
+/** Messages of one request on the way to a message that a search has found, and most such requests. */
+const FOUND_PAGE_SIZE = 200;
+const MAX_PAGES_TO_FOUND = 50;
 
 /** The conversation of one session, from opening to `close`. */
 export class Transcript {
@@ -27,17 +28,17 @@ export class Transcript {
   #shown = new TurnList(this.#list);
   /** @type {Map<string, TurnView>} */
   #turns = new Map();
+  /** Turn ids by the numbers of stored messages. @type {Map<number, string>} */
+  #turnIds = new Map();
   /** Turn ids by the agent ids of their subagents. @type {Map<string | undefined, string>} */
   #agents = new Map();
-  /** Approvals that plans wait for, by the plan's id. @type {Map<string, Approval>} */
-  #planApprovals = new Map();
-  /** @type {import('../plan/plan-view.js').PlanHost} */
-  #planHost;
+  #plans;
   #files;
   #commands;
   #oldest = Infinity;
   #end;
-  #loading = false;
+  /** The load of earlier messages that is under way. @type {Promise<void> | undefined} */
+  #loading;
   #earlier = h(
     'button',
     { type: 'button', class: 'earlier', hidden: true, onclick: () => void this.loadEarlier() },
@@ -53,12 +54,13 @@ export class Transcript {
   constructor(api, key, acts) {
     this.#api = api;
     this.#key = key;
-    this.#planHost = {
-      act: (planId, action, stepId) => api.actOnPlan(planId, action, stepId),
-      start: (planId, asked) => api.runPlan(planId, asked),
-      change: (planId, version, edits) => api.changePlan(planId, version, edits),
-      approvalOf: (planId) => this.#planApprovals.get(planId),
-    };
+    this.#plans = new ChatPlans(api, key, {
+      turns: () => [...this.#turns.values()],
+      known: (turnId) => this.#turns.get(turnId),
+      turnOf: (turnId) => this.#turnOf(turnId),
+      place: (turn) => this.#shown.place(turn),
+      signal: this.#ended.signal,
+    });
     this.#files = new FileViews(api, key);
     this.#list.replaceChildren(this.#earlier);
     const { signal } = this.#ended;
@@ -104,22 +106,44 @@ export class Transcript {
         : { messages: await this.#api.messages(this.#key, page), steps: [] };
     if (this.#ended.signal.aborted) return;
     this.#addMessages(messages, steps);
-    if (messages.some(({ isPlan }) => isPlan)) await this.#loadPlan(false);
+    if (messages.some(({ isPlan }) => isPlan)) await this.#plans.load(false);
   }
 
-  /** Loads the messages before the oldest one shown; the view does not move. */
-  async loadEarlier() {
-    if (this.#loading || this.#oldest <= 1 || this.#oldest === Infinity) return;
-    this.#loading = true;
-    try {
-      const page = { limit: PAGE_SIZE, before: this.#oldest };
-      const { messages, steps } = await this.#api.messagesWithWork(this.#key, page);
-      if (this.#ended.signal.aborted) return;
-      if (messages.length === 0) this.#oldest = 1;
-      this.#end.keepPlace(() => this.#addMessages(messages, steps));
-    } finally {
-      this.#loading = false;
+  /**
+   * Loads what stands between a message and the end, and goes to the message, which is marked.
+   * @param {number} seq
+   */
+  async show(seq) {
+    this.#end.leave();
+    if (this.#oldest === Infinity) await this.refresh(true);
+    for (let pages = 0; seq < this.#oldest && pages < MAX_PAGES_TO_FOUND; pages += 1) {
+      const before = this.#oldest;
+      await this.loadEarlier(FOUND_PAGE_SIZE);
+      if (this.#ended.signal.aborted || this.#oldest === before) break;
     }
+    const turn = this.#turns.get(this.#turnIds.get(seq) ?? '');
+    if (turn !== undefined && !this.#ended.signal.aborted) this.#end.goTo(turn.element);
+  }
+
+  /**
+   * Loads the messages before the oldest one shown; the view does not move.
+   * @param {number} [limit]
+   */
+  async loadEarlier(limit = PAGE_SIZE) {
+    if (this.#oldest <= 1 || this.#oldest === Infinity) return;
+    this.#loading ??= this.#loadBefore(this.#oldest, limit).finally(() => (this.#loading = undefined));
+    await this.#loading;
+  }
+
+  /**
+   * @param {number} before
+   * @param {number} limit
+   */
+  async #loadBefore(before, limit) {
+    const { messages, steps } = await this.#api.messagesWithWork(this.#key, { limit, before });
+    if (this.#ended.signal.aborted) return;
+    if (messages.length === 0) this.#oldest = 1;
+    this.#end.keepPlace(() => this.#addMessages(messages, steps));
   }
 
   /** @param {AgentEvent} event */
@@ -139,7 +163,7 @@ export class Transcript {
     turn.apply(event);
     this.#shown.place(turn);
     // A snapshot stands for lost events, perhaps including those of the plan.
-    if (event.type === 'snapshot') this.#loadPlanQuietly();
+    if (event.type === 'snapshot') this.#plans.loadQuietly();
     if (event.type === 'turn_started' || event.type === 'turn_ended') this.#countWaiting();
     if (event.type === 'turn_ended' && turn.isBlank) this.#removeTurn(turnId, turn);
   }
@@ -219,44 +243,11 @@ export class Transcript {
   }
 
   /**
-   * Loads the newest plan, for a turn whose events were not all seen.
-   * @param {boolean} missed
-   */
-  async #loadPlan(missed) {
-    const eventCount = () => [...this.#turns.values()].reduce((sum, turn) => sum + turn.planEventCount, 0);
-    for (let reads = 1; ; reads += 1) {
-      const before = eventCount();
-      const { plan, turnId } = await this.#api.plan(this.#key);
-      if (plan === null || turnId === null || this.#ended.signal.aborted) return;
-      // Events that came while it was read may be newer than what was read: without an end of them they stand.
-      if (eventCount() !== before) {
-        if (reads < MAX_PLAN_READS) continue;
-        return;
-      }
-      // The turn of an open plan is shown, however many messages wait behind it.
-      const turn = this.#turns.get(turnId) ?? (isOpenPlan(plan) ? this.#turnOf(turnId) : undefined);
-      if (turn === undefined) return;
-      turn.setPlanState(plan, missed);
-      this.#shown.place(turn);
-      return;
-    }
-  }
-
-  /**
    * Sets the approvals that plans of this chat wait for; their panels show them.
    * @param {Approval[]} approvals
    */
   setPlanApprovals(approvals) {
-    this.#planApprovals = new Map(approvals.map((approval) => [approval.plan?.id ?? '', approval]));
-    const turns = [...this.#turns.values()];
-    for (const turn of turns) turn.redrawPlan();
-    const known = turns.map(({ planId }) => planId);
-    if (approvals.some(({ plan }) => !known.includes(plan?.id))) this.#loadPlanQuietly();
-  }
-
-  /** Loads the plan without waiting; if that fails, the next event or refresh brings it. */
-  #loadPlanQuietly() {
-    void this.#loadPlan(true).catch(() => undefined);
+    this.#plans.setApprovals(approvals);
   }
 
   /**
@@ -267,6 +258,7 @@ export class Transcript {
     for (const work of steps) this.#turnOf(work.turnId).setWork(work);
     for (const message of messages) {
       this.#oldest = Math.min(this.#oldest, message.seq);
+      this.#turnIds.set(message.seq, message.turnId);
       const turn = this.#turnOf(message.turnId);
       // Messages of the gateway (a schedule's task, a subagent's report) are questions as well.
       if (message.role !== 'assistant') turn.setQuestion(message);
@@ -295,6 +287,6 @@ export class Transcript {
   }
 
   #newTurn() {
-    return new TurnView(this.#planHost, this.#files);
+    return new TurnView(this.#plans.host, this.#files);
   }
 }

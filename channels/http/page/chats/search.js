@@ -20,7 +20,7 @@ export class ChatSearch {
 
   /**
    * @param {import('../api.js').Api} api
-   * @param {{ open: (key: string) => void, showError: (error: unknown) => void }} host
+   * @param {{ open: (key: string, seq?: number) => void, showError: (error: unknown) => void }} host
    * @param {(searching: boolean) => void} searching called when results replace the list, or the list them
    */
   constructor(api, host, searching) {
@@ -66,7 +66,7 @@ export class ChatSearch {
     const where = key.startsWith('http:') ? '' : `${channelOf(key)} · `;
     return h(
       'button',
-      { type: 'button', class: 'session found', onclick: () => this.#host.open(key) },
+      { type: 'button', class: 'session found', onclick: () => this.#host.open(key, match?.seq) },
       h('span', { class: 'session-title', dir: 'auto' }, nameOf({ key, title, preview: '' })),
       ...(match === null ? [] : [h('span', { class: 'snippet', dir: 'auto' }, match.snippet)]),
       h('span', { class: 'session-meta' }, where + shortTime(match?.createdAt ?? updatedAt)),

@@ -16,7 +16,7 @@ const RELOAD_AFTER_MS = 250;
 
 /**
  * @typedef {object} SidebarHost
- * @property {(key: string) => void} open
+ * @property {(key: string, seq?: number) => void} open Shows a chat, at the message of this number where there is one.
  * @property {(key: string) => void} deleted
  * @property {(error: unknown) => void} showError
  * @property {(key: string) => void} renamed

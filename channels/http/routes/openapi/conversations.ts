@@ -17,6 +17,13 @@ const surface = z.object({
 
 const asked = surface.omit({ linkedAt: true }).extend({ id: z.string() });
 
+const listedFile = z.object({
+  file: z.string().describe('its path, as in `GET /v1/sessions/{key}/files/…`'),
+  name: z.string(),
+  bytes: z.int(),
+  changedAt: z.string(),
+});
+
 const PAGE = { limit: 'most rows, 1 to 200 (50)' };
 
 export const SESSION_OPERATIONS: Operations = {
@@ -167,6 +174,11 @@ export const SESSION_OPERATIONS: Operations = {
     summary: 'A WebSocket: messages, stops and decisions in, events out',
     status: 101,
     answer: 'nothing',
+  },
+  'GET /v1/sessions/:key/files': {
+    tag: 'files',
+    summary: 'The files of the session, the newest first',
+    answer: z.object({ files: z.array(listedFile), more: z.boolean() }),
   },
   'POST /v1/sessions/:key/files': {
     tag: 'files',

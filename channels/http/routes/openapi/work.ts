@@ -58,6 +58,11 @@ export const WORK_OPERATIONS: Operations = {
     status: 202,
   },
   'GET /v1/commands': { tag: 'gateway', summary: 'The commands that the token may use' },
+  'GET /v1/me/memories': {
+    tag: 'gateway',
+    summary: 'What is remembered of the person of the token, newest first',
+  },
+  'DELETE /v1/me/memories/:id': { tag: 'gateway', summary: 'Forget one of it' },
   'GET /v1/language': {
     tag: 'gateway',
     summary: 'The language that the token reads',

@@ -1,0 +1,114 @@
+/** About the open chat, in a dialog: the whole of it as a file, and the files of its folder. */
+import { byId, h } from '../dom.js';
+import { dayAndClock, say } from '../texts.js';
+import { fileSize, saveAs } from './file-views.js';
+
+/** @typedef {{ file: string, name: string, bytes: number, changedAt: string }} ListedFile */
+/** @typedef {{ files: ListedFile[], more: boolean }} Listed */
+
+/** The button in the head of a chat, and its dialog. */
+export class ChatDetails {
+  #api;
+  #open = byId('open-details', HTMLButtonElement);
+  #key = '';
+
+  /** @param {import('../api.js').Api} api */
+  constructor(api) {
+    this.#api = api;
+    this.#open.addEventListener('click', () => void this.#show());
+  }
+
+  /**
+   * Switches to another chat.
+   * @param {string} key
+   * @param {boolean} exists it has a message
+   */
+  open(key, exists) {
+    this.#key = key;
+    this.#open.hidden = !exists;
+  }
+
+  async #show() {
+    const key = this.#key;
+    const note = h('p', { class: 'error-text', role: 'alert' });
+    /** @param {() => Promise<unknown>} work */
+    const attempt = async (work) => {
+      try {
+        note.textContent = '';
+        await work();
+      } catch (error) {
+        note.textContent = error instanceof Error ? error.message : String(error);
+      }
+    };
+    /** @param {'md' | 'json'} format */
+    const save = async (format) =>
+      saveAs(
+        await this.#api.conversations.export(key, format),
+        `${key.replaceAll(/[^A-Za-z0-9_-]/g, '-')}.${format}`,
+      );
+    const files = h('div', { 'aria-live': 'polite' }, say('page.details.reading'));
+    const dialog = h(
+      'dialog',
+      { class: 'trace details', 'aria-label': say('page.details.title') },
+      h('h2', {}, say('page.details.export')),
+      h(
+        'p',
+        { class: 'linked-form' },
+        h(
+          'button',
+          { type: 'button', onclick: () => void attempt(() => save('md')) },
+          say('page.details.as_markdown'),
+        ),
+        h(
+          'button',
+          { type: 'button', onclick: () => void attempt(() => save('json')) },
+          say('page.details.as_json'),
+        ),
+      ),
+      h('h2', {}, say('page.details.files')),
+      files,
+      note,
+      h('button', { type: 'button', class: 'text-button', onclick: () => dialog.close() }, say('page.close')),
+    );
+    dialog.addEventListener('close', () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+    await attempt(async () => {
+      const listed = await this.#api.conversations.files(key);
+      const take = (/** @type {ListedFile} */ { file, name }) =>
+        void attempt(async () => saveAs(await this.#api.file(key, file), name));
+      files.replaceChildren(...listOf(listed, take));
+    });
+    if (files.childElementCount === 0) files.replaceChildren();
+  }
+}
+
+/**
+ * @param {Listed} listed
+ * @param {(file: ListedFile) => void} take
+ */
+function listOf({ files, more }, take) {
+  if (files.length === 0) return [h('p', { class: 'quiet' }, say('page.details.no_files'))];
+  const rows = files.map((file) =>
+    h(
+      'li',
+      { class: 'linked-row' },
+      h('span', { dir: 'auto' }, file.name),
+      h('span', { class: 'quiet' }, `${fileSize(file.bytes)} · ${dayAndClock(file.changedAt)}`),
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'text-button',
+          'aria-label': say('page.files.download', { name: file.name }),
+          onclick: () => take(file),
+        },
+        say('page.details.download'),
+      ),
+    ),
+  );
+  return [
+    h('ul', { class: 'linked-list' }, ...rows),
+    ...(more ? [h('p', { class: 'quiet' }, say('page.details.more', { count: files.length }))] : []),
+  ];
+}

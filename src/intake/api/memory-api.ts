@@ -1,0 +1,17 @@
+/** The facts about whoever asks: a caller reads and deletes only what its own token is remembered by. */
+import type { Caller } from '../../contracts/access.ts';
+import type { MemoryApi } from '../../contracts/memory-api.ts';
+import { MAX_MEMORIES, MAX_UNVERIFIED_MEMORIES } from '../../contracts/store/notes.ts';
+import type { MemoryStore, UserId } from '../../contracts/store/notes.ts';
+
+/** Makes the `MemoryApi`. */
+export function createMemoryApi(memories: Pick<MemoryStore, 'memories' | 'forget'>): MemoryApi {
+  return {
+    own: (caller) => memories.memories(userOf(caller), MAX_MEMORIES + MAX_UNVERIFIED_MEMORIES),
+    forget: async (caller, id) => (await memories.forget(userOf(caller), id)) > 0,
+  };
+}
+
+function userOf({ tokenId }: Caller): UserId {
+  return `token:${tokenId}`;
+}

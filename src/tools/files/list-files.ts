@@ -1,0 +1,52 @@
+/** The plain files of a session's folder, for people who look at them. */
+import { lstat, opendir } from 'node:fs/promises';
+import path from 'node:path';
+import { errorCode } from '../../contracts/errors.ts';
+import { MAX_LISTED_FILES } from '../../contracts/tools/tool.ts';
+import type { FolderFile } from '../../contracts/tools/tool.ts';
+import { pathError } from './workspace.ts';
+import { MAX_WORKSPACE_ENTRIES } from './workspace-usage.ts';
+
+/** `SessionFiles.list`. Links and devices are no files; what vanishes while it is looked at is left out. */
+export async function listFiles(place: string): Promise<{ files: FolderFile[]; more: boolean }> {
+  const names = await namesIn(place);
+  const shown = names.slice(0, MAX_LISTED_FILES);
+  const files = await Promise.all(shown.map((name) => fileAt(place, name)));
+  return { files: files.filter((file) => file !== undefined), more: names.length > shown.length };
+}
+
+/** Paths of the plain files, sorted; as many entries as a folder may have are looked at. */
+async function namesIn(place: string): Promise<string[]> {
+  const names: string[] = [];
+  let entries = 0;
+  const folders = [''];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for await (const entry of await entriesOf(path.join(place, folder))) {
+      entries += 1;
+      const name = path.posix.join(folder, entry.name);
+      if (entry.isDirectory()) folders.push(name);
+      if (entry.isFile()) names.push(name);
+      if (entries >= MAX_WORKSPACE_ENTRIES) return names.sort();
+    }
+  }
+  return names.sort();
+}
+
+async function entriesOf(place: string) {
+  try {
+    return await opendir(place);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw pathError(error, '.');
+  }
+}
+
+async function fileAt(place: string, name: string): Promise<FolderFile | undefined> {
+  try {
+    const stats = await lstat(path.join(place, name));
+    return stats.isFile() ? { path: name, bytes: stats.size, changedAt: stats.mtime } : undefined;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw pathError(error, name);
+  }
+}
