@@ -6,6 +6,7 @@ import type { StopNotifier } from '../../src/bus/message-bus.ts';
 import { GatewayError } from '../../src/contracts/errors.ts';
 import type { ErrorDetails } from '../../src/contracts/errors.ts';
 import type { LaneClass, LaneHead, LaneKey } from '../../src/contracts/store/lanes.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 import { recordingLog } from './events.ts';
 import { MemoryLanes } from './memory-lanes.ts';
 
@@ -37,6 +38,7 @@ export interface DrivenOptions {
   lanes?: MemoryLanes;
   instance?: string;
   stopNotifier?: StopNotifier;
+  clock?: Clock;
   classes?: LaneClass[];
 }
 
@@ -104,6 +106,7 @@ export function drivenBus(options: DrivenOptions = {}): DrivenBus {
     instance,
     log,
     ...(options.stopNotifier && { stopNotifier: options.stopNotifier }),
+    ...(options.clock && { clock: options.clock }),
   });
   for (const laneClass of classes) bus.register(budget(laneClass));
   return {

@@ -7,6 +7,7 @@ import type {
   LaneCapacity,
   LaneStep,
   LaneStore,
+  NodeOutage,
 } from '../../src/contracts/store/lanes.ts';
 
 interface Message {
@@ -47,8 +48,10 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
   /** Holds the answer of `flags` back after it was worked out, as a slow network does. */
   slowFlags: Promise<void> | undefined;
 
-  async register(instance: string, leaseMs: number): Promise<string> {
+  async register(instance: string, leaseMs: number, outage?: NodeOutage): Promise<string> {
     await this.#enter('register');
+    for (const lane of this.#lanes.values())
+      if (outage !== undefined && lane.owner === outage.node) lane.owner = undefined;
     for (const node of this.#nodes.values()) if (node.instance === instance) node.leaseUntil = 0;
     const id = `${instance}-${this.#nodes.size}`;
     this.#nodes.set(id, { instance, leaseUntil: now() + leaseMs });

@@ -4,6 +4,7 @@ import { RETRY_CAP_MS } from '../../src/bus/attempt.ts';
 import { FLAGS_MS, HEARTBEAT_MS, LEASE_MS, SWEEP_MS } from '../../src/bus/message-bus.ts';
 import { UNREGISTER_MS } from '../../src/bus/node-lease.ts';
 import { FencedError } from '../../src/contracts/errors.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import type { LaneKey } from '../../src/contracts/store/lanes.ts';
 import { drivenBus, flaky, pass, said, useDrivenBuses } from './driven-bus.ts';
 
@@ -117,6 +118,46 @@ describe('a lost lease', () => {
     gate.resolve();
     await pass(HEARTBEAT_MS);
     expect(driven.bus.claimingNode('in')).toBeDefined();
+  });
+
+  it.each(['fail', 'hang'] as const)(
+    'is blamed on nothing that ran when its heartbeats %s: the database was away',
+    async (how) => {
+      const driven = await start();
+      await driven.send(LANE, 'a');
+      const gate = Promise.withResolvers<void>();
+      if (how === 'hang') driven.lanes.hanging.set('heartbeat', gate.promise);
+      else driven.lanes.away.add('heartbeat').add('register').add('sweep').add('flags');
+      await pass(LEASE_MS + HEARTBEAT_MS);
+      driven.runs[0]!.fail(new FencedError(LANE));
+      await pass(2 * LEASE_MS);
+      gate.resolve();
+      driven.lanes.away.clear();
+      await pass(HEARTBEAT_MS + SWEEP_MS);
+      expect(said(driven)).toEqual(['a', 'a']);
+      expect(driven.runs[1]!.head.crashes).toBe(0);
+      // The next loss has a cause of its own.
+      driven.lanes.expire(driven.runs[1]!.head.node);
+      await pass(HEARTBEAT_MS);
+      driven.runs[1]!.fail(new FencedError(LANE));
+      await pass(HEARTBEAT_MS + SWEEP_MS);
+      expect(driven.runs[2]!.head.crashes).toBe(1);
+    },
+  );
+
+  it('is blamed on what ran when the process stood still and sent no heartbeat in time', async () => {
+    let stoodStillMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => performance.now() + stoodStillMs };
+    const driven = await start({ clock });
+    await driven.send(LANE, 'a');
+    const gate = Promise.withResolvers<void>();
+    driven.lanes.hanging.set('heartbeat', gate.promise);
+    stoodStillMs = LEASE_MS;
+    await pass(LEASE_MS);
+    driven.runs[0]!.fail(new FencedError(LANE));
+    gate.resolve();
+    await pass(HEARTBEAT_MS + SWEEP_MS);
+    expect(driven.runs[1]!.head.crashes).toBe(1);
   });
 
   it('is not assumed while the database restarts for less than the lease', async () => {

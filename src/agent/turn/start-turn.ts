@@ -138,7 +138,7 @@ function contextOf(shared: AgentShared, { payload, opened, promptContext }: Star
   };
 }
 
-function progressOf({ head, payload, opened, message, burst, promptContext }: Start): TurnProgress {
+function progressOf({ payload, opened, message, burst, promptContext }: Start): TurnProgress {
   const { session, journal } = opened;
   const taint = new Taint(session.sources);
   if (promptContext.untrusted) taint.add(['local']);
@@ -148,7 +148,7 @@ function progressOf({ head, payload, opened, message, burst, promptContext }: St
     rows,
     reply: replySoFar(rows),
     otherUsage: new UnjournaledUsage(journal),
-    restarted: head.crashes + head.attempts > 0 || journal.length > 0,
+    restarted: opened.interrupted === true || journal.length > 0,
     unanswered: opened.unanswered,
     planned: opened.planned,
     toRun: payload.plan,

@@ -4,7 +4,6 @@ import type { LaneHandler, LaneOutcome, TurnEmitter } from '../../contracts/bus.
 import { GatewayError } from '../../contracts/errors.ts';
 import type { LaneHead, LaneStep } from '../../contracts/store/lanes.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
-import { askedQuestion } from '../../contracts/message.ts';
 import type { Address } from '../../contracts/message.ts';
 import type { OpenedTurn } from '../../contracts/store/records.ts';
 import type { LiveCounts, TraceAttempt } from '../../contracts/store/traces.ts';
@@ -17,9 +16,9 @@ import type { AfterTurn } from './after-turn.ts';
 import { deliveryWithFiles } from './answer-delivery.ts';
 import { announceDecision, parkForCaller, parkTurn } from './parking.ts';
 import { endDeadLetter } from './dead-turn.ts';
-import { openLiveOutput } from './silent-reply.ts';
 import type { LiveOutput, OutputResult } from './silent-reply.ts';
 import { isSilent } from './silent-token.ts';
+import { openOutput } from './turn-output.ts';
 import { endElsewhere } from './other-surfaces.ts';
 import { readTurnPayload } from './turn-payload.ts';
 import { createSubagents } from '../subagents/subagents.ts';
@@ -78,7 +77,7 @@ async function handleTurn(
     const { surfaces } = opened;
     if (surfaces.length > 0)
       await shared.deps.askedElsewhere({ turnId: turn.turnId, surfaces, message: payload.message });
-    const running = { turn, payload, opened, emitter, takenOver: head.crashes > 0 };
+    const running = { head, turn, payload, opened, emitter };
     return { kind: 'finished', step: await runToEnd(shared, around, running) };
   } catch (error) {
     return await leaveTurn(shared, turn, emitter, error);
@@ -95,12 +94,11 @@ const PLANNING: Record<TurnPayload['entry'], TurnOptions['planning']> = {
 };
 
 interface RunningTurn {
+  head: LaneHead;
   turn: TracedTurn;
   payload: TurnPayload;
   opened: OpenedTurn;
   emitter: TurnEmitter;
-  /** Another node may have shown a part of the answer. */
-  takenOver: boolean;
 }
 
 /** Runs the turn and commits its end. Throws what makes it go on later, and `StoreError`. */
@@ -155,33 +153,6 @@ async function leaveTurn(
   await recordUnreported(ledger, turn);
   await leaveTrace(shared, turn, 'released');
   return { kind: 'released' };
-}
-
-/** Creates the output of the turn: the live message of its channel, and the event bus. */
-function openOutput(
-  shared: AgentShared,
-  { turn, payload, opened, emitter, takenOver }: RunningTurn,
-): LiveOutput {
-  const { placeholder } = payload.message;
-  const placeholders = opened.placeholders.length === 0 && placeholder ? [placeholder] : opened.placeholders;
-  const textSoFar = turn.reply.text;
-  const open = () =>
-    shared.deps.live.open({
-      turnId: turn.turnId,
-      session: turn.sessionKey,
-      address: opened.address,
-      surfaces: opened.surfaces,
-      replyTo: turn.replyTo,
-      question: askedQuestion(payload.message),
-      placeholders,
-      takenOver,
-      textSoFar,
-      note: (ref, sent) => shared.deps.ledger.noteSent(turn.fence, ref, sent),
-      plan: opened.plan,
-      language: turn.say.language,
-    });
-  const emit: Emit = (event) => emitter.emit(event);
-  return openLiveOutput({ silentToken: turn.silentToken, textSoFar, open, emit });
 }
 
 /** T6. */

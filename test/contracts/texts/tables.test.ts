@@ -171,7 +171,7 @@ const ALLOWED = [
   "src/agent/planner/plan-text.ts: 'My plan.",
   'src/agent/turn/iteration.ts: `Not run',
   'src/agent/turn/turn-payload.ts',
-  'src/delivery/final/out.ts: `The channel',
+  'src/delivery/final/deliver.ts: `The channel',
   'src/delivery/final/payload.ts',
   'src/delivery/rate/scheduler.ts',
   "src/schedule/fire.ts: 'The schedule was switched off: who",

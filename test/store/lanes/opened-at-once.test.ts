@@ -18,7 +18,12 @@ async function begin(store: TestStore, node: string, id: string, change: Partial
 
 /** What `openTurn` reads of a turn that was read with its acceptance. */
 async function readAgain({ ledger }: TestStore, head: LaneHead, turnId: string): Promise<OpenedTurn> {
-  const { plan: _none, ...opened } = await ledger.openTurn(head, turnId, HISTORY_ROWS, 'telegram:42');
+  const {
+    plan: _none,
+    interrupted,
+    ...opened
+  } = await ledger.openTurn(head, turnId, HISTORY_ROWS, 'telegram:42');
+  expect(interrupted, 'it was running already').toBe(true);
   return { ...opened, afterMs: 0 };
 }
 

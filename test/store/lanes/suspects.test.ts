@@ -180,6 +180,38 @@ describeEachDatabase('the death of a node', (databases) => {
     expect(await store.lanes.sweep(await boot(store), ROOM)).toMatchObject([{ crashes: 1 }, { crashes: 1 }]);
   });
 
+  it('counts against nothing when the process lives on, which only the database was away from', async () => {
+    const store = await databases.open();
+    const node = await boot(store);
+    await store.lanes.append('out:t:1', 'm', {}, node);
+    const back = await store.lanes.register(HOME, LEASE_MS, { node, ms: 2 * LEASE_MS });
+    expect(await store.lanes.sweep(back, ROOM)).toMatchObject([{ crashes: 0 }]);
+    // The next death is one.
+    expect(await store.lanes.sweep(await boot(store), ROOM)).toMatchObject([{ crashes: 1 }]);
+  });
+
+  it('is not assumed of nodes whose leases ended in the same outage, until they have had time to come back', async () => {
+    const store = await databases.open();
+    const { lanes, sql } = store;
+    const [here, there, dead] = [
+      await boot(store),
+      await lanes.register('there', LEASE_MS),
+      await lanes.register('dead', LEASE_MS),
+    ];
+    for (const [at, node] of [here, there, dead].entries()) await lanes.append(`out:t:${at}`, 'm', {}, node);
+    const ended = async (node: string, ago: string) =>
+      sql`update node set lease_until = now() - ${ago}::interval where id = ${node}`;
+    await ended(here, '50 s');
+    await ended(there, '50 s');
+    await ended(dead, '2 min');
+    const back = await lanes.register(HOME, LEASE_MS, { node: here, ms: 60_000 });
+    const heads = await lanes.sweep(back, ROOM);
+    const crashes = Object.fromEntries(heads.map((head) => [head.lane, head.crashes]));
+    expect(crashes).toEqual({ 'out:t:0': 0, 'out:t:2': 1 });
+    const alsoBack = await lanes.register('there', LEASE_MS, { node: there, ms: 60_000 });
+    expect(await lanes.sweep(alsoBack, ROOM)).toMatchObject([{ lane: 'out:t:1', crashes: 0 }]);
+  });
+
   it('is a suspect still after it was released while it waited; a head under no suspicion stays so', async () => {
     const store = await databases.open();
     const node = await suspects(store, 1);
