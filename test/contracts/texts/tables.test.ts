@@ -188,7 +188,6 @@ const ALLOWED = [
 
 /** Keys that code puts together: `sources.${kind}`, `page.plan.state_${state}`. */
 function isBuilt(key: string): boolean {
-  const [area = ''] = key.split('.');
-  const stems = [...key.matchAll(/_/g)].map(({ index }) => key.slice(0, index + 1));
-  return code.includes(`\`${area}.\${`) || stems.some((stem) => code.includes(`\`${stem}\${`));
+  const stems = [...key.matchAll(/[._]/g)].map(({ index }) => key.slice(0, index + 1));
+  return stems.some((stem) => code.includes(`\`${stem}\${`));
 }
