@@ -23,6 +23,8 @@ const LEASE_CHECK_MS = 250;
 export interface CallTarget {
   place: Place;
   first?: SentMessage | undefined;
+  /** A sign at a question. */
+  isSign?: true;
 }
 
 export class Scheduler {
@@ -118,8 +120,9 @@ export class Scheduler {
     this.#queueOf.clear();
   }
 
-  #queue({ place, first }: CallTarget): PlaceQueue {
-    const rate = this.#rates.of(place, first);
+  #queue({ place, first, isSign }: CallTarget): PlaceQueue {
+    const signs = isSign === true ? this.#rates.ofSigns?.(place) : undefined;
+    const rate = signs ?? this.#rates.of(place, first);
     let queue = this.#queues.get(rate.key);
     if (queue === undefined) {
       queue = new PlaceQueue(new PlaceLimit(rate));
