@@ -1,6 +1,4 @@
-/**
- * A whole gateway in process over real fakes, on each database: where the flow tests run, and everything they look at.
- */
+/** A whole gateway in process over real fakes, on each database: where the flow tests run, and all they look at. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -93,10 +91,7 @@ export interface GatewayFixture {
 
 type FixtureTests = (fixture: () => GatewayFixture) => void;
 
-/**
- * Runs the tests on the embedded database only (unless ONLY_DATABASE=postgres): for what does not depend on the
- * database. One gateway serves them.
- */
+/** Runs tests that do not depend on the database, on one gateway with the embedded one (unless ONLY_DATABASE=postgres). */
 export function describeGateway(name: string, options: FixtureOptions, tests: FixtureTests): void {
   describeGatewayOn(process.env['ONLY_DATABASE'] === 'postgres' ? [] : ['embedded'], name, options, tests);
 }
