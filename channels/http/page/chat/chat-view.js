@@ -28,16 +28,6 @@ const TURNING = new Set(['turn_started', 'turn_ended']);
 const REFRESHING = new Set(['message_received', 'message_sent', 'context_changed', 'queue_changed']);
 
 /**
- * Whether the gateway answered that it does not take this message, such as one that is too long or came too fast. What may
- * succeed without a change, as when the connection is lost, is no refusal.
- * @param {unknown} error
- * @returns {error is ApiError}
- */
-function isRefusal(error) {
-  return error instanceof ApiError && error.status >= 400 && error.status < 500;
-}
-
-/**
  * A file of an edited message, which the new chat has a copy of.
  * @param {string} file
  * @returns {import('../api.js').StoredFile}
@@ -247,9 +237,8 @@ export class ChatView {
         if (receipt.handled && !receipt.session) return;
         this.#sent(key, content.trim() === '' ? (files[0]?.name ?? '') : content);
       } catch (error) {
-        const isBack =
-          key === this.key && isRefusal(error) && this.#composer.giveBack(content, error.message);
-        if (isBack) {
+        const refusal = error instanceof ApiError && error.isRefusal ? error.message : undefined;
+        if (refusal !== undefined && key === this.key && this.#composer.giveBack(content, refusal)) {
           this.#showGreeting(shown.takeBack());
           return;
         }
@@ -287,6 +276,10 @@ export class ChatView {
   /** @param {string} title */
   #setTitle(title) {
     byId('chat-title', HTMLElement).textContent = title;
+    const owner = this.#sidebar.ownerOf(this.key);
+    const badge = byId('owner-badge', HTMLElement);
+    badge.hidden = owner === '';
+    badge.textContent = say('page.chat.owner', { name: owner });
     showChatInTitle(title === say('page.chat.new') ? '' : title);
   }
 
