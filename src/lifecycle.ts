@@ -6,7 +6,7 @@ import type { Log } from './contracts/log.ts';
 import type { Retention, RetentionStore } from './contracts/operator/retention.ts';
 import type { Receive } from './contracts/receive.ts';
 import type { LaneStore } from './contracts/store/lanes.ts';
-import type { RemovedFolders } from './contracts/store/records.ts';
+import type { RemovedFolders } from './contracts/store/removed-folders.ts';
 import type { TraceStore } from './contracts/store/traces.ts';
 import type { SessionFiles } from './contracts/tools/tool.ts';
 import type { UsageSums } from './contracts/model/usage.ts';

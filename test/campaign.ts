@@ -1,9 +1,9 @@
 /**
- * Long campaigns of random or repeated steps, at two sizes: whole where CAMPAIGN is `all` (`npm run test:campaign`), else a
- * tenth, so that `npm test` stays short. `npm run test:campaign` finds its files by their import of this one.
+ * Long campaigns of random or repeated steps, at two sizes: in full if CAMPAIGN is `all` (`npm run test:campaign`),
+ * else a tenth, so that `npm test` stays short. `npm run test:campaign` finds its files by their import of this one.
  */
 
-/** True where campaigns of many minutes run whole. */
+/** True if campaigns of many minutes run in full. */
 export const runsAll = process.env['CAMPAIGN'] === 'all';
 
 /** The share of a campaign that runs now. */
@@ -14,7 +14,7 @@ export function campaignSize(full: number): number {
   return Math.max(1, Math.ceil(full * SHARE));
 }
 
-/** The cases a campaign runs now: all, or so many of them, spread evenly from the first on, at least `least`. */
+/** The cases a campaign runs now: all, or its share of them, spread evenly from the first on, at least `least`. */
 export function campaignCases<Case>(all: readonly Case[], least = 6): Case[] {
   const size = Math.min(all.length, Math.max(campaignSize(all.length), least));
   return runsAll

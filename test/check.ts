@@ -1,4 +1,4 @@
-/** `npm run check`: every `check:…` script at the same time, what each says in one piece, exit code 1 when one failed. */
+/** `npm run check`: all `check:…` scripts in parallel, the output of each in one piece, exit code 1 if any failed. */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { once } from 'node:events';

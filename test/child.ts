@@ -1,4 +1,4 @@
-/** Parley as a process of its own, for tests of what only a whole process shows: signals, exit codes, output, files. */
+/** Parley as a separate process, for tests of what only a whole process shows: signals, exit codes, output, files. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ export interface Child {
   stdout(): string;
   stderr(): string;
   signal(name: NodeJS.Signals): void;
-  /** Waits for its end: the exit code, null when a signal ended it. */
+  /** Waits for it to exit; returns the exit code, null if a signal ended it. */
   ended: Promise<number | null>;
 }
 
@@ -27,7 +27,7 @@ export interface RunningGateway extends Child {
   url: string;
 }
 
-/** Takes what ends a process; called once per process. */
+/** Receives the function that ends a process; called once per process. */
 type Cleanup = (end: () => Promise<void>) => void;
 
 /** Where a process starts from, and what ends it. */
@@ -38,7 +38,9 @@ interface StartOptions {
   cleanup?: Cleanup;
 }
 
-/** Starts `node src/launch.js …` with nothing of this machine's own settings; it is killed when the test ends, or by `cleanup`. */
+/**
+ * Starts `node src/launch.js …` without this machine's own settings; it is killed when the test ends, or by `cleanup`.
+ */
 export function startParley(
   args: string[],
   environment: Record<string, string>,
@@ -47,7 +49,7 @@ export function startParley(
   const env = {
     PATH: process.env['PATH'] ?? '',
     HOST: '127.0.0.1',
-    // As texts name it in the processes of the tests.
+    // What texts call it in the tests' processes.
     PARLEY_COMMAND: PARLEY,
     ...socketOfPostgres(),
     ...environment,
@@ -75,7 +77,7 @@ export function startParley(
   };
 }
 
-/** Runs one command to its end. */
+/** Runs one command to completion. */
 export async function parley(
   args: string[],
   environment: Record<string, string>,
@@ -86,7 +88,7 @@ export async function parley(
   return { code, stdout: child.stdout(), stderr: child.stderr() };
 }
 
-/** Starts a gateway on a free port and waits until it says it is ready. */
+/** Starts a gateway on a free port and waits until it reports that it is ready. */
 export async function startGatewayProcess(
   environment: Record<string, string>,
   options?: StartOptions,
@@ -100,7 +102,7 @@ export async function startGatewayProcess(
   return { ...child, url: url() ?? '' };
 }
 
-/** One request to a chat with a stateful session; gives the status and the text of the answer. */
+/** One request to a chat with a stateful session; returns the status and the text of the answer. */
 export async function chat(
   url: string,
   token: string,

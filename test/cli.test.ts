@@ -1,4 +1,4 @@
-/** The command line beside a running gateway and alone, as people type it. */
+/** The command line next to a running gateway and on its own, as people type it. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -28,10 +28,10 @@ describe('the command line', () => {
     }
   });
 
-  it('prints its version, and the help of every command by itself', async () => {
+  it('prints its version, and the help of each command', async () => {
     expect(await run('--version')).toMatchObject({ code: 0, stdout: `${packageFile.version}\n` });
     for (const name of commandNames()) expect(helpOf(name)).toContain(`  ${name}`);
-    // The first line names the command as it works where it was started.
+    // The first line names the command in the form that works where it was started.
     const rest = (help: string) => help.slice(help.indexOf('\n'));
     expect(rest((await run('token', '--help')).stdout)).toBe(rest(helpOf('token')));
     expect(rest((await run('pair', '-h')).stdout)).toBe(rest(helpOf('pair')));
@@ -99,7 +99,7 @@ describe('the command line', () => {
     });
   });
 
-  it('takes a code only as it was shown: in capitals', async () => {
+  it('accepts a code only as it was shown: in capitals', async () => {
     const store = await openStore({ home, log: silentLog });
     const code = newPairingCode();
     const pairing = {

@@ -53,7 +53,7 @@ describe('the configuration', () => {
     expect(accessOf(config, 'telegram')).toMatchObject({ dm: 'pairing', allow: [], groups: {}, owners: [] });
   });
 
-  it('reports three errors at once, each by its name', () => {
+  it('reports three errors at once, each by name', () => {
     const message = errorsOf(
       { PORT: 'eighty', TELEGRAM_BOT_TOKEN: 'not-a-token' },
       { access: { telegram: { allow: ['@alice'] } } },
@@ -104,7 +104,7 @@ describe('the configuration', () => {
     writeFileSync(persona, 'You are kind.');
     chmodSync(persona, 0o666);
     expect(errorsOf({})).toContain(`chmod go-w ${persona}`);
-    // A home that lets nobody else in protects what lies in it.
+    // A home that lets no one else in protects everything in it.
     chmodSync(home, 0o700);
     expect(load({}).warnings).toEqual([]);
     expect(homePermissions(path.join(home, 'missing')).errors).toEqual([]);
@@ -194,7 +194,7 @@ describe('the configuration', () => {
     );
   });
 
-  it('takes any password for the database apart from its address, which it reaches as it is', () => {
+  it('accepts any password for the database apart from its address, and passes it on unchanged', () => {
     const url = 'postgres://parley@postgres:5432/parley?sslmode=disable';
     for (const password of ['p@/:#%', 'a?b=c&d', '%40', 'ä $1 $& \\', '[::1]']) {
       const config = load({ DATABASE_URL: url, DATABASE_PASSWORD: password });
@@ -220,7 +220,7 @@ describe('the configuration', () => {
     expect(errorsOf({ ...variables, DATABASE_PASSWORD: 'pass-word' })).not.toContain('pass-word');
   });
 
-  it("refuses a token of one's own that could be guessed, with the rule and without the token", () => {
+  it('refuses a self-chosen token that could be guessed, naming the rule but not the token', () => {
     for (const token of ['a-token-of-sixteen', 'a'.repeat(64), 'abcabcabcabcabcabcabcabcabcabcabcabc']) {
       const message = errorsOf({ GATEWAY_TOKEN: token });
       expect(message).toContain(

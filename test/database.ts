@@ -2,8 +2,8 @@
  * A store for a test. `describeEachDatabase(name, (databases) => { … databases.open() … })` runs its tests on the embedded
  * database (unless ONLY_DATABASE=postgres), and on Postgres when DATABASE_URL is set; `describeEmbedded` runs them on the
  * embedded database only. Every `open()` gives a store with empty tables in a schema of its own; `open({ beside })` gives a
- * second store on the same tables, as a second node has it. Stores are closed after each test; the schema of a test that
- * passed is emptied and used again, the schema of one that failed is left as it is.
+ * second store on the same tables, as a second node would. Stores are closed after each test; the schema of a test that
+ * passed is emptied and used again, the schema of one that failed is left as it was.
  */
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
@@ -26,10 +26,12 @@ import type { DatabasePlace } from '../src/store/database/database.ts';
 const TEMPLATES = fileURLToPath(new URL('.tmp', import.meta.url));
 const MIGRATIONS = fileURLToPath(new URL('../drizzle', import.meta.url));
 
-/** A table larger than this is truncated instead of deleted from, in bytes: dead rows would slow the tests that follow. */
+/**
+ * Size in bytes above which a table is truncated instead of deleted from: dead rows would slow the tests that follow.
+ */
 const TRUNCATE_FROM_BYTES = 262_144;
 
-/** A log that says nothing. */
+/** A silent log. */
 export const silentLog: Log = createLog({ level: 'silent', redact: (text) => text });
 
 /** A store under test, and where its tables are. */
@@ -101,7 +103,7 @@ function testDatabases(kind: Store['kind']): TestDatabases {
     await admin?.end();
   });
 
-  /** Emptied when it is used again and not before: processes of the last test may have ended after its stores. */
+  /** Emptied only when it is used again: processes of the last test may have outlived its stores. */
   const cleanSchema = async (): Promise<{ schema: string; migrate: boolean }> => {
     const schema = unused.pop();
     if (schema === undefined || admin === undefined)
@@ -124,7 +126,10 @@ function testDatabases(kind: Store['kind']): TestDatabases {
   };
 }
 
-/** As if just migrated. Deleting costs a fiftieth of a new schema (measured: 5 ms against 290 ms of the embedded database). */
+/**
+ * As if just migrated. Deleting costs a fiftieth of a new schema (measured: 5 ms against 290 ms on the embedded
+ * database).
+ */
 async function emptyTables(admin: postgres.Sql, schema: string): Promise<void> {
   const tables = await admin<{ name: string; bytes: string }[]>`
     select c.relname as name, pg_relation_size(c.oid) as bytes from pg_class c
@@ -151,11 +156,11 @@ export async function makeEmbeddedHome(): Promise<string> {
     mkdirSync(TEMPLATES, { recursive: true });
     const half = `${template}.${newId()}`;
     cpSync(path.join(home, 'pg'), half, { recursive: true });
-    // Of two processes that made it at once, the second finds it there: either copy is as good.
+    // If two processes make it at once, the second one finds it there: either copy will do.
     await rename(half, template).catch(() => rm(half, { recursive: true, force: true }));
     return home;
   }
-  // The call that waits costs a quarter of the one that does not (measured: 0.24 s against 0.92 s of CPU).
+  // The blocking call costs a quarter of the asynchronous one (measured: 0.24 s against 0.92 s of CPU).
   cpSync(template, path.join(home, 'pg'), { recursive: true });
   return home;
 }

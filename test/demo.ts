@@ -14,7 +14,7 @@ await writeDemoHome(home);
 
 const model = await startFakeOllama({ fallback: demoAnswer });
 const token = process.env['GATEWAY_TOKEN'] || newToken();
-// Nothing of the machine's real settings: no bots, no database, no home.
+// None of the machine's real settings: no bots, no database, no home.
 for (const name of ['DATABASE_URL', 'NATS_URL', 'MODEL', 'TELEGRAM_BOT_TOKEN', 'DISCORD_BOT_TOKEN'])
   delete process.env[name];
 Object.assign(process.env, {

@@ -1,4 +1,4 @@
-/** The gateway as a whole process: what keeps it from starting, what it says, how it ends. */
+/** The gateway as a whole process: what keeps it from starting, what it reports, how it ends. */
 import { rm, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
@@ -11,16 +11,16 @@ import { startFakeOllama } from './fakes/ollama/ollama.ts';
 import { openStore } from '../src/store/open-store.ts';
 
 const TOKEN = 'a-token-of-thirty-two-or-more-0123456789';
-/** Nobody listens on the discard port of loopback. */
+/** Nothing listens on loopback's discard port. */
 const NO_MODEL = 'http://127.0.0.1:9';
 
 describe('the process', () => {
-  // Asked before the other tests: a gateway waits half a minute for a model server that may only be restarting.
+  // Asked before the other tests: a gateway waits half a minute for a model server that may just be restarting.
   let unanswered: ReturnType<typeof chatWithoutModel> | undefined;
   beforeAll(() => {
     const ends: (() => Promise<void>)[] = [];
     unanswered = chatWithoutModel((end) => ends.push(end));
-    // When it fails, the test that waits for it says so.
+    // If it fails, the test that waits for it reports the failure.
     unanswered.catch(() => undefined);
     return async () => {
       for (const end of ends.toReversed()) await end();
@@ -33,7 +33,7 @@ describe('the process', () => {
   });
   afterEach(() => rm(home, { recursive: true, force: true }));
 
-  it('reports a configuration with three failures whole and exits 1', async () => {
+  it('reports all three failures of a configuration and exits with 1', async () => {
     await writeFile(path.join(home, 'config.json'), '{"acess": {}}', { mode: 0o600 });
     const end = await parley(['start'], { GATEWAY_HOME: home, PORT: 'eighty', TELEGRAM_BOT_TOKEN: 'secret' });
     expect(end.code).toBe(1);
@@ -81,7 +81,7 @@ describe('the process', () => {
     expect(end.stderr).toContain('newer version');
   });
 
-  it('writes the first token to a private file when nobody watches, and never to the log', async () => {
+  it('writes the first token to a private file when no one is watching, and never to the log', async () => {
     const gateway = await startGatewayProcess({
       GATEWAY_HOME: home,
       OLLAMA_HOST: NO_MODEL,
@@ -95,7 +95,7 @@ describe('the process', () => {
     expect(gateway.stdout() + gateway.stderr()).not.toContain(token);
   });
 
-  it('ends with 0 within 25 s of SIGTERM in the middle of an answer, and the next process finishes that answer', async () => {
+  it('exits with 0 within 25 s of SIGTERM in the middle of an answer, and the next process finishes that answer', async () => {
     const model = await startFakeOllama({ fallback: { text: 'one two three four five six', perSecond: 4 } });
     onTestFinished(() => model.close());
     const settings = { GATEWAY_HOME: home, GATEWAY_TOKEN: TOKEN, OLLAMA_HOST: model.url };
@@ -114,13 +114,13 @@ describe('the process', () => {
       .toContain('one two three four five six');
   }, 90_000);
 
-  it('ends cleanly when its terminal is closed', async () => {
+  it('exits cleanly when its terminal is closed', async () => {
     const gateway = await startGatewayProcess({ GATEWAY_HOME: home, OLLAMA_HOST: NO_MODEL });
     gateway.signal('SIGHUP');
     expect(await gateway.ended).toBe(0);
   });
 
-  it('ends at once on a second SIGTERM', async () => {
+  it('exits at once on a second SIGTERM', async () => {
     const model = await startFakeOllama({ fallback: { text: 'word '.repeat(400), perSecond: 10 } });
     onTestFinished(() => model.close());
     const gateway = await startGatewayProcess({
@@ -139,7 +139,7 @@ describe('the process', () => {
     await asked;
   });
 
-  it('answers a chat with what to do when there is no model server', async () => {
+  it('tells a chat what to do when there is no model server', async () => {
     const { gateway, text } = (await unanswered)!;
     expect(text).toContain('ollama serve');
     expect(text).toContain('OLLAMA_HOST');
@@ -147,7 +147,7 @@ describe('the process', () => {
   }, 90_000);
 
   it.runIf(process.platform === 'linux')(
-    'never takes 600 MB of memory for its start and a first chat',
+    'needs less than 600 MB of memory to start and for a first chat',
     async () => {
       const { gateway } = (await unanswered)!;
       const status = await readFile(`/proc/${gateway.pid}/status`, 'utf8');
@@ -157,7 +157,7 @@ describe('the process', () => {
   );
 });
 
-/** A chat with a gateway that finds no model server; gives what it was answered. */
+/** A chat with a gateway that finds no model server; returns the answer. */
 async function chatWithoutModel(
   cleanup: (end: () => Promise<void>) => void,
 ): Promise<{ gateway: RunningGateway; text: string }> {

@@ -1,7 +1,7 @@
 /**
  * Which behaviour rows the tests prove: `npm run rows` prints `N-01  <test name>` for each row that a passed test names,
- * from the last whole run of `npm test` (or a fresh one when that is older than HEAD or not whole), or from the reports
- * that are named behind it. Missing rows go to stderr; exits 1 when a group of FINISHED lacks one.
+ * from the last complete run of `npm test` (or a fresh one if that is older than HEAD or incomplete), or from the
+ * reports that are named after it. Missing rows go to stderr; exits with 1 if a group of FINISHED lacks one.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
@@ -11,9 +11,9 @@ import { z } from 'zod';
 
 /** Rows of each group, as the sources number them: Navi's loop, the self-correcting executor, nanobot's loop. */
 const GROUPS = { N: 73, S: 50, B: 49 } as const;
-/** Groups that must be whole. */
+/** Groups that must be complete. */
 const FINISHED: readonly Group[] = ['N', 'S', 'B'];
-/** Rows that one test may prove: more is a claim, not a proof. */
+/** The most rows that one test may prove: more is a claim, not a proof. */
 export const MAX_ROWS_PER_TEST = 3;
 
 type Group = keyof typeof GROUPS;
@@ -69,7 +69,7 @@ function rowId(group: string, at: number): string {
 const root = fileURLToPath(new URL('..', import.meta.url));
 const reportFile = path.join(root, 'test/.tmp/report.json');
 
-/** The last report, if it is of a whole run and no older than the newest commit. */
+/** The last report, if it covers a complete run and is no older than the newest commit. */
 function lastReport(): Report | undefined {
   if (!existsSync(reportFile)) return undefined;
   const committedAt = Number(

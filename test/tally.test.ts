@@ -38,7 +38,7 @@ describe('the tally', () => {
     expect(describeTally(tally(folder))).toBe('1 passed, 0 failed, 1 skipped');
   });
 
-  it('takes a failed step, a missing report, a broken file and a run that failed without a test for failures', () => {
+  it('counts failed steps, missing reports, broken files and runs that failed without a test as failures', () => {
     writeFileSync(path.join(folder, 'check.step'), 'failed\n');
     writeFileSync(path.join(folder, 'died.json'), '');
     report('broken', {}, { status: 'failed', success: false });
@@ -47,7 +47,7 @@ describe('the tally', () => {
     expect(tally(folder).failures).toContain('check');
   });
 
-  it('counts a file that ran again as it did then, and names what failed only among the others', () => {
+  it('counts a rerun file by its second run, and names what failed only alongside the others', () => {
     report('one', { a: 'failed', b: 'failed', c: 'passed' });
     report('one.again', { a: 'passed', b: 'failed', c: 'passed' });
     expect(tally(folder)).toEqual({
@@ -59,7 +59,7 @@ describe('the tally', () => {
     });
   });
 
-  it('counts a file that broke before its tests, and not when it ran again', () => {
+  it('counts a file that broke before its tests, unless it passes when it is run again', () => {
     report('one', { a: 'skipped' }, { status: 'failed', success: false });
     report('one.again', { a: 'passed' });
     expect(tally(folder)).toMatchObject({ passed: 1, failed: 0, skipped: 0, unsteady: ['a.test.ts'] });

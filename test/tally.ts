@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
-/** Ends the name of the report of a run in which what had failed ran once more, alone. */
+/** Suffix of the report of a run in which what had failed was run again, alone. */
 const AGAIN = '.again.json';
 /** How many of the slowest files are named. */
 const SLOWEST = 20;
@@ -27,18 +27,20 @@ type FileReport = Report['testResults'][number];
 export interface Tally {
   passed: number;
   failed: number;
-  /** Tests that ran in none of the runs; one that was skipped here and ran there is not among them. */
+  /** Tests that ran in none of the runs; one that was skipped in one run and ran in another is not among them. */
   skipped: number;
   /** What failed, by name. */
   failures: string[];
-  /** What failed among all the others and not alone: it counts as it did alone, and is named so that it is repaired. */
+  /**
+   * What failed alongside the others but not alone: it counts as it did alone, and is named so that it gets repaired.
+   */
   unsteady: string[];
 }
 
 /**
- * Adds up vitest's JSON reports (`*.json`) and the steps beside them (`*.step`, holding `passed` or `failed`). A report
- * that is missing its content, a file that broke before its first test, and a run that failed for no test's sake count
- * as one failure each. A file that ran again (`*.again.json`) counts as it did then.
+ * Adds up vitest's JSON reports (`*.json`) and the steps next to them (`*.step`, holding `passed` or `failed`). A
+ * report without content, a file that broke before its first test, and a run that failed with no failing test count as
+ * one failure each. A file that ran again (`*.again.json`) counts by that second run.
  */
 export function tally(folder: string): Tally {
   const sum: Tally = { passed: 0, failed: 0, skipped: 0, failures: [], unsteady: [] };
@@ -106,7 +108,8 @@ function readReport(file: string): Report | undefined {
   try {
     return reportSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
-    // There was no such run, or it ended before it could report, which counts as a failure where one was due.
+    // There was no such run, or it ended before it could report, which counts as a failure where a report was
+    // expected.
     return undefined;
   }
 }

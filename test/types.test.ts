@@ -1,9 +1,9 @@
-/** The types of everything, as `npm run check` holds them: a tree that does not compile must not pass its tests. */
+/** The types of everything, as `npm run check` checks them: a tree that does not compile must not pass its tests. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
-it('compiles without a complaint (S-50)', () => {
+it('compiles without errors (S-50)', () => {
   const root = fileURLToPath(new URL('..', import.meta.url));
   const run = spawnSync('tsc', ['--noEmit'], {
     cwd: root,

@@ -6,8 +6,8 @@ import { existingTests, leftOut, LongestFirst } from './runs/order.ts';
 
 /**
  * Files that need a process of their own, because they replace a module, change the environment of the process, bound the
- * time of one step (which depends on what the process has compiled before), or fake the timers, which undici's clock of a
- * file before them would keep using.
+ * time of one step (which depends on what the process has compiled before), or fake the timers, which undici's clock
+ * from an earlier file would keep using.
  */
 const ALONE = existingTests([
   'store/embedded/embedded.test.ts',
@@ -32,9 +32,10 @@ export default defineConfig({
     reporters: ['default', 'json'],
     outputFile: { json: process.env['TEST_REPORT'] ?? 'test/.tmp/report.json' },
     pool: 'forks',
-    // More than the cores of a small machine: many tests wait for processes, platforms and browsers. A worker takes up to 1 GB.
+    // More than a small machine has cores: many tests wait for processes, platforms and browsers. A worker
+    // takes up to 1 GB.
     maxWorkers: os.totalmem() > 12 * GIB ? 6 : 4,
-    // Tests that run beside each other in a file wait for paced platforms and models, not for the processor.
+    // Tests that run in parallel within a file wait for paced platforms and models, not for the processor.
     maxConcurrency: 12,
     testTimeout: 60_000,
     hookTimeout: 60_000,

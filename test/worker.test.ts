@@ -1,14 +1,14 @@
-/** How a start names its channels when it says that it is ready. */
+/** How a starting gateway names its channels when it reports that it is ready. */
 import { expect, it } from 'vitest';
 import { bestStates, channelWords } from '../src/worker.ts';
 
-it('tells the channels that are still connecting, degraded or refused from those that are up', () => {
+it('distinguishes channels that are still connecting, degraded or refused from those that are up', () => {
   expect(channelWords({ http: 'up', telegram: 'starting', slack: 'degraded', discord: 'dead' })).toBe(
     'http, telegram still connecting, slack degraded, discord refused',
   );
 });
 
-it('has the best state of each channel where several workers serve it', () => {
+it('reports the best state of each channel that several workers serve', () => {
   const [first, second] = [
     { http: 'up', telegram: 'starting' },
     { http: 'up', telegram: 'up' },

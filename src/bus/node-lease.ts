@@ -32,6 +32,10 @@ export class NodeLease {
   #watchdog: NodeJS.Timeout | undefined;
   #heartbeats: Ticker | undefined;
   #stopped = false;
+  /** When the first heartbeat was sent that the database has not answered; undefined after an answer. */
+  #unansweredSince: number | undefined;
+  /** The lease that was lost because the database could not be reached, until it is registered anew. */
+  #cutOff: { node: string; since: number } | undefined;
 
   constructor(options: NodeLeaseOptions) {
     this.#options = options;
@@ -81,7 +85,10 @@ export class NodeLease {
   async #register(): Promise<void> {
     const { lanes, instance, leaseMs, clock } = this.#options;
     const askedAt = clock.monotonicMs();
-    const node = await lanes.register(instance, leaseMs);
+    const lost = this.#cutOff;
+    const outage = lost && { node: lost.node, ms: askedAt - lost.since };
+    const node = await lanes.register(instance, leaseMs, outage);
+    this.#cutOff = undefined;
     if (this.#stopped) {
       await lanes.unregister(node);
       return;
@@ -99,7 +106,9 @@ export class NodeLease {
       return;
     }
     const askedAt = clock.monotonicMs();
+    this.#unansweredSince ??= askedAt;
     const renewed = await lanes.heartbeat(node, leaseMs);
+    this.#unansweredSince = undefined;
     // Meanwhile the watchdog may have given the lease up, or `stop` ended it.
     if (this.#node !== node) return;
     if (renewed) this.#trustUntil(askedAt + leaseMs);
@@ -115,8 +124,19 @@ export class NodeLease {
   #watch(): void {
     clearTimeout(this.#watchdog);
     const left = this.#validUntil - this.#options.clock.monotonicMs();
-    if (left <= 0) this.#lose('no heartbeat reached the database in time');
+    if (left <= 0) this.#loseUnrenewed();
     else this.#watchdog = setTimeout(() => this.#watch(), left);
+  }
+
+  /**
+   * Where heartbeats were sent in time, the database was away and nothing that runs here is to blame. Where none was sent,
+   * the process itself stood still, which one of its turns may have brought about.
+   */
+  #loseUnrenewed(): void {
+    const node = this.#node;
+    const since = this.#unansweredSince;
+    if (node !== undefined && since !== undefined && since < this.#validUntil) this.#cutOff = { node, since };
+    this.#lose('no heartbeat reached the database in time');
   }
 
   #lose(why: string): void {

@@ -3,7 +3,7 @@ import { toGatewayError } from '../contracts/errors.ts';
 import type { Retention, RetentionStore } from '../contracts/operator/retention.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import type { Log } from '../contracts/log.ts';
-import type { RemovedFolders } from '../contracts/store/records.ts';
+import type { RemovedFolders } from '../contracts/store/removed-folders.ts';
 import type { TraceStore } from '../contracts/store/traces.ts';
 import type { SessionFiles } from '../contracts/tools/tool.ts';
 

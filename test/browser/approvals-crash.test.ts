@@ -1,4 +1,7 @@
-/** An approval requested in a Telegram chat, whose process is killed, decided on the page: it counts for every channel, and the call runs once. */
+/**
+ * An approval requested in a Telegram chat by a process that is then killed, decided on the page: it counts for every
+ * channel, and the call runs once.
+ */
 import { expect, it, vi } from 'vitest';
 import { killedWhileAsking } from '../flows/approvals/asking-gateway.ts';
 import { OWNER } from '../flows/setup.ts';

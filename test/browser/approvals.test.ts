@@ -53,7 +53,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     return turn;
   }
 
-  it('are seen from every other chat: in the title, in the inbox, where they are decided, and lead to their chat', async () => {
+  it('are visible from every other chat: in the title, in the inbox, where they are decided, and lead to their chat', async () => {
     const turn = await requestApproval('q9', 'rm -rf far-away');
     await tab.page.getByRole('button', { name: 'New chat' }).click();
     await tab.page.getByRole('button', { name: 'Waiting for you: 1' }).click();
@@ -70,7 +70,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     expect(decided).toEqual([['q9', 'denied']]);
   });
 
-  it('of plans are answered in the inbox: the next step is run, a paused plan goes on', async () => {
+  it('of plans are answered in the inbox: the next step is run, a paused plan resumes', async () => {
     const acted: unknown[] = [];
     fixture.api.gateway.actOnPlan = async (_caller, planId, action, stepId) => {
       acted.push([planId, action, stepId]);
@@ -97,7 +97,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     ]);
   });
 
-  it('are shown without buttons to a token that may not decide them, and its menu has only what it may use', async () => {
+  it('are shown without buttons to a token that may not decide them, and its menu offers only what it may use', async () => {
     fixture.api.gateway.tokens.set('Bearer admin-token-of-the-owner', { tokenId: 'admin', scopes: ['chat'] });
     await tab.page.reload();
     await requestApproval('q0', 'rm -rf old');
@@ -185,7 +185,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     await tab.screenshot('approval-arguments');
   });
 
-  it('are denied with a reason, and approved for good only where the gateway offers it', async () => {
+  it('are denied with a reason, and approved permanently only where the gateway offers it', async () => {
     const turn = await requestApproval('r1', 'rm x');
     const always = tab.page.getByRole('button', { name: 'Always exactly this here' });
     expect(await always.count()).toBe(0);

@@ -1,4 +1,4 @@
-/** What axe finds on the page as it stands, on wide screens and phones, light and dark. */
+/** What axe finds on the page in its current state, on wide screens and phones, light and dark. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
@@ -8,7 +8,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const WIDE = { width: 1_100, height: 800 };
 const NARROW = { width: 390, height: 780 };
 
-/** What keeps people out (critical and serious), as `look: rule: element`; the page is left as it was opened. */
+/** What shuts people out (critical and serious), as `look: rule: element`; the page is left as it was opened. */
 export async function objections(page: Page): Promise<string[]> {
   const size = page.viewportSize() ?? WIDE;
   const found: string[] = [];
@@ -25,11 +25,11 @@ export async function objections(page: Page): Promise<string[]> {
   return found;
 }
 
-/** The same for the look that the page has now. */
+/** The same for the page's current look. */
 export async function objectionsAsItIs(page: Page): Promise<string[]> {
-  // The page's own policy lets no other script in; the test's commands are not bound by it.
+  // The page's own policy blocks other scripts; the test's commands are not bound by it.
   await page.evaluate(AXE);
-  // Colours fade where things are hovered or change their state.
+  // Colors fade when elements are hovered or change their state.
   await page.evaluate(`Promise.all(document.getAnimations()
     .filter((one) => one instanceof CSSTransition).map((one) => one.finished.catch(() => undefined)))`);
   const results: AxeResults = await page.evaluate(`axe.run({ resultTypes: ['violations'] })`);

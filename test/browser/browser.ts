@@ -6,11 +6,11 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 /** Timing of `vi.waitFor` where a test waits for the browser. */
 export const WAIT = { timeout: 20_000, interval: 20 };
 
-/** Where Debian puts Chromium; the one without a window of its own takes half the processor time. */
+/** Where Debian puts Chromium; its headless build takes half the processor time. */
 const PLACES = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 
 /**
- * The browser's program: `CHROMIUM`, else where Debian puts it; undefined when there is none. Throws in that case when
+ * The browser's program: `CHROMIUM`, else where Debian puts it; undefined if there is none. Throws in that case if
  * `PARLEY_REQUIRE_BROWSER` is 1.
  */
 export function findChromium(): string | undefined {
@@ -32,7 +32,7 @@ export function announceSkip(): void {
   );
 }
 
-/** Starts a browser, with further arguments of its program; the caller closes it. */
+/** Starts a browser with the given extra arguments; the caller closes it. */
 export function launch(executablePath: string, more: readonly string[] = []): Promise<Browser> {
   return chromium.launch({
     executablePath,
@@ -53,14 +53,14 @@ export function launch(executablePath: string, more: readonly string[] = []): Pr
 let shared: Promise<Browser> | undefined;
 
 /**
- * The browser of this test worker, started on first use: starting one for each file takes 1 to 2 s a file. It ends with
- * the worker's process.
+ * The browser of this test worker, started on first use: starting one for each file takes 1 to 2 s per file. It ends
+ * with the worker's process.
  */
 export function sharedBrowser(executablePath: string): Promise<Browser> {
   return (shared ??= launch(executablePath));
 }
 
-/** An open page, and what it did that it must never do. */
+/** An open page, and everything it did that it must never do. */
 export interface OpenedPage {
   page: Page;
   /** Script errors, violations of the content security policy, dialogs, and requests to other servers. */
@@ -87,7 +87,7 @@ export async function openPage(
   });
   const home = `${new URL(url).origin}/`;
   page.on('request', (request) => {
-    // Pictures that the page has fetched or been given.
+    // Images that the page has fetched or been given.
     const isOwn = [home, 'data:', `blob:${home}`].some((start) => request.url().startsWith(start));
     if (!isOwn) violations.push(`request: ${request.url()}`);
   });

@@ -1,10 +1,10 @@
-/** The list of chats on the page: found, named, pinned, put away, marked; and what each chat keeps for itself. */
+/** The list of chats on the page: found, named, pinned, archived, marked; and what each chat remembers. */
 import { expect, it, vi } from 'vitest';
 import { WAIT } from './browser.ts';
 import { describePageOnFakeGateway } from './describe-page.ts';
 
 describePageOnFakeGateway('the list of chats', (tab, fixture) => {
-  it('keeps a draft for each chat, also over a reload, and stops an answer with Escape', async () => {
+  it('keeps a draft for each chat, also across a reload, and stops an answer with Escape', async () => {
     await fixture.open();
     const turn = await fixture.ask('count');
     turn.say('one ');
@@ -65,7 +65,7 @@ describePageOnFakeGateway('the list of chats', (tab, fixture) => {
     await list.getByText('No chats yet.').waitFor();
   });
 
-  it('marks at once what runs in other chats, and what is new in them once it has ended', async () => {
+  it('marks at once what is running in other chats, and what is new in them once it has ended', async () => {
     await fixture.open();
     (await fixture.ask('here')).end();
     const list = tab.page.getByRole('navigation', { name: 'Your chats' });

@@ -19,7 +19,7 @@ const said = (chatId: string, content: string): InboundMessage => ({
 });
 
 describePageOnFakeGateway('the page, over time', (tab, fixture) => {
-  it('reconnects by itself and shows exactly what was sent meanwhile', async () => {
+  it('reconnects on its own and shows exactly what was sent in the meantime', async () => {
     await fixture.open();
     const turn = await fixture.ask('count');
     turn.say('one ', 'two ');
@@ -36,7 +36,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     expect(await tab.page.locator('.message-text').allInnerTexts()).toEqual(['count']);
   });
 
-  it('shows the whole of an answer that ended while it was disconnected', async () => {
+  it('shows all of an answer that ended while it was disconnected', async () => {
     await fixture.open();
     const turn = await fixture.ask('count');
     turn.say('one ');
@@ -49,7 +49,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     expect(await tab.page.locator('.md').innerText()).toBe('one two');
   });
 
-  it('removes a turn that ends without a text', async () => {
+  it('removes a turn that ends without text', async () => {
     await fixture.open();
     const turn = await fixture.ask('hello');
     turn.say('Hi.');
@@ -94,7 +94,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     expect(await tab.page.locator('.message-text').allInnerTexts()).toEqual(['important']);
   });
 
-  it('lists chats by their first message, switches between them, and deletes one only when that is confirmed', async () => {
+  it('lists chats by their first message, switches between them, and deletes one only after a confirmation', async () => {
     await fixture.open();
     (await fixture.ask('about cats')).end();
     await tab.page.getByRole('button', { name: 'New chat' }).click();
@@ -113,7 +113,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     expect(await list.getByText('about cats').count()).toBe(1);
   });
 
-  it('keeps the open menu of a chat, and the focus in it, when the list changes', async () => {
+  it("keeps a chat's open menu, and the focus in it, when the list changes", async () => {
     await fixture.open();
     (await fixture.ask('about birds')).end();
     const list = tab.page.getByRole('navigation', { name: 'Your chats' });
@@ -130,7 +130,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     expect(await tab.page.locator(':focus').getAttribute('aria-label')).toBe('Actions for “about birds”');
   });
 
-  it('shows chats of other channels to the owner, who can follow but not write in them', async () => {
+  it('shows chats of other channels to the owner, who can follow them but not write in them', async () => {
     fixture.api.gateway.commit('telegram:42', 't1', 'user', 'from my phone', false);
     await fixture.open();
     await tab.page.getByText('from my phone').click();
@@ -154,7 +154,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     });
     await signIn(tab.page, TOKEN);
     await tab.page.getByText('from another network').click();
-    // The list and the chat are drawn before the labels have arrived.
+    // The list and the chat are drawn before the labels arrive.
     await tab.page.getByText('This chat is on mx.').waitFor();
     released.resolve();
     await tab.page.getByText('This chat is on Matrix.').waitFor();
@@ -162,7 +162,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     expect(await tab.page.locator('.session-meta').innerText()).toMatch(/^Matrix · /);
   });
 
-  it('loads older messages above without moving what is read', async () => {
+  it('loads older messages above without moving what the user is reading', async () => {
     for (let i = 1; i <= 130; i += 1)
       fixture.api.gateway.commit('http:long', `t${i}`, 'user', `line ${i}`, false);
     await fixture.open();
@@ -182,7 +182,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     );
   });
 
-  it('shows a stored plan as a card beside the answer (N-26)', async () => {
+  it('shows a stored plan as a card next to the answer (N-26)', async () => {
     fixture.api.gateway.commit('http:trip', 't1', 'user', 'plan my trip', false);
     fixture.api.gateway.commit('http:trip', 't1', 'assistant', '1. Pack\n2. Go', false).isPlan = true;
     fixture.api.gateway.commit('http:trip', 't1', 'assistant', 'All done.', false);
@@ -193,7 +193,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     expect(await tab.page.locator('.answer').innerText()).toBe('All done.');
   });
 
-  it('says when it is a demo, and when the model server cannot be reached', async () => {
+  it('shows that it is a demo, and that the model server cannot be reached', async () => {
     fixture.api.gateway.report.demo = true;
     fixture.api.gateway.report.model = { state: 'down', detail: 'No model server at OLLAMA_HOST.' };
     await fixture.open();
@@ -225,7 +225,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     await tab.page.getByRole('button', { name: 'New chat' }).waitFor({ state: 'hidden' });
   });
 
-  it('is used by keyboard: Enter sends, Shift+Enter starts a new line', async () => {
+  it('can be used with the keyboard: Enter sends, Shift+Enter starts a new line', async () => {
     await fixture.open();
     await tab.page.getByText('What would you like to talk about?').waitFor();
     await tab.page.keyboard.type('one');

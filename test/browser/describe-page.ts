@@ -1,4 +1,7 @@
-/** The set-up of page tests: one browser per worker, one tab per test, and a fake gateway where the test needs no whole one. */
+/**
+ * The setup of page tests: one browser per worker, one tab per test, and a fake gateway where a test needs no whole
+ * one.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -20,13 +23,13 @@ export const PHONE: BrowserContextOptions = {
 /** Options of a tab; with `token` the test is signed in. */
 export type OpenOptions = BrowserContextOptions & { token?: string | undefined };
 
-/** The test's only tab. It closes with the test, which fails when the page broke one of the rules of `OpenedPage`. */
+/** The test's only tab. It closes with the test, which fails if the page broke one of the rules of `OpenedPage`. */
 export interface Tab {
   /** Throws before the first `open`. */
   readonly page: Page;
   /** Closes the tab and opens the page in a fresh browser profile. */
   open(url: string, options?: OpenOptions): Promise<Page>;
-  /** Saves a picture in the folder `PARLEY_SCREENSHOTS`; without that variable it does nothing. */
+  /** Saves a screenshot in the folder `PARLEY_SCREENSHOTS`; without that variable it does nothing. */
   screenshot(name: string): Promise<void>;
 }
 
@@ -73,7 +76,7 @@ export interface PageFixture {
   readonly turns: FakeTurn[];
   /** Opens the page, signed in as the owner. */
   open(context?: BrowserContextOptions): Promise<Page>;
-  /** Sends a message; gives its turn once it runs and the page receives its events. */
+  /** Sends a message; returns its turn once it runs and the page receives its events. */
   ask(text: string): Promise<FakeTurn>;
 }
 
@@ -104,7 +107,7 @@ export function describePageOnFakeGateway(
         const before = turns.length;
         await write(tab.page, text);
         await vi.waitFor(() => expect(turns.length).toBe(before + 1), WAIT);
-        // The stream of the chat; that of the list has no session.
+        // The stream of the chat; the list's stream has no session.
         const follows = (): boolean =>
           [...api.gateway.events.listeners.values()].some(({ sessionKey }) => sessionKey !== undefined);
         await vi.waitFor(() => expect(follows()).toBe(true), WAIT);
@@ -114,7 +117,7 @@ export function describePageOnFakeGateway(
   });
 }
 
-/** A port that no program listens on now. */
+/** A port that no program is listening on. */
 async function freePort(): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));

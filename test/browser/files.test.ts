@@ -1,11 +1,11 @@
-/** Files on the page: chosen, pasted and dropped, shown before and after they are sent, refused in words. */
+/** Files on the page: chosen, pasted and dropped, shown before and after they are sent, refused with a reason. */
 import type { Page } from 'playwright-core';
 import { expect, it, vi } from 'vitest';
 import { FILE_LIMITS } from '../fakes/gateway/files.ts';
 import { WAIT } from './browser.ts';
 import { describePageOnFakeGateway, PHONE } from './describe-page.ts';
 
-/** A picture that can be seen: 160 × 100 pixels, made by the browser itself. */
+/** A visible image: 160 × 100 pixels, made by the browser itself. */
 async function picture(page: Page): Promise<Buffer> {
   const base64 = await page.evaluate(() => {
     const canvas = document.createElement('canvas');
@@ -53,7 +53,7 @@ async function choose(
   await chooser.setFiles(files);
 }
 
-/** Pastes or drops files, as a person does with the mouse or the keyboard. */
+/** Pastes or drops files, as a user does with mouse or keyboard. */
 async function bring(page: Page, how: 'paste' | 'drop', name: string, text: string): Promise<void> {
   await page.evaluate(
     ([event, fileName, content]) => {
@@ -122,7 +122,7 @@ describePageOnFakeGateway('files', (tab, fixture) => {
     expect(await page.getByRole('dialog', { name: 'Picture' }).isVisible()).toBe(false);
   });
 
-  it('of an answer stand where its text shows them, and sound can be played', async () => {
+  it('of an answer appear where its text refers to them, and sound can be played', async () => {
     const page = await fixture.open();
     await choose(
       page,
@@ -163,7 +163,7 @@ describePageOnFakeGateway('files', (tab, fixture) => {
     await shown();
   });
 
-  it('can be pasted and dropped, removed before they are sent, and need no words', async () => {
+  it('can be pasted and dropped, removed before they are sent, and need no text', async () => {
     const page = await fixture.open(PHONE);
     await bring(page, 'paste', 'pasted.txt', 'one');
     await bring(page, 'drop', 'dropped.txt', 'two');
@@ -180,7 +180,7 @@ describePageOnFakeGateway('files', (tab, fixture) => {
     await tab.screenshot('files-phone-sent');
   });
 
-  it('that are too large, empty or too many are refused in words; the others can be sent', async () => {
+  it('that are too large, empty or too many are refused with a reason; the others can be sent', async () => {
     const page = await fixture.open({ ...PHONE, colorScheme: 'light' });
     const { maxFileBytes, maxFilesPerMessage } = FILE_LIMITS;
     const file = (name: string, bytes: number) => ({ name, mimeType: '', buffer: Buffer.alloc(bytes) });
@@ -205,7 +205,7 @@ describePageOnFakeGateway('files', (tab, fixture) => {
     expect(fixture.turns[0]?.message.media.map(({ name }) => name)).toEqual(['small.bin']);
   });
 
-  it('that the gateway refuses stay in the tray with its words, and can be sent again', async () => {
+  it('that the gateway refuses stay in the tray with its reason, and can be sent again', async () => {
     const page = await fixture.open();
     fixture.api.gateway.storeDown = true;
     await bring(page, 'drop', 'a.txt', 'x');
@@ -216,7 +216,7 @@ describePageOnFakeGateway('files', (tab, fixture) => {
     expect(await tray(page).getByRole('alert').count()).toBe(0);
   });
 
-  it('with scripts in them never run, whatever they are called', async () => {
+  it('with scripts in them never run, whatever their names', async () => {
     const page = await fixture.open();
     const svg = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>';
     await bring(page, 'drop', 'logo.svg', svg);

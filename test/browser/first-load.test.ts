@@ -1,16 +1,19 @@
-/** What the page costs: requests and bytes until it can be used, again when it is opened again, and during an upgrade. */
+/**
+ * What the page costs: requests and bytes until it can be used, on the first visit, on the next one, and during an
+ * upgrade.
+ */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { WAIT, write } from './browser.ts';
 import { describePageOnFakeGateway, TOKEN } from './describe-page.ts';
 
 /** Requests of any kind until the message field can be used. */
 const MAX_REQUESTS = 8;
-/** All scripts that a page of one's own chats and the settings load, without the colours of code, compressed. */
+/** All scripts that a page with the user's own chats and the settings loads, without code highlighting, compressed. */
 const MAX_SCRIPT_BYTES = 120_000;
 const FIRST_SCRIPT = /\/page\/assets\/main-[0-9a-f]{16}\.js/;
 const SETTINGS_SCRIPT = /\/page\/assets\/settings-[0-9a-f]{16}\.js/;
 
-/** Notes in the page how many calls of the API it has begun when the message field can be used. */
+/** Records in the page how many API calls it has made when the message field can be used. */
 const COUNT_CALLS = `{
   let calls = 0;
   const send = fetch;
@@ -35,7 +38,7 @@ describePageOnFakeGateway('the first load', (tab, fixture) => {
   const openSignedIn = async (): Promise<void> => {
     await tab.open(fixture.api.url);
     await tab.page.evaluate((token) => localStorage.setItem('parley-token', token), TOKEN);
-    // A browser that has nothing of the page.
+    // A browser that has nothing of the page cached.
     const session = await tab.page.context().newCDPSession(tab.page);
     await session.send('Network.clearBrowserCache');
     await tab.page.addInitScript(COUNT_CALLS);
@@ -44,7 +47,7 @@ describePageOnFakeGateway('the first load', (tab, fixture) => {
     await usable();
   };
   const usable = (): Promise<void> => tab.page.locator('#draft:enabled').waitFor();
-  /** Bytes on the wire, and compressed size, of the files of the page that were loaded. */
+  /** Bytes on the wire, and compressed size, of the page's files that were loaded. */
   const files = (): Promise<{ name: string; transferred: number; size: number }[]> =>
     tab.page.evaluate(() =>
       performance
@@ -56,7 +59,7 @@ describePageOnFakeGateway('the first load', (tab, fixture) => {
         }),
     );
 
-  it(`takes at most ${MAX_REQUESTS} requests until one can write, and less than ${MAX_SCRIPT_BYTES / 1_000} kB of scripts`, async () => {
+  it(`takes at most ${MAX_REQUESTS} requests until the user can write, and less than ${MAX_SCRIPT_BYTES / 1_000} kB of scripts`, async () => {
     await openSignedIn();
     const calls = await tab.page.evaluate<number>('window.callsUntilUsable');
     const untilUsable = calls + asked.filter((line) => / \/(page\/\*)? /.test(line)).length;
@@ -92,7 +95,7 @@ describePageOnFakeGateway('the first load', (tab, fixture) => {
   });
 
   describe('during an upgrade', () => {
-    /** Answers so many requests for the page with that of another version; gives the number of all of them. */
+    /** Answers `count` requests for the page with another version's page; returns the number of all requests. */
     const serveOldPages = async (count: number): Promise<() => number> => {
       let served = 0;
       await tab.page.route(`${fixture.api.url}/`, async (route) => {
@@ -105,7 +108,7 @@ describePageOnFakeGateway('the first load', (tab, fixture) => {
       return () => served;
     };
 
-    it('loads the page again when its script is of another version', async () => {
+    it('reloads the page when its script is from another version', async () => {
       await openSignedIn();
       const served = await serveOldPages(1);
       await tab.page.reload();
@@ -113,7 +116,7 @@ describePageOnFakeGateway('the first load', (tab, fixture) => {
       expect(served()).toBe(2);
     });
 
-    it('says so when each answer is of another version', async () => {
+    it('reports it when every answer is from another version', async () => {
       await openSignedIn();
       const served = await serveOldPages(100);
       await tab.page.reload();
@@ -121,7 +124,7 @@ describePageOnFakeGateway('the first load', (tab, fixture) => {
       expect(served()).toBe(7);
     });
 
-    it('keeps what was written when the settings are of another version', async () => {
+    it('keeps the draft when the settings are from another version', async () => {
       await openSignedIn();
       await tab.page.locator('#draft').fill('half a sentence');
       await tab.page.evaluate(() => Object.assign(window, { isFirstLoad: true }));
@@ -144,7 +147,7 @@ describePageOnFakeGateway('the first load', (tab, fixture) => {
     });
   });
 
-  it('reads the commands when the first one is begun', async () => {
+  it('loads the commands when the user begins the first one', async () => {
     await openSignedIn();
     expect(asked).not.toContain('GET /v1/commands 200');
     await write(tab.page, '/status');

@@ -1,4 +1,7 @@
-/** The page in German, in a real browser: from the sign-in to the card of a plan, and choosing another language without losing a word. */
+/**
+ * The page in German, in a real browser: from the sign-in to the card of a plan, and choosing another language without
+ * losing a draft.
+ */
 import { expect, it, vi } from 'vitest';
 import { ENGLISH } from '../../src/contracts/texts/english.ts';
 import { GERMAN } from '../../src/contracts/texts/german.ts';
@@ -9,7 +12,7 @@ import { describePageOnFakeGateway, TOKEN } from './describe-page.ts';
 
 const GERMAN_BROWSER = { locale: 'de-AT' };
 const inGerman = new Set<unknown>(Object.values(GERMAN));
-/** What the page says in English, and in German in other words; long enough to be no word of another text. */
+/** What the page says in English and differently in German; long enough not to be a word of another text. */
 const sentences = Object.entries<unknown>(ENGLISH)
   .filter(([key]) => key.startsWith('page.'))
   .flatMap(([, text]) => (typeof text === 'string' ? [text] : Object.values(text as object)))
@@ -17,7 +20,7 @@ const sentences = Object.entries<unknown>(ENGLISH)
   .filter((text) => text.length > 5 && !/[{`]/.test(text) && !inGerman.has(text));
 
 describePageOnFakeGateway('the page of a German browser', (tab, fixture) => {
-  /** English texts that are shown, or told to people who hear the page. */
+  /** English texts that are shown, or announced to screen readers. */
   const englishShown = async (): Promise<string[]> => {
     const shown = await tab.page.evaluate(() => {
       const attributes = ['aria-label', 'title', 'placeholder'];
@@ -46,7 +49,7 @@ describePageOnFakeGateway('the page of a German browser', (tab, fixture) => {
     return fixture.turns[before]!;
   };
 
-  it('speaks German at the sign-in, and says in German what is wrong', async () => {
+  it('speaks German at the sign-in, and explains in German what is wrong', async () => {
     await tab.open(fixture.api.url, GERMAN_BROWSER);
     await tab.page.getByText('Öffne den Link, den npx parley open ausgibt').waitFor();
     expect(await tab.page.locator('html').getAttribute('lang')).toBe('de');
@@ -58,7 +61,7 @@ describePageOnFakeGateway('the page of a German browser', (tab, fixture) => {
     expect(await englishShown()).toEqual([]);
   });
 
-  it('speaks German of thinking, tools, plans, errors, keys and settings', async () => {
+  it('shows thinking, tools, plans, errors, keys and settings in German', async () => {
     await tab.open(fixture.api.url, GERMAN_BROWSER);
     await signIn();
     await tab.page.getByText('Worüber möchtest du sprechen?').waitFor();
@@ -99,7 +102,7 @@ describePageOnFakeGateway('the page of a German browser', (tab, fixture) => {
     expect(await englishShown()).toEqual([]);
   });
 
-  it('speaks another language as soon as one is chosen, and keeps what was being written', async () => {
+  it('switches as soon as another language is chosen, and keeps the draft', async () => {
     await tab.open(fixture.api.url, GERMAN_BROWSER);
     await signIn();
     const choice = tab.page.getByLabel('Sprache dieser Seite');
@@ -119,7 +122,7 @@ describePageOnFakeGateway('the page of a German browser', (tab, fixture) => {
     await tab.page.getByRole('button', { name: 'Neuer Chat' }).waitFor();
   });
 
-  it('follows a choice that was made elsewhere, also where the browser knows nothing of it', async () => {
+  it('follows a choice made elsewhere, also if the browser has none stored', async () => {
     await fixture.api.call('/v1/language', { method: 'PATCH', json: { language: 'en' } });
     await tab.open(fixture.api.url, GERMAN_BROWSER);
     await tab.page.getByLabel('Token').fill(TOKEN);

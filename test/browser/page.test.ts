@@ -28,7 +28,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       expect(await tab.page.evaluate(() => [localStorage.length, sessionStorage.length])).toEqual([0, 0]);
     });
 
-    it('asks for a token again when it is revoked', async () => {
+    it('asks for a token again when the current one is revoked', async () => {
       await signIn(tab.page, TOKEN);
       await fixture.ask('hello');
       fixture.api.gateway.tokens.clear();
@@ -54,7 +54,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       expect(await tab.page.locator('#announcer').innerText()).toContain('a time');
     });
 
-    it('shows a mark as soon as it opens, and what never closes as it was written', async () => {
+    it('applies markup as soon as it opens, and shows what never closes as it was written', async () => {
       const turn = await fixture.ask('tell me');
       turn.say('Once **upon a');
       const strong = tab.page.locator('.md strong', { hasText: 'upon a' });

@@ -1,4 +1,4 @@
-/** Signing in by a link, as the person in front of the browser sees it. */
+/** Signing in with a link, as the user sees it in the browser. */
 import { expect, it, vi } from 'vitest';
 import { WAIT } from './browser.ts';
 import { describePageOnFakeGateway } from './describe-page.ts';
@@ -27,7 +27,7 @@ describePageOnFakeGateway('a link that signs in', (tab, fixture) => {
     await vi.waitFor(() => expect(ended).toEqual(['secret-of-the-cookie']), WAIT);
   });
 
-  it('says what to do when it was used already, and takes a token then', async () => {
+  it('explains what to do when it has already been used, and then accepts a token', async () => {
     const page = await tab.open(`${fixture.api.url}/#code=used-code`);
     await page.getByText('This link was used already or is too old.').waitFor();
     expect(new URL(page.url()).hash).toBe('');

@@ -1,11 +1,11 @@
-/** What became of a turn, opened from its answer on the page. */
+/** What happened in a turn, opened from its answer on the page. */
 import { expect, it } from 'vitest';
 import { objections } from './axe.ts';
 import { write } from './browser.ts';
 import { describePageOnFakeGateway } from './describe-page.ts';
 
 describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
-  it('opens from an answer with its sentence and its timeline, and closes', async () => {
+  it('opens from an answer with its summary and its timeline, and closes', async () => {
     const page = await fixture.open();
     const turn = await fixture.ask('hello');
     turn.say('Hi.');
@@ -37,7 +37,7 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
     await dialog.waitFor({ state: 'detached' });
   });
 
-  it('shows what was sent to the model, which is read only when it is opened', async () => {
+  it('shows what was sent to the model, which is loaded only when it is opened', async () => {
     const page = await fixture.open();
     const turn = await fixture.ask('hello');
     turn.say('Hi.');
@@ -76,7 +76,7 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
     await tab.screenshot('trace-prompt');
   });
 
-  it('opens from a turn that runs, and from one that waits behind it', async () => {
+  it('opens from a running turn, and from one that waits behind it', async () => {
     const page = await fixture.open();
     await fixture.ask('the long one');
     await write(page, 'the waiting one');

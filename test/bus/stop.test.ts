@@ -1,9 +1,10 @@
-/** How running work ends before its time: stop marks, a lost lease, a shutdown; over lanes in memory, under fake time. */
+/** How running work ends early: stop marks, a lost lease, a shutdown; over in-memory lanes, under fake time. */
 import { describe, expect, it } from 'vitest';
 import { RETRY_CAP_MS } from '../../src/bus/attempt.ts';
 import { FLAGS_MS, HEARTBEAT_MS, LEASE_MS, SWEEP_MS } from '../../src/bus/message-bus.ts';
 import { UNREGISTER_MS } from '../../src/bus/node-lease.ts';
 import { FencedError } from '../../src/contracts/errors.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import type { LaneKey } from '../../src/contracts/store/lanes.ts';
 import { drivenBus, flaky, pass, said, useDrivenBuses } from './driven-bus.ts';
 
@@ -19,7 +20,7 @@ describe('a stop', () => {
     expect(driven.runs[0]!.signal.reason).toMatchObject({ code: 'stopped' });
   });
 
-  it('ends it at once with a hint, here or from another node, and tells the others', async () => {
+  it('ends it immediately with a hint, local or from another node, and notifies the others', async () => {
     const told: LaneKey[] = [];
     let hint: (lane: LaneKey) => void = () => undefined;
     const stopNotifier = {
@@ -77,7 +78,7 @@ describe('a stop', () => {
     expect(driven.runs[2]!.signal.reason).toMatchObject({ code: 'stopped' });
   });
 
-  it('gives the head again to a handler that failed instead of ending it', async () => {
+  it('gives the head back to a handler that failed instead of ending it', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     driven.lanes.markStop(LANE);
@@ -103,7 +104,7 @@ describe('a lost lease', () => {
     expect(driven.runs[1]!.head.crashes).toBe(1);
   });
 
-  it('is noticed without the database, when no heartbeat got through in time', async () => {
+  it('is noticed without the database when no heartbeat got through in time', async () => {
     const driven = await start();
     await pass(HEARTBEAT_MS);
     await driven.send(LANE, 'a');
@@ -117,6 +118,46 @@ describe('a lost lease', () => {
     gate.resolve();
     await pass(HEARTBEAT_MS);
     expect(driven.bus.claimingNode('in')).toBeDefined();
+  });
+
+  it.each(['fail', 'hang'] as const)(
+    'is blamed on nothing that ran when its heartbeats %s: the database was away',
+    async (how) => {
+      const driven = await start();
+      await driven.send(LANE, 'a');
+      const gate = Promise.withResolvers<void>();
+      if (how === 'hang') driven.lanes.hanging.set('heartbeat', gate.promise);
+      else driven.lanes.away.add('heartbeat').add('register').add('sweep').add('flags');
+      await pass(LEASE_MS + HEARTBEAT_MS);
+      driven.runs[0]!.fail(new FencedError(LANE));
+      await pass(2 * LEASE_MS);
+      gate.resolve();
+      driven.lanes.away.clear();
+      await pass(HEARTBEAT_MS + SWEEP_MS);
+      expect(said(driven)).toEqual(['a', 'a']);
+      expect(driven.runs[1]!.head.crashes).toBe(0);
+      // The next loss has a cause of its own.
+      driven.lanes.expire(driven.runs[1]!.head.node);
+      await pass(HEARTBEAT_MS);
+      driven.runs[1]!.fail(new FencedError(LANE));
+      await pass(HEARTBEAT_MS + SWEEP_MS);
+      expect(driven.runs[2]!.head.crashes).toBe(1);
+    },
+  );
+
+  it('is blamed on what ran when the process stood still and sent no heartbeat in time', async () => {
+    let stoodStillMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => performance.now() + stoodStillMs };
+    const driven = await start({ clock });
+    await driven.send(LANE, 'a');
+    const gate = Promise.withResolvers<void>();
+    driven.lanes.hanging.set('heartbeat', gate.promise);
+    stoodStillMs = LEASE_MS;
+    await pass(LEASE_MS);
+    driven.runs[0]!.fail(new FencedError(LANE));
+    gate.resolve();
+    await pass(HEARTBEAT_MS + SWEEP_MS);
+    expect(driven.runs[1]!.head.crashes).toBe(1);
   });
 
   it('is not assumed while the database restarts for less than the lease', async () => {
@@ -172,7 +213,7 @@ describe('a lost lease', () => {
 });
 
 describe('a shutdown', () => {
-  it('asks running heads to end, admits no more, and frees the lanes', async () => {
+  it('asks running heads to end, admits no new ones, and frees the lanes', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     await driven.send(LANE, 'b');
@@ -185,7 +226,7 @@ describe('a shutdown', () => {
     expect(driven.lanes.lane(LANE)).toMatchObject({ head: 1, owner: undefined });
   });
 
-  it('releases a head at once and counts no attempt for a failed one', async () => {
+  it('releases a head immediately and counts no attempt for a failed one', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     await driven.send('in:telegram:2', 'b');
@@ -203,7 +244,7 @@ describe('a shutdown', () => {
     expect(driven.deadLetters).toEqual([]);
   });
 
-  it('waits at most drainMs for a handler that does not end, and may be called twice', async () => {
+  it('waits at most drainMs for a handler that does not end, and can be called twice', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     const first = driven.bus.stop(30);

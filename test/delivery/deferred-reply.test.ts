@@ -1,11 +1,11 @@
-/** A deferred reply: its real id is stored as soon as the platform tells it, and further parts follow it. */
+/** A deferred reply: its real id is stored as soon as the platform reports it, and further parts follow it. */
 import { describe, expect, it } from 'vitest';
 import { buildDelivery } from './setup.ts';
 
 const LONG = Array.from({ length: 40 }, (_, i) => `Paragraph ${i} of a long answer.`).join('\n\n');
 
 describe('a deferred reply', () => {
-  it('is noted with its real id by the first edit, once', async () => {
+  it('is recorded with its real id by the first edit, once', async () => {
     const gateway = buildDelivery();
     const turn = gateway.open('t', '1', [gateway.channel.deferred('1')]);
     gateway.say('t', 'A first sentence of some length.');
@@ -21,7 +21,7 @@ describe('a deferred reply', () => {
     expect(gateway.parts.has('t')).toBe(false);
   });
 
-  it('is noted by the final delivery where nothing was shown before', async () => {
+  it('is recorded by the final delivery where nothing was shown before', async () => {
     const gateway = buildDelivery({ maxLength: 200 });
     gateway.parts.set('t', [gateway.channel.deferred('1')]);
     await gateway.deliver(LONG, { turnId: 't' });
@@ -31,7 +31,7 @@ describe('a deferred reply', () => {
     expect(sent.map(({ id, metadata }) => metadata?.told ?? id)).toEqual(screen.map((_, n) => `m${n + 1}`));
   });
 
-  it('is named to the channel with each part that comes after it, live and final', async () => {
+  it('is passed to the channel with each part that comes after it, live and final', async () => {
     const gateway = buildDelivery({ maxLength: 200 });
     const turn = gateway.open('t', '1', [gateway.channel.deferred('1')]);
     gateway.say('t', LONG.slice(0, 500));

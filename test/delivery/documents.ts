@@ -45,7 +45,7 @@ const nested = fc
   );
 const quotedCode = code.map((text) => text.replace(/^/gm, '> '));
 
-/** Letters between markup in any order: not a document, but text that may arrive. */
+/** Letters with markup between them in any order: not a document, but text that may arrive. */
 export const scribble = fc
   .array(
     fc.constantFrom(

@@ -1,4 +1,4 @@
-/** The button under answers moves with the newest: noted in the store, and tried a few times at most. */
+/** The button under answers moves with the newest: recorded in the store, and tried a few times at most. */
 import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
@@ -45,7 +45,7 @@ function build(remove: (sent: SentMessage) => Promise<void>, isFree = true) {
 }
 
 describe('the buttons of older answers', () => {
-  it('are taken away once, and none of the answer that still has it', async () => {
+  it('are removed once, but not from the answer that still has one', async () => {
     const { buttons, channel, tried } = build(() => Promise.resolve());
     for (const id of ['1', '1', '2', '3']) await buttons.moved(channel, HEAD, place('7'), { id });
     await buttons.moved(channel, HEAD, place('8'), { id: '9' });
@@ -70,7 +70,7 @@ describe('the buttons of older answers', () => {
     expect(closed.tried).toHaveLength(1);
   });
 
-  it(`wait for at most ${MAX_OLD_BUTTONS} at a time`, async () => {
+  it(`wait for at most ${MAX_OLD_BUTTONS} chats at once`, async () => {
     const { buttons, channel, clock } = build(() => Promise.resolve(), false);
     for (let chat = 0; chat <= MAX_OLD_BUTTONS; chat += 1)
       for (const id of ['1', '2']) await buttons.moved(channel, HEAD, place(String(chat)), { id });

@@ -1,4 +1,6 @@
-/** Signs at questions: the newest state is shown, no text waits for one, and a chat that refuses them is left alone. */
+/**
+ * Reactions to questions: the newest state is shown, no text waits for one, and a chat that refuses them is left alone.
+ */
 import { afterEach, expect, it } from 'vitest';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { QuestionState } from '../../src/contracts/channel.ts';
@@ -44,7 +46,7 @@ function build(act: (state: QuestionState) => Promise<void> = async () => undefi
   return { clock, shown, scheduler, reactions, question };
 }
 
-it('the newest state is shown, also when one was on its way', async () => {
+it('the newest state is shown, even if another one was on its way', async () => {
   const { clock, shown, reactions, question } = build();
   reactions.show(question('7'), 'waiting');
   reactions.show(question('7'), 'working');
@@ -61,7 +63,7 @@ it('a chat of a kind that shows none gets none', async () => {
   expect(shown).toEqual([]);
 });
 
-it(`while texts wait a sign waits, and is left out after ${SIGN_TRIES} tries`, async () => {
+it(`a sign waits while texts wait, and is left out after ${SIGN_TRIES} tries`, async () => {
   const { clock, shown, scheduler, reactions, question } = build();
   const { promise, resolve } = Promise.withResolvers<void>();
   const busy = new ChannelError('rate_limited', 'slow down', { retryable: true, retryAfterMs: 3_000 });
@@ -107,7 +109,7 @@ it('a chat that refuses a sign gets none for an hour', async () => {
   expect(calls).toBe(2);
 });
 
-it(`at most ${MAX_SIGNED} signs are on their way`, () => {
+it(`at most ${MAX_SIGNED} signs are in flight`, () => {
   const { reactions, question } = build(() => new Promise(() => undefined));
   for (let n = 0; n < MAX_SIGNED + 5; n += 1) reactions.show(question(String(n)), 'working');
   expect(reactions.waiting).toBe(MAX_SIGNED);

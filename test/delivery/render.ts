@@ -1,4 +1,4 @@
-/** Two small reference renderers: one counts words only as Telegram does, one counts its markup as Discord does. */
+/** Two small reference renderers: one counts only words, as Telegram does, one counts its markup, as Discord does. */
 import type { List, Nodes, Root } from 'mdast';
 import type { Rendered } from '../../src/contracts/channel.ts';
 

@@ -43,7 +43,7 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
   let leased = true;
   const turns = new Map<string, NonNullable<Awaited<ReturnType<SessionStore['turn']>>>>();
   const queued: DeliveryPayload[] = [];
-  /** As the store does it: who has lost the lane only continues what is stored. */
+  /** Like the store: once the lane is lost, only what is stored can be continued. */
   const note = async (ref: string, sent: SentMessage[]): Promise<NotedParts> => {
     await database;
     const before = parts.get(ref) ?? [];
@@ -94,7 +94,7 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
       },
       replay: () => ({ events: [] }),
       subscribe({ turnId }, listener) {
-        // The one that follows all sessions for changes of their chats.
+        // The listener that follows all sessions for changes to their chats.
         if (turnId === undefined) return () => true;
         const entry = { turnId, listener };
         listeners.add(entry);
@@ -148,9 +148,9 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
     dead,
     /** Deliveries that delivery itself has queued. */
     queued,
-    /** Sessions whose stop was committed, and lanes whose node was told. */
+    /** Sessions whose stop was committed, and lanes whose node was notified. */
     stopped,
-    /** What suspected deliveries noted: true = it waits. */
+    /** What suspected deliveries reported: true = it waits. */
     waits,
     moved,
     /** Addresses with undelivered answers. */
@@ -164,13 +164,16 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
     },
     /** Stored plans, by turn. */
     plans,
-    /** The files that go out: where the bytes are, or why they are not to be had. */
+    /** The files that are sent: where the bytes are, or why they are not available. */
     copies,
     /** Gives the lane to another node. */
     loseLane: () => (fenced = true),
     /** The node claims the lane again. */
     claimLane: () => (fenced = false),
-    /** The database is away; it is back once the returned function is called, with an error for the notes that waited if one is given. */
+    /**
+     * Makes the database unreachable until the returned function is called; an error given to it fails the waiting
+     * notes.
+     */
     loseDatabase() {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       database = promise;

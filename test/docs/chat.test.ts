@@ -43,7 +43,7 @@ function exampleOf(page: string, language: string): string {
   return block.text;
 }
 
-/** A home with every file that the pages give as an example, each where they say. */
+/** A home with every file that the pages give as an example, each where the page says. */
 async function furnish(home: string): Promise<void> {
   const files = {
     'config.json': exampleOf('docs/configuration.md', 'json'),
@@ -71,7 +71,7 @@ const models = [
 ];
 
 describeGateway('a gateway set up as the pages say', { furnish, model: { models } }, (fixture) => {
-  it('has the commands of the pages, and no other', async () => {
+  it('has the commands of the pages, and no others', async () => {
     const answer = await fixture().call('/v1/commands');
     const { commands }: { commands: { name: string }[] } = await answer.json();
     const names = new Set(written.map((text) => text.slice(1).split(' ')[0] ?? ''));
@@ -89,7 +89,7 @@ describeGateway('a gateway set up as the pages say', { furnish, model: { models 
     expect(fixture().ollama.calls).toHaveLength(calls);
   });
 
-  it('takes each schedule that the page about schedules writes, and removes it again', async () => {
+  it('accepts every schedule on the page about schedules, and removes it again', async () => {
     const prose = proseOf('docs/schedules.md');
     const whole = /`(\/schedule add "[^"]+" ([^`]+))`/.exec(prose);
     const [, first = '', task = ''] = whole ?? [];
@@ -101,7 +101,7 @@ describeGateway('a gateway set up as the pages say', { furnish, model: { models 
     expect(await replyTo(fixture(), 'schedules', '/schedule remove 2')).toMatch(/removed/i);
   });
 
-  it('speaks the language of the page to whoever chooses it', async () => {
+  it('answers in the language of the page when a user chooses it', async () => {
     expect(await replyTo(fixture(), 'french', '/language fr')).toContain('français');
     const texts: Record<string, unknown> = JSON.parse(language);
     expect(await replyTo(fixture(), 'french', '/stop')).toBe(texts['stop.nothing']);

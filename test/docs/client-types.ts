@@ -1,4 +1,4 @@
-/** `docs/examples/api.ts`: the types of the API's operations, from its own description. */
+/** `docs/examples/api.ts`: the types of the API's operations, from the API's own description. */
 import { compile } from 'json-schema-to-typescript';
 import type { JSONSchema } from 'json-schema-to-typescript';
 import { API } from '../../channels/http/app.ts';

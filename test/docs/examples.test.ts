@@ -10,7 +10,7 @@ import { describeGateway, OWNER } from '../flows/setup.ts';
 import { clientTypes, TYPES_FILE } from './client-types.ts';
 import { ROOT } from './pages.ts';
 
-it('the types of the example client are those of the API', async () => {
+it('the types of the example client match the API', async () => {
   const written = readFileSync(path.join(ROOT, TYPES_FILE), 'utf8');
   expect(written, 'run: npm run docs').toBe(await clientTypes());
 });
@@ -42,13 +42,13 @@ describeGateway('an example', {}, (fixture) => {
     expect(await run(command, file, '/help')).toContain('/stop');
   });
 
-  it('of the shell prints the completion', async () => {
+  it('in the shell prints the completion', async () => {
     fixture().ollama.answer('From the shell.', { when: 'say "it"' });
     const { choices } = JSON.parse(await run('sh', 'chat.sh', 'say "it"'));
     expect(choices[0].message.content).toBe('From the shell.');
   });
 
-  it('tells the gateway’s own error when the token is wrong', async () => {
+  it('prints the gateway’s own error when the token is wrong', async () => {
     const client = new Client(fixture().gateway.url, 'wrong');
     await expect(client.call('GET /v1/sessions', {})).rejects.toMatchObject({
       status: 401,
@@ -56,7 +56,7 @@ describeGateway('an example', {}, (fixture) => {
     });
   });
 
-  it('hears only events of the catalogue, also of tools, todos and subagents', async () => {
+  it('receives only events of the catalog, also of tools, todos and subagents', async () => {
     const { ollama, gateway } = fixture();
     const client = new Client(gateway.url, OWNER);
     const key = 'http:catalogue';

@@ -1,4 +1,7 @@
-/** The page about extending, word by word: its files and lines in a copy of the repository, its commands, and the gateway that comes of it. */
+/**
+ * The page about extending, word for word: its files and lines in a copy of the repository, its commands, and the
+ * resulting gateway.
+ */
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,7 +22,7 @@ const SECRET = 'the-secret-of-the-bridge';
 const OWNER = { chatId: 'D0123ABC', senderId: 'U0123ABC' };
 const STRANGER = { chatId: 'D0456DEF', senderId: 'U0456DEF' };
 const WAIT = { timeout: 30_000, interval: 20 };
-/** Checking a whole repository takes this machine its time. */
+/** Checking a whole repository takes this machine a while. */
 const CHECK_MS = 300_000;
 
 /** The fake of the page's chat program, as far as it is needed here. */
@@ -46,12 +49,12 @@ beforeAll(() => {
 });
 afterAll(() => rm(copy, { recursive: true, force: true }));
 
-/** Runs a command of the page in the copy; gives its exit code and all it printed. */
+/** Runs a command of the page in the copy; returns its exit code and everything it printed. */
 async function type(command: string): Promise<{ code: number; output: string }> {
   return await runShell(command, { cwd: copy, env: { HOME: tmpdir(), TMPDIR: tmpdir() } });
 }
 
-describe('who follows the page about extending', () => {
+describe('a developer who follows the page about extending', () => {
   it('writes new files only, and changes no more than the lists', () => {
     const steps = stepsOf(PAGE);
     const known = new Set(listFiles());
@@ -61,7 +64,7 @@ describe('who follows the page about extending', () => {
   });
 
   it(
-    'gets through every command it names: documentation, checks and contracts',
+    'succeeds with every command it names: documentation, checks and contracts',
     async () => {
       expect((await type('git init -q')).code).toBe(0);
       const commands = codeBlocks(PAGE).filter(({ language }) => language === 'sh');
@@ -74,7 +77,7 @@ describe('who follows the page about extending', () => {
     CHECK_MS,
   );
 
-  it('has a gateway that answers on the new channel, with the new tool, from a server of the new kind', async () => {
+  it('gets a gateway that answers on the new channel, with the new tool, from a server of the new kind', async () => {
     const program = await startProgram();
     const model = await startFakeOllama({ fallback: askTheTime });
     const lab = await startFakeLlama();
@@ -133,7 +136,7 @@ function askTheTime({ messages }: ChatBody): string | Reply {
   return { toolCalls: [{ name: 'current_time', args: { timeZone: 'UTC' } }] };
 }
 
-/** The page's own fake of its chat program, out of the copy. */
+/** The page's own fake of its chat program, from the copy. */
 async function startProgram(): Promise<Program> {
   const file = path.join(copy, 'test/channels/bridge/fake-program.ts');
   const { FakeProgram }: { FakeProgram: { start(secret: string): Promise<Program> } } = await import(file);

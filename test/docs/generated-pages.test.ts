@@ -1,4 +1,4 @@
-/** The pages with generated tables against the code that they are written from. */
+/** The pages with generated tables against the code that they are generated from. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { channels } from '../../channels/index.ts';
@@ -16,13 +16,13 @@ describe.each([...new Set(TABLES.map(({ page }) => page))])('the generated page 
     expect(readText(page), 'run: npm run docs').toBe(renderPage(page, readText(page)));
   });
 
-  it('says of every row what it means', () => {
+  it('explains every row', () => {
     expect(tableRows(page).filter((cells) => ['', NO_DESCRIPTION].includes(cells.at(-1) ?? ''))).toEqual([]);
   });
 });
 
 describe.each(TABLES)('the table "$name"', ({ page, name, rows }) => {
-  it('lists everything with what the code says of it, and nothing else', () => {
+  it('lists everything with what the code says about it, and nothing else', () => {
     const text = readText(page);
     const part = text.slice(text.indexOf(`<!-- begin ${name}:`), text.indexOf(`<!-- end ${name} -->`));
     const shown = [...part.matchAll(/^\| `([^`]+)` \|(?: `(.*?)` )?/gm)].map(
@@ -41,7 +41,7 @@ describe('the example of the configuration page', () => {
 });
 
 describe('every settings file on any page', () => {
-  // Those of the page about extending need its code; test/docs/extending.test.ts starts a gateway with them.
+  // Those on the page about extending need its code; test/docs/extending.test.ts starts a gateway with them.
   const examples = PAGES.filter((page) => page !== 'docs/extending.md')
     .flatMap((page) => codeBlocks(page))
     .filter(({ language }) => language === 'json');

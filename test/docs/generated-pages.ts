@@ -1,7 +1,7 @@
 /**
  * `npm run docs`: writes the tables of docs/configuration.md, docs/tools.md and docs/http-api.md from the schemas, the list
  * of tools and the fields of the HTTP API, and the types of the example client.
- * A description is the code's own where it has one, else the one that stands on the page already: it may be edited there.
+ * A description comes from the code where it has one, else from the page, where it can be edited.
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -20,23 +20,23 @@ import { settingsOf } from './settings.ts';
 const environmentSchema = environmentSchemaFor(channels);
 const fileSchema = fileSchemaFor(channels);
 
-/** Stands where nothing describes a row; a test fails as long as it is there. */
+/** Placeholder where nothing describes a row; a test fails as long as it is there. */
 export const NO_DESCRIPTION = '(no description yet)';
 
-/** One row: its name, the cells the code decides, and the code's own description, '' = none. */
+/** One row: its name, the cells that come from the code, and the code's own description, '' = none. */
 export interface Row {
   name: string;
   cells: string[];
   description: string;
 }
 
-/** A table that is written; it stands on its page between "begin" and "end" with its name. */
+/** A generated table; it stands on its page between "begin" and "end" with its name. */
 export interface GeneratedTable {
   page: string;
   name: string;
   head: string[];
   rows: () => Row[];
-  /** True: the code's description gives way to one on the page. */
+  /** True: a description on the page takes precedence over the code's. */
   pageFirst?: boolean;
 }
 
@@ -68,7 +68,7 @@ export const TABLES: readonly GeneratedTable[] = [
     name: 'tools',
     head: ['tool', 'effect', 'results', 'what it does'],
     rows: toolRows,
-    // The code's description speaks to the model.
+    // The code's description is written for the model.
     pageFirst: true,
   },
   {
@@ -85,7 +85,7 @@ export const TABLES: readonly GeneratedTable[] = [
   },
 ];
 
-/** Fields of a route; the notes are the code's. */
+/** Fields of a route; the notes come from the code. */
 function fieldRows(table: FieldTable): Row[] {
   return Object.entries(table).map(([name, { use, note }]) => ({ name, cells: [use], description: note }));
 }
@@ -106,7 +106,7 @@ function toolRows(): Row[] {
   }));
 }
 
-/** The page with its tables as the code has them now. Throws when the place of a table is missing. */
+/** The page with its tables as the code has them now. Throws if the place of a table is missing. */
 export function renderPage(page: string, old: string): string {
   return TABLES.filter((table) => table.page === page).reduce(renderTable, old);
 }
@@ -140,7 +140,7 @@ function escapeCell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
 }
 
-/** `.env.example`: every variable with what the page says of it, none set. */
+/** `.env.example`: every variable with the page's description of it, none set. */
 export function renderEnvExample(): string {
   const said = new Map(tableRows('docs/configuration.md').map((cells) => [cells[0], cells.at(-1) ?? '']));
   const entries = settingRows(environmentSchema).map(({ name, cells: [fallback = ''] }) => {

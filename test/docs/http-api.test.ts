@@ -14,7 +14,7 @@ import { codeBlocks, ROOT, tableRows } from './pages.ts';
 const PAGE = 'docs/http-api.md';
 
 describe('the page of the HTTP API', () => {
-  it('names every route, and no other', () => {
+  it('names every route, and no others', () => {
     const served = API.map(({ method, path: route }) => `${method} ${route}`).concat('GET /');
     expect(served.length).toBeGreaterThan(20);
     const listed = tableRows(PAGE).flatMap(([cell = '']) => routesIn(cell));
@@ -55,7 +55,7 @@ describe('the page of the HTTP API', () => {
   }, 60_000);
 });
 
-/** The routes of a cell such as `GET`, `PATCH /v1/a`, `GET /v1/b`: a method without a path has the next one. */
+/** The routes of a cell such as `GET`, `PATCH /v1/a`, `GET /v1/b`: a method without a path has the next one's. */
 function routesIn(cell: string): string[] {
   const words = [...cell.matchAll(/`([A-Z]+)(?: (\/[^`]*))?`/g)];
   return words.map(([, method], at) => {

@@ -1,4 +1,4 @@
-/** The table of known failures names tests that exist. */
+/** The table of known failures only names tests that exist. */
 import { describe, expect, it } from 'vitest';
 import { readText } from './pages.ts';
 

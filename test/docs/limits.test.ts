@@ -89,13 +89,13 @@ const minutes = (ms: number): string => String(ms / 60_000);
 const kib = (bytes: number): string => `${bytes / 1_024} KiB`;
 const mib = (bytes: number): string => `${bytes / 1_048_576} MiB`;
 
-/** The limits of one address or token, as they are without a setting. */
+/** The default limits of one address or token. */
 const HTTP = manifest.settings.parse({}).limits;
 const SENDERS = `${MESSAGE_RATE.messagesPerMinute} messages per minute (${MESSAGE_RATE.messagesAtOnce} at once) per Telegram or Discord sender`;
 const QUEUE = `${MAX_PENDING} messages waiting per session, ${n(MAX_MESSAGE_LENGTH)} characters per message`;
 const SCHEDULES = `${SCHEDULE_LIMITS.perSession} schedules per session, ${SCHEDULE_LIMITS.perUser} per person and ${n(SCHEDULE_LIMITS.total)} in all`;
 
-/** What each page says, with the numbers of the code. */
+/** What each page says, with the numbers from the code. */
 const PROMISES: Readonly<Record<string, readonly string[]>> = {
   'docs/chatting.md': [
     `${QUEUE}, ${SENDERS}`,
@@ -179,7 +179,7 @@ const PROMISES: Readonly<Record<string, readonly string[]>> = {
 describe.each(Object.entries(PROMISES))('the numbers on %s', (page, promises) => {
   const text = readText(page).replaceAll(/\s+/g, ' ');
 
-  it.each(promises)('are those of the code: %s', (promise) => {
+  it.each(promises)('match the code: %s', (promise) => {
     expect(text).toContain(promise);
   });
 });

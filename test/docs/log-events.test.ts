@@ -1,9 +1,9 @@
-/** The catalogue of log events in docs/operating.md is that of the code. */
+/** The catalog of log events in docs/operating.md matches the code. */
 import { describe, expect, it } from 'vitest';
 import { readSources } from '../architecture/imports.ts';
 import { readText } from './pages.ts';
 
-/** Events of these are transitions. Failures of side work have names of their own. */
+/** Events of these modules are transitions. Failures of side work have their own names. */
 const TRANSITION = /^(message|turn|model_call|delivery|approval)_[a-z_]+$/;
 
 /** Events with their levels, as the code logs them. */
@@ -19,12 +19,12 @@ function logged(): string[] {
   return [...new Set(found)].toSorted();
 }
 
-/** What a call of a log says, behind its fields or alone; or a name that stands there alone. */
+/** The message of a log call, after its fields or alone; or a lone name. */
 const SAID =
   /\blog\.(?:debug|info|warn|error|fatal)\(\s*(?:(?:\{[^;]*?\},\s*)?(?<quote>['`])(?<text>(?:(?!\k<quote>).)*)\k<quote>|(?<alone>\w+)\))/g;
 
-describe('the catalogue of log events', () => {
-  it('has no sentence among them: what is to be said stands in fields', () => {
+describe('the catalog of log events', () => {
+  it('has no sentences: details go into fields', () => {
     const said = readSources(['src', 'channels']).flatMap(({ path, text }) =>
       [...text.matchAll(SAID)].map(({ groups }) => ({
         path,

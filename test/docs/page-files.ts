@@ -11,7 +11,7 @@ export interface Step {
 
 /**
  * The steps of a page in order. A line with nothing but a bold path names the file of the next block; a `diff` that
- * follows without one changes the same file once more.
+ * follows without one changes the same file again.
  */
 export function stepsOf(page: string): Step[] {
   const text = readText(page);
@@ -28,7 +28,7 @@ export function stepsOf(page: string): Step[] {
 }
 
 /**
- * The text of a file with the lines of a diff added and removed. Throws when its other lines, together, do not stand
+ * The text of a file with the lines of a diff added and removed. Throws if its other lines, together, do not occur
  * exactly once in the file.
  */
 export function applyChange(text: string, diff: string): string {

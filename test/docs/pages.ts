@@ -1,4 +1,4 @@
-/** Reads the documentation as a reader meets it: pages, code blocks, tables, links and the anchors they lead to. */
+/** Reads the documentation the way a reader does: pages, code blocks, tables, links and the anchors they lead to. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -43,7 +43,7 @@ export function proseOf(page: string): string {
   return readText(page).replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '');
 }
 
-/** The cells of each table row of a page, the heads and rules left out. */
+/** The cells of each table row of a page, without heads and rules. */
 export function tableRows(page: string): string[][] {
   const lines = proseOf(page).split('\n');
   const isRule = (line: string | undefined): boolean => line !== undefined && /^\|[-| ]+\|$/.test(line);

@@ -1,4 +1,4 @@
-/** What the pages say about changes of plans, done word by word. */
+/** What the pages say about changes to plans, done word for word. */
 import { expect, it } from 'vitest';
 import type { StepEdit } from '../../src/contracts/plans/plan.ts';
 import { MAX_PLAN_STEPS } from '../../src/contracts/plans/plan.ts';
@@ -22,13 +22,13 @@ it('lists every way to write a change', () => {
   expect(written.length).toBeGreaterThan(6);
 });
 
-it.each(written)('takes the change %j', (text) => {
+it.each(written)('accepts the change %j', (text) => {
   const read = readEdits(text, PLAN);
   if ('problem' in read) throw new Error(inEnglish.told(read.problem));
   expect(editPlan(PLAN, read.edits, context)).toHaveProperty('plan');
 });
 
-it('takes the edits of the page about the HTTP API, all of them at once', () => {
+it('accepts the edits of the page about the HTTP API, all of them at once', () => {
   const block = codeBlocks('docs/http-api.md').find(({ text }) => text.includes('"op": "drop"'));
   const edits: StepEdit[] = JSON.parse(block?.text ?? '[]');
   expect(new Set(edits.map(({ op }) => op)).size).toBe(4);

@@ -34,7 +34,7 @@ describe('the README', () => {
 });
 
 describe('the container', () => {
-  it('is given only settings that exist, and keeps what must be kept', () => {
+  it('receives only settings that exist, and persists what must persist', () => {
     const known = Object.keys(environmentSchema.shape);
     const compose = readText('docker-compose.yml');
     const gateway = compose.slice(compose.indexOf('  gateway:'), compose.indexOf('  postgres:\n'));
@@ -55,7 +55,7 @@ describe('the container', () => {
       'ln -s /app/src/launch.js /usr/local/bin/parley',
     ])
       expect(dockerfile).toContain(line);
-    // The program in sharp that reads pictures is an optional package of each platform.
+    // The program in sharp that reads images is an optional package for each platform.
     expect(dockerfile).not.toContain('--omit=optional');
     const copied = [...dockerfile.matchAll(/^COPY ([a-z]+) \.\//gm)].map(([, name]) => name ?? '');
     expect(copied).toEqual(['src', 'channels', 'drizzle']);
@@ -96,7 +96,7 @@ describe('the container', () => {
       expect(service).toMatch(/\n {4}logging: [&*]logging\n/);
     }
     expect(compose).toContain('options: { max-size: 10m, max-file: "5" }');
-    // The models of Ollama need what the machine has.
+    // The models of Ollama need whatever the machine has.
     expect(
       hardened.filter((service) => /\n {4}mem_limit: \$\{[A-Z]+_MEMORY:-\dg\}\n/.test(service)),
     ).toHaveLength(2);

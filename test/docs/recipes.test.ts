@@ -1,4 +1,7 @@
-/** Every command that a page tells its reader to type: run word by word beside a whole gateway, or excused with a reason. */
+/**
+ * Every command that a page tells its reader to type: run word for word against a whole gateway, or excused with a
+ * reason.
+ */
 import { existsSync, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +24,7 @@ const TOKEN = 'a-token-for-the-recipes-0123456789';
 const ANSWER = 'Hello from the model.';
 const STRANGER = '1001';
 
-/** What the reader must see of each command; the first that matches counts. */
+/** What the reader must see after each command; the first match counts. */
 const EXPECTED: [command: RegExp, output: RegExp][] = [
   [/^curl (--data-binary |-F file=)@LICENSE /, /"file":"inbox\/[0-9a-f]{12}-/i],
   [/\/files\/inbox\//, /MIT License/],
@@ -64,7 +67,7 @@ const EXPECTED: [command: RegExp, output: RegExp][] = [
   [/^sha256sum /, /^node_modules\/node-[^ ]+: OK$/m],
 ];
 
-/** What is not run here, and where it is proved instead. */
+/** What is not run here, and where it is tested instead. */
 const EXCUSED: [command: RegExp, reason: string][] = [
   [/^python3 docs\/examples\//, 'test/docs/examples.test.ts runs it where there is a Python'],
   [
@@ -188,7 +191,7 @@ describe('a command on a page', () => {
       'curl() { command curl -sS --fail-with-body --max-time "$LIMIT" "$@" || [ "$?" -eq 28 ]; }',
       command.replaceAll('http://127.0.0.1:8080', gateway.url),
     ].join('\n');
-    // As a reader has them, whose gateway and model server are where they usually are.
+    // As on a reader's machine, where gateway and model server are in their usual places.
     const reader = { OLLAMA_HOST: model.url, PORT: new URL(gateway.url).port };
     const limit = command.includes('/events') ? '1' : '30';
     return await runShell(shell, {
@@ -197,7 +200,7 @@ describe('a command on a page', () => {
     });
   }
 
-  /** A stranger's pairing code, as the bot tells it on Telegram. */
+  /** A stranger's pairing code, as the bot shows it on Telegram. */
   async function pairingCode(): Promise<string> {
     telegram.says(STRANGER, 'let me in', STRANGER);
     return await vi.waitFor(
@@ -222,7 +225,7 @@ describe('a command on a page', () => {
     expect(code, `it printed: ${output}`).toBe(0);
   });
 
-  it('that is not run has a reason, and none is excused in vain', () => {
+  it('that is not run has a reason, and none is excused needlessly', () => {
     for (const [pattern, reason] of EXCUSED) {
       expect(reason).toMatch(/\w+ \w+ \w+/);
       expect(
@@ -274,7 +277,7 @@ describe('a start with settings before it', () => {
   it('is on several pages', () => expect(starts.length).toBeGreaterThan(4));
 });
 
-describe('a file that is named', () => {
+describe('a file that a page names', () => {
   it('as a test to run exists', () => {
     const files = recipes.flatMap(({ command }) => /^npm test -- (.*)$/.exec(command)?.[1]?.split(' ') ?? []);
     const known = new Set([...listFiles(), ...stepsOf('docs/extending.md').map(({ file }) => file)]);

@@ -1,4 +1,4 @@
-/** What the pages say of the code, compared with the code: links, paths, commands, events, tables and behaviours. */
+/** What the pages say about the code, compared with the code: links, paths, commands, events, tables and behaviors. */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { PermissionFlagsBits } from 'discord-api-types/v10';
@@ -109,7 +109,7 @@ describe('the page about architecture', () => {
   const rowNames = (heading: string): string[] =>
     everyMatch(section(heading).replaceAll(/^(\|[^|]*\|).*$/gm, '$1'), /`([a-z_]+)`/g);
 
-  it('lists every event, and no other', () => {
+  it('lists every event, and no others', () => {
     const events = everyMatch(readText('src/contracts/event.ts'), /^ {2}\| \{\s*type: '([a-z_]+)'/gm);
     expect(events.length).toBeGreaterThan(30);
     const rows = section('Events')
@@ -119,7 +119,7 @@ describe('the page about architecture', () => {
     expect(listed.toSorted()).toEqual(events.toSorted());
   });
 
-  it('lists every table, and no other', () => {
+  it('lists every table, and no others', () => {
     const folder = 'src/store/database';
     const schemas = readdirSync(path.join(ROOT, folder)).filter((name) => name.startsWith('schema'));
     const tables = schemas.flatMap((name) =>
@@ -129,7 +129,7 @@ describe('the page about architecture', () => {
     expect(rowNames('Tables').toSorted()).toEqual(tables.toSorted());
   });
 
-  it('lists every class of lane, and no other', () => {
+  it('lists every class of lane, and no others', () => {
     const union =
       /export const LANE_CLASSES = ([^;]+);/.exec(readText('src/contracts/store/lanes.ts'))?.[1] ?? '';
     const listed = everyMatch(section('Two buses'), /^\| `([a-z]+):/gm);
@@ -153,7 +153,7 @@ describe('the page about architecture', () => {
   });
 });
 
-describe('the behaviours', () => {
+describe('the behaviors', () => {
   const listed = tableRows('docs/behaviours.md').flatMap(([code = '']) => rowsIn(code));
 
   it('are 73 of the loop, 50 of the executor and 49 of bus, tools and channels, each once', () => {

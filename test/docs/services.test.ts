@@ -18,7 +18,7 @@ if (!hasSystemd)
 describe('the systemd unit', () => {
   const text = readText(unit);
 
-  it('starts the same file as npm start, and gives it the time that a stop takes', () => {
+  it('starts the same file as npm start, and allows it as long as a stop takes', () => {
     const node = project.scripts.start.replace(/^node /, '');
     expect(text).toContain(`ExecStart=/usr/bin/env node ${node}\n`);
     expect(Number(/TimeoutStopSec=(\d+)/.exec(text)?.[1])).toBeGreaterThan(25);
@@ -50,7 +50,7 @@ describe('the examples of proxies', () => {
     },
   );
 
-  it('remove what a client calls itself before the identity proxy is asked, in a route, which keeps its order', () => {
+  it('strip the identity headers a client sends before the identity proxy is asked, in a route, which keeps its order', () => {
     const text = readText('docs/service/Caddyfile.oauth2-proxy');
     const order = [
       'route {',
@@ -70,7 +70,7 @@ describe('the examples of proxies', () => {
     expect(text).toContain('proxy_set_header Connection $parley_connection;');
   });
 
-  it('let nginx take files as large as the gateway does', () => {
+  it('let nginx accept files as large as the gateway accepts', () => {
     const megabytes = Number(/client_max_body_size (\d+)m/.exec(readText('docs/service/nginx.conf'))?.[1]);
     expect(megabytes).toBeGreaterThan(20);
   });
@@ -79,7 +79,7 @@ describe('the examples of proxies', () => {
 describe('the compose file without Postgres', () => {
   const text = readText('docs/service/compose.embedded.yml');
 
-  it('has one service, as hardened as the one beside Postgres, and sets only variables that there are', () => {
+  it('has one service, as hardened as the one next to Postgres, and sets only variables that exist', () => {
     expect([...text.matchAll(/^ {2}(\w+):$/gm)].map(([, name]) => name)).toEqual(['gateway', 'gateway']);
     const set = [...text.matchAll(/^ {6}([A-Z_]+): /gm)].map(([, name = '']) => name);
     expect(set).toEqual(
@@ -126,14 +126,14 @@ describe('the compose files', () => {
       expect(gateway).toContain(line);
   });
 
-  it('put no password into an address, where some of its characters would mean something else', () => {
+  it('put no password into an address, where some of its characters would have a special meaning', () => {
     expect(readText('docker-compose.yml')).toContain(
       'DATABASE_URL: postgres://parley@postgres:5432/parley\n',
     );
     for (const file of files) expect(readText(file)).not.toMatch(/:\/\/\S*\$\{/);
   });
 
-  it('use a dollar sign for variables alone, and indent with two spaces', () => {
+  it('use a dollar sign only for variables, and indent with two spaces', () => {
     for (const file of files) {
       const lines = readText(file)
         .split('\n')
@@ -145,7 +145,7 @@ describe('the compose files', () => {
     }
   });
 
-  it('change only services that there are, and are all explained', () => {
+  it('change only services that exist, and are all explained', () => {
     const main = readText('docker-compose.yml');
     const operating = readText('docs/operating.md');
     for (const file of files.slice(2)) {
@@ -154,7 +154,7 @@ describe('the compose files', () => {
       for (const name of services) expect(main).toContain(`\n  ${name}:\n`);
       expect(operating).toContain(file.replace('docs/', ''));
     }
-    // Without the service of Ollama the gateway starts, too.
+    // Without the Ollama service the gateway still starts.
     expect(main).toContain('      ollama:\n        condition: service_started\n        required: false\n');
     expect(readText('docs/service/compose.folder.yml')).toContain('- ./data:/data\n');
     for (const [file, line] of [

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 
-/** Runs a command line in bash with this Node.js first in the PATH; gives its exit code and all it printed. */
+/** Runs a command line in bash with this Node.js first in the PATH; returns its exit code and everything it printed. */
 export async function runShell(
   command: string,
   { cwd, env }: { cwd: string; env: Record<string, string> },

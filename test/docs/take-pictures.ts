@@ -65,7 +65,7 @@ try {
   await rm(home, { recursive: true, force: true });
 }
 
-/** The page: an answer half written, and a plan at its end. */
+/** The page: a half-written answer, and a plan at its end. */
 async function takePage(browser: Browser, { url }: Gateway): Promise<void> {
   const { page } = await openPage(browser, url, { viewport: { width: 1_000, height: 640 } });
   await signIn(page, TOKEN);
@@ -99,7 +99,9 @@ async function takeTelegram(browser: Browser): Promise<void> {
   await save(page, 'telegram');
 }
 
-/** Every different screen of the chat, oldest first, until it shows `last`. Throws after a minute without it. */
+/**
+ * Every different screen of the chat, oldest first, until it shows `last`. Throws if that takes longer than a minute.
+ */
 async function watchTelegram(question: string, last: string): Promise<string[][]> {
   const screens: string[][] = [];
   telegram.says(PERSON, question, PERSON);

@@ -1,4 +1,4 @@
-/** The table of threats names tests that exist, and no threat is left out. */
+/** The table of threats only names tests that exist, and no threat is left out. */
 import { describe, expect, it } from 'vitest';
 import { readText } from './pages.ts';
 

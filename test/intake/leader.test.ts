@@ -1,4 +1,4 @@
-/** Who receives for a bot, and what its health says before, while and after. */
+/** Which node receives for a bot, and what its health reports before, during and after that. */
 import { expect, it } from 'vitest';
 import { LaneAbort } from '../../src/contracts/bus.ts';
 import type { Channel } from '../../src/contracts/channel.ts';
@@ -62,7 +62,7 @@ function buildLeader(
   return { channel, clock, leader, run };
 }
 
-it('receives over each of several connections, leaving the second one a few times to other nodes', async () => {
+it('receives over each of several connections, leaving the second one to other nodes a few times', async () => {
   const { channel, leader } = buildLeader();
   const started: unknown[] = [];
   channel.identify = () => Promise.resolve({ id: '7', name: 'bot', shards: 2 });
@@ -88,7 +88,7 @@ it('receives over each of several connections, leaving the second one a few time
   ]);
 });
 
-it('ends what it took back for another number of connections than there are now', async () => {
+it('stops what it resumed for a number of connections that is no longer current', async () => {
   const { channel, leader, run } = buildLeader();
   const { outcome } = run();
   channel.identify = () => Promise.resolve({ id: '7', name: 'bot', shards: 2 });
@@ -145,7 +145,7 @@ it('is queued for election once an unreachable store is back', async () => {
   expect(tries).toBe(3);
 });
 
-it('asks on while the platform refuses the token: dead after ten minutes, hourly from then on, no restart needed', async () => {
+it('keeps asking while the platform refuses the token: dead after ten minutes, hourly from then on, no restart needed', async () => {
   const { channel, clock, leader } = buildLeader();
   let tries = 0;
   let refuses = true;

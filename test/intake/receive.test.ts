@@ -1,4 +1,4 @@
-/** The gateway as its channels see it, on a real store: what comes of a message, and who may touch which session. */
+/** The gateway as its channels see it, on a real store: what happens to a message, and who may touch which session. */
 import { profileSchema } from '../../src/contracts/agent/profile.ts';
 import { expect, it } from 'vitest';
 import type { Caller, Verdict } from '../../src/contracts/access.ts';
@@ -23,7 +23,7 @@ const OWNER: Caller = { tokenId: 'owner', scopes: ['chat', 'admin'] };
 const MAKER: Caller = { tokenId: 'maker', scopes: ['chat', 'commands'] };
 const OTHER: Caller = { tokenId: 'other', scopes: ['chat', 'commands'] };
 
-/** The intake over a store whose lanes nobody runs. */
+/** The intake over a store whose lanes no one runs. */
 function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: false }) {
   const clock = { ms: 0 };
   const hints: string[] = [];
@@ -122,7 +122,7 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
 
 const NOTHING = /^$/;
 
-/** What was queued for the asker's screen. */
+/** What was queued for the user's screen. */
 async function queued(store: TestStore): Promise<string[]> {
   const rows = await store.sql<{ text: string }[]>`
     select payload -> 'message' ->> 'content' as text from lane_item where lane like 'out:%' order by seq`;
@@ -162,7 +162,7 @@ describeEachDatabase('a message at the api', (databases) => {
     expect(await store.ledger.messages('telegram:42', { limit: 9 })).toEqual([]);
   });
 
-  it('is tried again while the disk of the database is full, and its sender is not called too fast', async () => {
+  it("is tried again while the disk of the database is full, and does not count against its sender's rate", async () => {
     const calm = await databases.open();
     const store = await databases.open({ beside: calm, retryForMs: 500 });
     const { receive } = intakeOf(store);
@@ -208,7 +208,7 @@ describeEachDatabase('a message at the api', (databases) => {
     expect((await say('after')).kind).toBe('accepted');
   });
 
-  it('is refused when a command is too long or too fast, but for /stop, which always acts', async () => {
+  it('is refused when a command is too long or too fast, except for /stop, which always acts', async () => {
     const store = await databases.open();
     const { receive, hints } = intakeOf(store);
     const placeholder = { id: '@original' };
@@ -263,7 +263,7 @@ describeEachDatabase('a session behind the api', (databases) => {
   ];
 
   it.each(methods)(
-    'is for its maker and an admin, and not there for another: %s',
+    'is visible to its creator and an admin, and to no one else: %s',
     async (_name, ask, nothing) => {
       const store = await databases.open();
       const { api, receive } = intakeOf(store);

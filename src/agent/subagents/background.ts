@@ -99,7 +99,8 @@ async function work(
       signal: ending,
       toolSignal: withoutShutdown(ending),
       waits: notedWaits(shared.deps, head),
-      restarted: head.crashes + head.attempts > 0,
+      // Its lane carries one message only.
+      restarted: head.epoch > 1,
       log: log.child({ sessionKey: session, turnId }),
       emit: (body) => events.emit(session, body, { agentId }),
     });

@@ -67,6 +67,14 @@ export function waitNotedAfterMs({ crashes }: Pick<LaneHead, 'crashes'>): number
   return crashes < SUSPECT_CRASHES ? WAIT_NOTED_MS : 0;
 }
 
+/** A time in which a process that lives on could not reach the database. */
+export interface NodeOutage {
+  /** The id under which it held lanes before. */
+  node: string;
+  /** Milliseconds since the database was last known to be there. */
+  ms: number;
+}
+
 /** How many more lanes of one class a node can run now. */
 export interface LaneCapacity {
   class: LaneClass;
@@ -109,8 +117,11 @@ export const MAX_LETTER_CHARS = 4_000;
  * `StoreError`; short outages are retried inside, and fenced methods throw `FencedError` when the lane has moved on.
  */
 export interface LaneStore {
-  /** Registers this process under a new node id and frees the lanes of an earlier process of the same `instance`. */
-  register(instance: string, leaseMs: number): Promise<string>;
+  /**
+   * Registers this process under a new node id and frees the lanes of an earlier process of the same `instance`. After an
+   * `outage` the earlier one is this process itself: no crash is counted against its heads.
+   */
+  register(instance: string, leaseMs: number, outage?: NodeOutage): Promise<string>;
   /** Renews the node's lease. False when it had expired: the node must abort its work and register again. */
   heartbeat(node: string, leaseMs: number): Promise<boolean>;
   /** Ends the node's lease and frees its lanes. */

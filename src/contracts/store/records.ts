@@ -175,12 +175,6 @@ export interface SessionRecord {
   voiceFailing: boolean;
 }
 
-/** The folders of deleted sessions, for every node to remove its copy. Throws only `StoreError`. */
-export interface RemovedFolders {
-  /** Those of sessions deleted within the last `withinMs`, by name, beginning after the name `after`; at most `limit`. */
-  removedFolders(page: { withinMs: number; after: string; limit: number }): Promise<string[]>;
-}
-
 /** Settings of a new session; users can change them (`/mode`, `/queue`). */
 export type SessionStart = Pick<SessionRecord, 'mode' | 'queueMode'>;
 
@@ -211,6 +205,8 @@ export interface OpenedTurn {
   plan?: Plan | undefined;
   /** The turn waited for its caller's tools, and their results did not come. */
   unanswered?: boolean | undefined;
+  /** An attempt before this one was to begin and came to no end: its process died, stopped, or lost its lease. */
+  interrupted?: boolean | undefined;
   /** The first turn with its question, which it answers again: its journal begins with the question. */
   askedAgain?: string | undefined;
   /** What was said in the chat since the turn before, without naming the bot; oldest first, at most `MAX_OBSERVED`. */

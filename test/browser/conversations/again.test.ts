@@ -1,4 +1,4 @@
-/** The page acts on a conversation of a whole gateway: another answer, the first one again, taken back, edited, forked. */
+/** The page acts on a conversation of a whole gateway: another answer, the first one again, undone, edited, forked. */
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { openGatewayFixture, OWNER, WAIT } from '../../flows/setup.ts';
 import type { GatewayFixture } from '../../flows/setup.ts';
@@ -13,7 +13,7 @@ describePage('acting on a conversation', (tab) => {
   afterAll(() => fixture.close());
   beforeEach(() => tab.open(fixture.gateway.url, { token: OWNER }));
 
-  /** The texts of the conversation that can be seen, all of one moment. */
+  /** The visible texts of the conversation, all read at the same moment. */
   const seen = async (): Promise<string[]> =>
     await tab.page
       .locator('#transcript :is(.message-text, .md)')
@@ -45,7 +45,7 @@ describePage('acting on a conversation', (tab) => {
     await shows('tell me one', 'the first', 'go on', 'echo: go on');
   });
 
-  it('marks what /undo takes back, and puts it back', async () => {
+  it('marks what /undo removes, and restores it', async () => {
     await write(tab.page, 'forget me');
     await shows('forget me', 'echo: forget me');
     await write(tab.page, '/undo');
@@ -56,7 +56,7 @@ describePage('acting on a conversation', (tab) => {
     await tab.page.getByText('Taken back').waitFor({ state: 'hidden' });
   });
 
-  it('sends an edited question in a new chat, which knows what was before it', async () => {
+  it('sends an edited question in a new chat, which knows what came before it', async () => {
     await write(tab.page, 'my name is Ann');
     await shows('my name is Ann', 'echo: my name is Ann');
     await write(tab.page, 'what is tea?');

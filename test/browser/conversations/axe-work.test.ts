@@ -15,7 +15,7 @@ describePage('work on the page under axe', (tab) => {
   afterAll(() => fixture.close());
   const open = (chat: string) => tab.open(`${fixture.gateway.url}/#http:${chat}`, { token: OWNER });
 
-  it('has nothing to object to in a plan, its editing, and its run', async () => {
+  it('has no violations in a plan, its editing, and its run', async () => {
     fixture.ollama.answer('Two steps.\nREFLECT: no', { when: 'clean the attic' });
     fixture.ollama.answer('Steps\n1. [SELF] Sweep\n2. [SELF] Mop', { when: 'clean the attic' });
     const page = await open('attic');
@@ -32,7 +32,7 @@ describePage('work on the page under axe', (tab) => {
     expect(await objections(page)).toEqual([]);
   });
 
-  it('has nothing to object to in a question about a call, the inbox, and the trace of the turn', async () => {
+  it('has no violations in a question about a call, the inbox, and the trace of the turn', async () => {
     const call = { text: 'I will wipe it.', toolCalls: [{ name: 'wipe', args: { word: 'the disk' } }] };
     fixture.ollama.answer(call, { when: 'wipe the disk' });
     fixture.ollama.answer('Wiped.', { when: 'wipe the disk' });
@@ -55,7 +55,7 @@ describePage('work on the page under axe', (tab) => {
     expect(await objections(page)).toEqual([]);
   });
 
-  it('has nothing to object to in what a search finds, in the menu of a chat, and in what is asked before a deletion', async () => {
+  it('has no violations in search results, the menu of a chat, and the confirmation of a deletion', async () => {
     fixture.ollama.answer('Whales are large.', { when: 'whales' });
     const page = await open('whales');
     await write(page, 'tell me of whales');

@@ -31,13 +31,13 @@ describePage('the page under axe', (tab) => {
   const found = (): Promise<string[]> => objectionsAsItIs(tab.page);
 
   describe.each(SCREENS)('on %s', (_name, screen) => {
-    it('has nothing to object to at the sign-in', async () => {
+    it('has no violations at the sign-in', async () => {
       await tab.open(fixture.gateway.url, screen);
       await tab.page.getByLabel('Token').waitFor();
       expect(await found()).toEqual([]);
     });
 
-    it('has nothing to object to in an empty chat and its dialogs', async () => {
+    it('has no violations in an empty chat and its dialogs', async () => {
       await tab.open(fixture.gateway.url, { ...screen, token: OWNER });
       await tab.page.locator('.starters').waitFor();
       expect(await found()).toEqual([]);
@@ -46,7 +46,7 @@ describePage('the page under axe', (tab) => {
       expect(await found()).toEqual([]);
     });
 
-    it('has nothing to object to in a chat with texts, tools, answers and waiting messages', async () => {
+    it('has no violations in a chat with texts, tools, answers and waiting messages', async () => {
       await tab.open(fixture.gateway.url, { ...screen, token: OWNER });
       const call = {
         thinking: 'Hm.',

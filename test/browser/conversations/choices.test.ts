@@ -1,4 +1,4 @@
-/** What is chosen for a chat: its profile, its plan mode and its model, also before it has begun. */
+/** What the user chooses for a chat: its profile, its plan mode and its model, also before it has begun. */
 import { expect, it } from 'vitest';
 import type { Caller } from '../../../src/contracts/access.ts';
 import { WAIT } from '../browser.ts';
@@ -7,7 +7,7 @@ import { describePageOnFakeGateway } from '../describe-page.ts';
 const ADMIN: Caller = { tokenId: 'admin', scopes: ['admin'] };
 
 describePageOnFakeGateway('the choices of a chat', (tab, fixture) => {
-  it('names the model that answers, keeps the chosen one for the chat across a reload, and says which one made an answer', async () => {
+  it("names the model that answers, keeps the chat's chosen one across a reload, and shows which one gave an answer", async () => {
     const { gateway } = fixture.api;
     gateway.conversations.model = async (_, key) => {
       const session = await gateway.session(ADMIN, key);
@@ -52,7 +52,7 @@ describePageOnFakeGateway('the choices of a chat', (tab, fixture) => {
     expect(begins).toEqual({ profileId: 'chatty', mode: 'teacher' });
   });
 
-  it('says in a word that no model answers, and names one once its server is back', async () => {
+  it('shows briefly that no model answers, and names one once its server is back', async () => {
     const { conversations } = fixture.api.gateway;
     const choices = conversations.choices.bind(conversations);
     const problem = 'No model server at OLLAMA_HOST.';

@@ -1,4 +1,4 @@
-/** The dialog of linked chats on the page of a whole gateway: codes both ways, agreement, the list, and the way out. */
+/** The dialog of linked chats on the page of a whole gateway: codes both ways, consent, the list, and separating. */
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { FRIENDS, openGatewayFixture, OWNER, WAIT } from '../../flows/setup.ts';
 import type { GatewayFixture } from '../../flows/setup.ts';
@@ -23,7 +23,7 @@ describePage('linked chats', (tab) => {
   const says = (chat: string, text: string): unknown => fixture.telegram.says(chat, text, chat);
   const dialog = () => tab.page.getByRole('dialog', { name: 'Linked chats' });
 
-  it('takes the code of another chat, asks, lists it, and separates it again', async () => {
+  it('takes the code of another chat, asks, lists the chat, and separates it again', async () => {
     const chat = someone();
     says(chat, '/link');
     await seen(chat, '/link ');
@@ -65,7 +65,7 @@ describePage('linked chats', (tab) => {
     expect(await dialog().getByRole('listitem').count()).toBe(0);
   });
 
-  it('gives a code on a phone, and declines whoever entered it', async () => {
+  it('gives a code on a phone, and declines the user who entered it', async () => {
     const chat = someone();
     await tab.open(fixture.gateway.url, { ...PHONE, token: OWNER });
     await tab.page.getByRole('button', { name: 'Link', exact: true }).click();

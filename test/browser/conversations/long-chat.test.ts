@@ -6,7 +6,7 @@ import { describePageOnFakeGateway, TOKEN } from '../describe-page.ts';
 
 /** Turns in the long chat; all of them are loaded by scrolling. */
 const TURNS = 300;
-/** Most groups that are laid out: what is in view, and about as much around it. */
+/** The most groups that are laid out: those in view, and about as many around them. */
 const MAX_DRAWN_GROUPS = 3;
 
 describePageOnFakeGateway('a chat of many turns', (tab, fixture) => {
@@ -27,7 +27,7 @@ describePageOnFakeGateway('a chat of many turns', (tab, fixture) => {
         await new Promise((resolve) => requestAnimationFrame(resolve));
       }
     })()`);
-  /** Groups that are laid out, of all. */
+  /** Groups that are laid out, out of all. */
   const groups = (): Promise<[drawn: number, all: number]> =>
     tab.page.evaluate<[number, number]>(`(() => {
       const groups = [...document.querySelectorAll('.turns')];
@@ -39,7 +39,7 @@ describePageOnFakeGateway('a chat of many turns', (tab, fixture) => {
       .locator('#scroller')
       .evaluate((box) => Math.round(box.scrollHeight - box.clientHeight - box.scrollTop));
 
-  it('lays out only the groups of turns near the view, in their order', async () => {
+  it('lays out only the groups of turns near the view, in order', async () => {
     await open(TURNS);
     await loadAll();
     expect(await tab.page.locator('.turn').count()).toBe(TURNS);
@@ -57,7 +57,7 @@ describePageOnFakeGateway('a chat of many turns', (tab, fixture) => {
     await vi.waitFor(async () => expect((await groups())[0]).toBeLessThanOrEqual(MAX_DRAWN_GROUPS), WAIT);
   });
 
-  it('reads nothing of the older turns for a token', async () => {
+  it('reads nothing in the older turns to show a token', async () => {
     await open(TURNS);
     await loadAll();
     const turn = await fixture.ask('one more');
@@ -84,7 +84,7 @@ describePageOnFakeGateway('a chat of many turns', (tab, fixture) => {
     expect(await tab.page.evaluate('window.touched')).toBe(0);
     turn.end();
     await tab.page.locator('.turn').last().locator('.turn-foot time').waitFor();
-    // What is read again at the end changes nothing of them.
+    // What is read again at the end changes nothing in them.
     expect(
       await tab.page.evaluate(
         `new Promise((resolve) => requestAnimationFrame(() => resolve(window.touched)))`,
@@ -92,7 +92,7 @@ describePageOnFakeGateway('a chat of many turns', (tab, fixture) => {
     ).toBe(0);
   });
 
-  it('does not move what is read while older turns come in above', async () => {
+  it('does not move what the user is reading while older turns come in above', async () => {
     await open(200);
     const place = tab.page.getByText('question 177', { exact: true });
     const top = (): Promise<number> => place.evaluate((element) => element.getBoundingClientRect().top);
@@ -105,7 +105,7 @@ describePageOnFakeGateway('a chat of many turns', (tab, fixture) => {
     await expect.poll(async () => Math.abs((await top()) - before), WAIT).toBeLessThanOrEqual(2);
   });
 
-  it('follows an answer that grows by more than the view before the page hears of its own scrolling', async () => {
+  it('follows an answer that grows by more than the view before the page is notified of its own scrolling', async () => {
     await open(20);
     await expect.poll(fromEnd, WAIT).toBeLessThanOrEqual(1);
     const offered = await tab.page.evaluate<boolean>(`(() => {
@@ -132,7 +132,7 @@ describePageOnFakeGateway('a chat of many turns', (tab, fixture) => {
       return getSelection().toString();
     })()`);
     expect(selected).toContain('question 3\n');
-    // Browsers scroll to what they have found with their own search; a script does it itself.
+    // Browsers scroll to the matches of their own search; a script has to do it itself.
     await tab.page.evaluate(`{
       getSelection().removeAllRanges();
       window.found = window.find('question 3') && getSelection().anchorNode.parentElement;
@@ -148,7 +148,7 @@ describePageOnFakeGateway('a chat of many turns', (tab, fixture) => {
     expect(await middle()).toBe('question 3');
   });
 
-  it('tells screen readers also what is not laid out', async () => {
+  it('shows screen readers also what is not laid out', async () => {
     await open(TURNS);
     // Browsers build the tree for screen readers only when one asks for it.
     const browser = await launch(findChromium() ?? '', ['--force-renderer-accessibility']);
@@ -170,7 +170,7 @@ describePageOnFakeGateway('a chat of many turns', (tab, fixture) => {
     }
   });
 
-  it('goes on following the end while the answer, the cards and the window change', async () => {
+  it('keeps following the end while the answer, the cards and the window change', async () => {
     await open(60);
     const turn = await fixture.ask('grow');
     for (let nth = 0; nth < 20; nth += 1) turn.say(`paragraph ${nth}\n\n`);
@@ -203,7 +203,7 @@ describePageOnFakeGateway('a chat of many turns', (tab, fixture) => {
     await tab.screenshot('command-answer');
   });
 
-  it('answers a command in a new chat, without asking for a session that is not there, and keeps it across a reload', async () => {
+  it('answers a command in a new chat, without asking for a session that does not exist, and keeps it across a reload', async () => {
     await fixture.open();
     const asked: string[] = [];
     tab.page.on('response', (answer) => answer.status() === 404 && asked.push(answer.url()));

@@ -1,4 +1,7 @@
-/** Messages that wait on the page of a whole gateway: listed, edited, sent now, dropped, and told how to wait. */
+/**
+ * Messages that wait on the page of a whole gateway: listed, edited, sent now, dropped, and switched to another queue
+ * mode.
+ */
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { openGatewayFixture, OWNER, WAIT } from '../../flows/setup.ts';
 import type { GatewayFixture } from '../../flows/setup.ts';

@@ -1,4 +1,7 @@
-/** Texts on the page: coloured code, tables that are copied, blocks in their own direction, folded messages, prompts and keys. */
+/**
+ * Texts on the page: highlighted code, tables that are copied, blocks in their own direction, folded messages, prompts
+ * and keys.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it, vi } from 'vitest';
 import { LANGUAGES, languageOf, MAX_COLOURED } from '../../../channels/http/page/markdown/code-colours.js';
@@ -14,7 +17,7 @@ describePageOnFakeGateway('texts', (tab, fixture) => {
     await tab.page.locator('.turn-foot time').last().waitFor();
   };
 
-  it('colours code of known languages, however it is named, and leaves the text as it was', async () => {
+  it('highlights code of known languages, by whichever name, and leaves the text as it was', async () => {
     await fixture.open();
     const code = 'const sum = (a) => a + 1; // <b>one</b> & "two"';
     await answer('code?', `\`\`\`js\n${code}\n\`\`\`\n\n\`\`\`nonsense\nconst x\n\`\`\``);
@@ -26,7 +29,7 @@ describePageOnFakeGateway('texts', (tab, fixture) => {
     await tab.screenshot('code');
   });
 
-  it('does not colour code that is too long', async () => {
+  it('does not highlight code that is too long', async () => {
     await fixture.open();
     const long = `\`\`\`json\n${'1 '.repeat(MAX_COLOURED / 2)}2\n\`\`\`\n\n\`\`\`json\n{"a": 1}\n\`\`\``;
     await answer('long code?', long);
@@ -34,7 +37,7 @@ describePageOnFakeGateway('texts', (tab, fixture) => {
     expect(await tab.page.locator('.code code').first().locator('span').count()).toBe(0);
   });
 
-  it('copies a table as cells, and code as it is', async () => {
+  it('copies a table as cells, and code verbatim', async () => {
     await fixture.open({ permissions: ['clipboard-read', 'clipboard-write'] });
     await answer('table?', '| a | b |\n|---|---|\n| **1** | two words |\n\n```sh\nls -l\n```');
     const copied = (): Promise<string> => tab.page.evaluate(() => navigator.clipboard.readText());
@@ -67,7 +70,7 @@ describePageOnFakeGateway('texts', (tab, fixture) => {
     expect(await height()).toBe(folded);
   });
 
-  it('offers prompts in an empty chat, and its keys with ?', async () => {
+  it('offers prompts in an empty chat, and lists its keys on ?', async () => {
     await fixture.open();
     await tab.page.getByRole('button', { name: 'Make a plan for' }).click();
     expect(await tab.page.getByLabel('Message', { exact: true }).inputValue()).toBe('Make a plan for ');
@@ -82,7 +85,7 @@ describePageOnFakeGateway('texts', (tab, fixture) => {
     expect(await tab.page.locator('.starters').count()).toBe(0);
   });
 
-  it('loads the colours of a language, and no other, when its code is shown', async () => {
+  it('loads the highlighting of a language, and of no other, when its code is shown', async () => {
     const asked: string[] = [];
     await fixture.open();
     tab.page.on('request', (request) => asked.push(new URL(request.url()).pathname));
@@ -95,7 +98,7 @@ describePageOnFakeGateway('texts', (tab, fixture) => {
     ]);
   });
 
-  it('knows a language by its names, and a long message by its lines and characters', () => {
+  it('recognizes a language by its names, and a long message by its lines and characters', () => {
     expect([languageOf('TS'), languageOf('py'), languageOf('klingon'), languageOf('')]).toEqual([
       'typescript',
       'python',

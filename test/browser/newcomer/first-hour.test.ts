@@ -1,6 +1,6 @@
 /**
- * What a newcomer does on the page in the first hour, as pictures: with `PARLEY_SCREENSHOTS` set to a folder each screen is
- * saved there, on a wide screen in the light and on a phone in the dark.
+ * What a newcomer does on the page in the first hour, as screenshots: with `PARLEY_SCREENSHOTS` set to a folder each
+ * screen is saved there, on a wide screen in light mode and on a phone in dark mode.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';

@@ -11,7 +11,7 @@ import { describePage } from '../describe-page.ts';
 import type { Tab } from '../describe-page.ts';
 
 const LAUNCH = path.join(import.meta.dirname, '../../../src/launch.js');
-/** A first start makes a database. */
+/** A first start creates a database. */
 const START = { timeout: 60_000, interval: 50 };
 const LINK = /Sign in once, within ten minutes: {2}(http:\S+)/;
 const hasTerminal = spawnSync('script', ['--version']).status === 0;
@@ -59,7 +59,7 @@ describePage('parley init', (tab) => {
         await tab.page.locator('#transcript').getByText('Good morning.').waitFor();
         await tab.screenshot('walk-init-2-page');
       } finally {
-        // Ctrl-C, as a person ends it; without a gateway nobody would hear it.
+        // Ctrl-C, as a user ends it; without a gateway nothing would receive it.
         if (isReady) terminal.stdin.write('\u0003');
         else terminal.kill('SIGKILL');
         await ended;
@@ -69,14 +69,14 @@ describePage('parley init', (tab) => {
   );
 });
 
-/** No bots, whatever networks there are. */
+/** No bots, on any network. */
 function answerTo(question: string): string {
   if (question.startsWith('Model')) return 'plain';
   if (question.startsWith('Time zone')) return 'Europe/Berlin';
   return question.startsWith('Start it now?') ? 'yes' : '';
 }
 
-/** Saves what the terminal shows as a picture, with those of the page. */
+/** Saves a picture of the terminal, next to those of the page. */
 async function pictureOfTerminal(tab: Tab, text: string): Promise<void> {
   const page = await tab.open('about:blank');
   await page.evaluate((shown) => {

@@ -1,4 +1,6 @@
-/** A newcomer on the page, without any configuration: a plan, a page, a subagent, an approval, and a file that comes back. */
+/**
+ * A newcomer on the page, without any configuration: a plan, a page, a subagent, an approval, and a file to download.
+ */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { openGatewayFixture, OWNER } from '../../flows/setup.ts';
 import type { GatewayFixture } from '../../flows/setup.ts';
@@ -40,7 +42,7 @@ describePage('a newcomer', (tab) => {
     await tab.screenshot(`newcomer-${name}-1-plan`);
     const approve = tab.page.getByRole('button', { name: 'Approve' }).first();
     await vi.waitFor(async () => {
-      // The agent begins some time after the plan says that its first step is done.
+      // The agent begins some time after the plan reports its first step as done.
       for (const call of gateway.ollama.calls) call.release();
       expect(await approve.isVisible()).toBe(true);
     }, WAIT);
@@ -51,7 +53,7 @@ describePage('a newcomer', (tab) => {
     await plan.getByText('completed').waitFor();
     await tab.page.locator('#transcript .file-chip').getByText(`${name}-prices.md`).waitFor();
     await tab.page.locator('#chat-title').getByText(FAKE_TITLE).waitFor();
-    // The file has no words that could be copied.
+    // The file has no text that could be copied.
     const copy = tab.page.getByRole('button', { name: 'Copy the answer' });
     await copy.first().waitFor();
     expect(await copy.count()).toBe(1);

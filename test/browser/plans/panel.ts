@@ -1,4 +1,4 @@
-/** The plan's panel as it is read from the page, and as it must look for a stored plan. */
+/** The plan's panel as read from the page, and as it must look for a stored plan. */
 import type { Page } from 'playwright-core';
 import { correctionsLeft, MAX_CORRECTIONS } from '../../../src/contracts/plans/plan.ts';
 import type { Plan, PlanStep } from '../../../src/contracts/plans/plan.ts';
@@ -8,12 +8,12 @@ export interface ShownStep {
   description: string;
   mark: string;
   attempts: number;
-  /** The tool or the profile that runs it; '' when the agent itself does. */
+  /** The tool or the profile that runs it; '' if the agent does it itself. */
   executor: string;
   revision: string;
 }
 
-/** What the panel shows of a stored plan; passing notes are left out. */
+/** What the panel shows of a stored plan; transient notes are left out. */
 export interface ShownPlan {
   goal: string;
   state: string;
@@ -31,7 +31,7 @@ const MARKS: Record<PlanStep['status'], string> = {
   skipped: 'skipped',
 };
 
-/** How the panel of this plan must look. */
+/** How the panel must look for this plan. */
 export function panelOf(plan: Plan): ShownPlan {
   const finished = plan.steps.filter(({ status }) => status === 'done' || status === 'skipped').length;
   const left = correctionsLeft(plan);
@@ -79,7 +79,7 @@ export async function recordPanels(page: Page): Promise<void> {
   }`);
 }
 
-/** Reads one panel. It runs in the page, so it must not use anything from this module. */
+/** Reads one panel. It runs in the page, so it cannot use anything from this module. */
 function panelIn(panel: Element): ShownPlan {
   const textOf = (of: Element, selector: string): string => of.querySelector(selector)?.textContent ?? '';
   const state = panel.classList;

@@ -1,4 +1,4 @@
-/** A plan that is made first, on the page: changed with the keyboard, run with a button, run again. */
+/** A plan that is made before it runs, on the page: changed with the keyboard, run with a button, run again. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { openGatewayFixture, OWNER } from '../../flows/setup.ts';
 import type { GatewayFixture } from '../../flows/setup.ts';
@@ -43,7 +43,7 @@ describePage('a plan before it runs', (tab) => {
     await shows('1. Sweep the floor', '2. Open the window');
     await tab.screenshot('plan-first-edited');
 
-    // Somebody else changes it, and this page learns of it by the event.
+    // Someone else changes it, and this page learns of it through the event.
     const before = await stored();
     const json = { version: before?.version, edits: [{ op: 'add', description: 'Turn the light off' }] };
     const changed = await gateway.call(`/v1/plans/${before?.id}`, { method: 'PATCH', json });

@@ -59,7 +59,7 @@ describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
     fixture.api.gateway.pendingApprovals = [approval(turn, of, wait)];
     turn.emit({ type: 'approval_needed', approvalId: `q-${wait}` });
   }
-  /** Records the presses that reach the gateway; they are answered once `answer` resolves. */
+  /** Records the button presses that reach the gateway; they are answered once `answer` resolves. */
   function recordPresses(): {
     actions: PlanAction[];
     steps: unknown[];
@@ -77,7 +77,7 @@ describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
   }
 
   describe('shows', () => {
-    it('why a step was changed, and how many corrections are left, few of them as a warning (S-24, S-35)', async () => {
+    it('why a step was changed, and how many corrections are left, with a warning when there are few (S-24, S-35)', async () => {
       const turn = await follow(RUNNING);
       expect(await panel().locator('.plan-budget').isVisible()).toBe(false);
       const changed = (corrections: number, revision: string): Plan => ({
@@ -111,7 +111,7 @@ describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
       expect(await offered()).toEqual([]);
     });
 
-    it('the events that arrived while it was loaded, not the older plan that was loaded (S-39)', async () => {
+    it('the events that arrived while it was loading, not the older plan that was loaded (S-39)', async () => {
       const turn = await follow(RUNNING);
       const { gateway } = fixture.api;
       const read = gateway.plan.bind(gateway);
@@ -177,7 +177,7 @@ describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
   });
 
   describe('has buttons', () => {
-    it('for the actions that are possible now, and none when it is over (S-02)', async () => {
+    it('for the actions that are possible now, and none once it is over (S-02)', async () => {
       const turn = await follow(RUNNING);
       await offers('Pause', 'Skip step', 'Stop');
       turn.emit({ type: 'plan_paused' });
@@ -224,7 +224,7 @@ describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
       turn.end();
     });
 
-    it('for a plan however many messages came after its turn', async () => {
+    it('for a plan, however many messages came after its turn', async () => {
       const teacher: Plan = { ...withStatus(plan(3), 0, 'done'), mode: 'teacher' };
       const turn = await follow(teacher);
       for (let n = 1; n <= 60; n += 1)
@@ -269,7 +269,7 @@ describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
       turn.end();
     });
 
-    it('that keep the keyboard focus through every redraw', async () => {
+    it('that keep the keyboard focus across every redraw', async () => {
       const turn = await follow(RUNNING);
       recordPresses().answer.resolve({ done: true, text: 'The plan pauses before its next step.' });
       await button('Skip step').focus();

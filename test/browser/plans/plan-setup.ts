@@ -1,4 +1,7 @@
-/** The whole gateway with a profile that plans, a model that waits at every call until the test releases it, and a history of each stored plan. */
+/**
+ * The whole gateway with a profile that plans, a model that waits at every call until the test releases it, and every
+ * stored version of each plan.
+ */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, vi } from 'vitest';
@@ -76,18 +79,18 @@ export class PlannedTurn {
     return turn;
   }
 
-  /** Waits for the model's next call and until the panel shows the stored plan; gives both. */
+  /** Waits for the model's next call and until the panel shows the stored plan; returns both. */
   async nextCall(): Promise<{ call: FakeCall; plan: Plan }> {
     const call = await this.#awaitCall();
     return { call, plan: await this.shownPlan() };
   }
 
-  /** Releases the next `calls` calls, the panel compared before each. */
+  /** Releases the next `calls` calls, comparing the panel before each. */
   async releaseCalls(calls: number): Promise<void> {
     for (let n = 0; n < calls; n += 1) (await this.nextCall()).call.release();
   }
 
-  /** Waits until the panel shows the plan as it is stored, and gives it. */
+  /** Waits until the panel shows the stored plan, and returns the plan. */
   async shownPlan(): Promise<Plan> {
     return await vi.waitFor(async () => {
       const plan = await this.stored();
@@ -142,7 +145,7 @@ export class PlannedTurn {
   }
 }
 
-/** Fails unless the panels are those of these plans, in order. */
+/** Fails unless the panels match these plans, in order. */
 function expectSame(seen: readonly ShownPlan[], plans: readonly Plan[]): void {
   expect(withoutRepeats(seen)).toEqual(withoutRepeats(plans.map(panelOf)));
 }

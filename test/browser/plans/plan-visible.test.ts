@@ -1,4 +1,4 @@
-/** A running plan on a phone and on a desktop: its buttons stay visible, however much work stands below it. */
+/** A running plan on a phone and on a desktop: its buttons stay visible, however much work is listed below it. */
 import { expect, it } from 'vitest';
 import { plan, withStatus } from '../../fakes/gateway/shown-plans.ts';
 import { PHONE, describePageOnFakeGateway } from '../describe-page.ts';

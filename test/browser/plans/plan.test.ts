@@ -66,7 +66,7 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
     turn.end();
   });
 
-  it('shows the text of a step in a fold of its own, which starts over when the call is repeated (S-41)', async () => {
+  it('shows the text of a step in its own fold, which starts over when the call is repeated (S-41)', async () => {
     const turn = await fixture.ask('Plan it');
     turn.follow(TRIP);
     const msgId = `${turn.id}.3001`;
@@ -89,7 +89,7 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
     expect(await tab.page.locator('.turn .md').allInnerTexts()).toEqual(['I found one.']);
   });
 
-  it('is shown as it is stored after a reload', async () => {
+  it('is shown as stored after a reload', async () => {
     const turn = await fixture.ask('Plan it');
     turn.follow(TRIP);
     turn.say('Done.');
@@ -103,7 +103,7 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
     expect(await tab.page.locator('.turn .md').allInnerTexts()).toEqual(['Done.']);
   });
 
-  it('updates the todo list, and hides it when it repeats the plan (N-27)', async () => {
+  it('updates the todo list, and hides it when it only repeats the plan (N-27)', async () => {
     const turn = await fixture.ask('Tidy up');
     const items = STEPS.map(({ description }) => ({ text: description, status: 'pending' as const }));
     const list = tab.page.getByRole('region', { name: 'To do' });

@@ -1,10 +1,10 @@
-/** The files that an answer shows: which are kept, and what of them stays in the text for chats. */
+/** The files that an answer shows: which are kept, and what remains of them in the text for chats. */
 import { expect, it } from 'vitest';
 import { StoreError, ToolError } from '../../../src/contracts/errors.ts';
 import { createAnswerFiles, MAX_ANSWER_FILES } from '../../../src/delivery/files/answer-files.ts';
 import { inEnglish } from '../../../src/contracts/texts/say.ts';
 
-/** Keeps everything but what is named here. */
+/** Keeps everything except what is named here. */
 const answerFiles = (refused: Record<string, Error> = {}) =>
   createAnswerFiles({
     async keep(_folder, name) {
@@ -22,7 +22,7 @@ it('shows ten files of an answer, each once, and names the others', async () => 
   expect(content).toBe('(10.png is not shown: an answer shows at most 10 files)');
 });
 
-it('leaves the words of a picture in a sentence, and takes a picture on a line of its own out', async () => {
+it('keeps the alt text of an image within a sentence, and removes an image on its own line', async () => {
   const { media, content } = await answerFiles()(
     'f',
     'A ![chart](a.png) here.\n\n![**Alone**](b.png)\n\nEnd.',
@@ -32,7 +32,7 @@ it('leaves the words of a picture in a sentence, and takes a picture on a line o
   expect(media.map(({ caption }) => caption)).toEqual(['chart', 'Alone']);
 });
 
-it('says why a file is not shown, and passes on that the database is away', async () => {
+it('says why a file is not shown, and passes on the error when the database is unreachable', async () => {
   const refused = {
     'a.png': new ToolError('not_found', 'There is no "a.png".'),
     '/etc/passwd': new ToolError('bad_path', 'It leads out of the workspace.'),

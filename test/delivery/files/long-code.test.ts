@@ -1,10 +1,12 @@
-/** Code of an answer that would fill too many messages: a file in its place, or the text where no file can be sent. */
+/**
+ * Code of an answer that would fill too many messages: replaced by a file, or shown as text where no file can be sent.
+ */
 import { describe, expect, it } from 'vitest';
 import { MAX_CODE_FILES, MAX_CODE_MESSAGES } from '../../../src/delivery/files/long-code.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { buildDelivery } from '../setup.ts';
 
-/** A block of so many lines of 20 characters. */
+/** A block of `lines` lines of 20 characters. */
 const block = (lines: number, language = 'python'): string =>
   `\`\`\`${language}\n${Array.from({ length: lines }, (_, nth) => `print(${nth})`.padEnd(19, '#')).join('\n')}\n\`\`\``;
 
@@ -14,7 +16,7 @@ const setUp = () => {
 };
 
 describe('long code of an answer', () => {
-  it('stays text as long as it fills three messages, and is a file from the fourth on', async () => {
+  it('stays text as long as it fills three messages, and becomes a file from the fourth on', async () => {
     const { gateway, screen } = setUp();
     await gateway.deliver(block(12));
     expect(screen()).toHaveLength(MAX_CODE_MESSAGES);
@@ -78,7 +80,7 @@ describe('long code of an answer', () => {
     },
   );
 
-  it('is one file when the process died before the file was noted', async () => {
+  it('is one file even if the process died before the file was recorded', async () => {
     const { gateway, screen } = setUp();
     await gateway.deliver(block(13));
     gateway.parts.delete('ref-1:files');

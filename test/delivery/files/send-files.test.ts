@@ -1,4 +1,4 @@
-/** Files of a delivery: each once and in its place, and words where a platform refuses one. */
+/** Files of a delivery: each once and in its place, and a sentence where a platform refuses one. */
 import { describe, expect, it } from 'vitest';
 import { ToolError } from '../../../src/contracts/errors.ts';
 import type { SentMedia } from '../../../src/contracts/media.ts';
@@ -110,7 +110,7 @@ describe('the files of a message', () => {
     expect(other.gateway.delivery.counts().ambiguousSends).toBe(1);
   });
 
-  it('in a chat without files are named in words', async () => {
+  it('in a chat without files are listed as text', async () => {
     const gateway = buildDelivery();
     await gateway.deliver('Look.', { media: [file('a.txt', { caption: 'A note.' })] });
     expect(gateway.channel.screen('1')).toEqual([

@@ -1,4 +1,6 @@
-/** A delivery that the platform does not take: how long it is tried, in which forms, and what its chat reads of it. */
+/**
+ * A delivery that the platform does not accept: how long it is tried, in which forms, and what its chat reads about it.
+ */
 import { describe, expect, it } from 'vitest';
 import {
   KEPT_BLOCKED_MS,
@@ -12,7 +14,9 @@ import { buildDelivery } from '../setup.ts';
 type Gateway = ReturnType<typeof buildDelivery>;
 const SECOND = 'In the second form.';
 
-/** Hands the head over again after each pause, as its lane does; gives the dead letter's error, if it came to that. */
+/**
+ * Hands the head over again after each pause, as its lane does; returns the dead letter's error, if it came to that.
+ */
 async function runLane(gateway: Gateway, content: string, until: () => boolean): Promise<unknown> {
   const head = { attempts: 0, waitedMs: 0 };
   while (!until()) {
@@ -27,7 +31,7 @@ async function runLane(gateway: Gateway, content: string, until: () => boolean):
   return undefined;
 }
 
-describe('a platform that is away', () => {
+describe('a platform that is unreachable', () => {
   it('keeps a delivery for exactly a day of pauses', async () => {
     const gateway = buildDelivery();
     gateway.channel.outage = { code: 'unavailable' };
@@ -36,12 +40,12 @@ describe('a platform that is away', () => {
     expect(error).toMatchObject({ code: 'unavailable', retryable: false });
     const tookMs = gateway.clock.monotonicMs() - before;
     expect(tookMs).toBeGreaterThanOrEqual(KEPT_MS);
-    // Each try took some of the clock's seconds; the last pause ends with the day.
+    // Each try took a few seconds on the clock; the last pause ends with the day.
     expect(tookMs).toBeLessThan(KEPT_MS + gateway.channel.count('send') * 4_000);
   });
 
   it.each(['unavailable', 'conflict', 'unauthorized'] as const)(
-    'gets the delivery when it is back at the end of the day, and not after it, if its answer was %s',
+    'gets the delivery when it is back at the end of the day, and not after that, if its answer was %s',
     async (code) => {
       const gateway = buildDelivery();
       gateway.channel.outage = { code };
@@ -54,7 +58,7 @@ describe('a platform that is away', () => {
     },
   );
 
-  it('is asked again after pauses that grow with the wait, and counts no attempt', async () => {
+  it('is tried again after pauses that grow with the wait, and counts no attempt', async () => {
     const gateway = buildDelivery();
     gateway.channel.outage = { code: 'unavailable' };
     const delays: unknown[] = [];
@@ -91,18 +95,18 @@ describe('a text that the platform refuses', () => {
     gateway.parts.set('t', [await gateway.channel.send(gateway.part('Hel'))]);
     gateway.channel.failure({ code: 'rejected' }, { code: 'rejected' });
     expect((await gateway.deliver(SECOND, { turnId: 't' })).value?.kind).toBe('finished');
-    // What has grown there before would stand beside it.
+    // What had grown there before would remain next to it.
     expect(gateway.channel.screen('1')).toEqual([SECOND]);
   });
 
-  it('is sent under another nonce when what an earlier process has sent under this one takes no text', async () => {
+  it('is sent under another nonce when the message that an earlier process sent under this one accepts no text', async () => {
     const gateway = buildDelivery();
     gateway.channel.failure({ code: 'rejected' }, { code: 'rejected' });
     expect((await gateway.deliver('Hello.')).value?.kind).toBe('finished');
     expect(gateway.channel.screen('1')).toEqual(['Hello.']);
   });
 
-  it('gives way to an apology with the id of the turn, and is a dead letter whose chat knows', async () => {
+  it('is replaced by an apology with the id of the turn, and becomes a dead letter whose chat was notified', async () => {
     const gateway = buildDelivery();
     gateway.channel.failure(...REFUSED);
     const { error } = await gateway.deliver('Hello.', { turnId: 'turn-9' });
@@ -118,7 +122,7 @@ describe('a text that the platform refuses', () => {
     expect((await gateway.deliver('Hello.')).value).toMatchObject({ kind: 'waiting' });
   });
 
-  it('leaves a dead letter that the chat does not know of when the apology is refused, too', async () => {
+  it('leaves a dead letter whose chat was not notified when the apology is refused, too', async () => {
     const gateway = buildDelivery();
     gateway.channel.outage = { code: 'rejected' };
     const { error } = await gateway.deliver('Hello.');
@@ -147,8 +151,8 @@ describe('an answer for a chat where the bot lacks a permission', () => {
   });
 });
 
-describe('a chat that has missed an answer', () => {
-  it('is told as soon as it can be reached: a delivery without text is queued for that', async () => {
+describe('a chat that missed an answer', () => {
+  it('is notified as soon as it can be reached: a delivery without text is queued for that', async () => {
     const gateway = buildDelivery();
     gateway.channel.outage = { code: 'unavailable' };
     await gateway.dies((await gateway.deliver('Lost.', {}, { waitedMs: KEPT_MS })).error);
@@ -163,7 +167,7 @@ describe('a chat that has missed an answer', () => {
     expect(gateway.finished).toHaveLength(1);
   });
 
-  it('is told before the next answer, once, however often that is tried', async () => {
+  it('is notified before the next answer, once, however often that is tried', async () => {
     const gateway = buildDelivery();
     await gateway.deliver('Next.', { turnId: 't' }, { unreported: 2 });
     await gateway.deliver('Next.', { turnId: 't' }, { unreported: 2 });
@@ -171,21 +175,21 @@ describe('a chat that has missed an answer', () => {
     expect(gateway.channel.count('send')).toBe(2);
   });
 
-  it('gets its next answer even if the platform refuses the sentence', async () => {
+  it('gets its next answer even if the platform refuses the notice', async () => {
     const gateway = buildDelivery();
     gateway.channel.failure(...REFUSED);
     expect((await gateway.deliver('Next.', {}, { unreported: 1 })).value?.kind).toBe('finished');
     expect(gateway.channel.screen('1')).toEqual(['Next.']);
   });
 
-  it('has nothing more to miss when the delivery without text dies, too', async () => {
+  it('has missed nothing more when the delivery without text dies, too', async () => {
     const gateway = buildDelivery();
     const gone = await gateway.deliver('', {}, { unreported: 1 });
     await gateway.dies(gone.error ?? new Error('the day is over'), '');
     expect([gateway.dead[0]?.unreported, gateway.queued]).toEqual([false, []]);
   });
 
-  it('of somebody who has blocked the bot is told with the next answer only', async () => {
+  it('of someone who has blocked the bot is notified with the next answer only', async () => {
     const gateway = buildDelivery();
     gateway.channel.failure({ code: 'blocked' });
     await gateway.dies((await gateway.deliver('Lost.')).error);
@@ -193,7 +197,7 @@ describe('a chat that has missed an answer', () => {
   });
 });
 
-describe('an answer that nobody can read', () => {
+describe('an answer that no one can read', () => {
   it('is stopped as by /stop when its chat is closed to the bot, once', async () => {
     const gateway = buildDelivery({ typing: false });
     gateway.channel.outage = { code: 'blocked' };
@@ -213,7 +217,7 @@ describe('an answer that nobody can read', () => {
     expect(gateway.stopped).toEqual(['fake:1', 'in:fake:1']);
   });
 
-  it('runs on while the platform is only away', async () => {
+  it('keeps running while the platform is only unreachable', async () => {
     const gateway = buildDelivery();
     gateway.channel.outage = { code: 'unavailable' };
     gateway.open('t');

@@ -22,7 +22,7 @@ describe('delivering a final text', () => {
     expect(gateway.finished).toEqual([{ ref: 't', sent: [{ id: 'm1' }] }]);
   });
 
-  it('sends what is missing and stores each id before the next', async () => {
+  it('sends what is missing and stores each id before the next send', async () => {
     const gateway = buildDelivery({ maxLength: 200 });
     await gateway.deliver(LONG);
     const screen = gateway.channel.screen('1');
@@ -37,7 +37,7 @@ describe('delivering a final text', () => {
     const gateway = buildDelivery({ maxLength: 200, dedupes: true });
     await gateway.deliver(LONG);
     const whole = gateway.channel.screen('1');
-    // Killed before the third id was stored: what is on screen is more than what is known.
+    // Killed before the third id was stored: more is on screen than is known.
     gateway.parts.set('ref-1', [{ id: 'm1' }, { id: 'm2' }]);
     await gateway.deliver(LONG);
     expect(gateway.channel.screen('1')).toEqual(whole);
@@ -86,7 +86,7 @@ describe('delivering a final text', () => {
 });
 
 describe('a delivery that the platform refuses', () => {
-  it('is sent plain when it cannot be parsed, and only that part', async () => {
+  it('is sent plain when it cannot be parsed, but only that part', async () => {
     const gateway = buildDelivery();
     gateway.channel.failure({ code: 'bad_markup' });
     await gateway.deliver('some **bold** text');
@@ -124,7 +124,7 @@ describe('a delivery that the platform refuses', () => {
     expect([gateway.channel.screen('-1001'), gateway.moved]).toEqual([['Hello.'], ['fake: 1 -> -1001']]);
   });
 
-  it('begins again in the chat that it moved to: what stands in the old one, and its threads, are not there', async () => {
+  it("starts over in the chat that it moved to: the old chat's messages and threads do not exist there", async () => {
     const gateway = buildDelivery();
     gateway.parts.set('t', [{ id: 'in the old chat' }]);
     gateway.channel.failure({ code: 'chat_moved', movedTo: '-1001' });
@@ -171,7 +171,7 @@ describe('a delivery that the platform refuses', () => {
 describe('a delivery that waits for limits', () => {
   const SUSPECT = { crashes: SUSPECT_CRASHES };
 
-  it('says so once it has waited for a second, and when it works again', async () => {
+  it('reports it once it has waited for a second, and again when it is working', async () => {
     const gateway = buildDelivery();
     await gateway.deliver('Hello.');
     expect(gateway.waits).toEqual([]);
@@ -185,7 +185,7 @@ describe('a delivery that waits for limits', () => {
     expect(gateway.channel.screen('1')).toEqual(['Hello.', 'Hello soon.', 'Hello again.']);
   });
 
-  it('says when it waits at once where it is suspected, so that other suspects may run', async () => {
+  it('reports its wait at once if it is a suspect, so that other suspects may run', async () => {
     const gateway = buildDelivery();
     await gateway.deliver('Hello.', {}, { crashes: SUSPECT_CRASHES - 1 });
     expect(gateway.waits).toEqual([]);

@@ -1,4 +1,4 @@
-/** The database is away in the moment in which the platform has answered a send: what is on screen is known all the same. */
+/** The database is unreachable at the moment the platform answers a send: what is on screen is known all the same. */
 import { describe, expect, it } from 'vitest';
 import { StoreError } from '../../../src/contracts/errors.ts';
 import { MAX_UNSTORED, PartNotes } from '../../../src/delivery/final/part-notes.ts';
@@ -7,7 +7,7 @@ import { buildDelivery } from '../setup.ts';
 
 const AWAY = new StoreError('unavailable', 'The database cannot be reached.', { retryable: true });
 
-/** A chat whose first message was sent while the database was away; the lease of the turn's lane is lost. */
+/** A chat whose first message was sent while the database was unreachable; the lease of the turn's lane is lost. */
 async function sentWithoutDatabase() {
   const gateway = buildDelivery();
   const back = gateway.loseDatabase();
@@ -21,8 +21,8 @@ async function sentWithoutDatabase() {
   return { gateway, back };
 }
 
-describe('a turn that is opened again by the process that has sent its first message', () => {
-  it('goes on in that message, which it knows before the note is stored', async () => {
+describe('a turn that is opened again by the process that sent its first message', () => {
+  it('continues in that message, which it knows before the note is stored', async () => {
     const { gateway, back } = await sentWithoutDatabase();
     const again = gateway.open('t');
     gateway.say('t', 'Hello again, and all the rest of the answer');
@@ -35,7 +35,7 @@ describe('a turn that is opened again by the process that has sent its first mes
     expect(gateway.parts.get('t')).toMatchObject([{ id: 'm1' }]);
   });
 
-  it('goes on in that message also when its note was given up', async () => {
+  it('continues in that message even if its note was given up', async () => {
     const { gateway, back } = await sentWithoutDatabase();
     back(AWAY);
     await gateway.clock.advance(10);
@@ -56,8 +56,8 @@ describe('a turn that is opened again by the process that has sent its first mes
   });
 });
 
-describe('a turn that another node has opened meanwhile', () => {
-  it('keeps the message of that node; the late one is taken away', async () => {
+describe('a turn that another node has opened in the meantime', () => {
+  it('keeps the message of that node; the late one is removed', async () => {
     const { gateway, back } = await sentWithoutDatabase();
     gateway.loseLane();
     gateway.parts.set('t', [{ id: 'of the other node' }]);
@@ -71,7 +71,7 @@ describe('a turn that another node has opened meanwhile', () => {
     expect(gateway.channel.screen('1')).toEqual([]);
   });
 
-  it('has the late message for its own while it has sent none', async () => {
+  it('adopts the late message if it has sent none', async () => {
     const { gateway, back } = await sentWithoutDatabase();
     gateway.loseLane();
     back();
@@ -79,7 +79,7 @@ describe('a turn that another node has opened meanwhile', () => {
     expect([gateway.parts.get('t'), gateway.queued]).toMatchObject([[{ id: 'm1' }], []]);
   });
 
-  it('leaves a final that was sent too late to be taken away, too', async () => {
+  it('queues a final that was sent too late for removal, too', async () => {
     const gateway = buildDelivery();
     const back = gateway.loseDatabase();
     const delivered = gateway.deliver('An answer.');

@@ -32,7 +32,7 @@ const spawned = (task: string, profileId = 'researcher'): EventBody => ({
 const completed: EventBody = { type: 'subagent_completed', result: '', completedNormally: true };
 
 describe('the lines about tools and subagents', () => {
-  it('name a tool once it has run for a second, and its result until the text continues', () => {
+  it('name a tool once it has run for a second, and show its result until the text continues', () => {
     const activity = new Activity();
     activity.apply(event(call('exec')), 0);
     expect(activity.lines(SHOW_AFTER_MS - 1)).toBeUndefined();
@@ -45,7 +45,7 @@ describe('the lines about tools and subagents', () => {
     expect(activity.nextLineAt(2_100)).toBeUndefined();
   });
 
-  it('show how far a running tool says that it is, until it has ended', () => {
+  it('show the progress that a running tool reports, until it has ended', () => {
     const activity = new Activity();
     const progress = (toolCallId: string, text: string): EventBody => ({
       type: 'tool_progress',
@@ -79,7 +79,7 @@ describe('the lines about tools and subagents', () => {
     expect(activity.lines(1_500)).toBe('⚙ spawn_agent …');
   });
 
-  it('are limited, however much runs', () => {
+  it('are limited, however much is running', () => {
     const activity = new Activity();
     for (let n = 0; n <= MAX_AGENTS_SHOWN; n += 1)
       activity.apply(event(spawned('t'.repeat(500), `p${n}`), `a${n}`), 0);

@@ -6,7 +6,7 @@ const FIRST_AFTER_MS = 700;
 const FIRST_CHARS = 30;
 
 describe('the first message of a reply', () => {
-  it('begins with enough for a notification: 30 characters, a sentence, or what there is after 700 ms', async () => {
+  it('starts with enough for a notification: 30 characters, a sentence, or what there is after 700 ms', async () => {
     const firstOf = async (...deltas: string[]) => {
       const gateway = buildDelivery();
       const turn = gateway.open('t');
@@ -47,7 +47,7 @@ describe('the first message of a reply', () => {
     }
   });
 
-  it('does not wait for its first words behind a call without words', async () => {
+  it('does not hold back its first words behind a call without words', async () => {
     const gateway = buildDelivery();
     const turn = gateway.open('t');
     await gateway.clock.advance(300);

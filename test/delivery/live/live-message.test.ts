@@ -114,7 +114,7 @@ describe('a growing reply', () => {
     await turn.settle();
   });
 
-  it('takes back the text of a model call that is repeated', async () => {
+  it('removes the text of a model call that is repeated', async () => {
     const gateway = buildDelivery({ maxLength: 200 });
     const turn = gateway.open('t');
     gateway.say('t', 'Kept. ', 'one');
@@ -151,7 +151,7 @@ describe('a growing reply', () => {
     await second.settle();
   });
 
-  it('stops growing past its bound and keeps what it shows', async () => {
+  it('stops growing past its limit and keeps what it shows', async () => {
     const gateway = buildDelivery({ maxLength: 5_000 });
     const turn = gateway.open('t');
     gateway.say('t', 'start');
@@ -212,7 +212,7 @@ describe('typing', () => {
     expect([gateway.channel.count('typing'), gateway.clock.waiting]).toEqual([before, 0]);
   });
 
-  it('ends by itself when the turn is never settled', async () => {
+  it('ends on its own when the turn is never settled', async () => {
     const gateway = buildDelivery();
     gateway.open('t');
     await gateway.clock.advance(TYPING_TTL_MS);

@@ -1,4 +1,4 @@
-/** Which call a bot makes next when it is at its limit, from the deliveries of every kind to the platform's calls. */
+/** Which call a bot makes next when it is at its limit, from deliveries of every kind to the platform's calls. */
 import { expect, it } from 'vitest';
 import { approvalRef } from '../../../src/contracts/tools/approvals.ts';
 import type { LaneOutcome } from '../../../src/contracts/bus.ts';
@@ -20,7 +20,7 @@ const ORDERS: Kind[][] = [
 ];
 
 it.each(ORDERS)(
-  'shows answers, replies to commands and approvals as they come (%s, %s, %s), then first messages, then the oldest screens',
+  'shows answers, replies to commands and approvals in order of arrival (%s, %s, %s), then first messages, then the oldest screens',
   async (...kinds) => {
     const rates = steadyRates({ callsPerSecond: 1, editIntervalMs: 10 });
     const { clock, channel, delivery, ...gateway } = buildDelivery({ typing: false, rates });

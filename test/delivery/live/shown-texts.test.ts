@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { MAX_SHOWN_TEXTS, ShownTexts } from '../../../src/delivery/live/shown-texts.ts';
 import { buildDelivery } from '../setup.ts';
 
-describe('a final delivery after a reply that grew to its end', () => {
+describe('a final delivery after a reply that has grown to its end', () => {
   async function grown(content: string) {
     const gateway = buildDelivery({ maxLength: 200 });
     const turn = gateway.open('t');
@@ -13,7 +13,7 @@ describe('a final delivery after a reply that grew to its end', () => {
     return { gateway, before: gateway.channel.count('edit') };
   }
 
-  it('makes no call for a message that is right, and one for a message that is not', async () => {
+  it('makes no call for a message that is correct, and one for a message that is not', async () => {
     const content = Array.from({ length: 20 }, (_, i) => `Paragraph ${i} of the answer.`).join('\n\n');
     const { gateway, before } = await grown(content);
     await gateway.deliver(`${content}\n\nThe end.`, { turnId: 't' });
@@ -28,7 +28,7 @@ describe('a final delivery after a reply that grew to its end', () => {
     expect(gateway.channel.count('edit') - before).toBe(2);
   });
 
-  it('edits a message after a failed call left its text uncertain', async () => {
+  it('edits a message whose text is uncertain after a failed call', async () => {
     const gateway = buildDelivery();
     const turn = gateway.open('t');
     gateway.say('t', 'One');
@@ -43,7 +43,7 @@ describe('a final delivery after a reply that grew to its end', () => {
 });
 
 describe('the remembered texts', () => {
-  it('are bounded, forgotten oldest first, and given once', () => {
+  it('are bounded, evicted oldest first, and returned once', () => {
     const shown = new ShownTexts();
     for (let turn = 0; turn <= MAX_SHOWN_TEXTS; turn++) shown.keep(`${turn}`, ['text']);
     expect([shown.remove('0'), shown.remove('1'), shown.remove('1')]).toEqual([[], ['text'], []]);

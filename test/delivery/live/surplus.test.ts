@@ -18,7 +18,7 @@ async function grown(options: Parameters<typeof buildDelivery>[0] = {}) {
 }
 
 describe('an answer shorter than what had grown on screen', () => {
-  it('takes away the messages that it no longer needs, and forgets their ids', async () => {
+  it('removes the messages that it no longer needs, and forgets their ids', async () => {
     const gateway = await grown();
     await gateway.deliver('Short.', { turnId: 't' });
     expect(gateway.channel.screen('1')).toEqual(['Short.']);
@@ -38,7 +38,7 @@ describe('an answer shorter than what had grown on screen', () => {
     expect(gateway.channel.screen('1')).toEqual(['Short.', '…']);
   });
 
-  it('is tried again while the platform is away, and finds nothing wrong with what is gone by then', async () => {
+  it('is tried again while the platform is unreachable, and accepts that some of it is gone by then', async () => {
     const gateway = await grown();
     gateway.channel.remove(2);
     gateway.channel.failure({ kind: 'delete', code: 'unavailable' });
@@ -48,7 +48,7 @@ describe('an answer shorter than what had grown on screen', () => {
     expect(gateway.channel.screen('1')).toEqual(['Short.']);
   });
 
-  it('is delivered although the platform refuses to touch the rest', async () => {
+  it('is delivered even if the platform refuses to touch the rest', async () => {
     const gateway = await grown();
     gateway.channel.failure({ kind: 'delete', code: 'blocked' }, { kind: 'delete', code: 'blocked' });
     const { value } = await gateway.deliver('Short.', { turnId: 't' });
@@ -75,14 +75,14 @@ describe('a second copy of a message', () => {
     copies: [{ id }],
   });
 
-  it('is taken away, and the stored one stays', async () => {
+  it('is removed, and the stored one stays', async () => {
     const gateway = await askedTwice();
     await gateway.deliver('', {}, { payload: removal('m1') });
     expect(gateway.channel.buttons('1')).toEqual([['Yes']]);
     expect(gateway.finished.at(-1)).toEqual({ ref: 'ref-1', sent: [{ id: 'm2' }] });
   });
 
-  it('that goes leaves alone what its turn has put on screen meanwhile', async () => {
+  it('that is removed does not affect what its turn has put on screen in the meantime', async () => {
     const gateway = buildDelivery();
     await gateway.deliver('half an answer', { turnId: 'turn' });
     gateway.parts.delete('turn');
@@ -96,14 +96,14 @@ describe('a second copy of a message', () => {
     expect(gateway.parts.get('turn')).toEqual([{ id: 'm2' }]);
   });
 
-  it('is none when its id has been stored since', async () => {
+  it('is not a copy if its id has been stored since', async () => {
     const gateway = await askedTwice();
     await gateway.deliver('', {}, { payload: removal('m2') });
     expect(gateway.channel.buttons('1')).toEqual([['Yes'], ['Yes']]);
     expect(gateway.channel.count('delete')).toBe(0);
   });
 
-  it('loses its text and buttons where it cannot be taken away', async () => {
+  it('loses its text and buttons where it cannot be removed', async () => {
     const gateway = buildDelivery({ delete: false });
     await gateway.deliver(question.content, question);
     gateway.parts.delete('ref-1');

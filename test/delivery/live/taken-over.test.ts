@@ -20,14 +20,14 @@ async function takenOver(byAnother: boolean) {
   return gateway;
 }
 
-it('is shown once more at its end: a late edit of the other process does not stay', async () => {
+it('is shown again at its end: a late edit by the other process does not stay', async () => {
   const gateway = await takenOver(true);
   await gateway.channel.edit?.(PLACE[0]!, gateway.part('Hello, I was paused'));
   await gateway.deliver('Hello, all of it.', { turnId: 't' });
   expect(gateway.channel.screen('1')).toEqual(['Hello, all of it.']);
 });
 
-it('is not shown once more where no other process has held it', async () => {
+it('is not shown again where no other process has held it', async () => {
   const gateway = await takenOver(false);
   const edits = gateway.channel.count('edit');
   await gateway.deliver('Hello, all of it.', { turnId: 't' });
@@ -37,7 +37,7 @@ it('is not shown once more where no other process has held it', async () => {
 describe('a call that a paused process made', () => {
   const FINAL = 'Hello, all of it.';
 
-  /** A growing reply whose edit is held back; `release` lets the platform take it. */
+  /** A growing reply whose edit is held back; `release` lets the platform accept it. */
   async function paused() {
     const gateway = buildDelivery();
     const { channel } = gateway;
@@ -53,7 +53,7 @@ describe('a call that a paused process made', () => {
     Object.assign(channel, { edit: held });
     gateway.say('t', ' And more of it.');
     await gateway.clock.advance(1_500);
-    /** What another node does meanwhile. */
+    /** What another node does in the meantime. */
     const finish = async () => {
       const final = {
         content: FINAL,
@@ -74,7 +74,7 @@ describe('a call that a paused process made', () => {
     return { gateway, turn, release, finish };
   }
 
-  it('and that comes after the final text of another node has that text delivered once more', async () => {
+  it('and that arrives after the final text of another node causes that text to be delivered again', async () => {
     const { gateway, turn, release, finish } = await paused();
     await finish();
     expect(gateway.channel.screen('1')).toEqual([FINAL]);
@@ -89,7 +89,7 @@ describe('a call that a paused process made', () => {
     expect(gateway.channel.screen('1')).toEqual([FINAL]);
   });
 
-  it('is looked at, too, when it took so long that the lease may have been lost and won again', async () => {
+  it('is also checked when it took so long that the lease may have been lost and won again', async () => {
     const { gateway, turn, release, finish } = await paused();
     await finish();
     await gateway.clock.advance(LATE_CALL_MS + 1);
@@ -99,7 +99,7 @@ describe('a call that a paused process made', () => {
     expect(gateway.queued).toHaveLength(1);
   });
 
-  it('leaves a turn alone that is not over: its final text comes later', async () => {
+  it('has no effect on a turn that is not over: its final text comes later', async () => {
     const { gateway, turn, release } = await paused();
     gateway.loseLease();
     release();
@@ -108,7 +108,7 @@ describe('a call that a paused process made', () => {
     expect(gateway.queued).toEqual([]);
   });
 
-  it('and that ended in time asks for nothing', async () => {
+  it('and that ended in time requires nothing', async () => {
     const { gateway, turn, release, finish } = await paused();
     await finish();
     release();
@@ -118,10 +118,13 @@ describe('a call that a paused process made', () => {
   });
 });
 
-describe('the text of a turn that begins anew after a crash', () => {
+describe('the text of a turn that starts over after a crash', () => {
   const words = (count: number) => Array.from({ length: count }, (_, nth) => `word${nth} `).join('');
 
-  /** A chat in which the process before has shown so many words; gives the lengths on screen while the next one streams. */
+  /**
+   * A chat in which the previous process has shown `shown` words; returns the lengths on screen while the next one
+   * streams.
+   */
   async function restarted(shown: number, streamed: number) {
     const gateway = buildDelivery({ maxLength: 10_000 });
     const turn = gateway.open('t');
@@ -139,7 +142,7 @@ describe('the text of a turn that begins anew after a crash', () => {
     return { gateway, lengths };
   }
 
-  it('never shrinks on screen, and grows on once it has passed what may be there', async () => {
+  it('never shrinks on screen, and grows again once it has passed what may be there', async () => {
     const { gateway, lengths } = await restarted(60, 300);
     expect(lengths).toEqual(lengths.toSorted((a, b) => a - b));
     expect(lengths[0]).toBe(words(60).trim().length);

@@ -19,7 +19,7 @@ describe('the buttons of a plan', () => {
   });
 
   it.each(['planner', 'teacher'] as const)(
-    'only stop it in %s mode: the others have no effect there, or a question of their own (S-02)',
+    'only stop it in %s mode: the others have no effect there, or have their own question (S-02)',
     (mode) => {
       expect(labels(running(mode))).toEqual(['Stop']);
     },
@@ -55,7 +55,7 @@ describe('a card with buttons', () => {
   it.each([
     ['completed', { ...agentic, state: 'completed' }],
     ['cancelled', cancelPlan(agentic, 'Stopped.')],
-    // Its turn died, and nobody could say so.
+    // Its turn died, and nothing could report it.
     ['never ended', agentic],
   ] as const)('loses them with the delivery of the answer: %s', async (_, stored) => {
     const gateway = buildDelivery({ maxLength: 2_000 });
@@ -74,7 +74,7 @@ describe('a card with buttons', () => {
     gateway.open('t');
     gateway.emit('t', { type: 'plan_ready', plan: agentic });
     await gateway.clock.advance(2_000);
-    // The next process knows of the card what was stored of it.
+    // The next process knows about the card only what was stored.
     const after = buildDelivery({ maxLength: 2_000 });
     const sent = await after.channel.send({
       channel: 'fake',

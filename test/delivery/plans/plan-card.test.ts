@@ -1,4 +1,4 @@
-/** A plan's card: one message, edited in place, and right in the end whatever updates were missed. */
+/** A plan's card: one message, edited in place, and correct in the end whatever updates were missed. */
 import { describe, expect, it } from 'vitest';
 import { MAX_CARDS } from '../../../src/delivery/plans/plan-cards.ts';
 import { cancelPlan } from '../../../src/contracts/plans/plan.ts';
@@ -6,7 +6,7 @@ import { plan, step, withStatus } from '../../fakes/gateway/shown-plans.ts';
 import { buildDelivery } from '../setup.ts';
 
 describe('the card of a running plan', () => {
-  it('says that it ended where the answer came before its last step', async () => {
+  it('shows that it ended where the answer came before its last step', async () => {
     const gateway = buildDelivery({ maxLength: 2_000, editIntervalMs: 1_000 });
     const turn = gateway.open('t');
     const made = plan(5);
@@ -19,7 +19,7 @@ describe('the card of a running plan', () => {
     await turn.settle();
   });
 
-  it('is one message before the answer, edited as steps change, within the edit interval', async () => {
+  it('is one message before the answer, edited as steps change, at most once per edit interval', async () => {
     const gateway = buildDelivery({ maxLength: 2_000, editIntervalMs: 1_000 });
     const turn = gateway.open('t');
     let now = plan(6);
@@ -152,7 +152,7 @@ describe('the card at the end of its turn', () => {
     expect(gateway.channel.count('send')).toBe(2);
   });
 
-  it('causes no call when it is right already, and still shows why it was cancelled', async () => {
+  it('causes no call when it is already correct, and still shows why it was cancelled', async () => {
     const gateway = buildDelivery({ maxLength: 2_000 });
     const turn = gateway.open('t');
     const made = plan(2);
@@ -167,7 +167,7 @@ describe('the card at the end of its turn', () => {
     expect(gateway.channel.screen('1')[0]).toContain('nothing helped');
   });
 
-  it('is sent before the answer when it was never sent', async () => {
+  it('is sent before the answer if it was never sent', async () => {
     const gateway = buildDelivery({ maxLength: 2_000 });
     gateway.plans.set('t', plan(1));
     await gateway.deliver('Done.', { turnId: 't' });
@@ -189,7 +189,7 @@ describe('the card at the end of its turn', () => {
     },
   );
 
-  it('is forgotten past a bound, and then edited once more', async () => {
+  it('is forgotten past a limit, and then edited again', async () => {
     const gateway = buildDelivery({ maxLength: 2_000 });
     const made = plan(1);
     gateway.emit('t', { type: 'plan_ready', plan: made });

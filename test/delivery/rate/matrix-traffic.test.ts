@@ -1,4 +1,4 @@
-/** How answers flow on Matrix, where one account has one bucket for all that it shows in all rooms. */
+/** How answers flow on Matrix, where one account has one bucket for everything it shows in all rooms. */
 import { expect, it } from 'vitest';
 import { create } from '../../../channels/matrix/index.ts';
 import { manifest } from '../../../channels/matrix/manifest.ts';
@@ -11,9 +11,12 @@ import { quantile, simulate } from './traffic.ts';
 import type { Flow, Traffic } from './traffic.ts';
 
 const CHATS = 16;
-/** Every room asks in the same instant; answers of twelve seconds. */
+/** Every room asks at the same instant; answers take twelve seconds. */
 const AT_ONCE: Traffic = { chats: CHATS, withinMs: 0, firstTokenMs: 300, tokens: 240, tokenMs: 50 };
-/** Every answer is whole on screen, no call showed what was there, and none came within the pause of a refusal. */
+/**
+ * Every answer is complete on screen, no call showed what was already there, and none came within the pause of a
+ * refusal.
+ */
 const FAULTLESS = { wrong: 0, sameText: 0, early: 0 };
 
 async function simulateMatrix(traffic: Partial<Traffic>, bucket?: BucketLimit): Promise<Flow> {
@@ -25,7 +28,7 @@ async function simulateMatrix(traffic: Partial<Traffic>, bucket?: BucketLimit): 
 }
 
 it.each([undefined, { perSecond: 10, burst: 10 }])(
-  '16 rooms that ask at once see first words within two seconds where the homeserver has room for them (%j)',
+  '16 rooms that ask at once see first words within two seconds if the homeserver has room for them (%j)',
   async (bucket) => {
     const flow = await simulateMatrix({}, bucket);
     expect(flow).toMatchObject({ ...FAULTLESS, refused: 0 });
@@ -35,7 +38,7 @@ it.each([undefined, { perSecond: 10, burst: 10 }])(
   },
 );
 
-it("with Synapse's default, first words and finals of 16 rooms have its bucket to themselves, and nobody waits longer than for them", async () => {
+it("with Synapse's default, first words and finals of 16 rooms have its bucket to themselves, and no one waits longer than these take", async () => {
   const flow = await simulateMatrix({ turns: 2 }, SYNAPSE);
   const needed = 2 * 2 * CHATS;
   expect(flow).toMatchObject(FAULTLESS);
@@ -54,7 +57,7 @@ it("with Synapse's default, one room sees its answers grow, and their last words
   expect(quantile(flow.final, 1)).toBeLessThanOrEqual(5_000);
 });
 
-it('a homeserver of two events a second is found out by few refusals, each waited out', async () => {
+it('a homeserver that allows two events a second is detected with few refusals, each waited out', async () => {
   const flow = await simulateMatrix({ turns: 4 }, { perSecond: 2, burst: 10 });
   expect(flow).toMatchObject(FAULTLESS);
   expect(flow.refused / flow.calls).toBeLessThanOrEqual(0.1);

@@ -28,7 +28,7 @@ const GROUP: PlaceRate = {
 const PRIVATE: PlaceRate = { key: '1', editIntervalMs: 1_100, burst: 4, reserved: 1, countsForBot: true };
 const KINDS: CallKind[] = ['final', 'first', 'edit'];
 
-/** Makes calls of a kind as early as the limit allows; gives their times. */
+/** Makes calls of a kind as early as the limit allows; returns their times. */
 function fill(limit: PlaceLimit, kind: CallKind, untilMs: number, from = 0): number[] {
   const times: number[] = [];
   for (let now = from; ;) {
@@ -40,21 +40,21 @@ function fill(limit: PlaceLimit, kind: CallKind, untilMs: number, from = 0): num
 }
 
 describe('a group', () => {
-  it('takes three first messages at once, two finals more, and then one call each 3 s', () => {
+  it('allows three first messages at once, two more finals, and then one call every 3 s', () => {
     const limit = new PlaceLimit(GROUP);
     expect(fill(limit, 'first', 0)).toHaveLength(3);
     expect(fill(limit, 'final', 0)).toHaveLength(2);
     expect(fill(limit, 'final', 9_000)).toEqual([3_000, 6_000, 9_000]);
   });
 
-  it('takes edits one each 3 s, and none while the bucket fills again', () => {
+  it('allows one edit every 3 s, and none while the bucket refills', () => {
     const limit = new PlaceLimit(GROUP);
     expect(fill(limit, 'edit', 6_000)).toEqual([0, 3_000, 6_000]);
     fill(limit, 'final', 6_000, 6_000);
     expect(limit.readyAt('edit', 6_000, true)).toBe(21_000);
   });
 
-  it('takes twenty calls in any minute, the last two of them finals', () => {
+  it('allows twenty calls in any minute, the last two of them finals', () => {
     const limit = new PlaceLimit(GROUP);
     expect(fill(limit, 'first', 59_999)).toHaveLength(18);
     expect(fill(limit, 'final', 59_999, 59_000)).toHaveLength(2);
@@ -98,7 +98,7 @@ describe('a place', () => {
     expect(limit.intervalMs).toBe(2_200);
   });
 
-  it('takes no early call for ten minutes after one was refused, at its usual interval', () => {
+  it('allows no early call for ten minutes after one was refused, at its usual interval', () => {
     const limit = new PlaceLimit(PRIVATE);
     limit.count(0);
     limit.refuseBurst(0, 500);
@@ -108,7 +108,7 @@ describe('a place', () => {
     expect(limit.readyAt('final', later, true)).toBeLessThanOrEqual(later);
   });
 
-  it('takes a call back that was not made', () => {
+  it('gives back a call that was not made', () => {
     const limit = new PlaceLimit(GROUP);
     fill(limit, 'first', 0);
     limit.giveBack();
@@ -122,7 +122,7 @@ describe('trust in bursts', () => {
     trust.refuse('private', key, now);
   };
 
-  it(`ends for a kind of place once ${REFUSED_PLACES} of its places were refused one, and comes back after ten minutes`, () => {
+  it(`ends for a kind of place once ${REFUSED_PLACES} of its places were refused one, and returns after ten minutes`, () => {
     const trust = new BurstTrust();
     refuse(trust, '1', 0);
     refuse(trust, '1', 1);
@@ -132,7 +132,7 @@ describe('trust in bursts', () => {
     expect(trust.allowed('private', AFTER_BURST_MS + 2)).toBe(true);
   });
 
-  it('begins with one early call at a time, until the platform has taken one', () => {
+  it('begins with one early call at a time, until the platform has accepted one', () => {
     const trust = new BurstTrust();
     trust.start('private');
     expect(trust.allowed('private', 0)).toBe(false);
@@ -149,12 +149,12 @@ describe('trust in bursts', () => {
 
 describe("a bot's rate", () => {
   const start = { start: 28, most: 60 };
-  /** Lets calls wait for so long. */
+  /** Lets calls wait for this long. */
   const wait = (rate: BotRate, from: number, ms: number) => {
     for (let now = from; now <= from + ms; now += 100) rate.noteWaiting(now, true);
   };
 
-  it('rises by one each ten seconds, only while calls wait, up to its bound', () => {
+  it('rises by one every ten seconds, only while calls wait, up to its maximum', () => {
     const rate = new BotRate(start);
     wait(rate, 0, RAISE_EVERY_MS * 3);
     expect(rate.perSecond(0)).toBe(31);
@@ -167,7 +167,7 @@ describe("a bot's rate", () => {
     expect(rate.perSecond(0)).toBe(60);
   });
 
-  it('falls below one call a second where it began below it', () => {
+  it('falls below one call a second if it began below it', () => {
     const rate = new BotRate({ start: 0.5, most: 20 });
     rate.slowDown(1_000, 999, 3_000);
     expect(rate.perSecond(4_000)).toBeCloseTo(0.4);
@@ -175,7 +175,7 @@ describe("a bot's rate", () => {
     expect(rate.perSecond(500_000)).toBeCloseTo(0.1);
   });
 
-  it('halves for the pause of a refusal, goes on at 80 %, and stays below the refused rate for an hour', () => {
+  it('halves for the pause of a refusal, resumes at 80 %, and stays below the refused rate for an hour', () => {
     const rate = new BotRate(start);
     rate.slowDown(1_000, 999, 3_000);
     expect([rate.perSecond(1_000), rate.perSecond(3_999)]).toEqual([14, 14]);
@@ -196,7 +196,7 @@ describe("a bot's rate", () => {
     expect(rate.perSecond(3_999)).toBe(LEAST_PER_SECOND);
   });
 
-  it('stops for the rest of a pause in which calls are refused and none is taken', () => {
+  it('stops for the rest of a pause in which calls are refused and none is accepted', () => {
     const untilReady = (taken: boolean): number => {
       const rate = new BotRate(start);
       rate.slowDown(1_000, 999, 3_000);
@@ -227,14 +227,14 @@ describe("a bot's rate", () => {
 
 describe("a bot's bucket", () => {
   const open = (): BotRate => new BotRate({ start: 10, most: 20 }, 10);
-  /** Calls of a kind that go out at once. */
+  /** Calls of a kind that are made at once. */
   const atOnce = (rate: BotRate, kind: CallKind, now: number): number => {
     let calls = 0;
     for (; rate.readyAt(now, kind) <= now; calls++) rate.count(now);
     return calls;
   };
 
-  it('takes as many calls at once as it holds, the last two of them no edits', () => {
+  it('allows as many calls at once as it holds, the last two of them not edits', () => {
     const rate = open();
     expect(atOnce(rate, 'edit', 0)).toBe(8);
     expect(atOnce(rate, 'first', 0)).toBe(2);
@@ -251,7 +251,7 @@ describe("a bot's bucket", () => {
     ]);
   });
 
-  it('rises after a refusal to just below the pace that it named, and what it lacks comes back at the new pace', () => {
+  it('rises after a refusal to just below the pace that it implied, and refills at the new pace', () => {
     const rate = open();
     rate.slowDown(1_000, 999, 5_000);
     for (let now = 6_000; now <= 6_000 + RAISE_EVERY_MS; now += 1_000) rate.noteWaiting(now, true);
@@ -260,13 +260,13 @@ describe("a bot's bucket", () => {
     expect(rate.readyAt(16_000, 'edit')).toBeCloseTo(18_105, 0);
   });
 
-  it.each([1_000, 10_001])('says nothing of its pace by a wait of %i ms', (waitMs) => {
+  it.each([1_000, 10_001])('learns nothing about its pace from a wait of %i ms', (waitMs) => {
     const rate = open();
     rate.slowDown(1_000, 999, waitMs);
     expect(rate.perSecond(1_000 + waitMs)).toBe(8);
   });
 
-  it.each([1_001, 10_000])('tells its pace by a wait of %i ms', (waitMs) => {
+  it.each([1_001, 10_000])('learns its pace from a wait of %i ms', (waitMs) => {
     const rate = open();
     rate.slowDown(1_000, 999, waitMs);
     expect(rate.perSecond(1_000 + waitMs)).toBeCloseTo(Math.max(0.1, 800 / waitMs));

@@ -22,12 +22,12 @@ function build(intervalMs = 1_000, isLeased = () => true, rates: Partial<RateLim
 
 const at = (chatId: string) => ({ place: { channel: 'fake', chatId } });
 
-/** An edit of a message that is on screen since `shownAt`, and what showing it does. */
+/** An edit of a message that has been on screen since `shownAt`, and what showing it does. */
 function live(shownAt: number | undefined, show: LiveEdit['show']): LiveEdit {
   return { shownAt, show };
 }
 
-/** An edit that notes when it is shown. */
+/** An edit that records when it is shown. */
 function edit(times: number[], more = false): LiveEdit {
   return {
     get shownAt() {
@@ -59,7 +59,7 @@ describe('the scheduler', () => {
     expect(times.length).toBeLessThanOrEqual(11);
   });
 
-  it('shows nothing more once another node may hold the lanes, and goes on when it has them again', async () => {
+  it('shows nothing more once another node may hold the lanes, and resumes when it has them again', async () => {
     let leased = true;
     const scheduler = build(1_000, () => leased);
     const times: number[] = [];
@@ -88,7 +88,7 @@ describe('the scheduler', () => {
         order.push(name);
         return 'shown';
       });
-    // Two calls fill the bot's bucket; all others wait for their turn.
+    // Two calls fill the bot's bucket; all others wait their turn.
     for (const chat of ['a', 'b']) scheduler.requestEdit(at(chat), named('before', 0));
     scheduler.requestEdit(at('young'), named('young', 30));
     scheduler.requestEdit(at('old'), named('old', 10));
@@ -142,7 +142,7 @@ describe('the scheduler', () => {
     await Promise.all(finals);
   });
 
-  it('is fair over chats and stays within the rate of the bot', async () => {
+  it("is fair across chats and stays within the bot's rate", async () => {
     const scheduler = build(100);
     const counts = new Map<number, number[]>();
     for (let chat = 0; chat < 100; chat++) {
@@ -179,7 +179,7 @@ describe('the scheduler', () => {
     expect(other.length).toBeGreaterThanOrEqual(8);
   });
 
-  it('stops for a refusal of the whole bot, and no chat is called in its pause', async () => {
+  it('stops for a refusal of the whole bot, and calls no chat during its pause', async () => {
     const scheduler = build();
     const began = clock.monotonicMs();
     const refusal = new ChannelError('rate_limited', 'slow down', { retryAfterMs: 5_000, global: true });
@@ -194,7 +194,7 @@ describe('the scheduler', () => {
     expect((times[0] ?? 0) - began).toBeGreaterThanOrEqual(5_000);
   });
 
-  it('lets a healthy chat pass while others are refused', async () => {
+  it('lets a healthy chat through while others are refused', async () => {
     const scheduler = build();
     const refusal = new ChannelError('rate_limited', 'slow down', { retryAfterMs: 20_000 });
     for (const chat of ['a', 'b', 'c', 'd'])
@@ -210,7 +210,7 @@ describe('the scheduler', () => {
     expect(times).toEqual([asked]);
   });
 
-  it('takes a limit that the platform had announced for a pause of its place, not for a refusal', async () => {
+  it('treats a limit that the platform had announced as a pause of its place, not as a refusal', async () => {
     const scheduler = build();
     const began = clock.monotonicMs();
     const times: number[] = [];

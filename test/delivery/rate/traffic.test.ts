@@ -9,7 +9,7 @@ import type { Flow, Traffic } from './traffic.ts';
 const BUSY: Traffic = { chats: 64, withinMs: 3_000, firstTokenMs: 300, tokens: 250, tokenMs: 25 };
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
-/** A refusal asks for three seconds; with `bansBot` it is one of every chat. */
+/** A refusal asks for three seconds; with `bansBot` it applies to every chat. */
 const hidden = (callsPerSecond: number, chatMs = 0, bansBot = false): Pick<Traffic, 'limits'> => ({
   limits: {
     chatIntervalMs: () => chatMs,
@@ -19,7 +19,10 @@ const hidden = (callsPerSecond: number, chatMs = 0, bansBot = false): Pick<Traff
   },
 });
 
-/** Every answer is whole on screen, no call showed what was there, and none came within the pause of a refusal. */
+/**
+ * Every answer is complete on screen, no call showed what was already there, and none came within the pause of a
+ * refusal.
+ */
 const FAULTLESS = { wrong: 0, sameText: 0, early: 0 };
 
 describe('64 chats that stream at once', () => {
@@ -31,7 +34,7 @@ describe('64 chats that stream at once', () => {
     expect(quantile(flow.final, 0.99)).toBeLessThanOrEqual(300);
   });
 
-  it('are refused in less than one call of a hundred at the limits that Telegram documents', async () => {
+  it('are refused less than once in a hundred calls at the limits that Telegram documents', async () => {
     const flow = await simulate({ ...BUSY, ...hidden(30, 1_000) });
     expect(flow).toMatchObject(FAULTLESS);
     expect(flow.refused / flow.calls).toBeLessThan(0.01);
@@ -45,7 +48,7 @@ describe('64 chats that stream at once', () => {
     expect(quantile(flow.final, 1)).toBeLessThanOrEqual(5_000);
   });
 
-  it('find a lower limit of the bot, and wait for nothing longer than a few seconds', async () => {
+  it('detect a lower limit of the bot, and wait for nothing longer than a few seconds', async () => {
     const flow = await simulate({ ...BUSY, turns: 2, ...hidden(20) });
     expect(flow).toMatchObject(FAULTLESS);
     expect(flow.refused / flow.calls).toBeLessThan(0.03);
@@ -53,7 +56,7 @@ describe('64 chats that stream at once', () => {
   });
 });
 
-describe('drafts, which are no default because of what these show,', () => {
+describe('drafts, which are not the default because of what these show,', () => {
   const limited = { ...BUSY, ...hidden(30, 1_000) };
   const drafts = telegramDrafts();
   if (drafts === undefined) throw new Error('Telegram has no drafts');
@@ -102,7 +105,7 @@ describe('100 chats streaming against hidden limits', () => {
       firstTokenMs: 300,
       tokens: 70,
       tokenMs: 500,
-      // Some chats are slower than declared, and the bot's limit falls under its rate for a while.
+      // Some chats are slower than declared, and the bot's limit drops below its rate for a while.
       limits: {
         chatIntervalMs: (chatId) => (Number(chatId) % 20 === 0 ? 2_000 : 250),
         callsPerSecond: (now) => (now > 90_000 && now < 120_000 ? 18 : 30),

@@ -22,7 +22,7 @@ export function telegramRates(): RateLimits {
   return telegramCapabilities().rates;
 }
 
-/** Telegram's drafts, likewise. */
+/** Telegram's drafts, with the same defaults. */
 export function telegramDrafts(): DraftRules | undefined {
   return telegramCapabilities().draft;
 }
@@ -57,7 +57,7 @@ export interface Traffic {
 
 type Call = FakeChannel['calls'][number];
 
-/** What people saw, in milliseconds, and what it took. */
+/** What users saw, in milliseconds, and what it took. */
 export interface Flow {
   /** From the message to the first text of its answer on screen. */
   first: number[];
@@ -69,7 +69,7 @@ export interface Flow {
   calls: number;
   refused: number;
   early: number;
-  /** Calls that showed what was on screen already. */
+  /** Calls that showed what was already on screen. */
   sameText: number;
   /** Answers that are not on screen as they should be. */
   wrong: number;
@@ -86,7 +86,7 @@ interface Turn {
   text: string;
 }
 
-/** Runs the traffic until every answer is delivered. Throws when that takes longer than an hour of virtual time. */
+/** Runs the traffic until every answer is delivered. Throws if that takes longer than an hour of virtual time. */
 export async function simulate(traffic: Traffic): Promise<Flow> {
   const { chats, withinMs, chatId = (nth) => String(1_000 + nth) } = traffic;
   const gateway = buildDelivery({
@@ -149,12 +149,12 @@ async function stream(
   }
 }
 
-/** The times that people notice, read from the calls of each turn's message. */
+/** The times that users notice, read from the calls of each turn's message. */
 function seen(turns: readonly Turn[], log: readonly Call[]): Pick<Flow, 'first' | 'final' | 'age'> {
   const calls = new Map<string, number[]>();
   for (const { part, at } of log) {
     const nonce = part?.nonce ?? '';
-    // A draft that says only that the bot thinks.
+    // A draft that shows only that the bot is thinking.
     if (part?.body.text === '') continue;
     calls.set(nonce, [...(calls.get(nonce) ?? []), at + LATENCY_MS]);
   }
@@ -170,7 +170,7 @@ function seen(turns: readonly Turn[], log: readonly Call[]): Pick<Flow, 'first' 
   return flow;
 }
 
-/** Number of calls that put on screen what their message showed already. */
+/** Number of calls that put on screen what their message already showed. */
 export function sameTexts(log: readonly Call[]): number {
   const shown = new Map<string, string>();
   let same = 0;
@@ -183,13 +183,13 @@ export function sameTexts(log: readonly Call[]): number {
   return same;
 }
 
-/** The value that this share of the values does not exceed. */
+/** The quantile: the value that this share of the values does not exceed. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** A flow in one line. */
+/** A flow on one line. */
 export function summary(flow: Flow): string {
   const of = (values: readonly number[]): string =>
     `${Math.round(quantile(values, 0.5))}/${Math.round(quantile(values, 0.99))}`;

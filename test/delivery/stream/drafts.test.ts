@@ -1,4 +1,4 @@
-/** Drafts in virtual time: paced, shown again before they disappear, and ended by what nobody could read. */
+/** Drafts in virtual time: paced, refreshed before they disappear, and ended when no one could read them. */
 import { expect, it } from 'vitest';
 import type { Rendered } from '../../../src/contracts/channel.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
@@ -65,7 +65,7 @@ function openDrafts({ rich = false, lookTakesMs = 0 } = {}) {
   };
 }
 
-it('shows that the bot thinks, then the newest text once an interval', async () => {
+it('shows that the bot is thinking, then the newest text once per interval', async () => {
   const { clock, shown, says, begun } = openDrafts();
   await clock.advance(1);
   for (let n = 0; n < 30; n += 1) {
@@ -78,7 +78,7 @@ it('shows that the bot thinks, then the newest text once an interval', async () 
   expect(shown[1]!.at - begun).toBeGreaterThanOrEqual(1_000);
 });
 
-it('shows the same text again before it disappears, and no longer than the limit', async () => {
+it('shows the same text again before it disappears, but no longer than the limit', async () => {
   const { clock, shown, says } = openDrafts();
   says('still here');
   for (let n = 0; n < DRAFT_TTL_MS / 1_000 + 120; n += 1) await clock.advance(1_000);
@@ -90,7 +90,7 @@ it('shows the same text again before it disappears, and no longer than the limit
   expect(shown).toHaveLength(count);
 });
 
-it('waits as long as the platform asks, and shows without markup what has markup that is refused', async () => {
+it('waits as long as the platform asks, and drops markup that is refused', async () => {
   const { clock, shown, failures, says } = openDrafts();
   await clock.advance(1);
   failures.push(new ChannelError('rate_limited', 'too fast', { retryable: true, retryAfterMs: 7_000 }));
@@ -106,7 +106,7 @@ it('waits as long as the platform asks, and shows without markup what has markup
   expect(shown.at(-1)).toMatchObject({ text: 'plain', plain: true });
 });
 
-it('ends where nobody can read it, and where the platform knows no drafts', async () => {
+it('ends where no one can read it, and where the platform does not support drafts', async () => {
   for (const [code, blocked, refused] of [
     ['blocked', 1, 0],
     ['rejected', 0, 1],
@@ -135,7 +135,7 @@ it('shows a draft again after a message took its place, and none after its end',
   expect(shown.length).toBe(before + 1);
 });
 
-it('shows the usual kind, and goes on with it, where the richer one is refused', async () => {
+it('falls back to the usual kind, and stays with it, where the richer one is refused', async () => {
   const { clock, shown, failures, says } = openDrafts({ rich: true });
   says('| a | b |');
   await clock.advance(1_100);
@@ -149,7 +149,7 @@ it('shows the usual kind, and goes on with it, where the richer one is refused',
   expect(shown.at(-1)).toMatchObject({ text: '| a | b | c | d |', rich: false });
 });
 
-it('shows a text seldom that takes long to be made into a draft', async () => {
+it('updates rarely when a text takes long to render as a draft', async () => {
   const { clock, shown, says } = openDrafts({ lookTakesMs: 300 });
   for (let n = 0; n < 60; n += 1) {
     says(`text ${n}`);

@@ -1,4 +1,4 @@
-/** Texts that are cut before they are parsed, because a paragraph never ends: nothing of them may be lost or read as markup. */
+/** Texts that are cut before they are parsed, because a paragraph never ends: nothing may be lost or read as markup. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chunksOf } from '../../../src/delivery/text/chunker.ts';
@@ -12,7 +12,7 @@ const plainOf = async (text: string) => {
   return chunks.map(({ plain }) => plain).join('|');
 };
 
-describe('a paragraph longer than is parsed at once', () => {
+describe('a paragraph longer than what is parsed at once', () => {
   it('keeps every blank', async () => {
     const text = 'word '.repeat(1_700).trim();
     expect(await plainOf(text)).toBe(text);

@@ -11,7 +11,7 @@ import { renderHeavy, renderLight } from '../render.ts';
 /** One synchronous step on 64 KiB may take this long (reliability row 39). */
 const STEP_MS = 50;
 
-/** What this thread has worked, in milliseconds: unlike the wall clock it leaves out what others do on the machine. */
+/** CPU time of this thread in milliseconds: unlike the wall clock it excludes what else the machine is doing. */
 function cpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
@@ -23,7 +23,7 @@ function cut(text: string, maxLength: number, render = renderLight): Rendered[] 
   return pages.finish();
 }
 
-/** The letters alone: without whitespace, list markers and quote marks, which a cut may drop or repeat. */
+/** Only the letters: without whitespace, list markers and quote marks, which a cut may drop or repeat. */
 function wordsOf(text: string): string {
   return text.replace(/^(?:> |• |\d+\. )+/gm, '').replace(/\s|\|/g, '');
 }
@@ -47,7 +47,7 @@ describe('cutting a document', () => {
   it('keeps every character and adds none but repeated table headers', () => {
     fc.assert(
       fc.property(markdownDocument, fc.integer({ min: 120, max: 1_500 }), (text, max) => {
-        // Block by block: all of it at once may hold more markup than the parser's guard lets through.
+        // Block by block: all of it at once may hold more markup than the parser's guard allows.
         const blocks = text.split('\n\n').map((block) => wordsOf(renderLight(parseMarkdown(block)).plain));
         const whole = blocks.join('').replaceAll('headtail', '');
         const parts = cut(text, max)
@@ -96,7 +96,7 @@ describe('cutting a document', () => {
     );
   });
 
-  it('cuts between characters as a reader counts them', () => {
+  it('cuts between characters as a reader perceives them', () => {
     const pages = cut('👩‍👩‍👧‍👦'.repeat(200), 100);
     expect(pages.length).toBeGreaterThan(1);
     for (const page of pages) expect(page.plain.replaceAll('👩‍👩‍👧‍👦', '')).toBe('');
@@ -192,7 +192,7 @@ describe('hostile text', () => {
       parseMarkdown(text.slice(0, 2_000));
       let longest = Number.POSITIVE_INFINITY;
       let pages: Rendered[] = [];
-      // The best of a few runs: the first ones also compile.
+      // The best of a few runs: the first ones include compilation.
       for (let run = 0; run < 10 && longest > STEP_MS; run++) {
         let began = cpuMs();
         let worst = 0;
@@ -214,7 +214,7 @@ describe('hostile text', () => {
     const took = Object.entries(HOSTILE).map(([name, piece]) => {
       const text = piece.repeat(Math.ceil(65_536 / piece.length)).slice(0, 65_536);
       let ms = Number.POSITIVE_INFINITY;
-      // The best of some runs: the first ones also compile, and a busy machine slows any of them.
+      // The best of a few runs: the first ones include compilation, and a busy machine slows any of them.
       for (let run = 0; run < 10 && ms >= STEP_MS; run++) {
         const began = cpuMs();
         parseMarkdown(text);

@@ -1,4 +1,4 @@
-/** The settings of outbound webhooks: what is valid, which facts one wants, and how posts are signed. */
+/** The settings of outbound webhooks: what is valid, which facts a webhook receives, and how posts are signed. */
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { configureWebhooks, wants, webhooksRule } from '../../../src/delivery/webhooks/settings.ts';
@@ -39,7 +39,7 @@ describe('outbound webhooks', () => {
     expect(webhooks.get('ci')).toMatchObject({ content: false, private: false, secret: 'x'.repeat(16) });
   });
 
-  it('want their events of their sessions, by name or by how it begins', () => {
+  it('receive their events of their sessions, by name or by prefix', () => {
     const some = { events: ['turn_ended'] as const, sessions: ['http:ops', 'telegram:*'] };
     const of = (sessionKey: string, type: 'turn_ended' | 'message_received' = 'turn_ended') =>
       wants(some, { type, sessionKey });
@@ -55,7 +55,7 @@ describe('outbound webhooks', () => {
     expect(wants(some, { type: 'webhook_added' })).toBe(true);
   });
 
-  it('are signed in the form that calls of the gateway are', () => {
+  it('are signed the way inbound calls to the gateway are', () => {
     const digits = createHmac('sha256', 'secret').update('17.{}').digest('hex');
     expect(sign('secret', 17, '{}')).toBe(`t=17,v1=${digits}`);
   });

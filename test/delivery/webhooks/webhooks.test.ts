@@ -1,4 +1,7 @@
-/** The notes of outbound webhooks over a real store: queued once and in order, bounded, retried with growing pauses for a day. */
+/**
+ * The notes of outbound webhooks on a real store: queued once and in order, bounded, retried with growing pauses for a
+ * day.
+ */
 import { expect, it } from 'vitest';
 import { MAX_WAITING_NOTES, WEBHOOK_TRIED_MS } from '../../../src/contracts/operator/webhooks.ts';
 import type { WebhookStore } from '../../../src/contracts/operator/webhooks.ts';
@@ -58,7 +61,7 @@ describeEmbedded('the notes of a webhook', (databases) => {
   const headOf = (note: object, attempts = 0): LaneHead =>
     ({ lane: 'hook:ci', seq: 1, node: 'n', epoch: 1, payload: note, attempts }) as unknown as LaneHead;
 
-  it('are queued once each, in the order of their events, after the one that says it is new', async () => {
+  it('are queued once each, in the order of their events, after the one that announces the webhook', async () => {
     const store = await databases.open();
     const { webhooks, ended } = open(store);
     webhooks.start();
@@ -72,7 +75,7 @@ describeEmbedded('the notes of a webhook', (databases) => {
     ]);
   });
 
-  it('are dropped, and that is said, where as many wait as may', async () => {
+  it('are dropped, with a log entry, once the maximum is waiting', async () => {
     const store = await databases.open();
     let waiting = MAX_WAITING_NOTES - 1;
     const laneState = async () => ({ waiting, isNew: false, since: NOW });
@@ -90,7 +93,7 @@ describeEmbedded('the notes of a webhook', (databases) => {
     expect(full.log.join('')).toContain('webhook_full');
   });
 
-  it('are tried again with growing pauses of at most an hour, and given up a day after their fact', async () => {
+  it('are tried again with growing pauses of at most an hour, and given up a day after their event', async () => {
     const store = await databases.open();
     const { webhooks, clock } = open(store, {}, 500);
     const note = { id: 'turn_ended:t1', type: 'turn_ended', sessionKey: 'http:a', turnId: 't1', at: NOW };

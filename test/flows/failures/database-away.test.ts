@@ -47,7 +47,7 @@ async function openGateway(databaseUrl: string) {
   await gateway.url();
   const [proxy] = database.proxies;
   if (proxy === undefined) throw new Error('There is no proxy.');
-  return { telegram, ollama, proxy };
+  return { telegram, ollama, proxy, database };
 }
 
 // Two messages stayed on screen from 9 s on, when the lease of 10 s was lost before the id could be stored.
@@ -57,7 +57,7 @@ describe.runIf(serverUrl !== undefined && process.env['ONLY_DATABASE'] !== 'embe
     it.each(campaignCases([14, 9], 1))(
       'stay the only ones when the database is away for %i s',
       async (seconds) => {
-        const { telegram, ollama, proxy } = await openGateway(serverUrl ?? '');
+        const { telegram, ollama, proxy, database } = await openGateway(serverUrl ?? '');
         for (const chat of CHATS) telegram.says(chat, `question ${chat}`, chat);
         await vi.waitFor(() => expect(ollama.active).toBe(CHATS.length), LONG_WAIT);
         proxy.refuse();
@@ -72,6 +72,8 @@ describe.runIf(serverUrl !== undefined && process.env['ONLY_DATABASE'] !== 'embe
           for (const chat of CHATS) expect(telegram.screen(chat)).toEqual([ANSWER]);
         }, LONG_WAIT);
         expect(telegram.count('sendMessage')).toBe(CHATS.length);
+        // The process lived on: nothing that it ran is to blame.
+        expect(await database.read((sql) => sql`select lane from lane_item where crashes > 0`)).toEqual([]);
       },
       120_000,
     );

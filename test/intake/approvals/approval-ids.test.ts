@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createApprovals } from '../../../src/intake/approvals/approvals.ts';
 import { silentLog } from '../../database.ts';
 
-it('decides nothing by what cannot be the id of a request, and asks the store for nothing', async () => {
+it('decides nothing from text that cannot be the id of a request, and does not query the store for it', async () => {
   const asked: string[] = [];
   const logged: unknown[] = [];
   const log = Object.assign(Object.create(silentLog), { info: (fields: unknown) => logged.push(fields) });

@@ -54,7 +54,7 @@ describe('a command', () => {
     expect(read(content)?.command.name).toBe(name);
   });
 
-  it('is given the text behind its name', () => {
+  it('receives the text after its name', () => {
     expect(read(' /new  let us\nbegin again ')?.args).toBe('let us\nbegin again');
     expect(read('/new')?.args).toBe('');
   });

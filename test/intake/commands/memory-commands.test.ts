@@ -75,7 +75,7 @@ it("lists the user's facts with their numbers, and searches them", async () => {
   expect(await commands([]).memory()).toContain('nothing about you yet');
 });
 
-it(`lists at most ${MAX_LISTED}, says that there is more, and clips long facts`, async () => {
+it(`lists at most ${MAX_LISTED}, says that there are more, and clips long facts`, async () => {
   const facts = Array.from({ length: MAX_LISTED + 5 }, (_, n) => fact(n + 1, 'x'.repeat(900)));
   const list = (await commands(facts).memory()) ?? '';
   expect(list.match(/^- /gm)).toHaveLength(MAX_LISTED);
@@ -83,7 +83,7 @@ it(`lists at most ${MAX_LISTED}, says that there is more, and clips long facts`,
   expect(list.length).toBeLessThan(20_000);
 });
 
-it('forgets a number or all, and says when there was none', async () => {
+it('forgets one number or all, and says when there was nothing to forget', async () => {
   const { forget, asked } = commands([fact(7, 'Likes tea')]);
   expect(await forget('7')).toBe('Forgotten: number 7.');
   expect(await forget('#7.')).toBe('Forgotten: number 7.');
@@ -106,7 +106,7 @@ it('removes the mark from a fact that its user confirms', async () => {
   ]);
 });
 
-it('shows nothing in a chat that others read', async () => {
+it('shows nothing in a chat that others can read', async () => {
   const { memory, asked } = commands([fact(7, 'Likes tea')]);
   for (const place of ['group', undefined] as const)
     await expect(memory('', { place })).rejects.toMatchObject({ code: 'not_here' });

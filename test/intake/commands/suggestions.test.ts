@@ -35,7 +35,7 @@ function suggest(found: readonly string[], isAllowed = true) {
   });
 }
 
-it('begin with what was typed, then hold it, in either case', async () => {
+it('first start with what was typed, then contain it, ignoring case', async () => {
   expect(await suggest(['Ab', 'cab', 'xy', 'abc'])(message('/pick aB'))).toEqual(['Ab', 'abc', 'cab']);
 });
 
@@ -44,7 +44,7 @@ it(`are at most ${MAX_SUGGESTIONS}`, async () => {
   expect(await suggest(many)(message('/pick'))).toEqual(many.slice(0, MAX_SUGGESTIONS));
 });
 
-it('are none for who may not write, for a command without any, and for no command', async () => {
+it('are empty for a user who may not write, for a command without any, and for no command', async () => {
   expect(await suggest(['a'], false)(message('/pick'))).toEqual([]);
   expect(await suggest(['a'])(message('/help'))).toEqual([]);
   expect(await suggest(['a'])(message('pick'))).toEqual([]);

@@ -1,4 +1,4 @@
-/** `/trust`: what an owner reads, and who may not. */
+/** `/trust`: what an owner reads, and who may not use it. */
 import { expect, it } from 'vitest';
 import type { Source } from '../../../src/contracts/tools/risk.ts';
 import { trustCommand } from '../../../src/intake/commands/trust-command.ts';
@@ -15,7 +15,7 @@ const call = (owner: boolean) => ({
   say: inEnglish,
 });
 
-/** The command over a session with these sources; undefined = a turn is open. */
+/** The command for a session with these sources; undefined = a turn is open. */
 function trust(sources: readonly Source[] | undefined) {
   const trusted: string[] = [];
   const command = trustCommand({
@@ -37,7 +37,7 @@ it('says what was untrusted', async () => {
   expect(await trust(['verified']).run()).toContain('Nothing was changed');
 });
 
-it('is for owners, and waits for the end of an answer', async () => {
+it('is for owners only, and not while an answer is running', async () => {
   const { run, trusted } = trust(['web']);
   await expect(run(false)).rejects.toMatchObject({ code: 'forbidden' });
   expect(trusted).toEqual([]);

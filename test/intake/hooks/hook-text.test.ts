@@ -6,13 +6,13 @@ import { hookText, MAX_HOOK_TEXT } from '../../../src/intake/hooks/hook-text.ts'
 const PAYLOAD = { repo: { name: 'parley' }, commits: [{ by: 'ann' }], count: 3, none: null, ok: true };
 
 describe('the text of a webhook', () => {
-  it('has the fields of the body, lists and objects too, and nothing for those that are not there', () => {
+  it('has the fields of the body, also lists and objects, and nothing for fields that are missing', () => {
     const template =
       '{{repo.name}} {{ count }} {{commits.0.by}} {{ok}} [{{none}}{{repo.nothing}}{{a.b}}] {{repo}}';
     expect(hookText(template, PAYLOAD)).toBe('parley 3 ann true [] {"name":"parley"}');
   });
 
-  it('is the whole body without a template, and loses its middle beyond its bound', () => {
+  it('is the whole body without a template, and loses its middle beyond its limit', () => {
     expect(JSON.parse(hookText(undefined, PAYLOAD))).toEqual(PAYLOAD);
     const long = hookText(undefined, 'x'.repeat(MAX_HOOK_TEXT * 2));
     expect(long.length).toBeLessThanOrEqual(MAX_HOOK_TEXT);
@@ -21,7 +21,7 @@ describe('the text of a webhook', () => {
     );
   });
 
-  it('reads no more than the fields of the body: no prototype, no template inside a value', () => {
+  it('reads only the fields of the body: no prototype, no template inside a value', () => {
     expect(hookText('{{constructor.name}}{{__proto__}}{{toString}}', PAYLOAD)).toBe('');
     expect(hookText('{{a}}', { a: '{{b}}', b: 'secret' })).toBe('{{b}}');
     assert(

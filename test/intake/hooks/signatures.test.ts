@@ -1,4 +1,4 @@
-/** Signatures of webhooks: the forms of their senders, and everything that is not one. */
+/** Signatures of webhooks: the formats of their senders, and everything that is not a signature. */
 import { createHmac } from 'node:crypto';
 import { assert, constantFrom, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ const verify = (
   body: Uint8Array = BODY,
 ): unknown => verifySignature(settings, { headers, body }, NOW);
 
-/** Each sender's request, as it is right. */
+/** A valid request of each sender. */
 const RIGHT: [name: string, settings: ReturnType<typeof hook>, headers: Record<string, string>][] = [
   ['signed', hook('signed'), { 'x-parley-signature': timed(SECONDS, sign(`${SECONDS}.`)) }],
   [
@@ -47,7 +47,7 @@ const RIGHT: [name: string, settings: ReturnType<typeof hook>, headers: Record<s
 ];
 
 describe('the signature of a webhook', () => {
-  it.each(RIGHT)('of %s is taken, and not for another body, secret or header', (_, settings, headers) => {
+  it.each(RIGHT)('of %s is accepted, but not for another body, secret or header', (_, settings, headers) => {
     expect(verify(settings, headers)).toEqual({ digest: expect.stringMatching(/^[0-9a-f]{64}$/) });
     expect(verify(settings, headers, Buffer.from('{"a":"u"}'))).toEqual({ kind: 'unsigned', why: 'wrong' });
     expect(verify({ ...settings, secret: `${SECRET}x` }, headers)).toEqual({
@@ -57,7 +57,7 @@ describe('the signature of a webhook', () => {
     expect(verify(settings, {})).toEqual({ kind: 'unsigned', why: 'missing' });
   });
 
-  it('names a request by what was signed, so that a repetition has the same name', () => {
+  it('identifies a request by what was signed, so that a repetition has the same name', () => {
     const github = hook('github');
     const headers = { 'x-hub-signature-256': `sha256=${sign('')}`, 'x-github-delivery': 'one' };
     const again = { ...headers, 'x-github-delivery': 'two' };
@@ -68,7 +68,7 @@ describe('the signature of a webhook', () => {
     expect(at(SECONDS)).not.toEqual(at(SECONDS - 1));
   });
 
-  it('is refused once its time is further away than five minutes, in either direction', () => {
+  it('is refused when its time is more than five minutes off, in either direction', () => {
     const limit = MAX_AGE_MS / 1_000;
     const at = (seconds: number | string): unknown =>
       verify(hook('signed'), { 'x-parley-signature': `t=${seconds},v1=${sign(`${seconds}.`)}` });
@@ -77,7 +77,7 @@ describe('the signature of a webhook', () => {
       expect(at(far)).toEqual({ kind: 'unsigned', why: 'stale' });
   });
 
-  it('is never right for a header that somebody made up', () => {
+  it('is never valid for a made-up header', () => {
     assert(
       property(constantFrom(...RIGHT), string(), string(), ([, settings, headers], text, time) => {
         const [name = ''] = Object.keys(headers);

@@ -1,4 +1,4 @@
-/** The language of a person: their choice, the setting, what their platform tells, English; and `/language`. */
+/** The language of a person: their choice, the setting, what their platform reports, English; and `/language`. */
 import { describe, expect, it } from 'vitest';
 import type { CommandCall } from '../../../src/contracts/command.ts';
 import { languageCommand } from '../../../src/intake/languages/language-command.ts';
@@ -29,7 +29,7 @@ function peopleOf(store: Pick<TestStore, 'chatSettings'>, setting = 'auto') {
 }
 
 describeEachDatabase('the language of a person', (databases) => {
-  it('is that of their platform, also where nothing tells it later', async () => {
+  it('is that of their platform, also where nothing reports it later', async () => {
     const store = await databases.open();
     const people = peopleOf(store);
     expect(await people.languageOf(ADA, 'de-AT')).toBe('de');
@@ -41,7 +41,7 @@ describeEachDatabase('the language of a person', (databases) => {
     expect(await people.languageOf('telegram:43')).toBe('en');
   });
 
-  it('is read in a session over HTTP by whoever it belongs to', async () => {
+  it('is read, in a session over HTTP, from the person it belongs to', async () => {
     const store = await databases.open();
     const people = peopleOf(store);
     await people.notePlatform(ADA, 'de-AT');
@@ -51,7 +51,7 @@ describeEachDatabase('the language of a person', (databases) => {
     ]);
   });
 
-  it('is that of a stranger by the setting, else by what their browser tells', async () => {
+  it('is for a stranger the setting, else what their browser sends', async () => {
     const store = await databases.open();
     const strangers = ['auto', 'de', 'nl'].map((setting) => peopleOf(store, setting).ofStranger('de-AT, en'));
     expect(strangers).toEqual(['de', 'de', 'en']);
@@ -64,7 +64,7 @@ describeEachDatabase('the language of a person', (databases) => {
     expect(await peopleOf(store, 'nl').languageOf(ADA, 'de')).toBe('en');
   });
 
-  it('is the one they have chosen, before all others, at every node soon', async () => {
+  it('is the one they chose, before all others, and soon on every node', async () => {
     const store = await databases.open();
     const here = peopleOf(store, 'en');
     const there = peopleOf(store, 'en');
@@ -92,7 +92,7 @@ describeEachDatabase('the language of a person', (databases) => {
 });
 
 describe('/language', () => {
-  it('suggests the languages there are', async () => {
+  it('suggests the available languages', async () => {
     const { command } = peopleOf({
       chatSettings: { chatSetting: async () => undefined, setChatSetting: async () => undefined },
     });

@@ -1,4 +1,4 @@
-/** The bucket of one sender, by a clock that the test turns. */
+/** The bucket of one sender, on a clock that the test controls. */
 import { describe, expect, it } from 'vitest';
 import { createRateLimiter, MESSAGE_RATE, REFUSALS_TOLD } from '../../../src/intake/limits/rate-limiter.ts';
 
@@ -28,7 +28,7 @@ describe('the rate of one sender', () => {
     expect(limit('telegram:1').allowed).toBe(false);
   });
 
-  it('counts the refusals in a row, from the first again after a message that was allowed', () => {
+  it('counts the refusals in a row, starting over after a message that was allowed', () => {
     const { limit, clock } = limiterAt();
     for (let n = 0; n < BURST; n += 1) limit('telegram:1');
     for (let n = 1; n <= REFUSALS_TOLD + 1; n += 1)
@@ -53,7 +53,7 @@ describe('the rate of one sender', () => {
     expect([1, 2, 3, 4].map(() => limit('telegram:1', clock.ms).allowed)).toEqual([true, true, true, false]);
   });
 
-  it(`gives ${MESSAGES_PER_MINUTE} a minute back, and says how long to wait`, () => {
+  it(`refills ${MESSAGES_PER_MINUTE} a minute, and says how long to wait`, () => {
     const { limit, clock } = limiterAt();
     for (let n = 0; n < BURST; n += 1) limit('telegram:1');
     const refused = limit('telegram:1');
@@ -72,13 +72,13 @@ describe('the rate of one sender', () => {
     }
   });
 
-  it('gives nothing back for a message that claims to be older', () => {
+  it('refills nothing for a message that claims to be older', () => {
     const { limitAt } = limiterAt();
     for (let n = 0; n < BURST; n += 1) limitAt('telegram:1', 60_000);
     expect(limitAt('telegram:1', 0).allowed).toBe(false);
   });
 
-  it('keeps senders apart', () => {
+  it('keeps senders separate', () => {
     const { limit } = limiterAt();
     for (let n = 0; n <= BURST; n += 1) limit('telegram:1');
     expect(limit('discord:1').allowed).toBe(true);

@@ -1,4 +1,4 @@
-/** The day's budget of tokens: refused with the time of the reset, by the day of UTC, and free of cost where none is set. */
+/** The daily budget of tokens: refused with the time of the reset, by UTC day, and free of cost where none is set. */
 import { expect, it } from 'vitest';
 import { createTokenBudget } from '../../../src/intake/limits/token-budget.ts';
 import { describeEachDatabase } from '../../database.ts';
@@ -6,7 +6,7 @@ import { describeEachDatabase } from '../../database.ts';
 const NOON = Date.UTC(2026, 10, 22, 12);
 
 describeEachDatabase('the budget of tokens', (databases) => {
-  it('is that of one user and one UTC day, and says when it starts again', async () => {
+  it('applies to one user and one UTC day, and says when it starts again', async () => {
     const store = await databases.open();
     let now = Date.now();
     now -= now % 86_400_000;
@@ -23,7 +23,7 @@ describeEachDatabase('the budget of tokens', (databases) => {
     await use('token:a', 90);
     await expect(check('token:a')).resolves.toBeUndefined();
     await use('token:a', 1);
-    // Within the time for which a sum is kept.
+    // Within the time for which a sum is cached.
     await expect(check('token:a')).resolves.toBeUndefined();
     now += 10_000;
     await expect(check('token:a')).rejects.toMatchObject({
@@ -38,7 +38,7 @@ describeEachDatabase('the budget of tokens', (databases) => {
     await expect(check('token:a')).resolves.toBeUndefined();
   });
 
-  it('costs no query where none is set', async () => {
+  it('costs no query if none is set', async () => {
     const sum = () => Promise.reject(new Error('asked'));
     const check = createTokenBudget({ tokensPerDay: () => undefined, usage: { sum }, epochNow: () => NOON });
     await expect(check('token:a')).resolves.toBeUndefined();

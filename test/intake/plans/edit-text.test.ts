@@ -1,4 +1,4 @@
-/** Changes of a plan as people write them. */
+/** Changes to a plan as users write them. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { looksLikeEdits, readEdits } from '../../../src/intake/plans/edit-text.ts';
@@ -51,7 +51,7 @@ it.each([
   expect('problem' in read ? inEnglish.told(read.problem) : 'was read').toMatch(why);
 });
 
-it('never throws, and gives either changes or a sentence', () => {
+it('never throws, and returns either changes or a sentence', () => {
   const line = fc.oneof(
     fc.string(),
     fc.stringMatching(/^(add|drop|move|\d)? ?(before|after)? ?\d?:? ?\w{0,5}$/),

@@ -61,13 +61,13 @@ describeEachDatabase('/mode', (databases) => {
     await expect(command.run(call('teacher'))).rejects.toThrow('/stop ends it');
     await store.ledger.updatePlan(head, { ...testPlan(2), state: 'paused' });
     await expect(refuseWhilePlanRuns(store, 'telegram:42')).rejects.toMatchObject({ code: 'plan_running' });
-    // A plan whose turn is over runs no more, whatever its row says.
+    // A plan whose turn is over is no longer running, whatever its row says.
     await store.ledger.finishTurn(head, finished(turnId, 'Done.'));
     expect(await command.run(call('teacher'))).toMatch(/^Mode: teacher/);
   });
 });
 
-it('names the new name of a renamed mode (S-03)', () => {
+it('reports the new name of a renamed mode (S-03)', () => {
   expect(() => readMode('fixer')).toThrow('That mode is called "planner" now.');
 });
 

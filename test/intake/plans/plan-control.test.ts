@@ -1,4 +1,4 @@
-/** What people do to a plan, by words and by the buttons of its card: what is changed, what they read, who may. */
+/** What users do to a plan, in words and with the buttons of its card: what changes, what they read, who may. */
 import { describe, expect, it } from 'vitest';
 import type { ApprovalRecord, Decided } from '../../../src/contracts/tools/approvals.ts';
 import type { Press } from '../../../src/contracts/receive.ts';
@@ -121,7 +121,7 @@ describe('a button under the card of a plan', () => {
     expect(did).toEqual([`stop ${SESSION}`]);
   });
 
-  it('only stops a plan that the model follows by itself', async () => {
+  it('only stops a plan that the model follows on its own', async () => {
     const { press, did } = gatewayOf(plan(2));
     expect(await press(value.pause)).toContain('the plan can only be stopped');
     expect(await press(value.skip('s0'))).toContain('the plan can only be stopped');
@@ -159,7 +159,7 @@ describe('a pause', () => {
     expect(did).toEqual(['request {"pause":true}', 'request {"pause":false}']);
   });
 
-  it('lasts when a user without the right resumes', async () => {
+  it('stays when a user without the right resumes', async () => {
     const { act, did } = gatewayOf(
       { ...AGENTIC, state: 'paused' },
       { wait: 'pause', answer: { kind: 'forbidden' } },

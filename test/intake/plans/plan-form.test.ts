@@ -1,4 +1,4 @@
-/** The form with a plan's steps: what comes back is the plan, whatever was moved, dropped or added. */
+/** The form with a plan's steps: what is submitted becomes the plan, whatever was moved, dropped or added. */
 import { describe, expect, it } from 'vitest';
 import type { Plan, StepEdit } from '../../../src/contracts/plans/plan.ts';
 import { editPlan } from '../../../src/contracts/plans/plan-edits.ts';
@@ -43,12 +43,12 @@ describe('the form of a plan', () => {
     expect(changed(plan, lines)).toEqual(steps);
   });
 
-  it('that comes back as it was changes nothing', () => {
+  it('that is submitted unchanged changes nothing', () => {
     const value = planForm(plan, 'v', inEnglish)?.fields[0]?.value ?? '';
     expect(() => askedInForm({ steps: value })(plan)).toThrow('nothing in the form was changed');
   });
 
-  it(`is there for plans of at most ${MAX_FORM_CHARS} characters`, () => {
+  it(`exists for plans of at most ${MAX_FORM_CHARS} characters`, () => {
     expect(planForm(planOf('x'.repeat(MAX_FORM_CHARS - 3)), 'v', inEnglish)).toBeDefined();
     expect(planForm(planOf('x'.repeat(MAX_FORM_CHARS - 2)), 'v', inEnglish)).toBeUndefined();
   });

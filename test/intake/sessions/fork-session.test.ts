@@ -14,7 +14,7 @@ const SOURCE: SessionRecord = {
 } as unknown as SessionRecord;
 const CALLER = { tokenId: 'a', scopes: ['chat' as const] };
 
-/** Does what is asked, and notes it; `made` is what the store says of the fork in this folder. */
+/** Does what is asked, and records it; `made` is what the store reports about the fork in this folder. */
 function fork(
   made: (folder: string) => Fork | undefined,
   { seq = 4, exists = false, copy = () => Promise.resolve() } = {},
@@ -51,20 +51,20 @@ const inFolder = (folder: string): Fork => ({
   leftBehind: 0,
 });
 
-it('copies the files before there is a session that misses them', async () => {
+it('copies the files before there is a session that would miss them', async () => {
   const { steps, done } = fork(inFolder);
   await done;
   expect(steps).toEqual(['copied to copy', 'rows with copy']);
 });
 
-it('makes no session when the files cannot be copied, and leaves nothing', async () => {
+it('creates no session when the files cannot be copied, and leaves nothing behind', async () => {
   const full = new GatewayError('workspace_full', 'There is too much.');
   const { steps, done } = fork(inFolder, { copy: () => Promise.reject(full) });
   await expect(done).rejects.toThrow('There is too much.');
   expect(steps).toEqual(['copied to copy', 'discarded copy', 'removed copy']);
 });
 
-it('keeps the files when nobody knows whether the rows were committed', async () => {
+it('keeps the files when it is unknown whether the rows were committed', async () => {
   const lost = new GatewayError('unavailable', 'The database is gone.');
   const { steps, done } = fork(() => {
     throw lost;
@@ -73,7 +73,7 @@ it('keeps the files when nobody knows whether the rows were committed', async ()
   expect(steps).toEqual(['copied to copy', 'rows with copy']);
 });
 
-it('copies nothing for a message that is not there, nor when a request is repeated', async () => {
+it('copies nothing for a message that does not exist, nor when a request is repeated', async () => {
   const missing = fork(() => undefined, { seq: 5 });
   await expect(missing.done).rejects.toThrow('"seq" must be 0 to 4');
   expect(missing.steps).toEqual(['rows with copy', 'discarded copy', 'removed copy']);

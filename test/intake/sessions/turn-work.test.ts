@@ -1,4 +1,4 @@
-/** The work of a turn as it is told from its journal. */
+/** The work of a turn, reconstructed from its journal. */
 import { expect, it } from 'vitest';
 import { workOf } from '../../../src/intake/sessions/turn-work.ts';
 import type { PlanFact } from '../../../src/contracts/plans/plan.ts';
@@ -31,7 +31,7 @@ async function titles(store: WorkStore): Promise<(string | undefined)[]> {
   return (work?.events ?? []).flatMap((event) => (event.type === 'thinking_started' ? [event.title] : []));
 }
 
-it('names each step as the plan named it when it began, also after a repair has moved it', async () => {
+it('names each step as the plan named it when it began, even if a correction has moved it since', async () => {
   const made = plan([step(0), step(1)]);
   const repaired = plan([
     step(0),
@@ -52,6 +52,6 @@ it('names each step as the plan named it when it began, also after a repair has 
   ]);
 });
 
-it('says that it is a step where the facts of its plan are no longer kept', async () => {
+it('falls back to calling it a step when the facts of its plan are no longer kept', async () => {
   expect(await titles(storeOf([4], []))).toEqual(['A step of the plan']);
 });

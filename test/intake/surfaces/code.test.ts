@@ -1,10 +1,10 @@
-/** Codes by which chats are linked: long enough, readable, and the same however somebody types them. */
+/** Codes that link chats: long enough, readable, and the same however they are typed. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hashLinkCode, newLinkCode } from '../../../src/intake/surfaces/code.ts';
 
 describe('the codes', () => {
-  it('have 50 bits, none twice, and every character in every place', () => {
+  it('have 50 bits, are never repeated, and use every character in every position', () => {
     const codes = Array.from({ length: 5_000 }, newLinkCode);
     expect(new Set(codes).size).toBe(codes.length);
     for (const code of codes) expect(code).toMatch(/^[0-9A-HJKMNP-TV-Z]{5}-[0-9A-HJKMNP-TV-Z]{5}$/);
@@ -35,7 +35,7 @@ describe('the codes', () => {
     );
   });
 
-  it('differ wherever the text differs, and no other text is one', () => {
+  it('differ wherever the text differs, and no other text is a code', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 30, unit: 'binary' }), (text) => {
         const isCode = /^[0-9a-hj-km-np-tv-zilo]{10}$/i.test(text.replaceAll(/[\s-]/g, ''));

@@ -1,4 +1,4 @@
-/** Where a person is told something: their linked chats, their own private chat, and never a chat of somebody else. */
+/** Where a person is notified: in their linked chats, their own private chat, and never in a chat of someone else. */
 import { expect, it } from 'vitest';
 import type { FindChat } from '../../../src/contracts/delivery.ts';
 import type { Address } from '../../../src/contracts/message.ts';
@@ -41,7 +41,7 @@ describeEachDatabase('the chat that a model names', (databases) => {
     const found = { kind: 'found', address: 'telegram:1', session: 'discord:1' };
     for (const to of ['telegram', 'Telegram', 'TELEGRAM', 'telegram:1'])
       expect(await find({ to, ...on('discord:1') })).toEqual(found);
-    // Here, where no other chat of the network is known.
+    // This one, if no other chat of the network is known.
     expect(await find({ to: 'discord', ...on('discord:1') })).toMatchObject({ address: 'discord:1' });
     expect(await find({ to: 'web', ...on('discord:1') })).toEqual({
       kind: 'none',
@@ -49,7 +49,7 @@ describeEachDatabase('the chat that a model names', (databases) => {
     });
   });
 
-  it('is asked for where a network has several', async () => {
+  it('has to be chosen where a network has several', async () => {
     const store = await databases.open();
     await link(store, 'discord:2', 'telegram:21', 'telegram:22');
     expect(await finder(store)({ to: 'telegram', ...on('discord:2') })).toEqual({
@@ -58,7 +58,7 @@ describeEachDatabase('the chat that a model names', (databases) => {
     });
   });
 
-  it('is the own private chat of who writes in a group, once they have written there, and while they may', async () => {
+  it('is the private chat of the user who writes in a group, once they have written there, and while they may', async () => {
     const store = await databases.open();
     const group = on('telegram:-3', 'telegram:3');
     expect(await finder(store)({ to: 'telegram:3', ...group })).toEqual({ kind: 'foreign' });
@@ -69,7 +69,7 @@ describeEachDatabase('the chat that a model names', (databases) => {
     expect(await finder(store, false)({ to: 'telegram', ...group })).toEqual({ kind: 'foreign' });
   });
 
-  it('is never one of somebody else, whatever the model writes', async () => {
+  it('is never one of someone else, whatever the model writes', async () => {
     const store = await databases.open();
     await store.ledger.accept(request('m1', { channel: 'telegram', chatId: '4' }));
     await link(store, 'telegram:5', 'discord:5');
@@ -80,7 +80,7 @@ describeEachDatabase('the chat that a model names', (databases) => {
       expect(await find({ to, ...on('telegram:-6', 'telegram:6') })).toMatchObject({ kind: 'none' });
   });
 
-  it('is a linked one also for what the clock began', async () => {
+  it('is a linked one also for what a schedule started', async () => {
     const store = await databases.open();
     await link(store, 'discord:7', 'telegram:7');
     const by = on('discord:7', 'system');

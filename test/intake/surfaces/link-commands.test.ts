@@ -1,4 +1,4 @@
-/** How a code for another chat is shown: as each network writes the command. */
+/** How a code for another chat is shown: in each network's command syntax. */
 import { expect, it } from 'vitest';
 import { channels } from '../../../channels/index.ts';
 import { inWords, linkCommands } from '../../../src/intake/surfaces/link-commands.ts';
@@ -10,7 +10,7 @@ const networks = channels.map(({ name, label, writeCommand }) => ({
 }));
 const CODE = 'ABCDE-FGHIJ';
 
-it('is named once for each way of writing it, with its networks', () => {
+it('is shown once for each way of writing it, with its networks', () => {
   expect(inWords(linkCommands(CODE, networks, 'telegram'))).toBe(
     '`/link ABCDE-FGHIJ` (Web, Telegram, Discord), `/parley link ABCDE-FGHIJ` (Slack), `!link ABCDE-FGHIJ` (Matrix)',
   );
@@ -21,7 +21,7 @@ it('is one command where all networks write it alike', () => {
   expect(inWords(linkCommands(CODE, alike, 'telegram'))).toBe('`/link ABCDE-FGHIJ`');
 });
 
-it('names the web not to the web, whose sessions cannot be linked with each other', () => {
+it('does not name the web to the web, whose sessions cannot be linked with each other', () => {
   expect(linkCommands(CODE, networks, 'http')[0]).toEqual({
     command: '/link ABCDE-FGHIJ',
     networks: ['Telegram', 'Discord'],

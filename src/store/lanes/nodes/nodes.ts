@@ -5,7 +5,7 @@ import {
   SUSPECT_CRASHES,
   SUSPECT_SHARE,
 } from '../../../contracts/store/lanes.ts';
-import type { LaneHead, LaneCapacity, LaneStore } from '../../../contracts/store/lanes.ts';
+import type { LaneHead, LaneCapacity, LaneStore, NodeOutage } from '../../../contracts/store/lanes.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { claimedHeads, fromNow, type HeadRow, headsOf, isDue, settleHeads } from '../lane-sql.ts';
@@ -17,7 +17,8 @@ const DEAD_NODE_DAYS = 7;
 
 export function createNodes(database: Database): NodeStore {
   return {
-    register: (instance, leaseMs) => database.transaction((sql) => register(sql, instance, leaseMs)),
+    register: (instance, leaseMs, outage) =>
+      database.transaction((sql) => register(sql, instance, leaseMs, outage)),
     heartbeat: (node, leaseMs) =>
       database.run(async (sql) => {
         const rows = await sql`
@@ -60,8 +61,14 @@ function afterClockStep(sql: Sql, node: string, leaseMs: number) {
 }
 
 /** The earlier process of the same home is certainly dead, because this one holds the home's lock. */
-async function register(sql: Sql, instance: string, leaseMs: number): Promise<string> {
+async function register(
+  sql: Sql,
+  instance: string,
+  leaseMs: number,
+  outage: NodeOutage | undefined,
+): Promise<string> {
   const id = newId();
+  if (outage !== undefined) await outliveOutage(sql, instance, leaseMs, outage);
   await sql`update node set lease_until = now() where instance = ${instance} and lease_until > now()`;
   await sql`
     delete from node where lease_until < now() - ${DEAD_NODE_DAYS} * interval '1 day'
@@ -69,6 +76,24 @@ async function register(sql: Sql, instance: string, leaseMs: number): Promise<st
   await sql`insert into node (id, instance, lease_until) values (${id}, ${instance}, ${fromNow(sql, leaseMs)})`;
   await releaseDeadNodes(sql);
   return id;
+}
+
+/**
+ * Frees the lanes of a process that could not reach the database for longer than its lease and blames none of their heads.
+ * What kept it away may have kept others away: those whose leases ended meanwhile, and whose lanes nobody has taken, have
+ * another lease in which to come back, before their heads are blamed.
+ */
+async function outliveOutage(
+  sql: Sql,
+  instance: string,
+  leaseMs: number,
+  { node, ms }: NodeOutage,
+): Promise<void> {
+  await sql`update lane set owner = null where owner = ${node}`;
+  await sql`
+    update node set lease_until = ${fromNow(sql, leaseMs)}
+    where instance <> ${instance} and lease_until <= now() and lease_until > ${fromNow(sql, -ms)}
+      and exists (select 1 from lane where owner = node.id)`;
 }
 
 /**

@@ -47,6 +47,7 @@ interface OpenedRow extends SurroundingsRow {
   afterMs: number;
   planned: boolean;
   unanswered: boolean;
+  interrupted: boolean;
   askedAgain: string | null;
   approvals: TurnApproval[];
   plan: Plan | null;
@@ -89,6 +90,8 @@ export async function openTurn(
       ${packed(sql, sql`select ${contextColumns(sql)} from context c where c.turn_id = ${turnId} order by c.seq`)} as journal,
       exists (select 1 from usage where turn_id = ${turnId} and purpose = 'plan') as planned,
       (select caller_seq = ${fence.seq} from held) as unanswered,
+      -- As it was before this statement.
+      (select state = 'running' from turn where id = ${turnId}) as interrupted,
       (select parts from delivery where ref = ${turnId}) as placeholders,
       (select coalesce(jsonb_agg(jsonb_build_object(
           'id', id, 'callKey', coalesce(detail ->> 'callKey', ''), 'digest', coalesce(detail ->> 'digest', ''),
@@ -99,7 +102,7 @@ export async function openTurn(
       (select doc from plan where turn_id = ${turnId} order by created_at desc limit 1) as plan
     from begun, talk, relaxed`;
   if (row === undefined) throw new FencedError(fence.lane);
-  const { address, afterMs, approvals, planned, unanswered, askedAgain } = row;
+  const { address, afterMs, approvals, planned, unanswered, interrupted, askedAgain } = row;
   const opened: OpenedTurn = {
     ...surroundingsOf(row),
     journal: unpacked(row.journal),
@@ -109,6 +112,7 @@ export async function openTurn(
     approvals,
     planned,
     unanswered,
+    interrupted,
     askedAgain: askedAgain ?? undefined,
   };
   if (row.plan !== null) opened.plan = row.plan;
