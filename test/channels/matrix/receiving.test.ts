@@ -1,6 +1,5 @@
 /**
- * What the bot reads in rooms: places, threads, replies, edits, reactions, presses, and what was said while it was
- * offline.
+ * What the bot reads in rooms: places, threads, replies, edits, reactions, presses, and what it missed while offline.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_REFUSALS } from '../../../channels/matrix/receiving/receiving.ts';
