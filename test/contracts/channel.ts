@@ -234,7 +234,7 @@ export function channelContract(
       );
 
       it.runIf(requires('fails')).each([500, 502, 503, 504])(
-        'knows that nothing was sent when the answer is a page with status %i, and sends again later',
+        'knows that nothing was sent when it is answered with a page and status %i, and sends again later',
         async (status) => {
           const { chatId } = harness.chats[0];
           harness.fails?.(status);

@@ -68,7 +68,7 @@ describe('the files of a message', () => {
   });
 
   it.each([0, 1, 2].flatMap((at) => (['before', 'after'] as const).map((when) => ({ at, when }))))(
-    'are neither lost nor duplicated by a crash $when step $at of storing them',
+    'are neither lost nor doubled by a death $when step $at of storing them',
     async ({ at, when }) => {
       const served = { a: Buffer.from('first'), b: Buffer.from('second') };
       const death = dyingAt(at, when, ['put', 'read']);

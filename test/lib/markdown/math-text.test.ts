@@ -37,7 +37,7 @@ describe('a formula', () => {
     '\\\\(x^2\\\\)',
     '\\(x',
     `\\(${'x'.repeat(MAX_FORMULA + 1)}=1\\)`,
-  ])('%j contains none', (markdown) => {
+  ])('%j holds none', (markdown) => {
     expect(readableMath(markdown)).toBe(markdown);
   });
 

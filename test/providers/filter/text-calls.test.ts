@@ -66,7 +66,7 @@ describe('a tool call written as text', () => {
   });
 
   it.each(FORMS.filter(([form]) => !/Llama|bare|own shape|harmony/.test(form)))(
-    'in the form of %s is also a call after words, which stay',
+    'in the form of %s is one behind words, which stay',
     (_form, answer) => {
       expect(filterText(`I look.\n${answer}`)).toMatchObject({ text: 'I look.\n', calls: [LIST] });
     },
