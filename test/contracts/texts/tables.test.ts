@@ -171,7 +171,7 @@ const ALLOWED = [
   "src/agent/planner/plan-text.ts: 'My plan.",
   'src/agent/turn/iteration.ts: `Not run',
   'src/agent/turn/turn-payload.ts',
-  'src/delivery/final/out.ts: `The channel',
+  'src/delivery/final/deliver.ts: `The channel',
   'src/delivery/final/payload.ts',
   'src/delivery/rate/scheduler.ts',
   "src/schedule/fire.ts: 'The schedule was switched off: who",
@@ -188,7 +188,6 @@ const ALLOWED = [
 
 /** Keys that code composes: `sources.${kind}`, `page.plan.state_${state}`. */
 function isBuilt(key: string): boolean {
-  const [area = ''] = key.split('.');
-  const stems = [...key.matchAll(/_/g)].map(({ index }) => key.slice(0, index + 1));
-  return code.includes(`\`${area}.\${`) || stems.some((stem) => code.includes(`\`${stem}\${`));
+  const stems = [...key.matchAll(/[._]/g)].map(({ index }) => key.slice(0, index + 1));
+  return stems.some((stem) => code.includes(`\`${stem}\${`));
 }

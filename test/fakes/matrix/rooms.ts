@@ -173,6 +173,14 @@ export class Rooms {
     return redaction;
   }
 
+  /** The reactions of somebody at an event, oldest first. */
+  reactionsOf(room: FakeRoom, eventId: string, by: string): string[] {
+    return room.events.flatMap(({ type, sender, content }) => {
+      const { event_id: about, key } = relationOf(content);
+      return type === 'm.reaction' && sender === by && about === eventId ? [String(key)] : [];
+    });
+  }
+
   /** The newest edit of an event by its sender. */
   editOf(room: FakeRoom, { event_id, sender }: FakeEvent): FakeEvent | undefined {
     return room.events.findLast((event) => {

@@ -112,6 +112,18 @@ export const METHODS: Readonly<Record<string, Method>> = {
     });
     return { message_ts: workspace.newTs() };
   }),
+  'reactions.add': bot('reactions:write', 3, ({ workspace, args }) => {
+    const { message, name } = reactedTo(workspace, args);
+    if (message.reactions.includes(name)) throw new Refusal('already_reacted');
+    message.reactions.push(name);
+    return {};
+  }),
+  'reactions.remove': bot('reactions:write', 2, ({ workspace, args }) => {
+    const { message, name } = reactedTo(workspace, args);
+    if (!message.reactions.includes(name)) throw new Refusal('no_reaction');
+    message.reactions = message.reactions.filter((other) => other !== name);
+    return {};
+  }),
   'conversations.history': reading(({ workspace, args }) => {
     const all = workspace.open(args['channel']).messages;
     const roots = all.filter(({ threadTs, ts }) => threadTs === undefined || threadTs === ts);
@@ -175,6 +187,18 @@ export const METHODS: Readonly<Record<string, Method>> = {
     return {};
   }),
 };
+
+const Reacting = z.strictObject({ channel: z.string(), timestamp: z.string(), name: z.string() });
+/** Names of emoji that this workspace has. */
+const EMOJI = ['hourglass_flowing_sand', 'eyes', 'white_check_mark', 'x', 'thumbsup'];
+
+function reactedTo(workspace: Workspace, args: MethodCall['args']): { message: FakeMessage; name: string } {
+  const { channel, timestamp, name } = Reacting.parse(args);
+  const message = workspace.open(channel).messages.find(({ ts }) => ts === timestamp);
+  if (message === undefined) throw new Refusal('message_not_found');
+  if (!EMOJI.includes(name)) throw new Refusal('invalid_name');
+  return { message, name };
+}
 
 /** A message as events and histories show it. */
 export function shown(message: FakeMessage, root = '', withMetadata = false): Record<string, unknown> {

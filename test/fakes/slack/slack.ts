@@ -16,7 +16,7 @@ export const SLACK_APP_TOKEN = 'xapp-1-A0FAKE-1234567890-fake-app-token';
 
 /** All scopes of the app's manifest in docs/slack.md. */
 const SCOPES =
-  'app_mentions:read,channels:history,chat:write,commands,files:read,files:write,groups:history,im:history,mpim:history,reactions:read,users:read';
+  'app_mentions:read,channels:history,chat:write,commands,files:read,files:write,groups:history,im:history,mpim:history,reactions:read,reactions:write,users:read';
 
 /** How the next call of a method that matches fails: `drop` applies it, then cuts the connection; `late` applies it, and answers later. */
 export type Failure = { match: RegExp } & (

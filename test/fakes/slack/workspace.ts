@@ -30,6 +30,8 @@ export interface FakeMessage {
   metadata?: { event_type: string; event_payload: Record<string, unknown> };
   files: FakeFile[];
   editedAt?: string;
+  /** Reactions of the bot, by their names. */
+  reactions: string[];
   /** Times that its text was changed. */
   edits: number;
 }
@@ -115,7 +117,7 @@ export class Workspace {
   }
 
   add(chat: FakeChat, said: Partial<FakeMessage> & Pick<FakeMessage, 'user' | 'text'>): FakeMessage {
-    const message: FakeMessage = { ts: this.newTs(), files: [], edits: 0, ...said };
+    const message: FakeMessage = { ts: this.newTs(), files: [], reactions: [], edits: 0, ...said };
     if (message.threadTs !== undefined && !chat.messages.some(({ ts }) => ts === message.threadTs))
       throw new Refusal('thread_not_found');
     chat.messages.push(message);

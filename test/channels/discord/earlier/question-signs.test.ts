@@ -2,7 +2,8 @@
 import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { BotRoles, MAX_GUILDS } from '../../../../channels/discord/guilds/bot-roles.ts';
-import { MAX_SIGNS, QuestionSigns } from '../../../../channels/discord/earlier/question-signs.ts';
+import { questionSigns } from '../../../../channels/discord/earlier/question-signs.ts';
+import { MAX_SIGNS } from '../../../../src/contracts/platform/single-signs.ts';
 import { ChannelError } from '../../../../src/contracts/errors.ts';
 
 /** Calls as `put ✅`, in order. */
@@ -30,8 +31,8 @@ const question = (messageId: string) => ({
 describe('signs at questions', () => {
   it('replace each other, and a question that was just asked costs no needless call', async () => {
     const { calls, rest } = recording();
-    const signs = new QuestionSigns(rest, () => 0);
-    signs.arrived('1');
+    const signs = questionSigns(rest, () => 0);
+    signs.arrived(question('1'));
     await signs.show(question('1'), 'working');
     await signs.show(question('1'), 'done');
     expect(calls).toEqual(['put 👀', 'put ✅', 'delete 👀']);
@@ -39,7 +40,7 @@ describe('signs at questions', () => {
 
   it('that another node has shown are taken away with the last one', async () => {
     const { calls, rest } = recording();
-    const signs = new QuestionSigns(rest, () => 0);
+    const signs = questionSigns(rest, () => 0);
     await signs.show(question('1'), 'working');
     await signs.show(question('1'), 'failed');
     expect(calls).toEqual(['put 👀', 'put ❌', 'delete ⏳', 'delete 👀']);
@@ -49,10 +50,10 @@ describe('signs at questions', () => {
     const gone = recording((line) =>
       line.startsWith('delete') ? new ChannelError('rejected', 'Unknown Emoji') : undefined,
     );
-    await new QuestionSigns(gone.rest, () => 0).show(question('1'), 'none');
+    await questionSigns(gone.rest, () => 0).show(question('1'), 'none');
     expect(gone.calls).toEqual(['delete ⏳', 'delete 👀']);
     const closed = recording(() => new ChannelError('blocked', 'no permission', { retryable: true }));
-    const refused = new QuestionSigns(closed.rest, () => 0).show(question('1'), 'done');
+    const refused = questionSigns(closed.rest, () => 0).show(question('1'), 'done');
     await expect(refused).rejects.toMatchObject({ code: 'rejected', retryable: false });
   });
 
@@ -63,8 +64,8 @@ describe('signs at questions', () => {
         ? new ChannelError('rate_limited', 'wait', { retryable: true, retryAfterMs: 1 })
         : undefined,
     );
-    const signs = new QuestionSigns(rest, () => 0);
-    signs.arrived('1');
+    const signs = questionSigns(rest, () => 0);
+    signs.arrived(question('1'));
     await signs.show(question('1'), 'working');
     await expect(signs.show(question('1'), 'done')).rejects.toMatchObject({ code: 'rate_limited' });
     await signs.show(question('1'), 'done');
@@ -73,8 +74,8 @@ describe('signs at questions', () => {
 
   it(`are remembered of the ${MAX_SIGNS} newest questions`, async () => {
     const { calls, rest } = recording();
-    const signs = new QuestionSigns(rest, () => 0);
-    for (let n = 0; n <= MAX_SIGNS; n += 1) signs.arrived(`${n}`);
+    const signs = questionSigns(rest, () => 0);
+    for (let n = 0; n <= MAX_SIGNS; n += 1) signs.arrived(question(`${n}`));
     await signs.show(question('1'), 'done');
     await signs.show(question('0'), 'done');
     expect(calls).toEqual(['put ✅', 'put ✅', 'delete ⏳', 'delete 👀']);
