@@ -80,7 +80,7 @@ describe('a tool call written as text', () => {
   });
 
   it.each(FORMS.filter(([form]) => form !== 'harmony'))(
-    'in the form of %s keeps every character in that case',
+    'in the form of %s keeps every character then',
     (_form, answer) => {
       const other = answer.replaceAll('list_dir', 'drop_table');
       expect(filterText(other).text.trim()).toBe(other.replace('<|im_end|>', '').trim());
