@@ -191,17 +191,14 @@ export function channelContract(
         }
       });
 
-      it.runIf(requires('sends'))(
-        'sends the longest message and permanently refuses a longer one',
-        async () => {
-          const { chatId } = harness.chats[0];
-          const { maxLength } = harness.channel.capabilities;
-          await harness.channel.send(part(chatId, 'y'.repeat(maxLength)));
-          expect(harness.screen(chatId).at(-1)).toHaveLength(maxLength);
-          const error = await failure(harness.channel.send(part(chatId, 'n'.repeat(maxLength + 1))));
-          expect(error).toMatchObject({ code: 'rejected', retryable: false });
-        },
-      );
+      it.runIf(requires('sends'))('sends the longest message, permanently refuses a longer one', async () => {
+        const { chatId } = harness.chats[0];
+        const { maxLength } = harness.channel.capabilities;
+        await harness.channel.send(part(chatId, 'y'.repeat(maxLength)));
+        expect(harness.screen(chatId).at(-1)).toHaveLength(maxLength);
+        const error = await failure(harness.channel.send(part(chatId, 'n'.repeat(maxLength + 1))));
+        expect(error).toMatchObject({ code: 'rejected', retryable: false });
+      });
 
       it.runIf(requires('rateLimits'))('turns "wait this long" into rate_limited with the time', async () => {
         const { chatId } = harness.chats[0];
