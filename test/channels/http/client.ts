@@ -1,4 +1,4 @@
-/** The set-up of HTTP tests: a channel on a fake gateway, and a client for it. */
+/** The setup of HTTP tests: a channel on a fake gateway, and a client for it. */
 import pino from 'pino';
 import { create } from '../../../channels/http/index.ts';
 import type { HttpChannel, HttpConfig } from '../../../channels/http/index.ts';
@@ -63,7 +63,7 @@ export interface Frame {
   comment?: string;
 }
 
-/** Reads frames as they arrive. Ends with the stream; throws when the connection breaks. */
+/** Reads frames as they arrive. Ends with the stream; throws if the connection breaks. */
 export async function* frames(response: Response): AsyncGenerator<Frame> {
   if (response.body === null) return;
   let rest = '';
