@@ -1,4 +1,7 @@
-/** kill -9 at any time and right before each transaction, with sessions on every channel and effects in a third of the turns. */
+/**
+ * kill -9 at any time and right before each transaction, with sessions on every channel and effects in a third of the
+ * turns.
+ */
 import { runCampaign } from '../crash/campaign.ts';
 import { killAt } from '../crash/failure.ts';
 import type { Moment } from '../crash/moments.ts';

@@ -24,7 +24,10 @@ export interface CampaignOptions extends ScenarioOptions {
   messages: number;
   /** In sequence. */
   failures: readonly Failure[];
-  /** Cycles through the failures for a time, while each session sends this many messages a minute; `messages` is ignored. */
+  /**
+   * Cycles through the failures for a time, while each session sends this many messages a minute; `messages` is
+   * ignored.
+   */
   timed?: { forMs: number; perMinute: number };
   /** How a third of the questions use tools; default: with every effect. */
   tools?: readonly Round[][];
@@ -152,7 +155,10 @@ async function startExited({ gateways }: Scenario): Promise<void> {
   }
 }
 
-/** Every session sends one message undisturbed: missed Discord and Slack messages are read only in chats with a session, Matrix ones from the first sync on. */
+/**
+ * Every session sends one message undisturbed: missed Discord and Slack messages are read only in chats with a
+ * session, Matrix ones from the first sync on.
+ */
 async function sayFirst({ scenario, people }: Stage): Promise<void> {
   const { places, discord, slack, matrix } = scenario;
   if (places.some(({ channel }) => channel === 'discord'))

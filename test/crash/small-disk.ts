@@ -25,7 +25,10 @@ export async function unmountDisk(folder: string): Promise<void> {
   mounted.delete(folder);
 }
 
-/** Fills the disk of a folder; resolves with a function that frees it. Refuses a disk over a gigabyte: that is the machine's. */
+/**
+ * Fills the disk of a folder; resolves with a function that frees it. Refuses a disk over a gigabyte: that is the
+ * machine's.
+ */
 export async function fillDisk(folder: string): Promise<() => Promise<void>> {
   const { bsize, blocks } = await statfs(folder);
   if (bsize * blocks > 1 << 30) throw new Error(`${folder} is not on a small disk of its own.`);

@@ -1,4 +1,7 @@
-/** The reference server of the protocol: every one of its tools is called, over standard streams and over HTTP in both ways. */
+/**
+ * The reference server of the protocol: every one of its tools is called, over standard streams and over HTTP in both
+ * ways.
+ */
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { once } from 'node:events';

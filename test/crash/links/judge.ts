@@ -107,7 +107,10 @@ function missing({ screens, parts }: LinkEvidence, address: string, ref: string,
     : [`not in ${address}: "${text}"`];
 }
 
-/** On a screen each answer and each question appear once; what appeared right before a kill may be a send whose reply it took. */
+/**
+ * On a screen each answer and each question appear once; what appeared right before a kill may be a send whose reply
+ * it took.
+ */
 function doubled({ screens, parts, turns, struck }: LinkEvidence): Pick<Judged, 'seenTwice' | 'ambiguous'> {
   const seenTwice: string[] = [];
   const ambiguous: string[] = [];
@@ -135,7 +138,10 @@ function doubled({ screens, parts, turns, struck }: LinkEvidence): Pick<Judged, 
   return { seenTwice, ambiguous };
 }
 
-/** On each screen the answers of a session are in the order of its turns: as displayed, because ids of some platforms are unordered texts. */
+/**
+ * On each screen the answers of a session are in the order of its turns: as displayed, because ids of some platforms
+ * are unordered texts.
+ */
 function reorderedOnScreens({ screens, parts, turns }: LinkEvidence): string[] {
   return [...screens].flatMap(([address, messages]) => {
     const places = new Map(messages.map(({ id }, at) => [id, at]));
