@@ -50,10 +50,7 @@ export interface GatewayProcess {
   stop(): Promise<void>;
 }
 
-/**
- * Starts a gateway like `npm start`, with this many workers, and waits until they are ready. Logs to `gateway.log` in
- * its home.
- */
+/** Starts a gateway like `npm start`, with this many workers, and waits until ready. Logs to `gateway.log` in its home. */
 export async function startGateway(
   home: string,
   env: Record<string, string>,

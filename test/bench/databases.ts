@@ -16,10 +16,7 @@ export interface BenchPostgres {
   close(): Promise<void>;
 }
 
-/**
- * An empty database on the server of DATABASE_URL, else on a cluster created for this run; undefined if there is
- * neither.
- */
+/** An empty database on the server of DATABASE_URL, else on a cluster created for this run; undefined without either. */
 export async function openPostgres(): Promise<BenchPostgres | undefined> {
   const given = process.env['DATABASE_URL'];
   if (given !== undefined && given !== '')

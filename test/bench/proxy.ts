@@ -1,7 +1,4 @@
-/**
- * What the gateway is measured against: a plain Hono reverse proxy in front of the same model server, in its own
- * process.
- */
+/** What the gateway is measured against: a plain Hono reverse proxy for the same model server, in a separate process. */
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { proxy } from 'hono/proxy';

@@ -10,10 +10,7 @@ const WORKERS = 2;
 /** One process and several take turns, because the machine is not equally free all the time. */
 const ROUNDS = 2;
 
-/**
- * Turns per second and slowest first tokens of one process and of two; nothing on the embedded database, limited to
- * one.
- */
+/** Turns per second and slowest first tokens of one process and of two; nothing on the embedded database (one process). */
 export async function severalWorkers(gateway: RunningGateway): Promise<Figure[]> {
   const { on } = gateway;
   if (on === 'embedded') return [];

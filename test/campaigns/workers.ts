@@ -1,7 +1,4 @@
-/**
- * Two worker processes behind one port, as with `parley start --workers 2`: one is killed, or both, or their
- * supervisor.
- */
+/** Two worker processes on one port, as with `parley start --workers 2`: one is killed, or both, or their supervisor. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
@@ -14,10 +11,7 @@ import type { Campaign } from './campaign.ts';
 import { repeated, runOptions, scaled } from './campaign.ts';
 
 const WORKERS = 2;
-/**
- * Time until a killed process is gone, and until its worker is back, in milliseconds: the supervisor waits longer each
- * time.
- */
+/** Time until a killed process is gone and until its worker is back, in milliseconds: the supervisor waits ever longer. */
 const GONE_MS = 5_000;
 const BACK_MS = 60_000;
 

@@ -1,7 +1,4 @@
-/**
- * Answers as they grow, bite by bite, on every network: each prefix is accepted with every word, and the end equals
- * the whole.
- */
+/** Answers as they grow, bite by bite, on every network: each prefix keeps every word, and the end equals the whole. */
 import { describe, expect, it } from 'vitest';
 import { runsAll } from '../campaign.ts';
 import { answers, inBites } from './answers.ts';

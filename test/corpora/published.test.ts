@@ -1,7 +1,4 @@
-/**
- * Every CommonMark example and every naughty string reaches its readers on every network: nothing refused, no word
- * lost.
- */
+/** Every CommonMark example and naughty string reaches its readers on every network: nothing refused, no word lost. */
 import { describe, expect, it } from 'vitest';
 import { runsAll } from '../campaign.ts';
 import { NETWORKS, shownAsRich, shownOf, shownOnPage } from './networks.ts';

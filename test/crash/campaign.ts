@@ -24,10 +24,7 @@ export interface CampaignOptions extends ScenarioOptions {
   messages: number;
   /** In sequence. */
   failures: readonly Failure[];
-  /**
-   * Cycles through the failures for a time, while each session sends this many messages a minute; `messages` is
-   * ignored.
-   */
+  /** Cycles through the failures for a time, while each session sends this many messages a minute; overrides `messages`. */
   timed?: { forMs: number; perMinute: number };
   /** How a third of the questions use tools; default: with every effect. */
   tools?: readonly Round[][];

@@ -50,10 +50,7 @@ export class GatewayProcess {
     return this.#child?.pid;
   }
 
-  /**
-   * Starts a process in the home. Immediately returns `performance.now()` of the start; `url()` waits until it is
-   * ready.
-   */
+  /** Starts a process in the home. Returns `performance.now()` of the start at once; `url()` waits until it is ready. */
   start(): number {
     // Like `src/launch.js`: without it, compiling takes a third of the CPU time of a start.
     const cache = compileCacheFolder(PACKAGES, this.home);

@@ -1,7 +1,4 @@
-/**
- * What the database holds: right after a kill, to see where it struck, and at the end, to see the outcome of
- * everything.
- */
+/** What the database holds: right after a kill, to see where it struck, and at the end, to see how everything turned out. */
 import postgres from 'postgres';
 
 /** A journal row of a turn. */

@@ -1,7 +1,4 @@
-/**
- * Everything around the gateways of a crash run: model, tool effects, platforms and database, none of which dies with
- * them.
- */
+/** Everything around the gateways of a crash run: model, tool effects, platforms and database, all of which survive them. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -25,10 +25,7 @@ export async function unmountDisk(folder: string): Promise<void> {
   mounted.delete(folder);
 }
 
-/**
- * Fills the disk of a folder; resolves with a function that frees it. Refuses a disk over a gigabyte: that is the
- * machine's.
- */
+/** Fills the disk of a folder; resolves with a function that frees it. Refuses a disk over a gigabyte: the machine's own. */
 export async function fillDisk(folder: string): Promise<() => Promise<void>> {
   const { bsize, blocks } = await statfs(folder);
   if (bsize * blocks > 1 << 30) throw new Error(`${folder} is not on a small disk of its own.`);

@@ -1,7 +1,4 @@
-/**
- * Row `chats`: when users on Telegram and Discord see an answer, how many calls it takes, and how many show nothing
- * new.
- */
+/** Row `chats`: when Telegram and Discord users see an answer, how many calls it takes, and how many show nothing new. */
 import { FakeDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';

@@ -1,7 +1,4 @@
-/**
- * A run with linked chats: they are randomly linked, separated and used while the gateway is killed, and judged at the
- * end.
- */
+/** A run with linked chats: randomly linked, separated and used while the gateway is killed, and judged at the end. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Outcome } from '../campaign.ts';
 import type { Verdict } from '../judge/checker.ts';
