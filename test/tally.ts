@@ -31,9 +31,7 @@ export interface Tally {
   skipped: number;
   /** What failed, by name. */
   failures: string[];
-  /**
-   * What failed alongside the others but not alone: it counts as it did alone, and is named so that it gets repaired.
-   */
+  /** What failed alongside the others but not alone: it counts as it did alone, and is named to get repaired. */
   unsteady: string[];
 }
 

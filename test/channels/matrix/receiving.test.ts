@@ -1,6 +1,4 @@
-/**
- * What the bot reads in rooms: places, threads, replies, edits, reactions, presses, and what it missed while offline.
- */
+/** What the bot reads in rooms: places, threads, replies, edits, reactions, presses, and what it missed. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_REFUSALS } from '../../../channels/matrix/receiving/receiving.ts';
 import { MAX_PAGES } from '../../../channels/matrix/receiving/sync.ts';
