@@ -88,7 +88,7 @@ function addFailures(sum: Tally, names: readonly string[]): void {
   sum.failures.push(...names);
 }
 
-/** The failed tests of a file by name; the file itself where it broke without one. */
+/** The failed tests of a file by name; the file itself if it broke without one. */
 function failuresOf({ name, status, assertionResults }: FileReport): string[] {
   const file = path.relative(process.cwd(), name);
   const failed = assertionResults.filter((test) => test.status === 'failed');

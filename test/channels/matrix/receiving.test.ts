@@ -40,7 +40,7 @@ describe('a room', () => {
     ]);
   });
 
-  it('gives people the names that they have there, also after a change', async () => {
+  it('gives people the names that they have there, even after a change', async () => {
     const room = setup.server.rooms.room(person('Ada'));
     await setup.start();
     setup.server.says(room, 'one', person('Ada'));
