@@ -1,6 +1,4 @@
-/**
- * The fake Discord is real enough for discord.js's own client: the channel is not tested against a home-made dialect.
- */
+/** The fake Discord is real enough for discord.js's own client: no home-made dialect is tested against. */
 import { once } from 'node:events';
 import { Client, DiscordAPIError, Events, GatewayIntentBits, Partials } from 'discord.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -211,7 +211,7 @@ describe('a field without a session', () => {
     expect([response.status, await response.json()]).toMatchObject([400, { error: { param } }]);
   });
 
-  it('is refused in a session where a session cannot honor it', async () => {
+  it('is refused in a session that cannot honor it', async () => {
     const headers = { 'x-session-id': 'anna' };
     const response = await api.call('/v1/chat/completions', { json: { messages, logprobs: true }, headers });
     expect([response.status, await response.json()]).toMatchObject([400, { error: { param: 'logprobs' } }]);

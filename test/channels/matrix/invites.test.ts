@@ -89,7 +89,7 @@ it('notifies the gateway when it was removed from a room', async () => {
   );
 });
 
-it('says once in an encrypted room that it cannot read there, also after a restart', async () => {
+it('says once in an encrypted room that it cannot read there, even across a restart', async () => {
   const room = setup.server.rooms.room(person('Ada'));
   const encrypted = {
     type: 'm.room.encrypted',

@@ -1,6 +1,4 @@
-/**
- * What the bot reads in rooms: places, threads, replies, edits, reactions, presses, and what it missed while offline.
- */
+/** What the bot reads in rooms: places, threads, replies, edits, reactions, presses, and what it missed. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_REFUSALS } from '../../../channels/matrix/receiving/receiving.ts';
 import { MAX_PAGES } from '../../../channels/matrix/receiving/sync.ts';
@@ -42,7 +40,7 @@ describe('a room', () => {
     ]);
   });
 
-  it('gives people the names that they have there, also after a change', async () => {
+  it('gives people the names that they have there, even after a change', async () => {
     const room = setup.server.rooms.room(person('Ada'));
     await setup.start();
     setup.server.says(room, 'one', person('Ada'));

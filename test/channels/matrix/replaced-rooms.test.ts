@@ -1,5 +1,5 @@
 /**
- * Rooms that are replaced by others: followed if both rooms agree, also after a crash in between, and never on one
+ * Rooms that are replaced by others: followed if both rooms agree, even after a crash in between, and never on one
  * room's word.
  */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';

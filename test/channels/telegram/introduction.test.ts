@@ -1,4 +1,4 @@
-/** The bot's menus and what it says about itself, in every language, written only where they have changed. */
+/** The bot's menus and what it says about itself, in every language, written only if they have changed. */
 import { describe, expect, it } from 'vitest';
 import { BotApi, CALL_TIMEOUT_MS } from '../../../channels/telegram/api/bot-api.ts';
 import { Introduction, MAX_OWNER_MENUS } from '../../../channels/telegram/introduction.ts';
@@ -106,7 +106,7 @@ describe('the introduction of the bot', () => {
     expect(fake.introduction.texts.get('short')).toBe(inEnglish('bot.short_description'));
   });
 
-  it('shows commands for owners only in the chats of owners, also of those who become one later', async () => {
+  it('shows commands for owners only in the chats of owners, including those who become one later', async () => {
     const fake = await startFake();
     for (const chat of ['7', '8']) fake.chats.open(chat);
     let owners = ['7'];

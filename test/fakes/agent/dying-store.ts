@@ -9,9 +9,7 @@ export function notOfDeath(error: unknown): void {
 }
 
 export interface Death {
-  /**
-   * Wraps one of the store's interfaces in the dying process; its functions that are named among the steps are steps.
-   */
+  /** Wraps an interface of the store in the dying process; its functions that are listed as steps are steps. */
   readonly of: <Word extends object>(word: Word) => Word;
   /** The steps in the order they were begun. */
   readonly seen: string[];

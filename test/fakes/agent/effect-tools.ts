@@ -18,7 +18,7 @@ export interface EffectsServer {
 
 /**
  * Listens on a free port on loopback. An effect is counted when its request has arrived, answered or not; the answer
- * comes `answerAfterMs` later.
+ * arrives `answerAfterMs` later.
  */
 export async function startEffects(answerAfterMs = 0): Promise<EffectsServer> {
   const counts = new Map<string, number>();

@@ -45,9 +45,7 @@ export interface TurnScenarioOptions {
   others?: readonly Profile[];
   limits?: ReturnType<AgentDeps['settings']>['limits'];
   model?: string | undefined;
-  /**
-   * Workers after turns; titles and facts are off unless a test enables them, so that scripts hold what a turn asks.
-   */
+  /** Workers after turns; titles and facts are off by default, so that scripts hold what a turn asks. */
   afterTurn?: Partial<AfterTurnSettings>;
   /** User ids of owners; unset = no one is one. */
   owners?: readonly string[];

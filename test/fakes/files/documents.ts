@@ -91,9 +91,7 @@ function archive(files: Record<string, string>): Buffer {
   );
 }
 
-/**
- * A document of a few hundred kilobytes that unpacks to `megabytes`; with `claims`, it claims to hold that many bytes.
- */
+/** A document of a few hundred kilobytes that unpacks to `megabytes`; with `claims`, it claims that many bytes. */
 export function zipBomb(megabytes: number, claims?: number): Buffer {
   const packed = docx(['x']);
   const name = 'word/bomb.xml';

@@ -7,9 +7,7 @@ import { wordTokens } from '../ollama/reply.ts';
 export type LlamaFailure =
   /** An answer with this status and body instead of a stream. */
   | { kind: 'refuse'; status: number; body: string }
-  /**
-   * An error reported under status 200, then the end: in an event, or in the separate field that older servers used.
-   */
+  /** An error reported under status 200, then the end: in an event, or in older servers' separate field. */
   | { kind: 'error'; after: number; error: LlamaError; field?: 'data' | 'error' }
   /** The connection dies. */
   | { kind: 'cut'; after: number }
@@ -92,9 +90,7 @@ export function wholeOf(reply: LlamaReply, body: LlamaBody): object {
   };
 }
 
-/**
- * The server's events: role first; one token each; an empty delta with finish_reason; usage with no choices; `[DONE]`.
- */
+/** The server's events: role; one token each; an empty delta with finish_reason; usage with no choices; `[DONE]`. */
 export function eventsOf(reply: LlamaReply, body: LlamaBody): LlamaEvents {
   const eol = reply.eol ?? '\n';
   const comment = reply.comments === true ? `: ping${eol}${eol}` : '';

@@ -1,6 +1,4 @@
-/**
- * A speech-to-text server with OpenAI's API, as strict as the real ones: it refuses the same fields, keys and files.
- */
+/** A speech-to-text server with OpenAI's API, as strict as the real ones: same fields, keys and files refused. */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';

@@ -1,6 +1,4 @@
-/**
- * A name server on a loopback socket (RFC 1035): answers A and AAAA queries from a table, and is silent for some names.
- */
+/** A name server on a loopback socket (RFC 1035): answers A and AAAA queries from a table, silent for some names. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';

@@ -31,9 +31,7 @@ export type When<Body = ChatBody> = string | RegExp | ((body: Body) => boolean);
 export interface FakeControls<Body = ChatBody, Given = Answer> {
   /** Queues an answer for the next matching call; `times` defaults to 1. The first match is used. */
   answer(answer: Given, match?: { when?: When<Body>; times?: number }): void;
-  /**
-   * The calls so far, oldest first; except those for titles of sessions, which arrive at any moment after an answer.
-   */
+  /** The calls so far, oldest first; without those for titles of sessions, which arrive at any time after an answer. */
   readonly calls: readonly FakeCall<Body>[];
   /** The calls for titles. They get `FAKE_TITLE`, unless an answer is queued whose `when` is `TITLE_REQUEST`. */
   readonly titleCalls: readonly FakeCall<Body>[];

@@ -18,9 +18,7 @@ export const FAKE_MODELS: readonly FakeModel[] = [
   { name: 'plain:latest', contextLength: 8_192, capabilities: ['completion'] },
 ];
 
-/**
- * A load of a model into memory; a changed `num_ctx` or `shift` causes another, which costs seconds on the real server.
- */
+/** A load of a model into memory; a changed `num_ctx` or `shift` causes another, which takes a real server seconds. */
 export interface ModelLoad {
   model: string;
   numCtx: number;
@@ -152,9 +150,7 @@ export function unsupported(model: FakeModel, body: ChatBody): string | undefine
   return undefined;
 }
 
-/**
- * Streams the progress of fetching a model, as lines of JSON, and has it from then on; `missing…` is in no registry.
- */
+/** Streams the progress of fetching a model as JSON lines, and has it from then on; `missing…` is in no registry. */
 export function sendPull(response: ServerResponse, library: ModelLibrary, name: string): void {
   const tagged = name.includes(':') ? name : `${name}:latest`;
   response.writeHead(200, { 'content-type': 'application/x-ndjson' });

@@ -66,9 +66,7 @@ export interface FakeChat {
 export class FakeChats {
   /** Edits that were refused because the message already showed the text. */
   unmodified = 0;
-  /**
-   * Like Telegram, numbers the messages of private chats and small groups together; else each chat counts separately.
-   */
+  /** Like Telegram, numbers the messages of private chats and small groups together; else by chat. */
   sharesIds = false;
   #nextSharedId = 1;
   readonly #chats = new Map<string, FakeChat>();

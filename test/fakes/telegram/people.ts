@@ -41,9 +41,7 @@ export function saysAnonymously(fake: FakeTelegram, chatId: string, text: string
   return fake.says(chatId, text, '1087968824', { fields: { from, sender_chat: chatJson(chat) } });
 }
 
-/**
- * A person edits a message; returns the update's id. Telegram also reports edits that change nothing a bot can read.
- */
+/** A person edits a message; returns the update's id. Telegram also reports edits that a bot cannot see. */
 export function editsMessage(fake: FakeTelegram, chatId: string, messageId: number, text: string): number {
   const chat = fake.chats.open(chatId);
   const message = chat.messages.get(messageId);

@@ -1,6 +1,4 @@
-/**
- * Messages that arrive during an answer, through a whole gateway: joined, interrupting, collected, as the chat prefers.
- */
+/** Messages that arrive during an answer, through a whole gateway: joined, interrupting, collected, by the mode. */
 import { expect, it, vi } from 'vitest';
 import type { ChatBody } from '../../fakes/ollama/ollama.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';

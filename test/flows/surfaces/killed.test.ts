@@ -1,6 +1,4 @@
-/**
- * A real process killed while one answer streams to chats of every network, and again while its finals are in flight.
- */
+/** A real process killed while one answer streams to chats of every network, and again during its finals. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { CHATS_OF_A_PERSON, chatsOfPerson, sessionsFor } from '../../crash/links/chats.ts';
 import type { LinkedChat } from '../../crash/links/chats.ts';

@@ -1,6 +1,4 @@
-/**
- * Commands where the bot is not a member: in other people's chats, and in servers where only a person has installed it.
- */
+/** Commands where the bot is not a member: in other people's chats, and in servers where only a user installed it. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import type { FakePerson } from '../../../fakes/discord/platform.ts';

@@ -1,6 +1,4 @@
-/**
- * What people belong to on Discord: given with each message, requested where it is not, and who administers a server.
- */
+/** What people belong to on Discord: sent with each message, else requested, and who administers a server. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PermissionFlagsBits } from 'discord-api-types/v10';
 import { reacts } from '../../../fakes/discord/acts.ts';

@@ -73,7 +73,7 @@ describe('Markdown on Discord', () => {
     ['see https://example.org/@everyone/1', 'see https://example.org/%40everyone/1'],
     ['@*everyone*', '@everyone'],
     ['<[@12](https://example.org)', '<@12'],
-  ])('disarms %j also where two pieces of the text meet', (markdown, expected) => {
+  ])('disarms %j even where two pieces of the text meet', (markdown, expected) => {
     const out = sent(markdown);
     expect(out).not.toMatch(/@everyone|@here|<@/);
     expect(visibleText(out).replaceAll(ZERO_WIDTH, '')).toBe(expected);

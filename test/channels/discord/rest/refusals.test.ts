@@ -1,6 +1,4 @@
-/**
- * Refusals of Discord's REST API: what is tried again and when, what becomes a new message, and what health reports.
- */
+/** Refusals of Discord's REST API: what is retried and when, what becomes a new message, and what health reports. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_UNNAMED, UNNAMED_WAIT_MS } from '../../../../channels/discord/rest/bucket-pauses.ts';
 import { REFUSAL_KEPT_MS } from '../../../../channels/discord/rest/rest-health.ts';

@@ -19,9 +19,7 @@ const ANSWERS = 4;
 /** Duration of the whole test, from the first answer to some after the outage. */
 const SPAN_MS = BEGINS_MS + OUTAGE_MS + 60_000;
 
-/**
- * The lane of one chat: its answers in order, each until it is on screen; returns the time at which the last one was.
- */
+/** The lane of one chat: its answers in order, each until it is on screen; returns the time of the last one. */
 async function runLane(
   gateway: ReturnType<typeof buildDelivery>,
   chatId: string,

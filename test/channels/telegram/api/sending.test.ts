@@ -179,7 +179,7 @@ describe('a refusal', () => {
     });
   });
 
-  it('carries the pause that Telegram asks for, also for edits', async () => {
+  it('carries the pause that Telegram asks for, for edits as well', async () => {
     const edit = editAfter(() => fake.rateLimit(7));
     expect(await failure(edit)).toMatchObject({ code: 'rate_limited', retryable: true, retryAfterMs: 7_000 });
   });

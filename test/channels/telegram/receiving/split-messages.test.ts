@@ -88,7 +88,7 @@ describe('an album', () => {
     await vi.waitFor(() => expect(gateway.seen).toEqual(['both a.jpg b.jpg']), WAIT);
   });
 
-  it('that was stored before its last parts arrived makes them a separate message, also after a crash', async () => {
+  it('that was stored before its last parts arrived makes them a separate message, even after a crash', async () => {
     const fake = await startFake();
     const gateway = new Gateway();
     const first = await start(fake, gateway);

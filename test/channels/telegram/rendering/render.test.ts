@@ -62,7 +62,7 @@ describe('markup', () => {
     expect(html(markdown)).toBe(expected);
   });
 
-  it('folds a quote of more than eight lines, also one long line', () => {
+  it('folds a quote of more than eight lines, or of one long line', () => {
     const lines = (count: number): string => Array.from({ length: count }, () => '> x').join('\n');
     expect(html(lines(8))).toMatch(/^<blockquote>/);
     expect(html(lines(9))).toMatch(/^<blockquote expandable>/);

@@ -10,9 +10,7 @@ import type { GatewaySettings } from './gateway-frames.ts';
 const KNOWN_INTENTS = (1 << 26) - 1;
 const MAX_SENDS = 120;
 const SEND_WINDOW_MS = 60_000;
-/**
- * Events that are kept for a session, and how long it is kept without a connection: after that it cannot be resumed.
- */
+/** Events that are kept for a session, and how long it is kept without a connection: then it cannot be resumed. */
 const MAX_KEPT_EVENTS = 5_000;
 const KEPT_MS = 5 * 60_000;
 /** A session ends when the client closes it with one of these. */

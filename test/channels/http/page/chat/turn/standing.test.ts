@@ -14,7 +14,7 @@ const hidden = (turns: TurnMarks[]): string[] =>
   [...standings(turns)].filter(([, { isHidden }]) => isHidden).map(([turnId]) => turnId);
 
 describe('the answers to a question', () => {
-  it('are shown one at a time: the one that the model reads, with its neighbours', () => {
+  it('are shown one at a time: the one that the model reads, with its neighbors', () => {
     const turns = [answer('a', 1, 3, true), answer('b', 2, 3, false), answer('c', 3, 3, true)];
     expect(hidden(turns)).toEqual(['a', 'c']);
     expect(standings(turns).get('b')).toEqual({
