@@ -100,7 +100,7 @@ export function createOut(deps: OutDeps): LaneHandler {
 
 /** Puts every part on screen with exactly its text, each id stored before the next part (T7). */
 async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Promise<LaneStep> {
-  const { ref, message, copies, planId } = readPayload(head);
+  const { ref, message, copies, planId, says } = readPayload(head);
   const channel = deps.channels.get(message.channel);
   if (channel === undefined) {
     const text = `The channel ${message.channel} is switched off; its answers wait until it is on again.`;
@@ -115,7 +115,10 @@ async function deliver(deps: OutDeps, head: LaneHead, signal: AbortSignal): Prom
   const decides = message.buttons.length > 0;
   const say = deps.say(message);
   const limits = { maxLength: decides ? Infinity : maxLength, maxFileBytes, cut, say };
-  const { content, files: code } = await takeOutLongCode(message.content, limits);
+  const { content, files: code } = await takeOutLongCode(
+    says === undefined ? message.content : say(says),
+    limits,
+  );
   const { yieldToEventLoop } = deps;
   const documents = { markdown: content, documentOf: (text: string) => documentOf(text, yieldToEventLoop) };
   const whole = await channel.renderWhole?.(message, documents);
@@ -273,8 +276,8 @@ async function wakeUp(deps: OutDeps, head: LaneHead): Promise<void> {
 
 /** True for a delivery that has nothing of its own that anybody could miss. */
 function isWakeUp({ payload }: LaneHead): boolean {
-  const message = payloadShape.safeParse(payload).data?.message;
-  return message?.content === '' && message.media.length === 0;
+  const { message, says } = payloadShape.safeParse(payload).data ?? {};
+  return message?.content === '' && message.media.length === 0 && says === undefined;
 }
 
 /** Reports a delivery that was given up to its session; a failure to do so must not block the lane. */
