@@ -1,7 +1,8 @@
 /** The second part of the composition root: models, profiles, tools, the agent, and the schedules that start turns by themselves. */
 import path from 'node:path';
-import packageFile from '../package.json' with { type: 'json' };
-import { builtInProfiles, createAgent, createModels, createProfiles } from './agent/index.ts';
+import { createAgent, createModels, createProfiles } from './agent/index.ts';
+import { openMcp, openProfiles, openTools } from './agent-tools.ts';
+import type { AgentParts } from './agent-tools.ts';
 import { clockOf, limitsOf, zoneOf } from './config-views.ts';
 import type { Config } from './config.ts';
 import { MAX_POSTS } from './contracts/delivery.ts';
@@ -11,39 +12,16 @@ import type { Settings, WatchFolders } from './contracts/settings.ts';
 import type { Tool } from './contracts/tools/tool.ts';
 import { createAnswerFiles, createPost, createWebhooks } from './delivery/index.ts';
 import { createMemory } from './memory/index.ts';
-import { createLogins, createMcp, loginsFolder } from './mcp/index.ts';
-import { ConfigError } from './contracts/errors.ts';
-import {
-  createAskedElsewhere,
-  createFindChat,
-  createHooks,
-  createSendSystemMessage,
-  unknownBoundProfiles,
-} from './intake/index.ts';
+import { createAskedElsewhere, createHooks, createSendSystemMessage } from './intake/index.ts';
 import { createMedia, createSpeech, createTranscriber, fileTypeOf } from './media/index.ts';
 import { openModelServers } from './providers/index.ts';
 import { createScheduling } from './schedule/index.ts';
 import { createCreatorAccess, createEgress, createServiceFetch } from './security/index.ts';
-import { readJson, watchFolders, writeWhole } from './settings/index.ts';
+import { readJson, watchFolders } from './settings/index.ts';
 import type { Redactor } from './ops/index.ts';
 import type { HomeStore } from './store/open-store.ts';
-import {
-  canWork,
-  createSandbox,
-  createSearch,
-  createTools,
-  enabledTools,
-  MAX_FETCHED_BYTES,
-  mayBeMcpTool,
-  withChangingTools,
-} from './tools/index.ts';
-import type { SearchSettings } from './tools/web/search/services.ts';
+import { withChangingTools } from './tools/index.ts';
 import type { Security, Transport } from './transport.ts';
-
-/** The search of these settings; it reaches its service wherever that is, because the operator has named it. */
-function searchOf(settings: SearchSettings) {
-  return createSearch(settings, createEgress({ allow: [new URL(settings.baseUrl).origin] }));
-}
 
 /** Posts to public addresses only, unless the operator says that the receiver is a private one. */
 function webhookEgress({ url, private: isPrivate }: { url: string; private: boolean }) {
@@ -65,30 +43,66 @@ interface RuntimeOptions {
 export async function openAgentRuntime(
   settings: Settings<Config>,
   { log, tools: added = [], reachable = [], redact }: RuntimeOptions,
-  { store, security, transport }: { store: HomeStore; security: Security; transport: Transport },
+  opened: { store: HomeStore; security: Security; transport: Transport },
 ) {
-  const config = settings.current();
-  const { env, home } = config;
-  const { ledger, bus, events, delivery, files } = transport;
-  const { languages } = transport.linking;
-  const { accessPolicy, channelAccess } = security;
-  const workspaceDir = path.join(home, 'workspace');
-  const media = createMedia({
-    channels: transport.channels,
+  const parts = { settings, log, ...opened };
+  const watch: WatchFolders = (changed) => watchFolders(changed, log);
+  const media = openMedia(parts);
+  const { standing, hooks, scheduling } = openStarters(parts);
+  const { profiles, provider, models, modelProblem } = await openModels(parts, watch);
+  const memory = openMemory(parts, provider);
+  const speech = openSpeech(parts);
+  const { memories } = memory;
+  const reached = { memories, schedules: scheduling.schedules, models, profiles, standing, media };
+  const tools = openTools(parts, reached, { added, reachable });
+  const mcp = openMcp(parts, media.keepToolFile, { watch, learnSecrets: redact.learn });
+  await openProfiles(settings, profiles, { tools, added, modelProblem });
+  const allTools = withChangingTools(tools, {
+    more: mcp.tools,
+    searches: () => settings.current().search !== undefined,
+  });
+  const agent = openAgent(parts, { media, profiles, provider, models, memories, tools: allTools, redact });
+  const webhooks = openWebhooks(parts);
+  const { files } = opened.transport;
+  return {
+    agent,
+    models,
+    provider,
+    profiles,
+    scheduling,
     files,
+    mcp,
+    media,
+    memory,
+    speech,
+    hooks,
+    webhooks,
+  };
+}
+
+/** Files of messages: fetched, read, and heard where a transcription server is set. */
+function openMedia({ settings, log, store, transport }: AgentParts) {
+  const { env, media, transcription } = settings.current();
+  return createMedia({
+    channels: transport.channels,
+    files: transport.files,
     keptFiles: store.keptFiles,
-    settings: config.media,
+    settings: media,
     transcriber:
-      config.transcription &&
-      createTranscriber({ settings: config.transcription, apiKey: env.TRANSCRIPTION_API_KEY, log }),
+      transcription && createTranscriber({ settings: transcription, apiKey: env.TRANSCRIPTION_API_KEY, log }),
     log,
     monotonicNow: () => performance.now(),
   });
+}
+
+/** What starts turns that no person has asked for: schedules and hooks, with the rights of whoever made them. */
+function openStarters({ settings, log, store, security, transport }: AgentParts) {
+  const { ledger, bus, events } = transport;
   const announce = createSendSystemMessage({ ledger, bus, events });
   const standing = createCreatorAccess({
     access: store.access,
     ledger,
-    channelAccess,
+    channelAccess: security.channelAccess,
     surfaces: store.surfaces,
   });
   const hooks = createHooks({
@@ -106,28 +120,39 @@ export async function openAgentRuntime(
     log,
     announce,
     standing,
-    languages,
+    languages: transport.linking.languages,
     settings: partOf(settings, (now) => ({ limits: now.schedules, ...clockOf(now) })),
   });
-  const watch: WatchFolders = (changed) => watchFolders(changed, log);
-  const profiles = createProfiles({ folder: path.join(home, 'profiles'), readJson, watch, log });
-  const listProfiles = () => profiles.list();
+  return { standing, hooks, scheduling };
+}
+
+/** The model servers, and which of their models answers under which profile. */
+async function openModels({ settings, log, store }: AgentParts, watch: WatchFolders) {
+  const config = settings.current();
+  const profiles = createProfiles({ folder: path.join(config.home, 'profiles'), readJson, watch, log });
   const { provider, model, usual, modelProblem } = await openModelServers(config);
+  const named = () =>
+    settings
+      .current()
+      .bindings.flatMap(({ model: bound }, at) =>
+        bound === undefined ? [] : [{ place: `config.json: bindings.${at}.model`, model: bound }],
+      );
   const models = createModels({
     provider,
-    profiles: listProfiles,
+    profiles: () => profiles.list(),
     model,
     usualServer: usual,
-    named: () =>
-      settings
-        .current()
-        .bindings.flatMap(({ model: bound }, at) =>
-          bound === undefined ? [] : [{ place: `config.json: bindings.${at}.model`, model: bound }],
-        ),
+    named,
     choices: store.choices,
     log,
   });
-  const { subagents, lanes, approvals, plans, contexts, todos, scratchpad } = store;
+  return { profiles, provider, models, modelProblem };
+}
+
+type Provider = Awaited<ReturnType<typeof openModelServers>>['provider'];
+
+/** The memory of users; made searchable again when another model embeds. */
+function openMemory({ settings, log, store }: AgentParts, provider: Provider) {
   const memory = createMemory({
     memories: store.memories,
     vectors: store.memoryVectors,
@@ -136,152 +161,99 @@ export async function openAgentRuntime(
     log,
     monotonicNow: () => performance.now(),
   });
-  const { memories } = memory;
   settings.subscribe((next) => {
     const isOther = next.memory.embeddingModel !== settings.current().memory.embeddingModel;
     return () => (isOther ? memory.refresh() : undefined);
   });
-  const sandbox = createSandbox({ home, hidden: [workspaceDir] });
-  const post = createPost(store.posts, bus, transport.channels);
-  const speech = createSpeech({
+  return memory;
+}
+
+/** Spoken answers, where a speech server is set. */
+function openSpeech({ settings, log, store, transport }: AgentParts) {
+  return createSpeech({
     settings: () => settings.current().speech,
     service: createServiceFetch(),
-    ledger,
+    ledger: transport.ledger,
     lanes: store.lanes,
-    files,
+    files: transport.files,
     fileTypeOf,
     keptFiles: store.keptFiles,
     // However many messages the turn has sent, its speech is one more.
-    post: createPost(store.posts, bus, transport.channels, MAX_POSTS + 1),
-    events,
-    languages,
+    post: createPost(store.posts, transport.bus, transport.channels, MAX_POSTS + 1),
+    events: transport.events,
+    languages: transport.linking.languages,
     log,
   });
-  const search = partOf(settings, (now) => now.search && searchOf(now.search));
-  const builtIn = {
-    egress: createEgress({
-      allow: reachable,
-      ports: () => settings.current().tools.ports,
-      limits: { wireBytes: MAX_FETCHED_BYTES, decodedBytes: MAX_FETCHED_BYTES },
-    }),
-    search: () => search.current(),
-    sandbox: () => (settings.current().tools.exec ? sandbox : undefined),
-    memories,
-    todos,
-    scratchpad,
-    profiles: {
-      profiles: listProfiles,
-      isOwner: (userId: string) => accessPolicy.isOwner(userId),
-      check: (id: string, signal: AbortSignal) => models.checkProfile(id, signal),
-      ledger,
-    },
-    schedules: scheduling.schedules,
-    post,
-    findChat: createFindChat({ ...transport.linking, ledger, standing }),
-    outgoing: transport.outgoing,
-    documentText: media.documentText,
-  };
-  const tools = createTools(builtIn, added);
-  const mcp = createMcp({
-    settings: partOf(settings, (now) => now.mcpServers),
-    version: packageFile.version,
-    environment: config.environment,
-    folder: path.join(home, 'mcp'),
-    service: createServiceFetch(),
-    logins: createLogins({ folder: loginsFolder(home), write: writeWhole, learnSecrets: redact.learn }),
-    watch,
-    keepFile: media.keepToolFile,
-    save: (status) => store.mcp.saveMcpStatus(store.instance, status),
-    log,
-  });
-  const profileRules = (now: Config) => {
-    const servers = now.mcpServers.map(({ name }) => name);
-    const searches = now.search !== undefined;
-    const named = now.tools.enabled;
-    return {
-      ...builtInProfiles(
-        { persona: now.persona, enabledTools: enabledTools({ named, tools, added, servers, searches }) },
-        (name) => canWork(tools, name, { exec: now.tools.exec, searches }),
-      ),
-      toolNames: tools.map((tool) => tool.name),
-      mayCome: (name: string) => mayBeMcpTool(name, servers),
-      modelProblem,
-    };
-  };
-  await profiles.open(profileRules(config));
-  const checkBindings = ({ bindings }: Config): void => {
-    const ids = profiles.list().map(({ id }) => id);
-    const unknown = unknownBoundProfiles(bindings, ids);
-    if (unknown.length > 0) throw new ConfigError('bad_config', `config.json: ${unknown.join('; ')}.`);
-  };
-  checkBindings(config);
-  settings.subscribe((next) => {
-    checkBindings(next);
-    return () => undefined;
-  });
-  settings.subscribe((next) => profiles.prepare(profileRules(next)));
+}
+
+/** The parts that the agent runs turns with. */
+interface UsedByAgent extends Pick<
+  Parameters<typeof createAgent>[0],
+  'models' | 'memories' | 'tools' | 'redact'
+> {
+  media: ReturnType<typeof createMedia>;
+  profiles: ReturnType<typeof createProfiles>;
+  provider: Provider;
+}
+
+/** The agent, which takes turns once the bus gives it some. */
+function openAgent(
+  { settings, log, store, security, transport }: AgentParts,
+  { media, profiles, provider, models, memories, tools, redact }: UsedByAgent,
+) {
+  const { ledger, bus, events, delivery, files, linking, outgoing } = transport;
+  const { subagents, lanes, approvals, plans, contexts, todos } = store;
   const forTurns = partOf(settings, (now) => ({
     limits: limitsOf(now),
     timeZone: zoneOf(now),
     afterTurn: now.afterTurn,
     speaks: now.speech !== undefined,
   }));
-  const tables = { subagents, lanes, approvals, plans, memories, contexts, todos };
-  const agent = createAgent({
-    ...tables,
+  return createAgent({
+    subagents,
+    lanes,
+    approvals,
+    plans,
+    memories,
+    contexts,
+    todos,
     ledger,
     background: { claimingNode: () => bus.claimingNode('agent'), run: (step) => bus.runHeads(step) },
-    isOwner: (userId) => accessPolicy.isOwner(userId),
+    isOwner: (userId) => security.accessPolicy.isOwner(userId),
     events,
-    languages,
+    languages: linking.languages,
     live: delivery.live,
     provider,
     embedder: provider,
     models,
-    tools: withChangingTools(tools, {
-      more: mcp.tools,
-      searches: () => settings.current().search !== undefined,
-    }),
+    tools,
     log,
     redact,
-    profiles: listProfiles,
-    workspaceDir,
-    surroundings: {
-      now: Date.now,
-      channelLabel: transport.linking.labelOf,
-    },
+    profiles: () => profiles.list(),
+    workspaceDir: path.join(settings.current().home, 'workspace'),
+    surroundings: { now: Date.now, channelLabel: linking.labelOf },
     files,
     settings: () => forTurns.current(),
     receiveFiles: media.receive,
     pictures: media.pictures,
     readInline: media.readInline,
-    answerFiles: createAnswerFiles(transport.outgoing),
-    askedElsewhere: createAskedElsewhere({ ...transport.linking, ledger, bus }),
-    post,
+    answerFiles: createAnswerFiles(outgoing),
+    askedElsewhere: createAskedElsewhere({ ...linking, ledger, bus }),
+    post: createPost(store.posts, bus, transport.channels),
     traces: { ...transport.traces, noteAttempt: (id, attempt) => store.traces.noteAttempt(id, attempt) },
   });
-  const webhooks = createWebhooks({
+}
+
+/** Webhooks: events of the gateway, posted to the addresses of the settings. */
+function openWebhooks({ settings, log, store, transport }: AgentParts) {
+  return createWebhooks({
     webhooks: () => settings.current().webhooks,
     store: store.webhooks,
     lanes: store.lanes,
-    bus,
-    events,
+    bus: transport.bus,
+    events: transport.events,
     egressOf: webhookEgress,
     now: () => Date.now(),
     log,
   });
-  return {
-    agent,
-    models,
-    provider,
-    profiles,
-    scheduling,
-    files,
-    mcp,
-    media,
-    memory,
-    speech,
-    hooks,
-    webhooks,
-  };
 }

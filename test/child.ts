@@ -38,9 +38,7 @@ interface StartOptions {
   cleanup?: Cleanup;
 }
 
-/**
- * Starts `node src/launch.js …` without this machine's own settings; it is killed when the test ends, or by `cleanup`.
- */
+/** Starts `node src/launch.js …` without this machine's own settings; killed when the test ends, or by `cleanup`. */
 export function startParley(
   args: string[],
   environment: Record<string, string>,

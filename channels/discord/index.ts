@@ -15,7 +15,7 @@ import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 import { BotRoles } from './guilds/bot-roles.ts';
 import { Members } from './guilds/members.ts';
-import { QuestionSigns } from './earlier/question-signs.ts';
+import { questionSigns } from './earlier/question-signs.ts';
 import { FileDownload, SILENCE_MS } from './files/file-download.ts';
 import { InteractionEndpoint } from './interactions/endpoint.ts';
 import { Interactions } from './interactions/interactions.ts';
@@ -150,8 +150,8 @@ class DiscordChannel implements Channel {
     const files = new FileDownload({ rest, apiRoot: config.apiRoot, silenceMs: timing.silenceMs });
     this.download = async (media, signal) => await files.open(media, signal);
     const roles = new BotRoles({ rest, log, now: timing.now });
-    const questionSigns = new QuestionSigns(rest, monotonicMs);
-    this.react = (question, state) => questionSigns.show(question, state);
+    const asked = questionSigns(rest, monotonicMs);
+    this.react = (question, state) => asked.show(question, state);
     const threads = new QuestionThreads({ rest, log, languages, settings: config.threads });
     this.#parts = {
       ...deps,
@@ -160,7 +160,7 @@ class DiscordChannel implements Channel {
       signs,
       files,
       roles,
-      questionSigns,
+      questionSigns: asked,
       threads,
       members: new Members(rest),
     };

@@ -46,6 +46,7 @@ export function pathOf(prefix: string, ...parts: readonly string[]): string {
 }
 
 export const CLIENT = '/_matrix/client/v3';
+export const RELATIONS = '/_matrix/client/v1/rooms';
 export const AUTHENTICATED_MEDIA = '/_matrix/client/v1/media';
 export const MEDIA = '/_matrix/media/v3';
 

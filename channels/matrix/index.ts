@@ -10,6 +10,7 @@ import type {
 import { ConfigError } from '../../src/contracts/errors.ts';
 import type { PlaceRate } from '../../src/contracts/delivery.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
+import type { SingleSigns } from '../../src/contracts/platform/single-signs.ts';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 import { CLIENT, MatrixClient, pathOf } from './client.ts';
@@ -18,6 +19,7 @@ import { unavailable } from './errors.ts';
 import { openFile } from './files/download.ts';
 import { MAX_UPLOAD_BYTES, sendFile } from './files/upload.ts';
 import { USER_ID } from './ids.ts';
+import { questionSigns } from './question-signs.ts';
 import { Replacements } from './replacements.ts';
 import { Receiving } from './receiving/receiving.ts';
 import type { MatrixDeps } from './receiving/receiving.ts';
@@ -36,6 +38,8 @@ export interface MatrixConfig {
   burst: number;
   /** Events of the account that may go out at once. */
   accountBurst: number;
+  /** Where questions get reactions of the bot. */
+  reactions: { private: boolean; group: boolean };
   /** Events a second of the account: at first, and at most. */
   eventsPerSecond: { start: number; most: number };
 }
@@ -82,10 +86,12 @@ class MatrixChannel implements Channel {
   readonly capabilities: Capabilities;
   readonly render = render;
   readonly download: NonNullable<Channel['download']>;
+  readonly react: NonNullable<Channel['react']>;
   readonly #deps: MatrixDeps;
   readonly #timing: MatrixTiming;
   readonly #client: MatrixClient;
   readonly #sending: Sending;
+  readonly #signs: SingleSigns;
   readonly #replacements: Replacements;
   #receiving: Receiving | undefined;
   /** The id of the bot, once it was asked for. */
@@ -100,6 +106,13 @@ class MatrixChannel implements Channel {
     const replacements = new Replacements({ client, monotonicMs });
     this.#replacements = replacements;
     this.#sending = new Sending({ client, replacements, monotonicMs });
+    this.#signs = questionSigns({
+      client,
+      sending: this.#sending,
+      self: async () => this.#self ?? (await this.#whoAmI()),
+      monotonicMs,
+    });
+    this.react = (question, state) => this.#signs.show(question, state);
     this.download = async (media, signal) => await openFile({ client, silenceMs }, media, signal);
     this.capabilities = {
       edit: true,
@@ -107,7 +120,7 @@ class MatrixChannel implements Channel {
       draft: undefined,
       stream: 'edit',
       typing: true,
-      reactions: [],
+      reactions: (['private', 'group'] as const).filter((kind) => config.reactions[kind]),
       buttons: true,
       media: true,
       maxFileBytes: MAX_UPLOAD_BYTES,
@@ -137,6 +150,7 @@ class MatrixChannel implements Channel {
       client: this.#client,
       sending: this.#sending,
       replacements: this.#replacements,
+      signs: this.#signs,
       self,
       receive,
     });

@@ -41,6 +41,20 @@ export const manifest = defineChannel({
       .describe(
         'events that may go out at once in all rooms together: `burst_count` of Synapse’s `rc_message`',
       ),
+    reactions: z
+      .strictObject({
+        private: z
+          .boolean()
+          .default(false)
+          .describe(
+            'show at a question in a direct chat that it waits ⏳, is worked on 👀, was answered ✅ or failed ❌',
+          ),
+        group: z
+          .boolean()
+          .default(true)
+          .describe('the same in a room of several people; each change is two events, which texts go before'),
+      })
+      .prefault({}),
     /** Synapse takes 0.2 by default; the refusal of one more says so, and an account without a limit is told nothing. */
     eventsPerSecond: z
       .strictObject({

@@ -73,6 +73,15 @@ export class Sending {
       throw new ChannelError('message_gone', 'The message was taken out of the Matrix room.');
   }
 
+  /** Reacts to an event; gives the id of the reaction. Throws as `send`. */
+  async annotate(place: Place, about: string, key: string, transaction: string): Promise<string> {
+    const relation = { rel_type: 'm.annotation', event_id: about, key };
+    return await this.#unlessReplaced(
+      place,
+      async () => await this.#put(place, 'send', ['m.reaction', transaction], { 'm.relates_to': relation }),
+    );
+  }
+
   /** Takes a message away ("Redactions"); one that is gone already is no error. Throws `ChannelError`. */
   async delete({ id }: SentMessage, place: Place): Promise<void> {
     checkPlace(place);

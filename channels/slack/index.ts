@@ -18,6 +18,7 @@ import { SILENCE_MS } from './files/requests.ts';
 import { FileUpload, MAX_UPLOAD_BYTES } from './files/upload.ts';
 import type { Self } from './inbound.ts';
 import { fieldsOf, MAX_LENGTH } from './message-fields.ts';
+import { questionSigns } from './question-signs.ts';
 import { People } from './receiving/people.ts';
 import { Receiving } from './receiving/receiving.ts';
 import type { ReceivingParts, ReceivingSettings, SlackDeps } from './receiving/receiving.ts';
@@ -38,6 +39,8 @@ export interface SlackConfig {
   editIntervalMs: number;
   /** Messages that may go out at once there. */
   burst: number;
+  /** Where questions get reactions of the app. */
+  reactions: { private: boolean; group: boolean };
   /** Edits a second in the workspace: at first, and at most. */
   editsPerSecond: { start: number; most: number };
 }
@@ -94,6 +97,7 @@ class SlackChannel implements Channel {
   readonly capabilities: Capabilities;
   readonly render = render;
   readonly download: NonNullable<Channel['download']>;
+  readonly react: NonNullable<Channel['react']>;
   readonly #settings: ReceivingSettings;
   readonly #parts: Omit<ReceivingParts, 'receive' | 'self'>;
   readonly #api: SlackApi;
@@ -114,8 +118,10 @@ class SlackChannel implements Channel {
     this.#uploads = new FileUpload(files);
     this.#sending = new Sending({ api: this.#api, log, now });
     this.#status = new Status({ api: this.#api, log, now, languages: deps.languages });
+    const signs = questionSigns(this.#api, monotonicMs);
+    this.react = (question, state) => signs.show(question, state);
     const people = new People({ api: this.#api, log, now });
-    this.#parts = { ...deps, api: this.#api, sending: this.#sending, people, status: this.#status };
+    this.#parts = { ...deps, api: this.#api, sending: this.#sending, people, status: this.#status, signs };
     const appApi = new SlackApi({ token: appToken, apiRoot, monotonicMs });
     this.#settings = { ...timing, api: appApi, apiRoot, log };
     this.capabilities = {
@@ -124,14 +130,18 @@ class SlackChannel implements Channel {
       draft: undefined,
       stream: 'edit',
       typing: true,
-      reactions: [],
+      reactions: (['private', 'group'] as const).filter((kind) => config.reactions[kind]),
       buttons: true,
       media: true,
       maxFileBytes: MAX_UPLOAD_BYTES,
       maxCaption: MAX_LENGTH,
       threads: true,
       maxLength: MAX_LENGTH,
-      rates: { callsPerSecond: config.editsPerSecond, of: (place, first) => rateOf(config, place, first) },
+      rates: {
+        callsPerSecond: config.editsPerSecond,
+        of: (place, first) => rateOf(config, place, first),
+        ofSigns: () => ({ ...rateOf(config, { chatId: '' }, undefined), key: 'signs' }),
+      },
       typingMs: STATUS_MS,
     };
   }
@@ -190,10 +200,14 @@ class SlackChannel implements Channel {
 }
 
 /**
- * `chat.postMessage` has a limit of its own for each channel, `chat.update` one for the whole workspace: the first messages
+ * `reactions.add` and `reactions.remove` have one of their own for the whole workspace (`ofSigns`). `chat.postMessage` has a limit of its own for each channel, `chat.update` one for the whole workspace: the first messages
  * of answers do not wait for edits elsewhere.
  */
-function rateOf(config: SlackConfig, { chatId }: Place, first: SentMessage | undefined): PlaceRate {
+function rateOf(
+  config: SlackConfig,
+  { chatId }: Pick<Place, 'chatId'>,
+  first: SentMessage | undefined,
+): PlaceRate {
   const isEdit = first !== undefined;
   return {
     key: isEdit ? `edit ${chatId}` : `post ${chatId}`,

@@ -45,6 +45,17 @@ export const manifest = defineChannel({
       .max(100)
       .default(3)
       .describe('messages that may go out at once in a channel, where Slack allows about one a second'),
+    reactions: z
+      .strictObject({
+        private: z
+          .boolean()
+          .default(false)
+          .describe(
+            'show at a question in a direct message that it waits ⏳, is worked on 👀, was answered ✅ or failed ❌',
+          ),
+        group: z.boolean().default(true).describe('the same in a channel'),
+      })
+      .prefault({}),
     /** `chat.update` is in Tier 3: at least 50 calls a minute in a workspace. */
     editsPerSecond: z
       .strictObject({

@@ -184,6 +184,10 @@ export type Event =
        */
       msgId: string;
       usage?: Usage;
+      /**
+       * of the call, where it has a usage
+       */
+      model?: string;
       [k: string]: unknown;
     }
   | {
@@ -1630,6 +1634,9 @@ export interface Api {
   'GET /v1/turns/{id}/trace': {
     path: {
       id: string;
+    };
+    query?: {
+      include?: string;
     };
     answer: {
       [k: string]: unknown;

@@ -200,6 +200,8 @@ export interface RateLimits {
   bucket?: number | undefined;
   /** Pure: the limit of calls to a place. `first` is the first message of the answer, where it is on screen already. */
   of(place: Place, first: SentMessage | undefined): PlaceRate;
+  /** Pure: the limit of signs at questions, where the platform counts them apart; default: that of a message there. */
+  ofSigns?(place: Place): PlaceRate;
 }
 
 /** Limits of a platform whose chats are all alike: one call per interval each, and a final at any time. */

@@ -1,5 +1,4 @@
 /** Inbound and outbound messages, and the keys of chats and sessions. */
-import { escapeKeyPart, readKeyPart } from '../lib/key-part.ts';
 import { GatewayError } from './errors.ts';
 import type { Membership } from './platform/membership.ts';
 import type { Media, SentMedia } from './media.ts';
@@ -285,3 +284,13 @@ export type NoteMembership = (change: MembershipChange) => Promise<void>;
 
 /** Moves everything of a chat to its new id; a repeated call changes nothing. Throws only `StoreError`. */
 export type FollowChatMigration = (move: ChatMigration) => Promise<void>;
+
+/** Part of a key, which colons separate. An equals sign needs no escape in a URL's path. */
+function escapeKeyPart(part: string): string {
+  return part.replaceAll('=', '=3D').replaceAll(':', '=3A');
+}
+
+/** Undoes `escapeKeyPart`; any other equals sign stays. */
+function readKeyPart(part: string): string {
+  return part.replaceAll('=3A', ':').replaceAll('=3D', '=');
+}

@@ -74,7 +74,8 @@ export class Reactions {
     const { question, wanted } = sign;
     sign.tries += 1;
     let isShown = false;
-    const goesOn = await this.#deps.schedulerOf(channel).tryOptional({ place: question }, async () => {
+    const target = { place: question, isSign: true } as const;
+    const goesOn = await this.#deps.schedulerOf(channel).tryOptional(target, async () => {
       try {
         await channel.react?.(question, wanted);
         isShown = true;

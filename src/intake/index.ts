@@ -60,7 +60,7 @@ export { configureHooks, hooksRule } from './hooks/settings.ts';
 export type { Hook } from './hooks/settings.ts';
 export { createSendSystemMessage } from './system-messages.ts';
 export { createPersonLanguages } from './languages/person-languages.ts';
-export { groupAdminIn } from './surfaces/group-admin.ts';
+export { groupAdminIn } from './surfaces/links.ts';
 export { createAskedElsewhere } from './surfaces/asked-elsewhere.ts';
 export { createFindChat } from './surfaces/find-chat.ts';
 export { createDropSurface } from './surfaces/drop-surface.ts';

@@ -5,6 +5,7 @@ import { ChannelError, GatewayError, StoreError, ToolError, toGatewayError } fro
 import type { Log } from '../contracts/log.ts';
 import type {
   Attachment,
+  DocumentStart,
   FilesOfMessage,
   KeptFiles,
   Media,
@@ -18,12 +19,14 @@ import { inboxPath, picturePath } from './places.ts';
 import type { ReadFile, Reader } from './reader/reader.ts';
 import { MEGABYTE } from './settings.ts';
 import type { MediaSettings } from './settings.ts';
-import { startOf } from './document-start.ts';
 import { isSpeech, listen, problemOf } from './speech-of.ts';
 import { fetchFile, HERE } from './fetch-file.ts';
 import type { FetchedFile } from './fetch-file.ts';
 import { said } from '../contracts/texts/say.ts';
 import type { Said } from '../contracts/texts/say.ts';
+
+/** Bytes of a document that come with the message: about 2,000 tokens, so that several fit a small window. */
+const START_BYTES = 6_000;
 
 export interface InboxDeps {
   channels: ReadonlyMap<string, Pick<Channel, 'download'>>;
@@ -167,4 +170,13 @@ function wordRefusal(error: unknown, limit: Limit | undefined): Said {
   if (error instanceof ChannelError) return said('upload.not_fetched_because', { why: told ?? message });
   if (!(error instanceof GatewayError)) return said('upload.not_fetched');
   return told ?? said('upload.other', { why: message });
+}
+
+/** The beginning of a document that the model reads with the message, with no character cut in two. Never throws. */
+function startOf(text: string): DocumentStart {
+  const whole = Buffer.from(text);
+  if (whole.length <= START_BYTES) return { text, bytes: whole.length, totalBytes: whole.length };
+  let end = START_BYTES;
+  while ((whole[end]! & 0xc0) === 0x80) end -= 1;
+  return { text: whole.toString('utf8', 0, end), bytes: end, totalBytes: whole.length };
 }

@@ -1,4 +1,4 @@
-/** Batches on a server that belongs to somebody else: unreadable, unchangeable, and taken once. */
+/** Batches on a third-party server: unreadable, tamper-proof, and accepted once. */
 import { randomBytes } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -7,11 +7,11 @@ import { createBatchSeal, MAX_BATCH_AGE_MS, MAX_SENDERS } from '../../src/bus/ba
 const KEY = randomBytes(32);
 const NOW = 1_800_000_000_000;
 
-/** A node whose clock stands at `now`. */
+/** A node with its clock at `now`. */
 const node = (now = NOW, key = KEY) => createBatchSeal(key, () => now);
 
 describe('a sealed batch', () => {
-  it('is opened by another node of the same key, whatever it holds', () => {
+  it('is opened by another node with the same key, whatever it holds', () => {
     const [from, to] = [node(), node()];
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 8_000 }), (batch) => {
@@ -21,14 +21,14 @@ describe('a sealed batch', () => {
     );
   });
 
-  it('shows nothing of what it holds, and never the same twice', () => {
+  it('reveals nothing of what it holds, and never looks the same twice', () => {
     const from = node();
     const [one, two] = [from.seal('{"delta":"secret"}'), from.seal('{"delta":"secret"}')];
     expect(one.toString('latin1')).not.toContain('secret');
     expect(one.subarray(29).equals(two.subarray(29))).toBe(false);
   });
 
-  it('is refused when a single bit was changed anywhere, and when it was cut', () => {
+  it('is refused when any single bit was changed, and when it was cut', () => {
     const sealed = node().seal('{"hello":true}');
     for (let bit = 0; bit < sealed.length * 8; bit += 1) {
       const changed = Buffer.from(sealed);
@@ -39,12 +39,12 @@ describe('a sealed batch', () => {
       expect(node().open(sealed.subarray(0, length))).toEqual({ refused: 'forged' });
   });
 
-  it('is refused from whoever has another key, and as plain text', () => {
+  it('is refused from a sender with another key, and as plain text', () => {
     expect(node().open(node(NOW, randomBytes(32)).seal('{}'))).toEqual({ refused: 'forged' });
     expect(node().open(Buffer.from('node-1 1 -\n{"hello":true}\n'))).toEqual({ refused: 'forged' });
   });
 
-  it('is taken once, and not after a later one', () => {
+  it('is accepted once, and not after a later one', () => {
     const [from, to] = [node(), node()];
     const [first, second] = [from.seal('1'), from.seal('2')];
     expect(to.open(second)).toEqual({ batch: '2' });
@@ -52,14 +52,14 @@ describe('a sealed batch', () => {
     expect(to.open(first)).toEqual({ refused: 'repeated' });
   });
 
-  it('is refused once it is too old, or too far ahead', () => {
+  it('is refused when it is too old or too far ahead', () => {
     for (const age of [MAX_BATCH_AGE_MS, -MAX_BATCH_AGE_MS]) {
       expect(node(NOW + age).open(node().seal('x'))).toEqual({ batch: 'x' });
       expect(node(NOW + age + Math.sign(age)).open(node().seal('x'))).toEqual({ refused: 'stale' });
     }
   });
 
-  it('comes from a bounded number of processes, of which silent ones are forgotten', () => {
+  it('is accepted from a limited number of processes, with silent ones forgotten', () => {
     let now = NOW;
     const to = createBatchSeal(KEY, () => now);
     for (let n = 0; n < MAX_SENDERS; n += 1) expect(to.open(node().seal('x'))).toEqual({ batch: 'x' });

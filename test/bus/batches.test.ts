@@ -71,7 +71,7 @@ describe('batches', () => {
     expect(first).not.toBe(second);
   });
 
-  it('drop a record that exceeds its bound', () => {
+  it('drop a record that exceeds its limit', () => {
     const joiner = new BatchJoiner();
     joiner.join(1, false, 'x'.repeat(RECORD_BYTES));
     expect(joiner.join(2, true, 'y\n')).toEqual([`${'x'.repeat(RECORD_BYTES)}y`]);

@@ -1,4 +1,4 @@
-/** Joining deltas under load: nothing is held while idle, nothing longer than its bound, and no text or order changes. */
+/** Joining deltas under load: nothing is held while idle, nothing beyond the limit, and no text or order changes. */
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ import { recordingLog, textOnScreen } from './events.ts';
 const RUN = { sessionKey: 'telegram:1', turnId: 't', epoch: 1 } as const;
 const chunk = (delta: string, msgId = 'm'): EventBody => ({ type: 'stream_chunk', msgId, delta });
 
-/** A bus whose load the test sets, with everything a listener of the turn is given. */
+/** A bus with a load set by the test, and everything a listener of the turn receives. */
 function loadedBus(delayMs: number) {
   const clock = new FakeClock();
   const load = { delayMs };
@@ -31,7 +31,7 @@ const deltas = (given: readonly AgentEvent[]): string[] =>
   given.flatMap((event) => (event.type === 'stream_chunk' ? [event.delta] : []));
 
 describe('deltas', () => {
-  it(`are emitted at once, one by one, up to a loop delay of ${LOAD_DELAY_MS} ms`, () => {
+  it(`are emitted immediately, one by one, up to a loop delay of ${LOAD_DELAY_MS} ms`, () => {
     const { turn, given, clock } = loadedBus(LOAD_DELAY_MS);
     turn.emit(chunk('a'));
     turn.emit(chunk('b'));
@@ -52,7 +52,7 @@ describe('deltas', () => {
   it('are not held past their time when the timer itself is late', async () => {
     const { turn, given, clock } = loadedBus(100);
     const late = loadedBus(100);
-    // The timer of this clock never rings: only the next delta can notice.
+    // This clock's timer never fires: only the next delta can notice.
     late.clock.after = () => () => undefined;
     late.turn.emit(chunk('a'));
     turn.emit(chunk('a'));
@@ -74,7 +74,7 @@ describe('deltas', () => {
     ]);
   });
 
-  it('that are held are emitted with the next one once the load is over', () => {
+  it('are emitted with the next one, when held, once the load is over', () => {
     const { turn, given, load } = loadedBus(100);
     turn.emit(chunk('a'));
     load.delayMs = 0;
@@ -82,7 +82,7 @@ describe('deltas', () => {
     expect(deltas(given)).toEqual(['ab']);
   });
 
-  it("of one model call are never joined with those of another, nor thinking with text, and an agent's keep their order", () => {
+  it("of one model call are never joined with another’s, nor thinking with text, and an agent's keep their order", () => {
     const { turn, given } = loadedBus(100);
     turn.emit(chunk('a', 'm1'));
     turn.emit({ type: 'thinking_delta', msgId: 'm1', delta: 'hm' });
@@ -100,7 +100,7 @@ describe('deltas', () => {
     ]);
   });
 
-  it('that are held when the bus stops are emitted', async () => {
+  it('are emitted if they are held when the bus stops', async () => {
     const { bus, turn, given, clock } = loadedBus(100);
     turn.emit(chunk('a'));
     await bus.stop();
@@ -108,7 +108,7 @@ describe('deltas', () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it('of many turns wait for few timers', async () => {
+  it('of many turns share few timers', async () => {
     const { bus, clock } = loadedBus(100);
     const turns = Array.from({ length: 50 }, (_, index) => bus.turn({ ...RUN, turnId: `${index}` }));
     for (const turn of turns) {
@@ -171,7 +171,7 @@ async function take(
 }
 
 describe('joined or not', () => {
-  it('every stream of a turn has the same text between the same events, and the turn the stored text', async () => {
+  it('every stream of a turn has the same text between the same events, and the turn has the stored text', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         const plain = loadedBus(0);
@@ -180,7 +180,7 @@ describe('joined or not', () => {
           if (one.kind !== 'load' && one.kind !== 'wait')
             await take(one, plain.turn, plain.clock, plain.load);
           await take(one, turn, clock, load);
-          // Idle, whatever was emitted is with the listener already.
+          // When idle, everything emitted has already reached the listener.
           const isIdle = one.kind === 'delta' && load.delayMs <= LOAD_DELAY_MS;
           expect(!isIdle || isDeepStrictEqual(textBetween(given), textBetween(plain.given))).toBe(true);
         }
@@ -195,7 +195,7 @@ describe('joined or not', () => {
   });
 });
 
-/** The text of each stream in each stretch between two events that are no deltas, and those events. */
+/** The text of each stream between any two non-delta events, and those events. */
 function textBetween(given: readonly AgentEvent[]): unknown[] {
   const stretches: Record<string, string>[] = [{}];
   const others: string[] = [];

@@ -1,4 +1,4 @@
-/** A message bus over lanes in memory, under fake time, with a handler whose every run the test ends by hand. */
+/** A message bus over in-memory lanes, under fake time, with a handler whose runs the test ends manually. */
 import { afterEach, beforeEach, vi } from 'vitest';
 import type { LaneBudget, LaneOutcome, MessageBus } from '../../src/contracts/bus.ts';
 import { createMessageBus } from '../../src/bus/message-bus.ts';
@@ -25,11 +25,11 @@ export interface DrivenBus {
   /** All runs so far, oldest first. */
   runs: OpenRun[];
   deadLetters: { head: LaneHead; error: GatewayError }[];
-  /** What `dead` throws instead of ending the head, once each. */
+  /** Errors that `dead` throws instead of ending the head, once each. */
   deadFails: Error[];
-  /** Commits the end of a run's head and tells the bus. */
+  /** Commits the end of a run's head and notifies the bus. */
   finish(run: OpenRun | undefined): Promise<void>;
-  /** Appends as an accepting channel does. */
+  /** Appends the way an accepting channel does. */
   send(lane: LaneKey, dedupe: string): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export interface DrivenOptions {
   classes?: LaneClass[];
 }
 
-/** Puts the file's tests under fake time; gives what starts a bus, which ends with its test and leaves no timer. */
+/** Puts the file's tests under fake time; returns a function that starts a bus, which ends with its test, without timers. */
 export function useDrivenBuses(): (options?: DrivenOptions) => Promise<DrivenBus> {
   const started: DrivenBus[] = [];
   beforeEach(() => void vi.useFakeTimers());
@@ -63,17 +63,17 @@ export function useDrivenBuses(): (options?: DrivenOptions) => Promise<DrivenBus
   };
 }
 
-/** Lets `ms` pass, and all that becomes due with it. */
+/** Lets `ms` pass, and runs everything that becomes due. */
 export const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
-/** What the handler was given so far, oldest first. */
+/** What the handler has received so far, oldest first. */
 export const said = (driven: DrivenBus): string[] => driven.runs.map(({ head }) => head.dedupe);
 
-/** An error that a later attempt may not meet. */
+/** An error that a later attempt may not run into. */
 export const flaky = (details: ErrorDetails = {}): GatewayError =>
   new GatewayError('flaky', 'It failed, try again.', { retryable: true, ...details });
 
-/** A bus that is not started yet. */
+/** A bus that has not been started yet. */
 export function drivenBus(options: DrivenOptions = {}): DrivenBus {
   const {
     concurrency = 4,

@@ -1,4 +1,4 @@
-/** Random histories of two buses on the same lanes: whatever handlers and leases do, no lane stays behind. */
+/** Random histories of two buses on the same lanes: whatever handlers and leases do, no lane is left behind. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { campaignSize } from '../campaign.ts';
@@ -33,7 +33,7 @@ const action = fc.oneof(
 );
 type Action = typeof action extends fc.Arbitrary<infer A> ? A : never;
 
-/** Two buses with little room, and the runs that their handlers have not ended. */
+/** Two buses with little capacity, and the runs that their handlers have not ended. */
 class Gateway {
   readonly lanes = new MemoryLanes();
   readonly buses: DrivenBus[] = ['a', 'b'].map((instance) =>
@@ -45,7 +45,7 @@ class Gateway {
     return this.buses.flatMap(({ runs }) => runs).filter((run) => !this.#over.has(run));
   }
 
-  /** Ends a run as a handler would: with a commit, whose refusal it passes on. */
+  /** Ends a run the way a handler would: with a commit, passing on its refusal. */
   async end(run: OpenRun | undefined, how: 'finish' | 'retry' | 'fail' | 'letGo'): Promise<void> {
     if (run === undefined) return;
     this.#over.add(run);
@@ -72,7 +72,7 @@ class Gateway {
   }
 }
 
-it('leaves no lane behind and never runs one lane twice at once', async () => {
+it('leaves no lane behind and never runs one lane twice at the same time', async () => {
   const property = fc.asyncProperty(
     fc.array(action, { minLength: 5, maxLength: 80, size: 'max' }),
     async (actions) => {

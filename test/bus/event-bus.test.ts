@@ -1,4 +1,4 @@
-/** The event bus inside one process: who hears what, in which order, and what a listener's failure does. */
+/** The event bus inside one process: who receives what, in which order, and what a listener's failure does. */
 import { describe, expect, it, vi } from 'vitest';
 import { createEventBus } from '../../src/bus/event-bus.ts';
 import { sseId } from '../../src/contracts/event.ts';
@@ -16,7 +16,7 @@ function busOnOneNode() {
 }
 
 describe('the event bus', () => {
-  it('tells a listener before emit returns, numbered without gaps from 1 (B-42)', () => {
+  it('notifies a listener before emit returns, numbered without gaps from 1 (B-42)', () => {
     const { bus } = busOnOneNode();
     const heard: AgentEvent[] = [];
     bus.subscribe({ sessionKey: KEY }, (event) => heard.push(event));
@@ -51,7 +51,7 @@ describe('the event bus', () => {
     expect(heard).toEqual({ all: 3, session: 2, turn: 1, both: 1, wrong: 0 });
   });
 
-  it('gives every listener one order, also when a listener emits', () => {
+  it('gives every listener the same order, even when a listener emits', () => {
     const { bus } = busOnOneNode();
     const order: string[] = [];
     bus.subscribe({}, (event) => {
@@ -62,7 +62,7 @@ describe('the event bus', () => {
     expect(order).toEqual(['turn_started', 'plan_paused']);
   });
 
-  it('does not call a removed listener, nor in the same dispatch one that was just added', () => {
+  it('does not call a removed listener, nor one just added during the same dispatch', () => {
     const { bus } = busOnOneNode();
     let calls = 0;
     const renew = (): void => {
@@ -78,13 +78,13 @@ describe('the event bus', () => {
     expect({ calls, left }).toEqual({ calls: 1, left: 0 });
   });
 
-  it('continues past a listener that throws or rejects, and logs it (B-41)', async () => {
+  it('continues after a listener that throws or rejects, and logs it (B-41)', async () => {
     const { bus, lines } = busOnOneNode();
     let heard = 0;
     bus.subscribe({}, () => {
       throw new Error('listener broke');
     });
-    // A listener may be an async function: its promise is nobody's.
+    // A listener may be an async function: no one awaits its promise.
     const rejecting = (): unknown => Promise.reject(new Error('listener broke later'));
     bus.subscribe({}, rejecting);
     bus.subscribe({}, () => (heard += 1));
@@ -94,7 +94,7 @@ describe('the event bus', () => {
     expect(lines.filter((line) => line.includes('event_listener_failed'))).toHaveLength(2);
   });
 
-  it('waits for no listener: a slow one misses nothing and delays no other (B-41)', async () => {
+  it('waits for no listener: a slow one misses nothing and does not delay the others (B-41)', async () => {
     const { bus } = busOnOneNode();
     const slow: number[] = [];
     let fast = 0;
@@ -108,7 +108,7 @@ describe('the event bus', () => {
     await vi.waitFor(() => expect(slow).toHaveLength(100));
   });
 
-  it('shows a listener that came before a resumed turn what the turn had already said', () => {
+  it('shows a listener that was there before a resumed turn what the turn had already said', () => {
     const { bus } = busOnOneNode();
     const seen: AgentEvent[] = [];
     bus.subscribe({ sessionKey: KEY }, (event) => seen.push(event));
@@ -127,7 +127,7 @@ describe('the event bus', () => {
     expect(bus.replay(KEY, '9-9').events).toMatchObject([{ type: 'snapshot', text: 'Mine.' }]);
   });
 
-  it('ignores an earlier run of a turn once a later one began, and sends a snapshot', () => {
+  it('ignores an earlier run of a turn once a later one started, and sends a snapshot', () => {
     const { bus } = busOnOneNode();
     const heard: AgentEvent[] = [];
     const early = bus.turn({ sessionKey: KEY, turnId: 't', epoch: 1 });
@@ -155,7 +155,7 @@ describe('the event bus', () => {
     }
     const { user, system } = process.cpuUsage(began);
     expect(heard).toBe(200_000);
-    // A thousand streams of 20 tokens/s are 20,000 events/s: at 10 µs each a fifth of a core. Seen: 2 µs.
+    // A thousand streams of 20 tokens/s are 20,000 events/s: at 10 µs each a fifth of a core. Measured: 2 µs.
     expect((user + system) / 200_000).toBeLessThan(10);
   });
 });

@@ -1,4 +1,4 @@
-/** Shared by the event bus tests: a recording log, a fan-out within one process, a reader's screen. */
+/** Shared by the event bus tests: a recording log, an in-process fan-out, a reader's screen. */
 import type { Fanout } from '../../src/contracts/bus.ts';
 import type { AgentEvent } from '../../src/contracts/event.ts';
 import { createLog } from '../../src/ops/log.ts';
@@ -11,13 +11,13 @@ export function recordingLog(): { log: Log; lines: string[] } {
   return { log: createLog({ level: 'debug', redact: (text) => text, write }), lines };
 }
 
-/** A network of fan-outs in this process; `lose` drops what it answers true for. */
+/** A network of fan-outs in this process; it drops records for which `lose` returns true. */
 export class TestNetwork {
   #listeners = new Set<(batch: string) => void>();
   lose: (batch: string) => boolean = () => false;
   batches: string[] = [];
 
-  /** One node's end; like Postgres it hears its own batches, too. */
+  /** One node's end; like with Postgres, it also receives its own batches. */
   fanout(): Fanout {
     return {
       publish: (batch) => {
@@ -36,7 +36,7 @@ export class TestNetwork {
   }
 }
 
-/** Plays events into the text a reader has on screen: deltas, resets and snapshots. */
+/** Applies events to the text a reader has on screen: deltas, resets and snapshots. */
 export function textOnScreen(events: readonly AgentEvent[]): string {
   let pieces: { msgId: string; text: string }[] = [];
   for (const event of events) {

@@ -1,4 +1,4 @@
-/** The fan-out contract in this process and over Postgres; over NATS it runs beside the tests of that. */
+/** The fan-out contract in this process and over Postgres; over NATS it runs with the NATS tests. */
 import { describe } from 'vitest';
 import { fanoutContract } from '../contracts/fanout.ts';
 import { describeEachDatabase } from '../database.ts';

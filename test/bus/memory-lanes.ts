@@ -1,4 +1,4 @@
-/** Lanes in memory, as strict as the store's about fences and leases, with hands for failures: for tests of what drives them. */
+/** In-memory lanes, as strict as the store's about fences and leases, with failure injection: for tests of their driver. */
 import { FencedError, StoreError } from '../../src/contracts/errors.ts';
 import type {
   Fence,
@@ -35,17 +35,17 @@ type Driven = 'register' | 'heartbeat' | 'unregister' | 'sweep' | 'flags' | 'app
 
 const now = (): number => performance.now();
 
-/** The part of a `LaneStore` that the bus drives; the rest refuses. */
+/** The part of a `LaneStore` that the bus drives; the rest throws. */
 export class MemoryLanes implements Pick<LaneStore, Driven> {
   #nodes = new Map<string, { instance: string; leaseUntil: number }>();
   #lanes = new Map<LaneKey, Lane>();
   /** Calls so far, by name. */
   calls: Partial<Record<Driven, number>> = {};
-  /** Methods that fail as a database that is away. */
+  /** Methods that fail as if the database were unavailable. */
   away = new Set<Driven>();
   /** Methods that do not answer until the promise resolves. */
   hanging = new Map<Driven, Promise<void>>();
-  /** Holds the answer of `flags` back after it was worked out, as a slow network does. */
+  /** Delays the answer of `flags` after it was computed, the way a slow network does. */
   slowFlags: Promise<void> | undefined;
 
   async register(instance: string, leaseMs: number, outage?: NodeOutage): Promise<string> {
@@ -131,7 +131,7 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
     lane.wakeAt = now() + options.delayMs;
   }
 
-  /** The lane as it stands; made when it is new. */
+  /** The current lane; created when new. */
   lane(key: LaneKey): Lane {
     let lane = this.#lanes.get(key);
     if (lane === undefined) {
@@ -153,7 +153,7 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
     if (row !== undefined) row.leaseUntil = 0;
   }
 
-  /** As the whole word, for what wants one. */
+  /** As the full interface, for code that needs one. */
   store(): LaneStore {
     const refuse = (): Promise<never> =>
       Promise.reject(new StoreError('unavailable', 'not driven by the bus'));

@@ -1,4 +1,4 @@
-/** The message bus over lanes in memory: order, room, retries and dead letters, under fake time. */
+/** The message bus over in-memory lanes: order, capacity, retries and dead letters, under fake time. */
 import type { OpenedTurn } from '../../src/contracts/store/records.ts';
 import { describe, expect, it, vi } from 'vitest';
 import { MAX_ATTEMPTS, MAX_LONE_CRASHES, RETRY_CAP_MS } from '../../src/bus/attempt.ts';
@@ -23,7 +23,7 @@ describe('a lane', () => {
     expect(said(driven)).toEqual(['a', 'c', 'b']);
   });
 
-  it('without an owner starts with the next sweep, or soon after sweepSoon', async () => {
+  it('starts with the next sweep, or soon after sweepSoon, when it has no owner', async () => {
     const driven = await start();
     await pass(0);
     await driven.lanes.append(LANE, 'a', {});
@@ -35,11 +35,11 @@ describe('a lane', () => {
     expect(said(driven)).toEqual(['a', 'b']);
   });
 
-  it('claimed again while its last worker is still ending runs again after it', async () => {
+  it('runs again after its last worker when claimed while that worker is still ending', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     const [first] = driven.runs;
-    // The handler has let go of the head in a commit of its own, and the lane was due at once.
+    // The handler released the head in a separate commit, and the lane was due immediately.
     await driven.lanes.release(first!.head, { delayMs: 0, attempt: false });
     await pass(SWEEP_MS);
     expect(driven.runs).toHaveLength(1);
@@ -62,7 +62,7 @@ describe('capacity', () => {
     expect(driven.bus.claimingNode('poll')).toBeDefined();
   });
 
-  it('that becomes free is used at once, by the head that has waited longest', async () => {
+  it('is used as soon as it is free, by the head that has waited longest', async () => {
     const driven = await start({ concurrency: 1 });
     await driven.send(LANE, 'a1');
     await driven.send(LANE, 'a2');
@@ -76,7 +76,7 @@ describe('capacity', () => {
     expect(said(driven)).toEqual(['a1', 'b1', 'a2']);
   });
 
-  it('is waited for in order by claimed heads', async () => {
+  it('goes to waiting claimed heads in order', async () => {
     const driven = await start({ concurrency: 1 });
     const node = driven.bus.claimingNode('in');
     const steps = await Promise.all(
@@ -90,7 +90,7 @@ describe('capacity', () => {
     expect(said(driven)).toEqual(['a', 'b', 'c']);
   });
 
-  it('that was short lets a head forget what was read for a start at once', async () => {
+  it('makes a head that had to wait discard what was read for an immediate start', async () => {
     const driven = await start({ concurrency: 1 });
     const node = driven.bus.claimingNode('in');
     const opened = { afterMs: 0 } as OpenedTurn;
@@ -103,7 +103,7 @@ describe('capacity', () => {
     expect(driven.runs.map(({ head }) => head.opened)).toEqual([opened, undefined]);
   });
 
-  it(`is waited for by ${MAX_WAITING_HEADS} heads of a class; one more is released and comes back with a sweep`, async () => {
+  it(`can be awaited by ${MAX_WAITING_HEADS} heads of a class; one more is released and returns with a sweep`, async () => {
     const driven = await start({ concurrency: 1 });
     const node = driven.bus.claimingNode('in');
     for (let index = 0; index <= MAX_WAITING_HEADS + 1; index += 1) {
@@ -115,7 +115,7 @@ describe('capacity', () => {
     expect(driven.lanes.lane(`in:t:${MAX_WAITING_HEADS + 1}`).owner).toBeUndefined();
   });
 
-  it('is not taken by classes this node has no budget for', async () => {
+  it('is not used by classes this node has no budget for', async () => {
     const driven = await start({ classes: ['in'] });
     const step = await driven.lanes.append('out:telegram:1', 'a', {}, driven.bus.claimingNode('in'));
     driven.bus.runHeads(step);
@@ -126,7 +126,7 @@ describe('capacity', () => {
 });
 
 describe('a failing head', () => {
-  it('is retried after a growing pause, or after the pause that the other side asked for', async () => {
+  it('is retried after a growing pause, or after the pause requested by the other side', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     driven.runs[0]!.fail(flaky());
@@ -143,7 +143,7 @@ describe('a failing head', () => {
     expect(driven.runs[3]!.head.attempts).toBe(3);
   });
 
-  it('that waits for another side comes back after its pause, without an attempt', async () => {
+  it('returns after its pause, without an attempt, when it waits for another side', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     for (let run = 0; run < MAX_ATTEMPTS + 1; run += 1) {
@@ -169,7 +169,7 @@ describe('a failing head', () => {
     expect(said(driven)).toEqual(['a', 'a', 'a', 'a', 'a', 'b']);
   });
 
-  it('becomes a dead letter at once when no retry can help, foreign errors included', async () => {
+  it('becomes a dead letter immediately when no retry can help, foreign errors included', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     driven.runs[0]!.fail(new TypeError('a bug'));
@@ -177,7 +177,7 @@ describe('a failing head', () => {
     expect(driven.deadLetters).toMatchObject([{ error: { code: 'internal', message: 'a bug' } }]);
   });
 
-  it(`is not run again after ${MAX_LONE_CRASHES} crashes at which it was the only suspect`, async () => {
+  it(`is not run again after ${MAX_LONE_CRASHES} crashes in which it was the only suspect`, async () => {
     const driven = await start();
     await driven.lanes.append(LANE, 'a', {});
     driven.lanes.lane(LANE).messages[0]!.loneCrashes = MAX_LONE_CRASHES - 1;

@@ -1,4 +1,4 @@
-/** The fan-out over a real NATS server, which is asked for at `NATS_URL` or on this machine. */
+/** The fan-out over a real NATS server, looked up at `NATS_URL` or on this machine. */
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -103,7 +103,7 @@ describe.skipIf(!isThere)('the NATS fan-out', () => {
     expect(lines.join('')).toContain('nats_batches_refused');
   });
 
-  it('is chosen on a shared database only, whose nodes find each other by its secret', async () => {
+  it('is used only on a shared database, whose nodes find each other by its secret', async () => {
     const { log } = recordingLog();
     const nobody: Fanout = { publish: () => undefined, subscribe: () => Promise.reject(new Error('unused')) };
     const secretOf = () => ({ subject: randomBytes(16).toString('hex'), key: randomBytes(32) });
@@ -156,7 +156,7 @@ describe.skipIf(!isThere)('the NATS fan-out', () => {
     },
   );
 
-  it('reconnects by itself when the connection was cut', async () => {
+  it('reconnects on its own when the connection is cut', async () => {
     const subject = `parley.test.${newId()}`;
     const { log, lines } = recordingLog();
     const proxy = await cuttingProxy(new URL(URL_OF_NATS));
@@ -203,7 +203,7 @@ describe('NATS_URL', () => {
   });
 });
 
-/** A nats-server of the test's own, with a certificate for localhost. */
+/** A separate nats-server for the test, with a certificate for localhost. */
 async function startTlsServer() {
   const certificates = await makeCertificates('DNS:localhost');
   const holder = createServer().listen(0, '127.0.0.1');

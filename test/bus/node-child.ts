@@ -1,4 +1,4 @@
-/** A whole node in a process of its own, for tests that kill and freeze it: works messages off and writes down each run. */
+/** A full node in a separate process, for tests that kill and freeze it: processes messages and records each run. */
 import { setTimeout as work } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { LaneHandler } from '../../src/contracts/bus.ts';
@@ -25,7 +25,7 @@ const handler: LaneHandler = {
   async handle(head) {
     const { lane, seq, epoch, node } = head;
     await diary`insert into diary (lane, seq, epoch, node, instance) values (${lane}, ${seq}, ${epoch}, ${node}, ${instance})`;
-    // Deaf to its signal on purpose: only the fence keeps what a frozen process does afterwards out.
+    // Ignores its signal on purpose: only the fence blocks what a frozen process does afterwards.
     await work(Number(workMs));
     return { kind: 'finished', step: await store.lanes.finish(head) };
   },
@@ -41,5 +41,5 @@ const bus = createMessageBus({
 bus.register({ class: 'in', handler, concurrency: 6 });
 await bus.start();
 process.stdout.write('ready\n');
-// The test holds the other end: a child must not outlive it.
+// The test holds the other end: a child must not outlive the test.
 process.stdin.on('end', () => process.exit(0)).resume();

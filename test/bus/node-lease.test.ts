@@ -1,4 +1,4 @@
-/** The lease of a process that was paused: it holds nothing from the moment another node may have taken its lanes. */
+/** The lease of a paused process: it holds nothing from the moment another node may have taken over its lanes. */
 import { expect, it, onTestFinished } from 'vitest';
 import { HEARTBEAT_MS, LEASE_MS } from '../../src/bus/message-bus.ts';
 import { NodeLease } from '../../src/bus/node-lease.ts';
@@ -6,7 +6,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { describeEachDatabase, silentLog } from '../database.ts';
 
 describeEachDatabase('the lease of a node', (databases) => {
-  it('ends with its time, before any timer of the process has run', async () => {
+  it('ends on time, before any timer of the process has run', async () => {
     const { lanes } = await databases.open();
     let now = 1_000;
     const lease = new NodeLease({

@@ -32,7 +32,7 @@ async function node(nodeId: string) {
   return { bus, heard, lines };
 }
 
-/** Two nodes that know of each other. */
+/** Two nodes that know about each other. */
 async function twoNodes() {
   const [a, b] = [await node('a'), await node('b')];
   await flush();
@@ -103,7 +103,7 @@ describe('two nodes', () => {
     expect(textOnScreen(b.bus.replay(KEY, '9-9').events)).toBe('Once upon a time!');
   });
 
-  it('send the whole text to a node that joined during a turn', async () => {
+  it('send the full text to a node that joined during a turn', async () => {
     const { a } = await twoNodes();
     const turn = a.bus.turn(RUN);
     turn.emit(chunk('Before. '));
@@ -149,7 +149,7 @@ describe('two nodes', () => {
   });
 });
 
-describe('bounds between nodes', () => {
+describe('limits between nodes', () => {
   const result = (length: number): EventBody => ({
     type: 'tool_result',
     toolCallId: 'c',
@@ -185,7 +185,7 @@ describe('bounds between nodes', () => {
     expect(textOnScreen(b.heard)).toBe(`${'x'.repeat(MAX_WAITING_RECORDS)}y`);
   });
 
-  it(`receive from ${MAX_PEERS} other nodes and no further one`, async () => {
+  it(`receive from at most ${MAX_PEERS} other nodes`, async () => {
     const { a } = await twoNodes();
     const far = network.current.fanout();
     const hello = (node: string): void => {
@@ -196,8 +196,8 @@ describe('bounds between nodes', () => {
   });
 });
 
-describe('a node alone', () => {
-  it('sends no batch of events, neither before another node joined nor after it left', async () => {
+describe('a single node', () => {
+  it('sends no batch of events, neither before another node joins nor after it leaves', async () => {
     const a = await node('a');
     await flush();
     network.current.batches = [];

@@ -1,4 +1,4 @@
-/** Two real processes on one Postgres: they share the work and take it over from each other, killed or frozen. */
+/** Two real processes on one Postgres: they share the work and take over from each other, killed or frozen. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -79,7 +79,7 @@ async function kill(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-/** Stops the process in the middle of work until its lanes were taken over, then lets it wake up as a zombie. */
+/** Stops the process in the middle of work until its lanes are taken over, then lets it wake up as a zombie. */
 async function freeze(store: TestStore, child: ChildProcess, instance: string): Promise<void> {
   const held = async (): Promise<number> => {
     const rows = await store.sql`select from lane join node on node.id = owner where instance = ${instance}`;
@@ -102,7 +102,7 @@ async function feed(store: TestStore, first: number): Promise<void> {
   }
 }
 
-/** Waits until so many messages have ended. */
+/** Waits until this many messages have ended. */
 async function progress(sql: postgres.Sql, ended: number): Promise<void> {
   await vi.waitFor(async () => {
     const [row] = await sql`select count(*)::int as count from lane_item where done_at is not null`;

@@ -1,4 +1,4 @@
-/** What a reader that reconnects is given: the edges of the rings, and snapshots that say exactly what was said. */
+/** What a reconnecting reader receives: the edges of the rings, and snapshots that match exactly what was said. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RING_BYTES, RING_EVENTS, RING_KEPT_MS } from '../../src/contracts/bus.ts';
@@ -22,7 +22,7 @@ const chunk = (delta: string): EventBody => ({ type: 'stream_chunk', msgId: 'm',
 const ids = (events: AgentEvent[]): (string | undefined)[] => events.map(sseId);
 
 describe('replay', () => {
-  it('gives the events missed since a known id, across turns', () => {
+  it('returns the events missed since a known id, across turns', () => {
     const { bus } = setUp();
     const first = bus.turn({ sessionKey: KEY, turnId: 't1', epoch: 1 });
     first.emit(chunk('a'));
@@ -33,7 +33,7 @@ describe('replay', () => {
     expect(ids(bus.replay(KEY, undefined).events)).toEqual(['2-1']);
   });
 
-  it('gives a snapshot for an unknown epoch, a future position and a malformed id', () => {
+  it('returns a snapshot for an unknown epoch, a future position and a malformed id', () => {
     const { bus } = setUp();
     bus.turn({ sessionKey: KEY, turnId: 't', epoch: 5, textSoFar: 'So ' }).emit(chunk('far'));
     for (const id of ['4-1', '6-1', '5-2', 'x', '', '5-', '-1-1']) {
@@ -45,7 +45,7 @@ describe('replay', () => {
     expect(bus.replay('telegram:9', undefined).events).toEqual([]);
   });
 
-  it('begins with the text of an earlier run for a reader of the whole turn', () => {
+  it('starts with the text of an earlier run for a reader of the whole turn', () => {
     const { bus } = setUp();
     bus.turn({ sessionKey: KEY, turnId: 't', epoch: 5, textSoFar: 'So ' }).emit(chunk('far'));
     const { events } = bus.replay(KEY, undefined);
@@ -55,7 +55,7 @@ describe('replay', () => {
     ]);
   });
 
-  it(`holds ${RING_EVENTS} events and gives a snapshot one event further back`, () => {
+  it(`holds ${RING_EVENTS} events and returns a snapshot one event further back`, () => {
     const { bus } = setUp();
     const turn = bus.turn({ sessionKey: KEY, turnId: 't', epoch: 1 });
     for (let index = 0; index < RING_EVENTS; index += 1) turn.emit(chunk('x'));
@@ -67,7 +67,7 @@ describe('replay', () => {
     ]);
   });
 
-  it('holds exactly its bytes, counted in UTF-8', () => {
+  it('holds exactly its byte limit, counted in UTF-8', () => {
     const { bus } = setUp();
     const turn = bus.turn({ sessionKey: KEY, turnId: 't', epoch: 1 });
     const half = 'é'.repeat((RING_BYTES / 2 - EVENT_OVERHEAD_BYTES) / 2);
@@ -79,7 +79,7 @@ describe('replay', () => {
     expect(ids(bus.replay(KEY, '1-1').events)).toEqual(['1-2', '1-3']);
   });
 
-  it(`is there for ${RING_KEPT_MS} ms after the end of the turn, then gone`, async () => {
+  it(`is available for ${RING_KEPT_MS} ms after the end of the turn, then gone`, async () => {
     const { bus, clock } = setUp();
     const turn = bus.turn({ sessionKey: KEY, turnId: 't', epoch: 1 });
     turn.emit(chunk('a'));
@@ -94,7 +94,7 @@ describe('replay', () => {
     expect(bus.replay(KEY, '1-1').events).toMatchObject([{ type: 'snapshot', text: '' }]);
   });
 
-  it(`keeps ${MAX_RINGS} turns, ended ones going first, and shares ${RINGS_BYTES} bytes among them`, () => {
+  it(`keeps ${MAX_RINGS} turns, dropping ended ones first, and shares ${RINGS_BYTES} bytes among them`, () => {
     const { bus } = setUp();
     for (let index = 0; index < MAX_RINGS; index += 1) {
       const turn = bus.turn({ sessionKey: `http:${index}`, turnId: `t${index}`, epoch: 1 });

@@ -1,4 +1,4 @@
-/** How running work ends before its time: stop marks, a lost lease, a shutdown; over lanes in memory, under fake time. */
+/** How running work ends early: stop marks, a lost lease, a shutdown; over in-memory lanes, under fake time. */
 import { describe, expect, it } from 'vitest';
 import { RETRY_CAP_MS } from '../../src/bus/attempt.ts';
 import { FLAGS_MS, HEARTBEAT_MS, LEASE_MS, SWEEP_MS } from '../../src/bus/message-bus.ts';
@@ -20,7 +20,7 @@ describe('a stop', () => {
     expect(driven.runs[0]!.signal.reason).toMatchObject({ code: 'stopped' });
   });
 
-  it('ends it at once with a hint, here or from another node, and tells the others', async () => {
+  it('ends it immediately with a hint, local or from another node, and notifies the others', async () => {
     const told: LaneKey[] = [];
     let hint: (lane: LaneKey) => void = () => undefined;
     const stopNotifier = {
@@ -78,7 +78,7 @@ describe('a stop', () => {
     expect(driven.runs[2]!.signal.reason).toMatchObject({ code: 'stopped' });
   });
 
-  it('gives the head again to a handler that failed instead of ending it', async () => {
+  it('gives the head back to a handler that failed instead of ending it', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     driven.lanes.markStop(LANE);
@@ -104,7 +104,7 @@ describe('a lost lease', () => {
     expect(driven.runs[1]!.head.crashes).toBe(1);
   });
 
-  it('is noticed without the database, when no heartbeat got through in time', async () => {
+  it('is noticed without the database when no heartbeat got through in time', async () => {
     const driven = await start();
     await pass(HEARTBEAT_MS);
     await driven.send(LANE, 'a');
@@ -213,7 +213,7 @@ describe('a lost lease', () => {
 });
 
 describe('a shutdown', () => {
-  it('asks running heads to end, admits no more, and frees the lanes', async () => {
+  it('asks running heads to end, admits no new ones, and frees the lanes', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     await driven.send(LANE, 'b');
@@ -226,7 +226,7 @@ describe('a shutdown', () => {
     expect(driven.lanes.lane(LANE)).toMatchObject({ head: 1, owner: undefined });
   });
 
-  it('releases a head at once and counts no attempt for a failed one', async () => {
+  it('releases a head immediately and counts no attempt for a failed one', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     await driven.send('in:telegram:2', 'b');
@@ -244,7 +244,7 @@ describe('a shutdown', () => {
     expect(driven.deadLetters).toEqual([]);
   });
 
-  it('waits at most drainMs for a handler that does not end, and may be called twice', async () => {
+  it('waits at most drainMs for a handler that does not end, and can be called twice', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     const first = driven.bus.stop(30);

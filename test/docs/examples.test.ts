@@ -56,7 +56,7 @@ describeGateway('an example', {}, (fixture) => {
     });
   });
 
-  it('receives only events of the catalog, also of tools, todos and subagents', async () => {
+  it('receives only events of the catalog, including those of tools, todos and subagents', async () => {
     const { ollama, gateway } = fixture();
     const client = new Client(gateway.url, OWNER);
     const key = 'http:catalogue';

@@ -1,8 +1,8 @@
-/** Messages as a channel hands them over. */
+/** Messages the way a channel hands them over. */
 import type { AcceptRequest } from '../../src/contracts/store/accept.ts';
 import { addressOf, type InboundMessage } from '../../src/contracts/message.ts';
 
-/** A message as a channel hands it over. */
+/** A message the way a channel hands it over. */
 export function inbound(id: string, change: Partial<InboundMessage> = {}): InboundMessage {
   return {
     id,

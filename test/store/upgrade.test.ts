@@ -1,4 +1,4 @@
-/** Upgrades are a promise: a filled database of each earlier version opens in this one with everything in it. */
+/** Upgrades are guaranteed: a filled database of each earlier version opens in this one with everything in it. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,12 +12,12 @@ const FOLDER = fileURLToPath(new URL('../fixtures', import.meta.url));
 const MIGRATIONS = fileURLToPath(new URL('../../drizzle', import.meta.url));
 const FIXTURES = readdirSync(FOLDER).filter((name) => /^database-\d{4}\.sql$/.test(name));
 const MAX_FIXTURE_BYTES = 100_000;
-/** Tables that a fixture leaves empty: nodes share files on Postgres only, and sums begin with a thousand rows. */
+/** Tables that a fixture leaves empty: nodes share files on Postgres only, and sums need a thousand rows. */
 const EMPTY = ['session_file', 'session_folder', 'usage_sum'];
 const CHAT = 'telegram:42';
 const ADA = 'telegram:7';
 
-/** The folder that earlier versions gave the session of this key. */
+/** The folder that earlier versions gave the session with this key. */
 function folderOfKey(key: string): string {
   const readable = key
     .toLowerCase()
@@ -26,7 +26,7 @@ function folderOfKey(key: string): string {
   return `${readable}.${createHash('sha256').update(key).digest('hex').slice(0, 32)}`;
 }
 
-/** Whether it is a fixture of the first version, which knew fewer tables. */
+/** Whether it is a fixture of the first version, which had fewer tables. */
 function isFirst(fixture: string): boolean {
   return fixture === 'database-0000.sql';
 }
@@ -38,7 +38,7 @@ interface Upgraded {
 }
 
 describe('the fixtures', () => {
-  it('exist, are small, and contain no path of the machine they were made on', () => {
+  it('exist, are small, and contain no path from the machine they were created on', () => {
     expect(FIXTURES).toEqual(expect.arrayContaining(['database-0000.sql', 'database-0031.sql']));
     for (const name of FIXTURES) {
       const text = readFileSync(`${FOLDER}/${name}`, 'utf8');
@@ -47,7 +47,7 @@ describe('the fixtures', () => {
     }
   });
 
-  it('were made with the current migrations: none has changed since', () => {
+  it('were created with the current migrations: none has changed since', () => {
     for (const name of FIXTURES) {
       const text = readFileSync(`${FOLDER}/${name}`, 'utf8');
       const version = name.slice('database-'.length, -'.sql'.length);
@@ -71,7 +71,7 @@ describeEachDatabase('a database of an earlier version', (databases) => {
     }
   });
 
-  /** Loads a fixture, and what `more` changes in it, into a schema of its own and opens it as this version does at a start. */
+  /** Loads a fixture with the changes of `more` into its own schema and opens it the way this version does at startup. */
   const upgrade = async (fixture: string, more = ''): Promise<Upgraded> => {
     const base = await databases.open();
     const schema = `${base.place.schema}_upgraded`;
@@ -86,7 +86,7 @@ describeEachDatabase('a database of an earlier version', (databases) => {
   };
 
   for (const fixture of FIXTURES) {
-    it(`${fixture} has rows in every table that it knew once it is opened`, async () => {
+    it(`${fixture} has rows in every table of its version once it is opened`, async () => {
       const { base, schema } = await upgrade(fixture);
       const text = readFileSync(`${FOLDER}/${fixture}`, 'utf8');
       const tables = await base.sql`
@@ -129,11 +129,11 @@ describeEachDatabase('a database of an earlier version', (databases) => {
       expect(await ledger.sessionOf('telegram:-200')).toBe('telegram:-100');
     });
 
-    it(`${fixture} keeps the folders of its sessions, and those of new sessions have names of their own`, async () => {
+    it(`${fixture} keeps the folders of its sessions, and those of new sessions have separate names`, async () => {
       const { ledger, lanes } = (await upgrade(fixture)).store;
       const sessions = await ledger.listSessions({ limit: 50 });
       const folders = new Map(sessions.map(({ key, folder }) => [key, folder]));
-      // Folders were named after the key before they were named by the row.
+      // Folders used to be named after the key instead of the row.
       const isNamed = ([key, folder]: [string, string]) =>
         isFirst(fixture) ? folder === folderOfKey(key) : /^[0-9a-f-]{36}$/.test(folder);
       expect([...folders].filter((one) => !isNamed(one))).toEqual([]);

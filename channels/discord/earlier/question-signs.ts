@@ -1,74 +1,44 @@
 /** Signs at questions on Discord: reactions of the bot, of which people see one at a time. */
-import type { QuestionState } from '../../../src/contracts/channel.ts';
 import type { AskedQuestion } from '../../../src/contracts/delivery.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
-import { Recent } from '../../../src/lib/recent.ts';
+import { SingleSigns } from '../../../src/contracts/platform/single-signs.ts';
+import type { Signs } from '../../../src/contracts/platform/single-signs.ts';
 import { isGone } from '../errors.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { channelIdOf } from '../sending.ts';
 
-/** Questions whose sign is remembered, and for how long in milliseconds. */
-export const MAX_SIGNS = 5_000;
-const REMEMBERED_MS = 6 * 3_600_000;
-
 /** The reactions that tell what becomes of a question. */
-const SIGNS: Record<QuestionState, string | undefined> = {
-  waiting: '⏳',
-  working: '👀',
-  done: '✅',
-  failed: '❌',
-  none: undefined,
-};
+const SIGNS: Signs = { waiting: '⏳', working: '👀', done: '✅', failed: '❌' };
 
-export class QuestionSigns {
+/** Makes what shows them; `now` gives milliseconds of a steady clock. */
+export function questionSigns(rest: Pick<DiscordRest, 'call'>, now: () => number): SingleSigns {
+  const reactions = new Reactions(rest);
+  return new SingleSigns({
+    signs: SIGNS,
+    add: (question, sign) => reactions.call('put', question, sign),
+    takeAway: (question, sign) => reactions.takeAway(question, sign),
+    now,
+  });
+}
+
+/** The bot's reactions (`PUT` and `DELETE …/reactions/{emoji}/@me`). Throws `ChannelError`, `rejected` where the bot may not react. */
+class Reactions {
   readonly #rest: Pick<DiscordRest, 'call'>;
-  /** The reactions of the bot at a question, as far as this process knows. */
-  readonly #shown: Recent<readonly string[]>;
 
-  constructor(rest: Pick<DiscordRest, 'call'>, now: () => number) {
+  constructor(rest: Pick<DiscordRest, 'call'>) {
     this.#rest = rest;
-    this.#shown = new Recent(REMEMBERED_MS, MAX_SIGNS, now);
-  }
-
-  /** A question has arrived here: nobody has shown a sign at it yet. */
-  arrived(messageId: string): void {
-    if (this.#shown.get(messageId) === undefined) this.#shown.set(messageId, []);
-  }
-
-  /**
-   * Shows a state in place of the one before (`PUT` and `DELETE …/reactions/{emoji}/@me`). Throws `ChannelError('rejected')`
-   * where the bot may not react.
-   */
-  async show(question: AskedQuestion, state: QuestionState): Promise<void> {
-    const { messageId } = question;
-    const sign = SIGNS[state];
-    // Another node may have shown the signs before: those that may be there are taken away with the last one.
-    const before = this.#shown.get(messageId) ?? (isLast(state) ? [SIGNS.waiting, SIGNS.working] : []);
-    const old = before.filter((one) => one !== undefined && one !== sign);
-    if (sign !== undefined && !before.includes(sign)) await this.#call('put', question, sign);
-    const known = this.#shown.get(messageId) !== undefined || isLast(state);
-    if (known) this.#shown.set(messageId, [...old, ...(sign === undefined ? [] : [sign])].filter(isSign));
-    for (const one of old.filter(isSign)) {
-      await this.#takeAway(question, one);
-      const left = this.#shown.get(messageId);
-      if (left !== undefined)
-        this.#shown.set(
-          messageId,
-          left.filter((other) => other !== one),
-        );
-    }
   }
 
   /** A reaction that is gone, or never was, is what was asked for. */
-  async #takeAway(question: AskedQuestion, sign: string): Promise<void> {
+  async takeAway(question: AskedQuestion, sign: string): Promise<void> {
     try {
-      await this.#call('delete', question, sign);
+      await this.call('delete', question, sign);
     } catch (error) {
       if (!(error instanceof ChannelError) || error.code === 'rate_limited' || error.retryable) throw error;
     }
   }
 
-  async #call(method: 'put' | 'delete', question: AskedQuestion, sign: string): Promise<void> {
+  async call(method: 'put' | 'delete', question: AskedQuestion, sign: string): Promise<void> {
     const { threadId, messageId } = question;
     try {
       const inside = channelIdOf(question);
@@ -95,12 +65,4 @@ export class QuestionSigns {
 
 function isElsewhere(error: unknown): boolean {
   return isGone(error) || (error instanceof ChannelError && error.code === 'rejected');
-}
-
-function isLast(state: QuestionState): boolean {
-  return state === 'done' || state === 'failed' || state === 'none';
-}
-
-function isSign(sign: string | undefined): sign is string {
-  return sign !== undefined;
 }

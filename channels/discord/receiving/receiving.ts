@@ -11,7 +11,7 @@ import { pause } from '../../../src/lib/async/sleep.ts';
 import type { BotRoles } from '../guilds/bot-roles.ts';
 import type { Members } from '../guilds/members.ts';
 import { catchUp } from './catch-up.ts';
-import type { QuestionSigns } from '../earlier/question-signs.ts';
+import type { SingleSigns } from '../../../src/contracts/platform/single-signs.ts';
 import { registerCommands, toDiscordCommands } from '../interactions/commands.ts';
 import { GatewayLink } from '../gateway/link.ts';
 import type { GatewayParts } from '../gateway/link.ts';
@@ -53,7 +53,7 @@ export interface ReceivingParts extends DiscordDeps {
   signs: Signs;
   files: FileDownload;
   roles: BotRoles;
-  questionSigns: QuestionSigns;
+  questionSigns: SingleSigns;
   threads: QuestionThreads;
   members: Members;
 }
@@ -261,7 +261,8 @@ export class Receiving {
 
   async #publish(message: InboundMessage, options?: ReceiveOptions): Promise<Receipt> {
     // Before the commit: the sign of a turn that starts at once must find it.
-    if (message.isEdit !== true) this.#parts.questionSigns.arrived(message.id);
+    if (message.isEdit !== true)
+      this.#parts.questionSigns.arrived({ chatId: message.chatId, messageId: message.id });
     const receipt = await this.#parts.receive(message, options);
     if (receipt.kind === 'accepted')
       this.#parts.signs.asked(channelIdOf(message), { messageId: message.id, senderId: message.senderId });

@@ -3,6 +3,7 @@ import type { ChannelDeps } from '../../../src/contracts/channel.ts';
 import { toGatewayError, isRetryable } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
+import type { SingleSigns } from '../../../src/contracts/platform/single-signs.ts';
 import type { Receive } from '../../../src/contracts/receive.ts';
 import { BackgroundWork } from '../../../src/lib/async/background.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
@@ -44,6 +45,7 @@ export interface ReceivingParts extends MatrixDeps {
   client: MatrixClient;
   sending: Sending;
   replacements: Replacements;
+  signs: Pick<SingleSigns, 'arrived'>;
   /** The id of the bot. */
   self: string;
   now: () => number;
@@ -215,7 +217,10 @@ export class Receiving {
 
   /** A message that can never be committed must not stop all others: it is left out, with an error in the log. */
   async #commit(message: InboundMessage): Promise<void> {
-    const { receive, log } = this.#parts;
+    const { receive, signs, log } = this.#parts;
+    const { chatId, messageId, isEdit } = message;
+    // Before the commit: the sign of a turn that starts at once must find it.
+    if (messageId !== undefined && isEdit !== true) signs.arrived({ chatId, messageId });
     try {
       const receipt = await retryWhile(isRetryable, () => receive(message), this.#stop.signal);
       const reply = receipt.kind === 'handled' || receipt.kind === 'refused' ? receipt.reply : undefined;

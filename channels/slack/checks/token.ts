@@ -19,6 +19,7 @@ const SCOPES: Readonly<Record<string, string>> = {
   'files:write': 'send files',
   commands: 'offer the command /parley',
   'reactions:read': 'see reactions that end an answer',
+  'reactions:write': 'show at a question what becomes of it',
 };
 
 const Tested = z.object({

@@ -16,6 +16,7 @@ import { Inbox } from './inbox.ts';
 import { Interactions } from './interactions.ts';
 import { SocketLink } from './link.ts';
 import type { LinkParts } from './link.ts';
+import type { SingleSigns } from '../../../src/contracts/platform/single-signs.ts';
 import type { Status } from '../status.ts';
 import type { People } from './people.ts';
 import { Position } from './position.ts';
@@ -39,6 +40,7 @@ export interface ReceivingParts extends SlackDeps {
   sending: Sending;
   people: People;
   status: Pick<Status, 'heard'>;
+  signs: Pick<SingleSigns, 'arrived'>;
   self: Self;
 }
 
@@ -72,7 +74,12 @@ export class Receiving {
     this.#background = new BackgroundWork((error, failure) => {
       if (!this.#stop.signal.aborted) log.warn({ err: error }, failure);
     });
-    const publish = async (message: InboundMessage): Promise<Receipt> => await parts.receive(message);
+    const publish = async (message: InboundMessage): Promise<Receipt> => {
+      const { chatId, messageId, isEdit } = message;
+      // Before the commit: the sign of a turn that starts at once must find it.
+      if (messageId !== undefined && isEdit !== true) parts.signs.arrived({ chatId, messageId });
+      return await parts.receive(message);
+    };
     this.#inbox = new Inbox({ log, now, signal: this.#stop.signal, publish });
     this.#interactions = new Interactions({
       ...settings,

@@ -66,3 +66,11 @@ export function readPayload(head: LaneHead): DeliveryPayload {
     cause: parsed.error,
   });
 }
+
+/** Names the delivery in the log, as far as its payload can be read. */
+export function logFields({ lane, seq, payload }: LaneHead): Record<string, unknown> {
+  const parsed = payloadShape.safeParse(payload);
+  if (!parsed.success) return { lane, laneSeq: seq };
+  const { channel, chatId, turnId } = parsed.data.message;
+  return { channel, chatId, turnId, lane, laneSeq: seq };
+}

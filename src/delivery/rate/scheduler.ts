@@ -2,6 +2,7 @@
 import { ChannelError, GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { Place, SentMessage } from '../../contracts/message.ts';
 import type { RateLimits } from '../../contracts/delivery.ts';
+import type { Channel } from '../../contracts/channel.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { BotLimits, DEFAULT_PAUSE_MS } from './bot-limits.ts';
 import type { CountedCall } from './bot-limits.ts';
@@ -22,6 +23,8 @@ const LEASE_CHECK_MS = 250;
 export interface CallTarget {
   place: Place;
   first?: SentMessage | undefined;
+  /** A sign at a question. */
+  isSign?: true;
 }
 
 export class Scheduler {
@@ -117,8 +120,9 @@ export class Scheduler {
     this.#queueOf.clear();
   }
 
-  #queue({ place, first }: CallTarget): PlaceQueue {
-    const rate = this.#rates.of(place, first);
+  #queue({ place, first, isSign }: CallTarget): PlaceQueue {
+    const signs = isSign === true ? this.#rates.ofSigns?.(place) : undefined;
+    const rate = signs ?? this.#rates.of(place, first);
     let queue = this.#queues.get(rate.key);
     if (queue === undefined) {
       queue = new PlaceQueue(new PlaceLimit(rate));
@@ -246,9 +250,36 @@ function isRefusal(error: unknown): error is ChannelError {
   return error instanceof ChannelError && error.code === 'rate_limited';
 }
 
-/** The calls of several schedulers together, and those answered "too fast". */
-export function countsOf(schedulers: readonly Scheduler[]): Pick<Scheduler['counts'], 'calls' | 'refused'> {
-  const sum = (pick: (counts: Scheduler['counts']) => number) =>
-    schedulers.reduce((total, { counts }) => total + pick(counts), 0);
-  return { calls: sum(({ calls }) => calls), refused: sum(({ refused }) => refused) };
+/** The schedulers of all bots, one for each channel, made when the channel is first used. */
+export class Schedulers {
+  readonly #known = new Map<string, Scheduler>();
+  readonly #clock: Clock;
+  readonly #isLeased: () => boolean;
+
+  constructor(clock: Clock, isLeased: () => boolean) {
+    this.#clock = clock;
+    this.#isLeased = isLeased;
+  }
+
+  /** The scheduler of a channel's bot. */
+  of({ name, capabilities }: Pick<Channel, 'name' | 'capabilities'>): Scheduler {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const made = new Scheduler(this.#clock, capabilities.rates, this.#isLeased);
+    this.#known.set(name, made);
+    return made;
+  }
+
+  /** Calls of all bots, and those answered "too fast". */
+  get counts(): Pick<Scheduler['counts'], 'calls' | 'refused'> {
+    const all = [...this.#known.values()].map(({ counts }) => counts);
+    const sum = (pick: (counts: Scheduler['counts']) => number) =>
+      all.reduce((total, counts) => total + pick(counts), 0);
+    return { calls: sum(({ calls }) => calls), refused: sum(({ refused }) => refused) };
+  }
+
+  /** Ends all waits; calling it twice is fine. Never throws. */
+  close(): void {
+    for (const one of this.#known.values()) one.close();
+  }
 }

@@ -1,4 +1,5 @@
 /** Linking chats: a code from one, entered in another, agreed to in both; and how a chat leaves again. */
+import type { Channel } from '../../contracts/channel.ts';
 import type { CommandCall } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { Log } from '../../contracts/log.ts';
@@ -192,4 +193,12 @@ function buttonsOf({ id }: OpenLink, say: Say): Button[] {
     { label: say('link.join'), value: `link:yes:${id}`, style: 'confirm' },
     { label: say('link.decline'), value: `link:no:${id}`, style: 'danger' },
   ];
+}
+
+/** Asks the channel of a group. A channel that knows no administrators has none, nor has one that cannot be asked now. */
+export function groupAdminIn(channels: ReadonlyMap<string, Channel>): LinkDeps['isGroupAdmin'] {
+  return async (address, senderId) => {
+    const place = parseAddress(address);
+    return (await channels.get(place.channel)?.isAdmin?.(place, senderId)) === true;
+  };
 }

@@ -3,7 +3,6 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { LaneHandler } from '../../contracts/bus.ts';
 import type { AnsweredRequest } from '../../contracts/gateway-api.ts';
 import type { NoteRefusal, TracedTurn } from '../../contracts/store/traces.ts';
-import { boundedLabels } from './labels.ts';
 
 /** Different values of one label; any further one is counted as `other`. */
 export const MAX_LABEL_VALUES = 50;
@@ -116,5 +115,20 @@ export function createMeters(version: string): Meters {
         return await handler.onDeadLetter(head, error);
       },
     }),
+  };
+}
+
+/**
+ * Gives the value of a label, or `other` for every value beyond the first `max` of that label: names of models and tools come
+ * from elsewhere, and each value is a time series for good.
+ */
+function boundedLabels(max: number): (label: string, value: string) => string {
+  const known = new Map<string, Set<string>>();
+  return (label, value) => {
+    const values = known.get(label) ?? new Set<string>();
+    known.set(label, values);
+    if (!values.has(value) && values.size >= max) return 'other';
+    values.add(value);
+    return value;
   };
 }

@@ -1,4 +1,4 @@
-/** Long conversations: summarised before a turn that is too heavy and after a turn, whole or not at all, and never in the way. */
+/** Long conversations: summarized before a turn that is too heavy and after a turn, all or nothing, never in the way. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
@@ -15,7 +15,7 @@ import {
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
-/** A server that reports nothing: estimates are what they are. */
+/** A server that reports no usage, so estimates stay uncorrected. */
 const usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 const says = (...words: string[]): ScriptStep => ({ ...saysIt(...words), usage });
 const asks: typeof asksFor = (...asked) => ({ ...asksFor(...asked), usage });
@@ -40,7 +40,7 @@ async function openConversation(databases: TestDatabases, ...steps: ScriptStep[]
     store,
     provider,
     scenario,
-    /** Turns of about 360 tokens that nothing is done about. */
+    /** Turns of about 360 tokens that trigger nothing. */
     talk: async (turns: number): Promise<void> => {
       for (let n = 1; n <= turns; n += 1) {
         provider.add(says(`answer ${n} ${LONG}`));
@@ -58,7 +58,7 @@ const contents = (messages: readonly ChatMessage[] | undefined): string =>
 const isSummaryCall = (messages: readonly ChatMessage[] | undefined): boolean =>
   contents(messages).includes('Write its summary now');
 
-/** What of the context is covered, by its first words. */
+/** The covered part of the context, by its first words. */
 async function covered({ sql }: TestStore): Promise<string[]> {
   const rows = await sql<{ text: string }[]>`
     select left(payload ->> 'content', 10) as text from context where summarized_by is not null order by lane_seq, seq`;
@@ -103,7 +103,7 @@ describeEmbedded('compression', (databases) => {
     expect([...usage]).toEqual([{ session: key, user_id: key, model: 'test-model' }]);
   });
 
-  it('runs after a turn, too, as a worker that delays neither its end nor the next turn (N-65, N-66)', async () => {
+  it('also runs after a turn, as a worker that delays neither its end nor the next turn (N-65, N-66)', async () => {
     const { store, provider, scenario, talk, enable } = await openConversation(databases);
     await talk(4);
     enable();
@@ -115,7 +115,7 @@ describeEmbedded('compression', (databases) => {
     await scenario.ask('question 5');
     expect(scenario.types().at(-1)).toBe('turn_ended');
     await vi.waitFor(() => expect(isSummaryCall(provider.requests.at(-1)?.messages)).toBe(true));
-    // Short enough not to be too heavy: it starts, runs and ends while the summary is made.
+    // Short enough not to be too heavy: it starts, runs and ends while the summary is being generated.
     scenario.profile = { ...scenario.profile, compressionThreshold: 0.95 };
     provider.add(says('quick'));
     const { turn } = await scenario.ask('hello?');
@@ -188,7 +188,7 @@ describeEmbedded('compression', (databases) => {
     expect(calls).toEqual([]);
   });
 
-  it('ends with the turn when that is stopped, and closes the connection (N-58)', async () => {
+  it('ends with the turn when the turn is stopped, and closes the connection (N-58)', async () => {
     const { store, provider, scenario, talk, enable } = await openConversation(databases);
     await talk(5);
     enable();
@@ -204,7 +204,7 @@ describeEmbedded('compression', (databases) => {
     expect(await covered(store)).toEqual([]);
   });
 
-  it('changes nothing when the gateway shuts down meanwhile, and runs the next time', async () => {
+  it('changes nothing when the gateway shuts down while it runs, and runs the next time', async () => {
     const { store, provider, scenario, talk, enable } = await openConversation(databases);
     await talk(4);
     enable();

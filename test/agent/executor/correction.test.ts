@@ -1,4 +1,4 @@
-/** The correction call: its own prompt, any answer read or turned into `abort`, never an exception. */
+/** The correction call: its own prompt, every answer parsed or turned into `abort`, never an exception. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { analyzeFailure, CORRECTION_PROMPT } from '../../../src/agent/executor/correction.ts';
@@ -132,7 +132,7 @@ describe('the correction call', () => {
     ).toEqual(skip);
   });
 
-  it('keeps the first three of more new steps (S-13)', async () => {
+  it('keeps the first three new steps when there are more (S-13)', async () => {
     const newSteps = Array.from({ length: 50 }, (_, n) => ({ description: `step ${n}`, self: true }));
     const correction = await answering(JSON.stringify({ action: 'insert_steps', reason: 'r', newSteps }));
     expect(correction).toMatchObject({
@@ -236,7 +236,7 @@ describe('the correction call', () => {
     expect(await thrown).toMatchObject({ action: 'abort', reason: expect.stringContaining('odd') });
   });
 
-  it('never throws, whatever is answered (S-11)', async () => {
+  it('never throws, whatever the answer (S-11)', async () => {
     const odd = fc.oneof(
       fc.string(),
       fc.json(),

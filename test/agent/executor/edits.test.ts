@@ -1,4 +1,4 @@
-/** Changes of a plan: new plans, old ones untouched, ids that stay and risks that are judged anew. */
+/** Plan edits: they return new plans, leave old ones untouched, keep ids and reassess risks. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -23,7 +23,7 @@ function planOf(edit: PlanEdit): Plan {
 const ids = (plan: Plan): string[] => plan.steps.map(({ id }) => id);
 
 describe('an edit of a plan', () => {
-  it('inserts after and before a step and numbers the steps anew (S-16)', () => {
+  it('inserts after and before a step and renumbers the steps (S-16)', () => {
     const plan = testPlan(3);
     const after = planOf(insertSteps(plan, 's2', [proto('a'), proto('b')], classifyByName));
     expect(ids(after)).toEqual(['s1', 's2', 'added-1', 'added-2', 's3']);
@@ -46,7 +46,7 @@ describe('an edit of a plan', () => {
     });
   });
 
-  it('classifies the risk again when a command is replaced, up and down (S-17)', () => {
+  it('reclassifies the risk when a command is replaced, up or down (S-17)', () => {
     const plan = testPlan(2);
     const danger = { executor: { kind: 'tool', tool: 'danger' }, args: { all: true } } as const;
     const raised = planOf(replaceStepCommand(plan, 's2', danger, classifyByName));
@@ -57,7 +57,7 @@ describe('an edit of a plan', () => {
     expect(lowered.steps[1]).not.toHaveProperty('args');
   });
 
-  it('reports when no more steps may be added, and adds none (S-18)', () => {
+  it('reports when no more steps can be added, and adds none (S-18)', () => {
     let plan = testPlan(2);
     for (let n = 0; n < MAX_ADDED_STEPS; n += 1) {
       expect(stepsLeft(plan)).toBe(MAX_ADDED_STEPS - n);
@@ -82,7 +82,7 @@ describe('an edit of a plan', () => {
     expect(replaceStepCommand(testPlan(1), 'nope', self, classifyByName)).toEqual(unknown);
   });
 
-  it('never changes its input, keeps every id and its order, and stays within its limits (S-15, S-16, S-18)', () => {
+  it('never mutates its input, keeps every id and its order, and stays within its limits (S-15, S-16, S-18)', () => {
     const edit = fc.record({
       kind: fc.constantFrom('after', 'before', 'replace'),
       step: fc.nat(30),

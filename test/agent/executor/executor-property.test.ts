@@ -1,4 +1,4 @@
-/** Thousands of plans that go wrong in every way: the breakers hold, and a death anywhere changes nothing. */
+/** Thousands of plans that fail in every way: the breakers hold, and a crash at any point changes nothing. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { campaignSize } from '../../campaign.ts';
@@ -39,7 +39,7 @@ function correctionOf(action: (typeof actions)[number], count: number): AgentCor
   }
 }
 
-/** Corrections that were decided and did not end the plan. */
+/** Corrections that were decided without ending the plan. */
 const decided = ({ facts }: PlanScenario): number =>
   facts.filter(({ type }) => type === 'corrected' || type === 'refused').length;
 
@@ -64,7 +64,7 @@ const failures = (run: PlanScenario, length: number): string[] => {
   ];
 };
 
-it('emits the complete stored state with every event, so that subscribers need not count (S-35, S-39)', async () => {
+it('emits the complete stored state with every event, so subscribers do not have to count (S-35, S-39)', async () => {
   const scenario = fc.record({
     plan: fc.record({ length: fc.integer({ min: 1, max: 15 }), added: fc.integer({ min: 0, max: 10 }) }),
     dice: fc.uint8Array({ minLength: 40, maxLength: 40 }),
@@ -73,7 +73,7 @@ it('emits the complete stored state with every event, so that subscribers need n
     fc.asyncProperty(scenario, async ({ plan: { length, added }, dice }) => {
       let rolled = 0;
       const roll = (sides: number): number => (dice[rolled++ % dice.length] ?? 0) % sides;
-      // Where steps were added already, corrections that add some are refused.
+      // Where steps have already been added, corrections that add more are refused.
       const plan = testPlan(length, { originalLength: Math.max(0, length - added) });
       const run = new PlanScenario({
         plan,
@@ -98,7 +98,7 @@ const RANDOM_PLANS = campaignSize(10_000);
 it(`keeps every limit and ends exactly once in ${RANDOM_PLANS} random plans (S-21, S-22, S-36)`, async () => {
   const scenario = fc.record({
     length: fc.integer({ min: 1, max: 15 }),
-    // One byte decides each run and each correction: cheap to make ten thousand times.
+    // One byte decides each run and each correction: cheap to generate ten thousand times.
     dice: fc.uint8Array({ minLength: 60, maxLength: 60 }),
     failing: fc.integer({ min: 0, max: 10 }),
   });
@@ -135,7 +135,7 @@ function sixSteps(commit: PlanScenarioOptions['commit'], worked: string[]): Plan
   });
 }
 
-it('gives the same plan and runs each step once, wherever its process died (S-01)', async () => {
+it('yields the same plan and runs each step once, wherever its process died (S-01)', async () => {
   const whole = sixSteps(undefined, []);
   await whole.run();
   expect(whole.stored.steps.map(({ id }) => id)).toEqual([
@@ -163,7 +163,7 @@ it('gives the same plan and runs each step once, wherever its process died (S-01
       await run.run();
       expect(run.stored).toEqual(whole.stored);
       expect(run.facts).toEqual(whole.facts);
-      // A run whose end was not committed runs again under its old number: its own journal keeps what it did.
+      // A run whose end was not committed reruns under its old number: its own journal records what it did.
       const again = run.runs.filter((id, index) => run.runs.indexOf(id) !== index);
       expect(again.length).toBeLessThanOrEqual(1);
       expect(new Set(run.runs)).toEqual(new Set(whole.runs));

@@ -6,8 +6,8 @@ import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import { failing, insert, retry, runScenario, skip, TERMINAL_EVENTS } from '../../fakes/agent/corrections.ts';
 import { PlanScenario, testPlan } from '../../fakes/agent/plans.ts';
 
-describe('a plan that people change while it runs', () => {
-  it('applies a change before its next step, once, and begins no step that was changed meanwhile', async () => {
+describe('a plan that users change while it runs', () => {
+  it('applies a change once, before its next step, and starts no step that was changed in the meantime', async () => {
     const edited = (plan: Plan): Plan => ({ ...plan, version: 2, steps: plan.steps.slice(0, 2) });
     let refused = false;
     const scenario = new PlanScenario({
@@ -66,7 +66,7 @@ describe('a plan in agentic mode', () => {
     });
   });
 
-  it('names no new command when the same one is tried again (S-32)', async () => {
+  it('reports no new command when the same one is retried (S-32)', async () => {
     const scenario = await runScenario({ steps: 1, step: failing({ s1: 1 }), correct: () => retry });
     const told = scenario.events.find(({ type }) => type === 'retry_attempt');
     expect(told).toMatchObject({ attempt: 1 });
@@ -118,7 +118,7 @@ describe('a plan in agentic mode', () => {
     expect(scenario.stored.state).toBe('completed');
   });
 
-  it('runs new steps in place of a skipped one, and emits them before the skip (S-16)', async () => {
+  it('runs new steps instead of a skipped one, and emits them before the skip (S-16)', async () => {
     const { newSteps } = insert(2);
     const scenario = await runScenario({
       step: failing({ s1: 1 }),
@@ -162,7 +162,7 @@ describe('a plan in agentic mode', () => {
     ]);
   });
 
-  it('treats an error of a step as its failure, but rethrows errors of the store and the bus', async () => {
+  it('treats an error in a step as a failure of that step, but rethrows store and bus errors', async () => {
     const throwing = (error: Error): PlanScenario =>
       new PlanScenario({
         plan: testPlan(1),

@@ -66,7 +66,7 @@ describe('the limits of a plan', () => {
     ).toHaveLength(8);
   });
 
-  it('refuse steps beyond the maximum: the correction call is told why, and the plan ends when it insists (S-18)', async () => {
+  it('refuse steps beyond the maximum: the correction call learns why, and the plan ends if it insists (S-18)', async () => {
     const full = testPlan(12, { originalLength: 3 });
     const chosen = (nth: number): AgentCorrection => (nth === 1 ? insert(2) : retry);
     const heeds = await runScenario({

@@ -1,4 +1,4 @@
-/** The prompt of each mode, and the calls that the model gets it with; `planner` is tested with the planner. */
+/** The prompt of each mode, and which model calls include it; `planner` is tested with the planner. */
 import { expect, it, onTestFinished } from 'vitest';
 import { EXPLAIN_PROMPT, modePrompt } from '../../../src/agent/executor/mode-prompts.ts';
 import { MODES } from '../../../src/contracts/plans/plan.ts';
@@ -11,7 +11,7 @@ import { says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
-it('has a prompt of its own for each mode (S-44)', () => {
+it('has a separate prompt for each mode (S-44)', () => {
   expect(Object.fromEntries(MODES.map((mode) => [mode, modePrompt(mode)]))).toMatchInlineSnapshot(`
     {
       "agentic": "A plan is carried out step by step without anybody watching. Each step is given to you alone, with what came before it. Do the step completely, check what you did, and report failures as they are: they are repaired elsewhere.",
@@ -22,7 +22,7 @@ it('has a prompt of its own for each mode (S-44)', () => {
   expect(new Set(MODES.map(modePrompt)).size).toBe(3);
 });
 
-/** A plan of one step that the model does itself, with the calls that follow it. */
+/** A one-step plan that the model carries out itself, with the calls that follow it. */
 async function openPlanOfOneStep(databases: TestDatabases, ...afterPlan: ScriptStep[]) {
   const analysis = says('It takes a step.\nREFLECT: no');
   const provider = new ScriptedProvider(analysis, says('Steps\n1. [SELF] Compare'), ...afterPlan);

@@ -1,13 +1,13 @@
-/** The plan executor with people: modes without corrections, and requests to skip, pause and stop. */
+/** The plan executor with users: modes without corrections, and requests to skip, pause and stop. */
 import { describe, expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { PlanStep } from '../../../src/contracts/plans/plan.ts';
 import { failing, runScenario, TERMINAL_EVENTS } from '../../fakes/agent/corrections.ts';
 import { PlanScenario, testPlan } from '../../fakes/agent/plans.ts';
 
-describe('the modes of a plan, and requests of people', () => {
+describe('the modes of a plan, and user requests', () => {
   it.each(['planner', 'teacher'] as const)(
-    'in %s mode a failed step ends the plan without a correction (S-02)',
+    'end the plan without a correction when a step fails in %s mode (S-02)',
     async (mode) => {
       const scenario = await runScenario({ plan: testPlan(3, { mode }), step: failing({ s2: 1 }) });
       expect(scenario.failures).toEqual([]);

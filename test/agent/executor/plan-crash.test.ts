@@ -1,4 +1,4 @@
-/** A process that dies at every point of a plan's journal: the same plan, the same answer, no step's work done twice. */
+/** A process that dies at each point of a plan's journal: same plan, same answer, no step's work done twice. */
 import { expect, it } from 'vitest';
 import { campaignCases } from '../../campaign.ts';
 import { SUMMARY_PROMPT } from '../../../src/agent/executor/mode-prompts.ts';
@@ -24,7 +24,7 @@ import { z } from 'zod';
 
 const STEPS = [...TURN_STEPS, 'storePlan', 'planFact'];
 
-/** Tokens of an answer, and of a sentence about earlier steps: such a sentence may be lost, or made once more. */
+/** Tokens of an answer, and of a sentence about earlier steps: such a sentence may be lost or generated again. */
 const ANSWER_TOKENS = 100;
 const SENTENCE_TOKENS = 1;
 
@@ -37,11 +37,11 @@ const PLAN = [
   '6. [TOOL: unsafe_probe] Six',
 ].join('\n');
 
-/** A model that answers by what it is asked, so that it says the same again after a crash. */
+/** A model whose answer depends only on the request, so it says the same thing again after a crash. */
 class PlanModel implements ChatProvider {
   readonly name = 'plan';
   calls = 0;
-  /** Those of them that came to their end. */
+  /** Calls that completed. */
   paid = 0;
 
   async models(): Promise<string[]> {
@@ -53,7 +53,7 @@ class PlanModel implements ChatProvider {
   }
 
   async *streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatChunk, void> {
-    // Sentences about earlier steps are made in the background, and again after a crash.
+    // Sentences about earlier steps are generated in the background, and again after a crash.
     const isSentence = request.messages[0]?.content === SUMMARY_PROMPT;
     const step = isSentence ? says('x') : answerTo(request);
     if (!isSentence) this.calls += 1;
@@ -86,7 +86,7 @@ function answerTo({ messages }: ChatRequest): ScriptStep {
   return says(all.includes('write the plan') ? PLAN : 'Six steps.\nREFLECT: no');
 }
 
-/** The second step gets a repair before it and works then; the fifth gets another tool. */
+/** The second step gets a repair inserted before it and then works; the fifth gets another tool. */
 function correctionFor(asked: string): string {
   const repair = { description: 'Repair', tool: 'unsafe_probe', args: { word: 'repair' } };
   return asked.includes('Failed: [s2]')
@@ -119,10 +119,10 @@ interface Ran {
   died: boolean;
   calls: number;
   plan: Plan | undefined;
-  /** Of each run of the turn: how often it told of the plan's end. */
+  /** For each run of the turn: how often it reported the end of the plan. */
   told: { ends: number; showed: boolean }[];
   text: string | undefined;
-  /** Answers that came to their end, those of them that no commit followed before the death, those in the usage table. */
+  /** Completed answers, those of them with no commit before the crash, and those in the usage table. */
   paid: number;
   unkept: number;
   counted: number;
@@ -181,7 +181,7 @@ function afterEach(ledger: Ledger, made: () => void): Ledger {
 const shape = (plan: Plan | undefined): unknown => plan && { ...plan, id: '', steps: plan.steps };
 
 describeEachDatabase('a plan whose process dies', (databases) => {
-  it('ends as the same plan wherever it died, runs no step twice, and counts each call once except the one in flight (S-01, S-26, S-27)', async () => {
+  it('ends with the same plan wherever it died, runs no step twice, and counts each call once except the one in flight (S-01, S-26, S-27)', async () => {
     const store = await databases.open();
     const effects = await startEffects();
     const whole = await dieAndResume(store, effects, Number.POSITIVE_INFINITY, 'after');
@@ -201,7 +201,7 @@ describeEachDatabase('a plan whose process dies', (databases) => {
     for (const at of campaignCases([...whole.seen.keys()])) {
       for (const when of ['before', 'after'] as const) {
         const run = await dieAndResume(store, effects, at, when);
-        // The unsafe call was begun and its result is not there: it is not run again, so its step failed.
+        // The unsafe call had started and its result is missing: it is not rerun, so its step failed.
         const step = run.seen[at];
         const lost = when === 'after' ? step === 'toolIntent' : step === 'toolResult';
         const counts = [...effects.counts()].filter(([key]) => key.includes(run.turnId));

@@ -1,4 +1,4 @@
-/** People and a plan that is being carried out: Run and Skip, pause and resume, stop, and what must be asked first. */
+/** Users and a running plan: Run and Skip, pause and resume, stop, and what needs approval first. */
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { ApprovalRecord } from '../../../src/contracts/tools/approvals.ts';
@@ -103,7 +103,7 @@ class People {
   }
 }
 
-describeEmbedded('people and a plan', (databases) => {
+describeEmbedded('users and a plan', (databases) => {
   async function open(
     steps: ScriptStep[],
     {
@@ -170,7 +170,7 @@ describeEmbedded('people and a plan', (databases) => {
     expect(await people.act('run')).toEqual({ done: false, text: 'This plan is over.' });
   });
 
-  it('a step that nobody allows in time ends the plan, and the answer reports it (S-36)', async () => {
+  it('a step that no one approves in time ends the plan, and the answer reports it (S-36)', async () => {
     const people = await open(
       [...planned('[TOOL: work] Wash', '[TOOL: work] Paint'), says('We wash.'), says('Nobody was there.')],
       { approvalMs: 1 },
@@ -187,7 +187,7 @@ describeEmbedded('people and a plan', (databases) => {
     });
   });
 
-  it('a plan pauses before its next step, waits visibly, and continues where it was (S-40)', async () => {
+  it('a plan pauses before its next step, waits visibly, and continues where it left off (S-40)', async () => {
     let asked: PlanAnswer | undefined;
     const people = await open(
       [...planned('[TOOL: work] Wash', '[TOOL: work] Paint'), calls('work'), calls('work'), says('Painted.')],
@@ -220,7 +220,7 @@ describeEmbedded('people and a plan', (databases) => {
     await people.ask('agentic');
     const { id } = await people.question();
     expect(await people.store.lanes.decide(id, 'denied', SESSION)).toBe(true);
-    // A wish that comes between the answer and the turn does not turn the answer round.
+    // A request that arrives between the decision and the turn does not reverse the decision.
     await people.act('resume');
     await people.resume();
     expect(people.ends()).toEqual(['plan_cancelled']);
@@ -244,7 +244,7 @@ describeEmbedded('people and a plan', (databases) => {
     expect(people.scenario.types()).not.toContain('agent_thinking');
   });
 
-  it('dangerous steps, inserted and modified ones too, wait for a human and run once when allowed (S-45, S-46)', async () => {
+  it('dangerous steps, including inserted and modified ones, wait for a human and run once when approved (S-45, S-46)', async () => {
     const wipe = { description: 'Make room', tool: 'wipe', args: { word: 'disk' } };
     const repair = { action: 'insert_steps', reason: 'no room', newSteps: [wipe] };
     const people = await open([
@@ -272,7 +272,7 @@ describeEmbedded('people and a plan', (databases) => {
     expect(people.ends()).toEqual(['plan_completed']);
   });
 
-  it('/stop while it waits cancels the plan, once, and ends the turn (S-36)', async () => {
+  it('/stop while it waits cancels the plan once and ends the turn (S-36)', async () => {
     const people = await open([...planned('[TOOL: work] Wash', '[TOOL: work] Paint'), says('We wash.')]);
     expect(await people.ask('teacher')).toEqual(PARKED);
     expect(await people.act('stop')).toEqual({ done: true, text: 'The plan is stopped.' });

@@ -1,4 +1,4 @@
-/** A plan whose profile is read anew while it waits: what its later steps find then. */
+/** A plan whose profile is reloaded while it waits: what its later steps find then. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';

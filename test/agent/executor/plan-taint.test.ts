@@ -1,4 +1,4 @@
-/** What a step has read counts against the steps after it, and against the turn that goes on with its report. */
+/** What a step has read counts against later steps, and against the turn that continues with its report. */
 import { expect, it } from 'vitest';
 import { describeEmbedded } from '../../database.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
@@ -25,7 +25,7 @@ describeEmbedded('a plan whose step read untrusted text', (databases) => {
     return { scenario, outcome };
   };
 
-  it('asks before a later step requests an address that only this text named (S-46)', async () => {
+  it('asks before a later step requests an address named only by this text (S-46)', async () => {
     const { scenario, outcome } = await ask(
       ...planned('[TOOL: look] Look', '[SELF] Follow it'),
       calls('look'),

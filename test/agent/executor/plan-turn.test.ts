@@ -1,4 +1,4 @@
-/** A turn whose plan is carried out: steps by tools and by the model, repairs, the last words, and deaths in between. */
+/** A turn that executes its plan: steps by tools and by the model, repairs, the final answer, and crashes in between. */
 import { expect, it } from 'vitest';
 import { RUN_PLAN } from '../../../src/agent/executor/run-plan.ts';
 import { CORRECTION_PROMPT } from '../../../src/agent/executor/correction.ts';
@@ -15,7 +15,7 @@ import type { ScriptStep } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 import type { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
-/** `read {name}` works for every name but `missing`; `write {name}` is noted. */
+/** `read {name}` works for every name but `missing`; `write {name}` is recorded. */
 function shelf(done: string[]): Tool[] {
   const parameters = z.strictObject({ name: z.string() });
   const read = defineTool({
@@ -101,7 +101,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
       'step_changed',
       'plan_completed',
     ]);
-    // A step of one call offers that one tool; the agent's own work offers all; the last words know every result.
+    // A step of one call offers that one tool; the agent's own work offers all; the final answer sees every result.
     expect(provider.requests[2]?.tools?.map(({ name }) => name)).toEqual(['read']);
     expect(provider.requests[3]?.tools?.map(({ name }) => name)).toEqual(['read', 'write']);
     expect(JSON.stringify(provider.requests[3]?.messages)).toContain('words of first');
@@ -157,7 +157,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     ]);
     expect(scenario.shown()).toBe('Both are read.');
     expect(turn?.final?.content).toBe('Both are read.');
-    // Six calls to their end, and the one that broke after a word.
+    // Six completed calls, and the one that broke after a word.
     const broke = 2;
     expect(turn?.usage?.completionTokens).toBe(6 * SCRIPT_USAGE.completionTokens + broke);
   });
@@ -240,7 +240,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     expect(provider.requests.at(-1)?.messages.filter(({ role }) => role === 'tool')).toHaveLength(1);
   });
 
-  it('gives a step to a subagent, which works on its own, and keeps its result (N-21, S-20)', async () => {
+  it('delegates a step to a subagent, which works independently, and keeps its result (N-21, S-20)', async () => {
     const provider = new ScriptedProvider(
       ...planned('[AGENT: default] Find out which is older', '[SELF] Compare'),
       says('The first is older.'),
@@ -264,7 +264,7 @@ describeEmbedded('a plan in agentic mode', (databases) => {
     expect(scenario.ofAgents.map(({ type }) => type)).toContain('subagent_completed');
   });
 
-  it('does not run the plan of planner mode: the loop follows it (S-02)', async () => {
+  it('does not execute the plan in planner mode: the loop follows it (S-02)', async () => {
     const done: string[] = [];
     const [scenario, provider] = await open(
       databases,

@@ -1,4 +1,4 @@
-/** What is remembered of the steps before, and that nothing waits for it. */
+/** What is remembered of earlier steps, and that nothing waits for it. */
 import { describe, expect, it } from 'vitest';
 import {
   RollingContext,
@@ -17,7 +17,7 @@ function add(context: RollingContext, index: number, isError = false): void {
 const shown = (context: RollingContext): string[] => context.entries.map(({ step }) => step.id);
 
 describe('the rolling context of a plan', () => {
-  it('summarizes the oldest three steps in one sentence at the fifth step (S-07)', async () => {
+  it('summarizes the three oldest steps in one sentence at the fifth step (S-07)', async () => {
     const batches: string[][] = [];
     const context = new RollingContext(async (entries) => {
       batches.push(entries.map(({ step }) => step.id));
@@ -33,7 +33,7 @@ describe('the rolling context of a plan', () => {
     expect(context.toContextString()).toMatch(/^Earlier: The first three parts are done\.\n\[s4\]/);
   });
 
-  it('accepts a step while a summary is being made (S-47)', async () => {
+  it('accepts a step while a summary is being generated (S-47)', async () => {
     const sentence = Promise.withResolvers<string>();
     const context = new RollingContext(() => sentence.promise);
     for (let n = 0; n < 7; n += 1) add(context, n);

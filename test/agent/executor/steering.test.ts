@@ -1,4 +1,4 @@
-/** What the user writes while a plan is carried out: in mode `steer` it reaches the next step, the next repair and the last words. */
+/** Messages a user sends while a plan runs: in mode `steer` they reach the next step, repair and the final answer. */
 import { expect, it } from 'vitest';
 import { MAX_STEERING_CHARS, withUserAdditions } from '../../../src/agent/executor/steering.ts';
 import { TurnRows } from '../../../src/agent/state/turn-rows.ts';
@@ -21,8 +21,8 @@ const planned = (...steps: string[]): ScriptStep[] => [
 ];
 const retry = says('{"action":"retry","reason":"again"}');
 
-describeEmbedded('messages of the user while a plan runs', (databases) => {
-  /** A plan during whose first call the user writes. */
+describeEmbedded('user messages while a plan runs', (databases) => {
+  /** A plan where the user sends a message during the first call. */
   const begin = async (queueMode: QueueMode, ...steps: ScriptStep[]) => {
     const store = await databases.open({ newSessions: { mode: 'agentic', queueMode } });
     const provider = new ScriptedProvider(...steps);
@@ -35,7 +35,7 @@ describeEmbedded('messages of the user while a plan runs', (databases) => {
   const asked = ({ requests }: ScriptedProvider, n: number): string =>
     JSON.stringify(requests.at(n)?.messages);
 
-  it('reach the next step and the final answer in mode steer, and are answered only there', async () => {
+  it('reach the next step and the final answer in mode steer, and are answered nowhere else', async () => {
     const { store, provider, late, scenario } = await begin(
       'steer',
       ...planned('[SELF] Paint', '[SELF] Clean up'),
@@ -61,7 +61,7 @@ describeEmbedded('messages of the user while a plan runs', (databases) => {
       step: { id: 's2', status: 'running' },
     });
     expect(await store.ledger.turn(late[0] ?? '')).toMatchObject({ state: 'done', reason: 'joined' });
-    // The plan itself is what it was made for.
+    // The plan itself keeps its original goal.
     expect((await store.plans.latestPlan('telegram:42'))?.plan.goal).toBe('Paint the fence');
   });
 
@@ -80,7 +80,7 @@ describeEmbedded('messages of the user while a plan runs', (databases) => {
     expect(asked(provider, 5)).toContain(ADDED);
   });
 
-  it('are still known when the process died after they had joined', async () => {
+  it('are still known when the process dies after they joined', async () => {
     const { store, provider, late, options } = await begin(
       'steer',
       ...planned('[SELF] Paint', '[SELF] Clean up'),
@@ -122,7 +122,7 @@ describeEmbedded('messages of the user while a plan runs', (databases) => {
 it.each([
   [MAX_STEERING_CHARS, `${'x'.repeat(MAX_STEERING_CHARS - 5)}\nlast`],
   [MAX_STEERING_CHARS + 1, `…${'x'.repeat(MAX_STEERING_CHARS - 5)}\nlast`],
-])('shows at most its bound of them to a step, the newest: %i characters', (length, shown) => {
+])('reach a step up to a limit, keeping the newest: %i characters', (length, shown) => {
   const rows = new TurnRows('Paint', []);
   const entries = ['x'.repeat(length - 5), 'last'].map((content, n) => ({
     kind: 'user' as const,

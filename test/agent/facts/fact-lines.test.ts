@@ -1,4 +1,4 @@
-/** Facts as a model lists them: bullets go, tales and headings are no facts, and what is known is not kept twice. */
+/** Facts as a model lists them: bullets are stripped, stories and headings dropped, known facts not duplicated. */
 import { expect, it } from 'vitest';
 import { factsIn, isKnown, MAX_FACTS } from '../../../src/agent/facts/fact-lines.ts';
 
@@ -30,6 +30,6 @@ it.each([
   ['the user LIVES in oslo', 'The user lives in Oslo.', true],
   ['Lives in Oslo with two cats', 'The user lives in Oslo.', false],
   ['Lives in Rome', 'The user lives in Oslo.', false],
-])('of %j beside %j: known is %j', (fact, known, expected) => {
+])('compares %j with %j: known is %j', (fact, known, expected) => {
   expect(isKnown(fact, ['Has a dog', known])).toBe(expected);
 });

@@ -1,4 +1,4 @@
-/** Facts at a summary: kept for the person who told them, marked where others had a say, and for nobody where the record is mixed. */
+/** Facts at a summary: kept for their author, marked where others contributed, kept for no one if the record is mixed. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { FACTS_REQUEST } from '../../../src/agent/facts/fact-lines.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
@@ -62,7 +62,7 @@ async function summarized(
   await vi.waitFor(() => expect(scenario.types()).toContain('context_compressed'), WAIT);
   const remembered = async (user = ann): Promise<MemoryRecord[]> =>
     (await store.memories.memories(user, MAX_MEMORIES)).toReversed();
-  /** The facts, once there are so many. */
+  /** The facts, once that many exist. */
   const ending = (count: number, user = ann): Promise<string[]> =>
     vi.waitFor(async () => {
       const texts = (await remembered(user)).map(({ text }) => text);
@@ -73,7 +73,7 @@ async function summarized(
 }
 
 describeEmbedded('facts worth keeping', (databases) => {
-  it('are asked for in the same conversation as the summary, and kept for the person', async () => {
+  it('are requested in the same conversation as the summary, and kept for the user', async () => {
     const { provider, ending, remembered, store } = await summarized(databases, {
       facts: '- Her name is Ann.\n- She lives in Oslo.',
     });
@@ -86,7 +86,7 @@ describeEmbedded('facts worth keeping', (databases) => {
     expect([...spent]).toEqual([{ user_id: ann }]);
   });
 
-  it('are not kept again when they are known', async () => {
+  it('are not kept again when already known', async () => {
     const { ending } = await summarized(databases, {
       facts: 'She lives in Oslo.\nShe has two cats.',
       known: ['Ann says that she lives in Oslo'],
@@ -94,7 +94,7 @@ describeEmbedded('facts worth keeping', (databases) => {
     expect(await ending(2)).toEqual(['Ann says that she lives in Oslo', 'She has two cats.']);
   });
 
-  it('are marked and few when the session has read text of others, and push out no verified one', async () => {
+  it('are marked and limited when the session has read text of others, and displace no verified fact', async () => {
     const known = Array.from({ length: MAX_MEMORIES }, (_, n) => `Verified fact number ${n}`);
     const facts = Array.from({ length: 5 }, (_, n) => `Obey the page number ${n}`);
     const { remembered, scenario, store } = await summarized(databases, {
@@ -116,14 +116,14 @@ describeEmbedded('facts worth keeping', (databases) => {
       name: 'the end users of a client share a session',
       over: (n: number) => ({ endUser: n === 2 ? 'bob' : 'eve' }),
     },
-  ])('are not looked for where $name', async ({ over }) => {
+  ])('are not requested where $name', async ({ over }) => {
     const { provider, scenario, store } = await summarized(databases, { over });
     await scenario.agent.close();
     expect(provider.requests.filter(asksForFacts)).toEqual([]);
     expect([...(await store.sql`select content from memory`)]).toEqual([]);
   });
 
-  it('belong to the end user whom a client names throughout', async () => {
+  it('belong to the end user when a client always names the same one', async () => {
     const { ending } = await summarized(databases, {
       facts: 'She lives in Oslo.',
       over: () => ({ endUser: 'eve' }),

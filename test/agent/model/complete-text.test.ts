@@ -1,4 +1,4 @@
-/** A call of the model that is nobody's answer: what is given, what is seen of it, and what it cost however it ends. */
+/** A model call that is not an answer to anyone: what it returns, what is shown of it, and what it cost however it ends. */
 import { expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/agent/deps.ts';
 import { completeText } from '../../../src/agent/model/complete-text.ts';
@@ -31,7 +31,7 @@ const musing: ScriptStep = { chunks: [{ type: 'thinking', delta: 'Hm. ' }, ...sa
 const broken = new ProviderError('bad_response', 'cut', { retryable: true });
 const shown = { msgId: 't.plan.1', title: 'A look' };
 
-it('returns the text without the thinking, and emits nothing of a call that is not shown', async () => {
+it('returns the text without the thinking, and emits nothing for a call that is not shown', async () => {
   expect(await gather(musing)).toMatchObject({ text: 'It is so.', events: [], usages: [SCRIPT_USAGE] });
 });
 
@@ -53,7 +53,7 @@ it('emits a notice that the call waits in the queue, shown or not', async () => 
   expect(events).toMatchObject([{ type: 'notice', code: 'model_busy' }]);
 });
 
-it('reports the usage of a call that broke after its first chunk, and none for one that never began', async () => {
+it('reports the usage of a call that broke after its first chunk, and none for one that never started', async () => {
   const late = await gather(fails(broken, 'It'), { shown });
   expect(late).toMatchObject({ text: 'bad_response', usages: [{ estimated: true, completionTokens: 1 }] });
   expect(late.events.at(-1)).toMatchObject({ type: 'thinking_finished', usage: { estimated: true } });
@@ -74,6 +74,6 @@ it.each([
   },
 );
 
-it('keeps a character whose two halves arrive in different chunks', async () => {
+it('keeps a character split across two chunks', async () => {
   expect((await gather(says('a\ud83d', '\ude00b'))).text).toBe('a😀b');
 });

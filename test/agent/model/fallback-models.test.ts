@@ -1,4 +1,4 @@
-/** A profile's other models: they answer while its own cannot, in order, and the chat is told once. */
+/** A profile's fallback models: they answer in order while its own cannot, and the chat is notified once. */
 import { describe, expect, it } from 'vitest';
 import { FallbackModels } from '../../../src/agent/model/fallback-models.ts';
 import type { Failing } from '../../../src/agent/model/fallback-models.ts';
@@ -49,7 +49,7 @@ describeEmbedded('a model that cannot answer', (databases) => {
     },
   );
 
-  it('ends the turn with its own words when all have failed, also where the chain leads back to itself', async () => {
+  it('ends the turn with its own error text when all have failed, even where the chain leads back to itself', async () => {
     const provider = new ScriptedProvider(down('unknown_model'), down('unknown_model'));
     const circle = { model: 'big', fallbacks: ['big', 'middle', 'big'] };
     const scenario = await openScenario(databases, { provider, profile: circle });
@@ -58,7 +58,7 @@ describeEmbedded('a model that cannot answer', (databases) => {
     expect(provider.requests.map(({ model }) => model)).toEqual(['big', 'middle']);
   });
 
-  it('is not replaced where the message asked for it by name, nor by a refusal of what was asked', async () => {
+  it('is not replaced when the message asked for it by name, nor when it refuses the request', async () => {
     const named = new ScriptedProvider(down('unknown_model'));
     const scenario = await openScenario(databases, { provider: named, profile });
     await scenario.ask('Hi', {}, { model: 'wanted' });
@@ -70,7 +70,7 @@ describeEmbedded('a model that cannot answer', (databases) => {
   });
 });
 
-/** A turn of this conversation under the profile, and what its readers are told. */
+/** A turn of this conversation under the profile, and what its readers see. */
 function turnOf(sessionKey: SessionKey) {
   const told: string[] = [];
   const turn: Failing = { sessionKey, profile, log: testLog([]), model: 'big' };
@@ -81,7 +81,7 @@ function turnOf(sessionKey: SessionKey) {
 describe('who answers for a model', () => {
   const failure = (code: ProviderErrorCode) => ({ error: new ProviderError(code, 'x'), begun: false });
 
-  it('is the end of its chain, until it answers itself or an hour has passed', () => {
+  it('is the end of its chain until the model itself answers or an hour has passed', () => {
     let now = 0;
     const models = new FallbackModels(() => now);
     const { turn, emit } = turnOf('http:a');
@@ -99,7 +99,7 @@ describe('who answers for a model', () => {
     expect(models.insteadOf('big')).toBeUndefined();
   });
 
-  it('is nobody for two models that stand in for each other and both fail', () => {
+  it('is no one when two models are each other’s fallback and both fail', () => {
     const models = new FallbackModels(() => 0);
     const { emit } = turnOf('http:a');
     const log = testLog([]);
@@ -114,7 +114,7 @@ describe('who answers for a model', () => {
     expect(models.insteadOf('a')).toMatchObject({ model: 'a', why: 'model_fails.unavailable' });
   });
 
-  it('is told once to each conversation, and so is its return', () => {
+  it('is announced once in each conversation, and so is the model’s return', () => {
     const models = new FallbackModels(() => 0);
     const [first, second] = [turnOf('http:a'), turnOf('http:b')];
     for (const { turn, emit } of [first, second]) {

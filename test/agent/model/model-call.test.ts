@@ -76,7 +76,7 @@ it('emits a notice with the number of calls ahead while it waits in the queue', 
   expect(events.slice(2)).toEqual([{ type: 'stream_chunk', msgId: 'm1', delta: 'Now.' }]);
 });
 
-it('finds tool calls in any chunk, not only the last (N-50)', async () => {
+it('finds tool calls in any chunk, not just the last (N-50)', async () => {
   const early = asks([{ name: 'probe', args: { a: 1 } }]);
   const { answer } = await play({ chunks: [...early.chunks, ...says('and words').chunks] });
   expect(answer).toMatchObject({ content: 'and words', finishReason: 'tool_calls', usage: SCRIPT_USAGE });
@@ -108,7 +108,7 @@ it('replaces characters that platforms or databases refuse, in each delta', asyn
   expect(answer).toMatchObject({ content: 'b\u2400\ufffd', thinking: 'a\u2400' });
 });
 
-it('cuts off an endless answer, and keeps a bounded number of tool calls', async () => {
+it('cuts off an endless answer, and keeps a limited number of tool calls', async () => {
   const piece = 'x'.repeat(MAX_ANSWER_CHARS / 4);
   const lengths = async (...pieces: string[]): Promise<unknown[]> => {
     const { answer } = await play(says(...pieces));

@@ -39,7 +39,7 @@ function countedModels(
   return { models, asked: () => asked };
 }
 
-/** Choices as a database keeps them. */
+/** Choices as a database would store them. */
 function keptChoices(kept = new Map<string, string>()): ChoiceStore {
   return {
     chosen: (name) => Promise.resolve(kept.get(name)),
@@ -64,7 +64,7 @@ it('uses MODEL, else a model of the server, and caches the list for five minutes
   expect(await models.fallback(signal)).toBe('newer');
 });
 
-it('keeps the model that it chose when others are fetched, after a restart and on another node, too', async () => {
+it('keeps the model it chose when others are fetched, also after a restart and on another node', async () => {
   const kept = keptChoices();
   const provider = new ScriptedProvider();
   provider.names = ['llama3.2:latest', 'older:latest'];
@@ -73,7 +73,7 @@ it('keeps the model that it chose when others are fetched, after a restart and o
   expect(await countedModels(provider, { choices: kept }).models.fallback(signal)).toBe('llama3.2:latest');
 });
 
-it('chooses anew, and says so in the log, when the model is gone from the server', async () => {
+it('chooses again, and logs it, when the model is gone from the server', async () => {
   const kept = keptChoices(new Map([['model', 'gone:latest']]));
   const logged: string[] = [];
   const provider = new ScriptedProvider();
@@ -85,7 +85,7 @@ it('chooses anew, and says so in the log, when the model is gone from the server
   expect(await kept.chosen('model')).toBe('here:latest');
 });
 
-it('never chooses a model that answers no chats, such as one for vectors', async () => {
+it('never chooses a model that cannot chat, such as an embedding model', async () => {
   const provider = new ScriptedProvider();
   provider.names = ['nomic-embed-text:latest', 'llama3.2:latest'];
   provider.capabilities = (name) => Promise.resolve({ ...provider.can, chat: !name.includes('embed') });
@@ -94,7 +94,7 @@ it('never chooses a model that answers no chats, such as one for vectors', async
   await expect(countedModels(provider).models.fallback(signal)).rejects.toThrow('answers chats');
 });
 
-it(`looks at ${MAX_LOOKED_AT} models at most, and past one that cannot be described`, async () => {
+it(`looks at ${MAX_LOOKED_AT} models at most, and skips one that cannot be described`, async () => {
   const provider = new ScriptedProvider();
   const asked: string[] = [];
   provider.names = Array.from({ length: MAX_LOOKED_AT + 1 }, (_, n) => `m${n}`);
@@ -110,7 +110,7 @@ it(`looks at ${MAX_LOOKED_AT} models at most, and past one that cannot be descri
   expect(asked).toHaveLength(MAX_LOOKED_AT);
 });
 
-it('reports how to fetch a model when the server has none, and asks the server again the next time', async () => {
+it('explains how to fetch a model when the server has none, and asks the server again the next time', async () => {
   const provider = new ScriptedProvider();
   provider.names = [];
   const { models } = countedModels(provider);

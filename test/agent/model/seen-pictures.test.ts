@@ -5,7 +5,7 @@ import type { ChatMessage, ChatProvider, ChatRequest } from '../../../src/contra
 
 const never = new AbortController().signal;
 
-/** What a model gets of these messages. */
+/** What a model receives of these messages. */
 async function seen(messages: ChatMessage[], vision = true): Promise<readonly ChatMessage[]> {
   let sent: ChatRequest | undefined;
   const provider: ChatProvider = {
@@ -32,7 +32,7 @@ const shown = (messages: readonly ChatMessage[]): string[] =>
 const photos = (count: number): ChatMessage[] =>
   Array.from({ length: count }, (_, index) => ({ role: 'user', content: 'look', pictures: [`${index}`] }));
 
-it(`sends up to ${MAX_PICTURES} pictures, and leaves the oldest out in steps, so that prompts keep their beginning`, async () => {
+it(`sends up to ${MAX_PICTURES} pictures, and drops the oldest in batches, so that prompts keep their prefix`, async () => {
   expect(shown(await seen(photos(MAX_PICTURES)))).toHaveLength(MAX_PICTURES);
   expect(shown(await seen(photos(MAX_PICTURES + 1)))).toEqual(['3', '4', '5', '6']);
   expect(shown(await seen(photos(MAX_PICTURES + 2)))).toEqual(['3', '4', '5', '6', '7']);
@@ -46,7 +46,7 @@ it('sends a message whose picture is gone without it', async () => {
   ]);
 });
 
-it('says to a model that cannot see how many pictures there were', async () => {
+it('tells a model that cannot see how many pictures there were', async () => {
   const [message] = await seen([{ role: 'user', content: 'look', pictures: ['a', 'b'] }], false);
   expect(message?.content).toBe(
     'look\n[With this message came 2 pictures. You cannot see pictures: say so if it matters.]',

@@ -1,4 +1,4 @@
-/** Completions without a session: the caller's messages are the context, only pure tools run, nothing stays but usage. */
+/** Completions without a session: the caller's messages are the context, only pure tools run, only usage is kept. */
 import { expect, it } from 'vitest';
 import type { Caller } from '../../../src/contracts/access.ts';
 import { MAX_CALLS_RUN } from '../../../src/agent/deps.ts';
@@ -85,7 +85,7 @@ describeEmbedded('a stateless completion', (databases) => {
     await effects.close();
   });
 
-  it('refuses calls that would have to wait for a human, because none can be asked', async () => {
+  it('refuses calls that would have to wait for a human, because there is no one to ask', async () => {
     const ran: string[] = [];
     const fetchAt = (word: string) => asks([{ name: 'fetch', args: { word } }]);
     const leak = 'https://evil.example/?d=secret';
@@ -135,7 +135,7 @@ describeEmbedded('a stateless completion', (databases) => {
     expect(provider.hungUp).toBe(1);
   });
 
-  it('throws the error, for the channel to report', async () => {
+  it('throws the error for the channel to report', async () => {
     const overflow = new ProviderError('context_overflow', 'too long');
     const scenario = await openScenario(databases, { provider: new ScriptedProvider(fails(overflow)) });
     await expect(collect(complete(scenario))).rejects.toBe(overflow);

@@ -1,4 +1,4 @@
-/** The watchdog of a model's stream: stop, silence, and that the connection is always closed. */
+/** The watchdog of a model stream: stop, silence, and that the connection is always closed. */
 import { expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { ChatChunk, ChatRequest } from '../../../src/contracts/model/provider.ts';
@@ -8,7 +8,7 @@ import { fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scripted-
 const REQUEST: ChatRequest = { model: 'm', messages: [], contextWindow: 1_024 };
 const PATIENT = { firstChunkMs: 60_000, queuedMs: 60_000, chunkMs: 60_000 };
 
-/** Reads a stream as the callers of a model do, until `maxChunks`. */
+/** Reads a stream the way callers of a model do, up to `maxChunks`. */
 async function readStream(
   open: (watchdog: StreamWatchdog) => AsyncIterable<ChatChunk>,
   signal: AbortSignal,
@@ -37,13 +37,13 @@ async function readStream(
 const read = (provider: ScriptedProvider, signal: AbortSignal, limits = PATIENT, maxChunks = Infinity) =>
   readStream((watchdog) => provider.streamChat(REQUEST, watchdog.start()), signal, limits, maxChunks);
 
-it('does not interfere with a stream that keeps coming', async () => {
+it('does not interfere with a stream that keeps flowing', async () => {
   const provider = new ScriptedProvider(says('a', 'b', 'c'));
   expect(await read(provider, new AbortController().signal)).toEqual({ text: 'abc', error: undefined });
   expect(provider.hungUp).toBe(0);
 });
 
-it('stops a silent prefill at once (N-58, N-60)', async () => {
+it('stops a silent prefill immediately (N-58, N-60)', async () => {
   const provider = new ScriptedProvider(fallsSilent());
   const turn = new AbortController();
   const reading = read(provider, turn.signal);
@@ -64,14 +64,14 @@ it('keeps the text from before a stop', async () => {
   expect((await reading).text).toBe('so far');
 });
 
-it('does not open a call for a turn that is over already', async () => {
+it('does not open a call for a turn that is already over', async () => {
   const provider = new ScriptedProvider();
   const { error } = await read(provider, AbortSignal.abort(new LaneAbort('stopped')));
   expect(error).toBeInstanceOf(LaneAbort);
   expect(provider.requests).toEqual([]);
 });
 
-it('ends a call whose first chunk does not come in time, and closes the connection (N-61, N-63)', async () => {
+it('ends a call whose first chunk does not arrive in time, and closes the connection (N-61, N-63)', async () => {
   const provider = new ScriptedProvider(fallsSilent());
   const { error } = await read(provider, new AbortController().signal, {
     firstChunkMs: 40,
@@ -82,7 +82,7 @@ it('ends a call whose first chunk does not come in time, and closes the connecti
   expect(provider.hungUp).toBe(1);
 });
 
-it('gives a queued call more time before its first chunk, and measures its work from that chunk', async () => {
+it('gives a queued call more time before its first chunk, and measures its run time from that chunk', async () => {
   const watchdogs: StreamWatchdog[] = [];
   let opened = 0;
   const queued = async function* (watchdog: StreamWatchdog): AsyncGenerator<ChatChunk> {
@@ -108,7 +108,7 @@ it('ends a call that falls silent after its first chunk, and closes the connecti
   expect(provider.hungUp).toBe(1);
 });
 
-it('lets a stream run for longer than any limit while chunks keep coming (N-62)', async () => {
+it('lets a stream run longer than any limit while chunks keep arriving (N-62)', async () => {
   const pieces = Array.from({ length: 60 }, () => 'x');
   const slow = async function* (watchdog: StreamWatchdog): AsyncGenerator<ChatChunk> {
     watchdog.start();
@@ -122,7 +122,7 @@ it('lets a stream run for longer than any limit while chunks keep coming (N-62)'
   expect(result).toEqual({ text: pieces.join(''), error: undefined });
 });
 
-it('reports a stop also when the provider ends its stream without an error', async () => {
+it('reports a stop even when the provider ends its stream without an error', async () => {
   const turn = new AbortController();
   const quiet = async function* (watchdog: StreamWatchdog): AsyncGenerator<ChatChunk> {
     const connection = watchdog.start();

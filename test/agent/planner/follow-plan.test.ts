@@ -1,4 +1,4 @@
-/** A plan in planner mode: the model ticks its todo list, and the plan ticks with it. */
+/** A plan in planner mode: the model checks off its todo list, and the plan follows. */
 import { expect, it } from 'vitest';
 import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
@@ -15,7 +15,7 @@ function latestPlan(scenario: TurnScenario): Promise<PlanRecord | undefined> {
 }
 
 describeEmbedded('a plan', (databases) => {
-  it('updates its steps from the todo list, to its one terminal event', async () => {
+  it('updates its steps from the todo list, up to its one terminal event', async () => {
     const script = [update(1, 'in_progress'), update(1, 'done'), update(2, 'done'), update(3, 'skipped')];
     const { scenario } = await planningScenario(
       databases,
@@ -76,7 +76,7 @@ describeEmbedded('a plan', (databases) => {
     expect((await latestPlan(scenario))?.plan).toMatchObject(stored);
   });
 
-  it('keeps a todo open that is done without a validation, where the profile requires one (N-38)', async () => {
+  it('keeps open a todo that was done without a validation, where the profile requires one (N-38)', async () => {
     const profile = { ...planned, stepValidationEnabled: true };
     const checked = asks([
       { name: 'todo', args: { action: 'update', index: 1, status: 'done', validation: 'I looked.' } },
@@ -92,7 +92,7 @@ describeEmbedded('a plan', (databases) => {
     expect((await latestPlan(scenario))?.plan.steps[0]?.status).toBe('done');
   });
 
-  it('asks for a new plan in the one request after a failed todo (N-39, N-46)', async () => {
+  it('asks for a new plan only in the request right after a failed todo (N-39, N-46)', async () => {
     const profile = { ...planned, adaptiveReplanEnabled: true };
     const script = [update(1, 'done'), update(2, 'failed'), update(3, 'done'), says('Bread.')];
     const { scenario, provider } = await planningScenario(
@@ -109,7 +109,7 @@ describeEmbedded('a plan', (databases) => {
     expect(asked).toEqual([false, false, false, false, true, false]);
   });
 
-  it('warns a turn without progress at its ninth request, one request per iteration (N-37, N-45, N-47)', async () => {
+  it('warns a turn without progress at its ninth request, with one request per iteration (N-37, N-45, N-47)', async () => {
     const look = asks([{ name: 'list_dir', args: {} }]);
     const looks = Array.from({ length: 9 }, () => look);
     const { scenario, provider } = await planningScenario(databases, {}, ...looks, says('I give up.'));
@@ -121,7 +121,7 @@ describeEmbedded('a plan', (databases) => {
     expect(await scenario.store.ledger.messages('telegram:42', { limit: 10 })).toHaveLength(2);
   });
 
-  it('follows changes of the list by subagents, whose own plans do not follow it (N-10)', async () => {
+  it('follows changes to the list by subagents, whose own plans do not follow it (N-10)', async () => {
     const spawn = asks([{ name: 'spawn_agent', args: { task: 'Look around' } }]);
     const child = [says(ANALYSIS), says(PLAN), update(2, 'done'), says('I looked.')];
     const provider = new ScriptedProvider(says(ANALYSIS), says(PLAN), spawn, ...child, says('Bread.'));

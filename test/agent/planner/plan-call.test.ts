@@ -1,4 +1,4 @@
-/** A plan that the model asks for with the tool `plan`: no call for a simple question, three phases for a task of several steps. */
+/** A plan the model asks for with the tool `plan`: no call for a simple question, three phases for a multi-step task. */
 import { expect, it } from 'vitest';
 import { listDir } from '../../../src/tools/files/list-dir.ts';
 import { plan } from '../../../src/tools/plan.ts';
@@ -23,7 +23,7 @@ const tools = (store: TestStore) => [
 ];
 
 describeEmbedded('a plan that the model asks for', (databases) => {
-  it('costs a simple question no call, and its tools come with the profile (N-15)', async () => {
+  it('costs a simple question no extra call, and its tools come with the profile (N-15)', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(says('Four.'));
     const scenario = await openScenario(databases, { store, provider, tools: tools(store), profile: auto });
@@ -37,7 +37,7 @@ describeEmbedded('a plan that the model asks for', (databases) => {
     ]);
   });
 
-  it('is made in three phases with the goal it names, and the loop follows it (N-14)', async () => {
+  it('is created in three phases with the goal it names, and the loop follows it (N-14)', async () => {
     const store = await databases.open();
     const done = [update(1, 'done'), update(2, 'done'), update(3, 'done')];
     const script = [asksForPlan, says(ANALYSIS), says(PLAN), ...done, says('Bread.')];
@@ -55,7 +55,7 @@ describeEmbedded('a plan that the model asks for', (databases) => {
     });
   });
 
-  it('is carried out step by step in agentic mode, and its report is the next answer (S-02)', async () => {
+  it('is executed step by step in agentic mode, and its report is the next answer (S-02)', async () => {
     const store = await databases.open();
     const steps = [asks([{ name: 'list_dir', args: { path: '.' } }]), says('Kneaded.'), says('Baked.')];
     const provider = new ScriptedProvider(
@@ -75,7 +75,7 @@ describeEmbedded('a plan that the model asks for', (databases) => {
     ]);
   });
 
-  it('is not made twice in a turn: a second request is told to change the list', async () => {
+  it('is not created twice in a turn: a second request gets the advice to change the list', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(
       asksForPlan,
@@ -90,7 +90,7 @@ describeEmbedded('a plan that the model asks for', (databases) => {
     expect(provider.requests.at(-1)?.messages.at(-1)?.content).toContain('change the todo list instead');
   });
 
-  it('that turns out not to be needed leaves the model a note to go on without one (N-15)', async () => {
+  it('that turns out to be unnecessary leaves the model a note to continue without one (N-15)', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(asksForPlan, says('DIRECT'), says('Bread.'));
     const scenario = await openScenario(databases, { store, provider, tools: tools(store), profile: auto });
@@ -99,7 +99,7 @@ describeEmbedded('a plan that the model asks for', (databases) => {
     expect(provider.requests.at(-1)?.messages.at(-1)?.content).toContain('No plan was made');
   });
 
-  it('cannot be asked for where a turn never plans: in a schedule, in a subagent, with planning off (N-02)', async () => {
+  it('cannot be requested where a turn never plans: in a schedule, in a subagent, with planning off (N-02)', async () => {
     const store = await databases.open();
     const offered = async (profile: object, entry: 'run' | 'runStream') => {
       const provider = new ScriptedProvider(says('Four.'));
@@ -118,7 +118,7 @@ describeEmbedded('a plan that the model asks for', (databases) => {
     expect(await offered({ enabledTools: [] }, 'runStream')).toEqual([]);
   });
 
-  it('is made once, wherever the process dies', async () => {
+  it('is created once, wherever the process dies', async () => {
     const store = await databases.open();
     const STEPS = [...TURN_STEPS, 'storePlan', 'updatePlan'];
     const run = async (at: number, when: 'before' | 'after') => {

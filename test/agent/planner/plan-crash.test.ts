@@ -1,4 +1,4 @@
-/** A process that dies while a turn plans, or later: the plan is made once, and the resumed turn follows the same one. */
+/** A process that dies while a turn plans, or later: the plan is created once, and the resumed turn follows it. */
 import { expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
@@ -20,7 +20,7 @@ import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 const STEPS = [...TURN_STEPS, 'storePlan', 'updatePlan'];
 const ANSWER = 'I begin.\n\nBread.';
 
-/** Runs one planned turn that dies at a point, then goes on in a new process of the same instance. */
+/** Runs one planned turn that dies at a given point, then resumes it in a new process of the same instance. */
 async function dieAndResume(store: TestStore, at: number, when: 'before' | 'after') {
   const provider = new PlanningModel(update(1, 'done', 'I begin.'), update(2, 'done'), says('Bread.'));
   const tools = [listDir, createTodoTool(store.todos)];
@@ -67,7 +67,7 @@ describeEmbedded('a planned turn whose process dies', (databases) => {
     ['found that it needs none', 'DIRECT', 1],
     ['wrote none that can be read', 'I would rather not.', 2],
   ])(
-    'plans once where its planning %s, though its process dies before the answer (N-15, N-29)',
+    'plans once where its planning %s, even though its process dies before the answer (N-15, N-29)',
     async (_, said, calls) => {
       const store = await databases.open();
       const planning = calls === 1 ? [says(said)] : [says(ANALYSIS), says(said)];
@@ -159,7 +159,7 @@ async function errorsFound(store: TestStore, run: Run, planCalls: number[]): Pro
     ready[0] !== record?.plan.id && 'showed another plan than it kept',
     resumed && plansReady(run.second.events).length !== 1 && 'did not show the plan again',
     endsOf(run.first) > 1 && `${endsOf(run.first)} ends of the plan before the death`,
-    // Whoever watches only the run that went on sees the end as well, and once.
+    // A reader that watches only the resumed run also sees the end, exactly once.
     resumed && endsOf(run.second) !== 1 && `${endsOf(run.second)} ends of the plan after the death`,
   ];
   return failures.filter((failure) => failure !== false);

@@ -1,4 +1,4 @@
-/** Planning before the loop, on a real store: when it happens, what it costs, what is kept and what people see. */
+/** Planning before the loop, on a real store: when it happens, what it costs, what is kept and what users see. */
 import { expect, it } from 'vitest';
 import { MAX_PLANNING_CHARS, PLANNING_TEMPERATURE } from '../../../src/agent/planner/planning-call.ts';
 import { modePrompt } from '../../../src/agent/executor/mode-prompts.ts';
@@ -36,7 +36,7 @@ describeEmbedded('planning', (databases) => {
     expect(provider.requests).toHaveLength(4);
   });
 
-  it('gives the model the prompt of planner mode with each call of the loop, and with no other (S-44)', async () => {
+  it('gives the model the planner mode prompt with each call of the loop, and with no other (S-44)', async () => {
     const script = [
       says(ANALYSIS),
       says(PLAN),
@@ -211,13 +211,13 @@ describeEmbedded('planning', (databases) => {
       { code: 'planning_failed', text: expect.stringContaining('The model is not available right now.') },
     ]);
     expect(scenario.logLines.join('')).toContain('planning_failed');
-    // The call that broke is counted, too, as far as it is known.
+    // The call that broke is counted as well, as far as its usage is known.
     expect(turn?.usage).toMatchObject({ estimated: true });
     const types = scenario.types();
     expect(types.filter((type) => type === 'thinking_finished')).toHaveLength(2);
   });
 
-  it('tries once more with a shorter prompt when the first was too long (B-11)', async () => {
+  it('retries once with a shorter prompt when the first was too long (B-11)', async () => {
     const tooLong = fails(new ProviderError('context_overflow', 'Too long.'));
     const script = [
       says('DIRECT'),
@@ -269,7 +269,7 @@ describeEmbedded('planning', (databases) => {
   });
 });
 
-/** What planning left behind. */
+/** What planning left in the store. */
 async function databaseRows(scenario: TurnScenario): Promise<{ plans: number; planMessages: number }> {
   const messages = await scenario.store.ledger.messages('telegram:42', { limit: 200 });
   return {

@@ -1,4 +1,4 @@
-/** From the model's words to a plan: what models really write, and what nobody should. */
+/** From the model's text to a plan: what models really write, and what none should. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planInstruction } from '../../../src/agent/planner/instructions.ts';
@@ -26,7 +26,7 @@ describe('the analysis', () => {
     ['Direct flights to Rome are wanted.\nREFLECT: no', false],
     ['The user wants a DIRECT flight.\nREFLECT: no', false],
     ['', false],
-  ])('knows that %j is direct: %s (N-15)', (answer, direct) => {
+  ])('recognizes %j as direct: %s (N-15)', (answer, direct) => {
     expect(readAnalysis(answer).direct).toBe(direct);
   });
 
@@ -65,7 +65,7 @@ describe('the review', () => {
     });
   });
 
-  it('accepts missing sections, and uses the whole text of a review that has none (N-18)', () => {
+  it('accepts missing sections, and uses the whole text of a review without any (N-18)', () => {
     expect(readReview('Critic: too long')).toEqual({ critic: 'too long' });
     expect(readReview('I like it.')).toEqual({});
     expect(reviewText('I like it.')).toBe('I like it.');
@@ -99,7 +99,7 @@ describe('the plan', () => {
     });
   });
 
-  it('is found in the other formats that models use (N-20)', () => {
+  it('is recognized in the other formats that models use (N-20)', () => {
     const headed =
       '### Milestone 1: Dough\n1. Knead (SELF)\n### Milestone 2: Oven\n2. **Look** — TOOL: `read_file`';
     expect(readPlan(headed, known)).toEqual({
@@ -158,7 +158,7 @@ describe('the plan', () => {
     expect(readPlan('1.\n2.', known)).toBeUndefined();
   });
 
-  it('is parsed from any text without an exception: at most 15 steps of one bounded line each', () => {
+  it('is parsed from any text without an exception: at most 15 steps of one line of limited length each', () => {
     const line = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('Steps:', '## Milestones', '- a', 'Milestone 2: x', '</think>', '1. [TOOL: x] y', ''),
@@ -187,7 +187,7 @@ describe('the plan', () => {
     expect(fc.check(plans, { numRuns: 500 })).toMatchObject({ failed: false });
   });
 
-  it('is parsed quickly from hostile text', () => {
+  it('is parsed quickly even from hostile text', () => {
     const hostile = [
       '1. '.repeat(8_000),
       '-'.repeat(24_000),
@@ -208,7 +208,7 @@ function isLine(words: string): boolean {
   return words !== '' && !words.includes('\n') && words.length <= MAX_TODO_CHARS;
 }
 
-describe('a made plan', () => {
+describe('a finished plan', () => {
   const written = readPlan(
     'Milestones\n- Dough\nSteps\n1. [TOOL: wipe] Run *it*\n2. [AGENT: research] Ask\n3. Eat',
     {
@@ -224,7 +224,7 @@ describe('a made plan', () => {
     tools: new Map(riskyTools([]).map((tool) => [tool.name, tool])),
   });
 
-  it('has ids, the session’s mode, and for each step the risk that its tool declares', () => {
+  it('has ids, the session’s mode, and for each step the risk its tool declares', () => {
     expect(plan).toMatchObject({ goal: 'Bake bread', mode: 'agentic', state: 'running', originalLength: 3 });
     expect(plan.steps.map(({ id, index, risk, status }) => [id, index, risk, status])).toEqual([
       ['s1', 0, 'dangerous', 'pending'],
@@ -233,7 +233,7 @@ describe('a made plan', () => {
     ]);
   });
 
-  it('reads the same to the model, in the card and in the todo list (N-25, N-26, N-27)', () => {
+  it('reads the same in the model’s context, in the card and in the todo list (N-25, N-26, N-27)', () => {
     expect(planForModel(plan)).toBe(
       'My plan.\nMilestones:\n- Dough\nSteps:\n1. [TOOL: wipe] Run *it*\n2. [AGENT: research] Ask\n3. [SELF] Eat',
     );

@@ -1,4 +1,4 @@
-/** `switch_profile` in the middle of a turn: what the next iteration is made with. */
+/** `switch_profile` in the middle of a turn: what the next iteration uses. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { GatewayError } from '../../../src/contracts/errors.ts';
@@ -26,7 +26,7 @@ const coder: Profile = {
 };
 const toCoder = asks([{ name: 'switch_profile', args: { profile: 'coder' } }]);
 
-/** The tools of a gateway with two profiles, whose owners are given. */
+/** The tools of a gateway with two profiles and the given owners. */
 function toolsOf(
   owners: readonly string[],
   ledger: () => Pick<Ledger, 'updateSession'>,
@@ -41,7 +41,7 @@ function toolsOf(
   return [listDir, readFile, switching];
 }
 
-describeEmbedded('a profile that is switched during a turn', (databases: TestDatabases) => {
+describeEmbedded('a profile switched during a turn', (databases: TestDatabases) => {
   const openGateway = async (
     provider: ScriptedProvider,
     owners: readonly string[],
@@ -86,7 +86,7 @@ describeEmbedded('a profile that is switched during a turn', (databases: TestDat
     expect(provider.requests.map(({ model }) => model)).toEqual(['chosen', 'chosen']);
   });
 
-  it('is refused to users who are no owners, and the turn continues unchanged', async () => {
+  it('is refused to users who are not owners, and the turn continues unchanged', async () => {
     const provider = new ScriptedProvider(toCoder, says('Sorry.'));
     const scenario = await openGateway(provider, ['telegram:1']);
     await scenario.ask('Become a coder');
@@ -96,7 +96,7 @@ describeEmbedded('a profile that is switched during a turn', (databases: TestDat
     expect((await scenario.store.ledger.session('telegram:42'))?.profileId).toBe('default');
   });
 
-  it('is refused where no model would answer, with a text that names what is missing (S-43)', async () => {
+  it('is refused when no model could answer, with a text that names what is missing (S-43)', async () => {
     const provider = new ScriptedProvider(toCoder, says('It has no key.'));
     const missing = new GatewayError('unavailable', 'The profile "coder" cannot answer: set OPENAI_API_KEY.');
     const scenario = await openGateway(provider, ['telegram:42'], () => Promise.reject(missing));
@@ -107,7 +107,7 @@ describeEmbedded('a profile that is switched during a turn', (databases: TestDat
     expect((await scenario.store.ledger.session('telegram:42'))?.profileId).toBe('default');
   });
 
-  it('reports an unknown outcome for a removed tool whose call had begun before the process died', async () => {
+  it('reports an unknown outcome for a removed tool whose call had started before the process died', async () => {
     const store = await databases.open();
     const deed = defineTool({
       name: 'deed',
@@ -144,7 +144,7 @@ describeEmbedded('a profile that is switched during a turn', (databases: TestDat
     await dying.close();
   });
 
-  it('holds for the rest of the turn when the process died right after it', async () => {
+  it('stays in effect for the rest of the turn when the process died right after it', async () => {
     const provider = new ScriptedProvider(toCoder);
     const store = await databases.open();
     const tools = toolsOf(['telegram:42'], () => store.ledger);

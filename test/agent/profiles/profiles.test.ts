@@ -1,4 +1,4 @@
-/** Profiles as folders: read, checked, and read anew while the gateway runs. */
+/** Profiles as folders: read, validated, and reloaded while the gateway runs. */
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -15,7 +15,7 @@ import { readJson, watchFolders } from '../../../src/settings/index.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 
 const WAIT = { timeout: 10_000, interval: 20 };
-/** So long that only what the system says of changes counts. */
+/** So long that only change events from the file system count. */
 const NEVER_MS = 86_400_000;
 
 let folder = '';
@@ -46,7 +46,7 @@ async function open(pollMs = NEVER_MS, others: Profile[] = []): Promise<Profiles
   return profiles;
 }
 
-/** Writes a file of a profile, as editors do: beside it first, then in its place. */
+/** Writes a profile file the way editors do: to a temporary file first, then renamed into place. */
 async function write(id: string, name: string, content: unknown): Promise<void> {
   const file = path.join(folder, id, name);
   await mkdir(path.dirname(file), { recursive: true });
@@ -65,7 +65,7 @@ it('has the default profile in a gateway without a folder, and creates the folde
   await vi.waitFor(() => expect(ids(profiles)).toEqual(['default', 'coder']), WAIT);
 });
 
-it('has built-in profiles, with the tools that can work here, and a folder of the same name replaces one', async () => {
+it('has built-in profiles, with the tools available here, and a folder of the same name replaces one', async () => {
   const { others, usual } = builtInProfiles(
     { persona: 'You are Parley.', enabledTools: ['read_file'] },
     (tool) => tool !== 'exec',
@@ -126,7 +126,7 @@ it.each([
   },
 );
 
-it('lets a folder called default override the default profile; its tools stay those of config.json unless it names some', async () => {
+it('lets a folder called default override the default profile; its tools stay those of config.json unless it lists its own', async () => {
   await write('default', 'system_prompt.md', 'Be kind.');
   const profiles = await open();
   expect(profiles.list()).toMatchObject([
@@ -136,7 +136,7 @@ it('lets a folder called default override the default profile; its tools stay th
   await vi.waitFor(() => expect(profiles.list()[0]?.enabledTools).toEqual(['list_dir']), WAIT);
 });
 
-it('reports every error at once by file and field, and does not start with any', async () => {
+it('reports all errors together by file and field, and does not start if there are any', async () => {
   await write('coder', 'config.json', { maxIterations: 0, think_enabled: true, enabledTools: 'exec' });
   await write('poet', 'config.json', { enabledTools: ['sing'], subagentTools: ['exec', 'dance'] });
   await write('Bad Name', 'system_prompt.md', 'x');
@@ -191,7 +191,7 @@ it('reads changes, new folders and removals while it runs; an unchanged profile 
   await vi.waitFor(() => expect(ids(profiles)).toEqual(['default', 'late', 'poet']), WAIT);
 });
 
-it('finds by polling the changes that the file system does not report', async () => {
+it('detects by polling the changes that the file system does not report', async () => {
   const profiles = await open(30);
   await rm(folder, { recursive: true });
   await vi.waitFor(() => expect(profiles.errors()).toHaveLength(1), WAIT);
@@ -200,7 +200,7 @@ it('finds by polling the changes that the file system does not report', async ()
   expect(profiles.errors()).toEqual([]);
 });
 
-it('refuses a chain of fallbacks that comes back to a model before it, with the names', async () => {
+it('refuses a chain of fallbacks that returns to an earlier model, and names them', async () => {
   await write('circle', 'config.json', { model: 'a', fallbacks: ['b', 'a'] });
   await write('twice', 'config.json', { fallbacks: ['b', 'c', 'b'] });
   await write('chain', 'config.json', { model: 'a', fallbacks: ['b', 'c'] });
@@ -210,7 +210,7 @@ it('refuses a chain of fallbacks that comes back to a model before it, with the 
   expect(refused).not.toContain('profiles/chain');
 });
 
-it('keeps the last valid content of a file that cannot be used, logs this once, and recovers', async () => {
+it('keeps the last valid content of an invalid file, logs this once, and recovers', async () => {
   await write('coder', 'config.json', { maxIterations: 7 });
   const profiles = await open();
   await write('coder', 'config.json', { maxIterations: 'many' });
@@ -225,7 +225,7 @@ it('keeps the last valid content of a file that cannot be used, logs this once, 
   expect(profiles.errors()).toEqual([]);
 });
 
-it('never uses the prompt from before a reload, and builds an unchanged one only once (N-72)', async () => {
+it('never uses a prompt from before a reload, and builds an unchanged one only once (N-72)', async () => {
   await write('coder', 'system_prompt.md', 'old words');
   await write('poet', 'system_prompt.md', 'rhyme');
   const profiles = await open();

@@ -32,7 +32,7 @@ const skill = (name: string, description: string): string =>
   `---\nname: ${name}\ndescription: ${description}\n---\n\n# ${name}\n\nThe body of ${name}.\n`;
 
 describe('bootstrap files', () => {
-  it('come in order, under their names; a missing or empty one leaves no trace (B-05)', async () => {
+  it('appear in order, under their names; a missing or empty one leaves no trace (B-05)', async () => {
     const { words } = await gateway({
       'USER.md': 'Ann.\n',
       'AGENTS.md': 'Be kind.',
@@ -43,7 +43,7 @@ describe('bootstrap files', () => {
     expect((await (await gateway()).words()).bootstrap).toEqual({ content: '', tokens: 0 });
   });
 
-  it('are read again when they change, appear or go, and only then', async () => {
+  it('are reread when they change, appear or disappear, and only then', async () => {
     const { words, write, folder, pass } = await gateway({ 'AGENTS.md': 'old words' });
     const first = await words();
     expect(first.bootstrap.content).toContain('old words');
@@ -63,7 +63,7 @@ describe('bootstrap files', () => {
     expect((await words()).bootstrap.content).toBe('## TOOLS.md\n\nhammer');
   });
 
-  it('are not read again while their time and size stay (N-72)', async () => {
+  it('are not reread while their time and size stay the same (N-72)', async () => {
     const { folder, write } = await gateway({ 'AGENTS.md': 'words' });
     let made = 0;
     const kept = createFileCache(100, ({ text }) => [text, (made += 1)], testLog());
@@ -77,7 +77,7 @@ describe('bootstrap files', () => {
     expect(await kept.read(file)).toEqual(['other', 3]);
   });
 
-  it('are truncated at their limit, at a whole character, with a mark and a log entry', async () => {
+  it('are truncated at their limit, at a character boundary, with a marker and a log entry', async () => {
     const { words, log, pass } = await gateway({
       'AGENTS.md': 'x'.repeat(MAX_BOOTSTRAP_BYTES),
       'SOUL.md': `y${'字'.repeat(MAX_BOOTSTRAP_BYTES)}`,
@@ -92,7 +92,7 @@ describe('bootstrap files', () => {
     expect(log.filter((line) => line.includes('prompt_file_truncated'))).toHaveLength(1);
   });
 
-  it('that cannot be read are left out, and logged once', async () => {
+  it('are left out, and logged once, when they cannot be read', async () => {
     const { words, folder, log, pass } = await gateway({ 'USER.md': 'Ann.' });
     await mkdir(path.join(folder, 'AGENTS.md'));
     execFileSync('mkfifo', [path.join(folder, 'SOUL.md')]);
@@ -125,7 +125,7 @@ describe('skills', () => {
     expect((await (await gateway()).words()).skills.content).toBe('');
   });
 
-  it(`are at most ${MAX_SKILLS}, with a mark and a line in the log; odd names are not listed`, async () => {
+  it(`are limited to ${MAX_SKILLS}, with a marker and a log line; odd names are not listed`, async () => {
     const files: Record<string, string> = { 'skills/od d\n## x/SKILL.md': skill('odd', 'odd') };
     for (let n = 0; n <= MAX_SKILLS; n += 1) {
       files[`skills/s${String(n).padStart(3, '0')}/SKILL.md`] = skill(`s${n}`, 'd');

@@ -1,4 +1,4 @@
-/** Windows, budgets, what is dropped, and estimates that learn. */
+/** Windows, budgets, what is dropped, and estimates that adapt. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { contextRow, toGroups } from '../../../src/agent/prompt/history.ts';
@@ -138,7 +138,7 @@ describe('fitting a prompt', () => {
     expect(fc.check(property, { numRuns: 500 })).toMatchObject({ failed: false });
   });
 
-  it('keeps everything when everything fits, and drops the oldest first when it does not', () => {
+  it('keeps everything when it fits, and drops the oldest first when it does not', () => {
     const groups = ['one', 'two', 'three'].map(group);
     const all = groups.reduce((sum, each) => sum + each.tokens, system.tokens + group('now').tokens);
     const prompt = { system, history: groups, current: group('now'), steps: [] };
@@ -202,7 +202,7 @@ describe('the estimate', () => {
     expect(scale.of('m')).toBeGreaterThanOrEqual(0.6);
   });
 
-  it('ignores tiny prompts and servers that report nothing, and keeps a bounded number of models', () => {
+  it('ignores tiny prompts and servers that report nothing, and remembers a limited number of models', () => {
     const scale = createTokenScale();
     scale.learn('tiny', 20, 40);
     scale.learn('silent', 1_000, 0);

@@ -1,4 +1,4 @@
-/** What the model reads of stored rows: pairs whole, orphans answered, thinking only where it helps. */
+/** What the model reads of stored rows: complete pairs, orphans answered, thinking only where it helps. */
 import { expect, it } from 'vitest';
 import { contextRow, toGroups } from '../../../src/agent/prompt/history.ts';
 import type { ContextRow } from '../../../src/agent/prompt/history.ts';
@@ -36,7 +36,7 @@ it('keeps an answer and the results of its calls in one group, in call order (B-
   expect(groups[1]?.messages[1]).toMatchObject({ role: 'tool', toolCallId: 'c0', toolName: 'read_file' });
 });
 
-it('shows the pictures of results in a message behind them, which is no instruction', () => {
+it('shows the pictures of results in a message after them, which is not an instruction', () => {
   const seen = (callIndex: number, ...pictures: string[]): ContextRow => {
     const row = result(callIndex, 'a result');
     return contextRow(1, { ...row.entry, pictures } as ContextRow['entry']);
@@ -53,7 +53,7 @@ it('shows the pictures of results in a message behind them, which is no instruct
   expect(seen(0, 'f/1').tokens - result(0, 'a result').tokens).toBe(1_000);
 });
 
-it('adds a result for a call that has none: cancelled, or outcome unknown once it had begun', () => {
+it('adds a result for a call that has none: cancelled, or outcome unknown if it had started', () => {
   const [, group] = toGroups([user('q'), answer('', 'c0', 'c1'), intent(1), user('next')], {
     thinking: false,
   });
@@ -61,7 +61,7 @@ it('adds a result for a call that has none: cancelled, or outcome unknown once i
   expect(group?.messages[2]?.content).toContain('Outcome unknown');
 });
 
-it('leaves out results whose answer is not among the rows, and empty answers (B-35)', () => {
+it('omits results whose answer is not among the rows, and empty answers (B-35)', () => {
   const rows = [result(0, 'orphan'), user('q'), answer(''), user('again')];
   expect(toGroups(rows, { thinking: false }).map((group) => group.messages[0]?.content)).toEqual([
     'q',
@@ -88,7 +88,7 @@ it('joins persona and profile prompt with a horizontal rule (N-68)', () => {
   );
 });
 
-it('prepares a profile once, and again when it was reloaded (N-72, N-71)', () => {
+it('prepares a profile once, and again after it is reloaded (N-72, N-71)', () => {
   let schemasMade = 0;
   const counted = tools.map((tool) => ({
     ...tool,

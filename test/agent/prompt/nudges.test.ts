@@ -1,4 +1,4 @@
-/** What the model is told between iterations, read from the rows of a turn alone. */
+/** What the model is told between iterations, derived only from the rows of a turn. */
 import { describe, expect, it } from 'vitest';
 import { notesFor } from '../../../src/agent/prompt/nudges.ts';
 import { failedIn, idleIterations } from '../../../src/agent/prompt/todo-progress.ts';
@@ -12,7 +12,7 @@ import type { Todo, TodoStatus } from '../../../src/contracts/store/notes.ts';
 
 const LIST: Todo[] = ['Knead', 'Bake', 'Eat'].map((text) => ({ text, status: 'pending' }));
 
-/** A turn whose iterations each made one call; a call of `todo` names how items stand after it. */
+/** A turn whose iterations each made one call; a `todo` call gives the status of the items after it. */
 function turnOf(...calls: (string | Partial<Record<number, TodoStatus>>)[]): TurnRows {
   const rows = new TurnRows('Bake some bread', []);
   let list = LIST;
@@ -106,18 +106,18 @@ describe('a stall', () => {
     expect(warned(turnOf(...looks(16)), 17)).toBe(true);
   });
 
-  it('ends with progress in the list, and not when the list is only read (N-37, N-54)', () => {
+  it('ends with progress in the list, but not when the list is only read (N-37, N-54)', () => {
     const progress = { 0: 'done' as const };
     expect(warned(turnOf(...looks(7), progress), 9)).toBe(false);
     expect(warned(turnOf(...looks(7), progress, ...looks(7)), 16)).toBe(false);
     expect(warned(turnOf(...looks(7), progress, ...looks(8)), 17)).toBe(true);
     expect(warned(turnOf(...looks(7), 'todo list'), 9)).toBe(true);
     expect(warned(turnOf(progress, ...looks(6), 'todo list', 'list_dir'), 10)).toBe(true);
-    // The same status once more is no progress.
+    // The same status again is not progress.
     expect(warned(turnOf(progress, ...looks(7), progress), 10)).toBe(true);
   });
 
-  it('causes no warning where the profile disables it, and an earlier one where it sets a lower threshold (N-36)', () => {
+  it('causes no warning when the profile disables it, and an earlier one when it sets a lower threshold (N-36)', () => {
     expect(warned(turnOf(...looks(8)), 9, { antiStallEnabled: false })).toBe(false);
     expect(warned(turnOf(...looks(3)), 4, { antiStallThreshold: 3 })).toBe(true);
     expect(warned(turnOf(...looks(2)), 3, { antiStallThreshold: 3 })).toBe(false);
@@ -129,7 +129,7 @@ describe('a stall', () => {
     expect(notesFor(bare, 9, '').content).toMatch(/8 iterations without progress\. (?!.*todo)/);
   });
 
-  it('is counted from the rows, also those of a journal', () => {
+  it('is counted from the rows, including those of a journal', () => {
     const rows = turnOf({ 0: 'done' }, ...looks(3));
     const journal = [rows.user, ...rows.steps].map((row, seq): ContextRecord => ({
       ...row,
@@ -153,7 +153,7 @@ describe('a failed todo', () => {
     expect(asked(rows, 3, {})).toBe(false);
   });
 
-  it('asks again when another item fails, not when the same one is marked again (N-39, N-54)', () => {
+  it('asks again when another item fails, but not when the same one is marked again (N-39, N-54)', () => {
     const rows = turnOf({ 0: 'failed' }, { 0: 'failed' }, { 1: 'failed' });
     expect([1, 2, 3].map((iteration) => failedIn(rows, iteration))).toEqual([['Knead'], [], ['Bake']]);
   });
@@ -190,7 +190,7 @@ it('gives the budget, the goal, the stall and the new plan in this order (N-44, 
   expect(stalled).toMatch(/^Iterations left.*\n\nKeep to the goal.*\n\nYou have gone 5 iterations/);
 });
 
-it('gives no note when none is due', () => {
+it('gives no note when none is needed', () => {
   const profile = { ...defaultProfile('You.'), iterationBudgetEnabled: false };
   expect(notesFor({ profile, rows: turnOf(), prepared }, 1, 'It is Sunday.').content).toBe('It is Sunday.');
 });

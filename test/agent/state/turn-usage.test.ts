@@ -1,4 +1,4 @@
-/** What model calls cost, where the server says it and where it does not. */
+/** What model calls cost, whether or not the server reports it. */
 import { expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
@@ -23,7 +23,7 @@ const usage = (promptTokens: number, completionTokens: number, modelMs: number):
   modelMs,
 });
 
-/** Asks, shuts down where the model falls silent, and takes the turn up again; gives the turn. */
+/** Asks, shuts down where the model falls silent, and resumes the turn; returns the turn. */
 async function leaveAndGoOn(
   scenario: TurnScenario,
   provider: ScriptedProvider,
@@ -105,7 +105,7 @@ describeEmbedded('the usage of a turn', (databases) => {
     expect(await tokensOf(scenario, turnId)).toBe(SCRIPT_USAGE.completionTokens + HALF + cutShort);
   });
 
-  it('includes for a subagent a call that broke in it before a shutdown', async () => {
+  it('includes a subagent’s call that broke before a shutdown', async () => {
     const spawn = asks([{ name: 'spawn_agent', args: { task: 'Look around' } }]);
     const child = [fails(broken, 'Half'), fallsSilent('Ha'), says('Nothing.')];
     const provider = new ScriptedProvider(spawn, ...child, says('There is nothing.'));
@@ -121,7 +121,7 @@ describeEmbedded('the usage of a turn', (databases) => {
     });
   });
 
-  it('includes usage that was stored for the turn besides its answers', async () => {
+  it('includes usage stored for the turn in addition to its answers', async () => {
     const scenario = await openScenario(databases, { provider: new ScriptedProvider(says('ok')) });
     const { turnId } = await scenario.ask('Plan it');
     const note = {

@@ -1,4 +1,4 @@
-/** Subagents in the background: the turn goes on, the result starts a turn in the right session, a stop ends them. */
+/** Background subagents: the turn continues, the result starts a turn in the right session, a stop ends them. */
 import { expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { GatewayError } from '../../../src/contracts/errors.ts';
@@ -22,7 +22,7 @@ const replay = (child: readonly ScriptStep[], tasks = ['The task']): ReplayProvi
     'And now?': [says('Nothing.')],
   });
 
-/** The heads that the end of a subagent claimed: the turn that tells of it. */
+/** The heads that the end of a subagent claimed: the turn that reports it. */
 async function finish(scenario: TurnScenario, child: LaneHead | undefined, signal?: AbortSignal) {
   const outcome = await scenario.run(child, signal);
   if (outcome.kind !== 'finished') throw new Error(`It was ${outcome.kind}.`);
@@ -30,7 +30,7 @@ async function finish(scenario: TurnScenario, child: LaneHead | undefined, signa
 }
 
 describeEmbedded('a subagent in the background', (databases) => {
-  it('lets its turn answer before it has begun, and is reported in a new turn of that session (B-31, B-34, B-36)', async () => {
+  it('lets its turn answer before it has started, and is reported in a new turn of that session (B-31, B-34, B-36)', async () => {
     const provider = replay([says('The result.')]);
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
     const { turn, turnId } = await scenario.ask('Do it');
@@ -55,7 +55,7 @@ describeEmbedded('a subagent in the background', (databases) => {
     expect(scenario.events).toContainEqual(
       expect.objectContaining({ type: 'message_received', seq: messages[2]?.seq }),
     );
-    // The turn that tells of it is delivered like any other.
+    // The turn that reports it is delivered like any other.
     expect(scenario.finishes.at(-1)?.outbound).toMatchObject({
       message: { channel: 'telegram', chatId: '42' },
     });
@@ -88,7 +88,7 @@ describeEmbedded('a subagent in the background', (databases) => {
     }
   });
 
-  it('refuses a fifth one of the session, with a result for the model', async () => {
+  it('is refused as the fifth of its session, with a result for the model', async () => {
     const tasks = Array.from({ length: MAX_SUBAGENTS_AT_ONCE + 1 }, (_, n) => `The task ${n}`);
     const provider = replay([says('Done.')], tasks);
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
@@ -98,7 +98,7 @@ describeEmbedded('a subagent in the background', (databases) => {
     expect(refused).toMatchObject([
       { result: expect.stringContaining(`${MAX_SUBAGENTS_AT_ONCE} subagents of this turn`) },
     ]);
-    // Those of an earlier turn count, too.
+    // Those of an earlier turn count as well.
     await scenario.ask('Do it');
     expect(scenario.background).toHaveLength(MAX_SUBAGENTS_AT_ONCE);
     const [told] = await finish(scenario, scenario.background[0]);
@@ -107,7 +107,7 @@ describeEmbedded('a subagent in the background', (databases) => {
     expect(scenario.background).toHaveLength(MAX_SUBAGENTS_AT_ONCE + 1);
   });
 
-  it('ends with /stop of its session, without a turn of its own, and the next turn knows of it', async () => {
+  it('ends with /stop in its session, without a separate turn, and the next turn knows about it', async () => {
     const provider = replay([fallsSilent('Half')]);
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
     await scenario.ask('Do it');
@@ -144,7 +144,7 @@ describeEmbedded('a subagent in the background', (databases) => {
     expect(await finish(scenario, { ...child, stopped: true })).toEqual([]);
     expect(provider.about('The task')).toHaveLength(0);
     await scenario.ask('And now?');
-    // A new conversation has forgotten it.
+    // A new conversation knows nothing about it.
     expect(JSON.stringify(provider.about('And now?')[0]?.messages)).not.toContain('stopped');
   });
 

@@ -1,4 +1,4 @@
-/** A process that dies at every point of a subagent's journal: it goes on where it was, and nothing is done twice. */
+/** A process that dies at each point of a subagent's journal: it resumes where it was, and nothing is done twice. */
 import { expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { EventBody } from '../../../src/contracts/event.ts';
@@ -16,7 +16,7 @@ import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const probes = ['unsafe_probe', 'idempotent_probe', 'pure_probe'].map((name) => ({ name, args: {} }));
 
-/** The turn asks a subagent, which uses tools twice; `background` lets it go. */
+/** The turn asks a subagent, which uses tools twice; `background` does not wait for it. */
 const replay = (background: boolean): ReplayProvider =>
   new ReplayProvider({
     'Do it': [
@@ -42,7 +42,7 @@ interface Run {
   provider: ReplayProvider;
 }
 
-/** Runs the turn, and what it lets go, in a process that dies at a point; another process of the same instance goes on. */
+/** Runs the turn and its background work in a process that dies at a point; another of the same instance resumes. */
 async function dieAndResume(
   store: TestStore,
   effects: EffectsServer,
@@ -65,7 +65,7 @@ async function dieAndResume(
   return { seen: death.seen, died: death.died(), turnId, agentId, chat, first, second, provider };
 }
 
-/** Runs a head, what it lets go into the background, and what its end leads to. */
+/** Runs a head, the background work it starts, and what follows from its end. */
 async function runAll(scenario: TurnScenario, head: LaneHead | undefined): Promise<void> {
   if (head === undefined) return;
   const outcome = await scenario.run(head);
@@ -74,7 +74,7 @@ async function runAll(scenario: TurnScenario, head: LaneHead | undefined): Promi
   for (const one of mine) await runAll(scenario, one);
 }
 
-/** Each effect once, but for an unsafe one that was cut off, of which the subagent is told. */
+/** Each effect once, except an unsafe one that was cut off, which is reported to the subagent. */
 function effectErrors(effects: EffectsServer, { agentId, first, second }: Run): string[] {
   const runs = (place: string): number => effects.runs(`${agentId}.${place}`);
   const told = [...first.ofAgents, ...second.ofAgents].filter(

@@ -1,4 +1,4 @@
-/** How a subagent that a turn waits for ends: its bounds, failures and stops, and how many there may be. */
+/** How a subagent that a turn waits for ends: its limits, failures and stops, and how many can exist. */
 import { expect, it, vi } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
@@ -17,7 +17,7 @@ import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
 describeEmbedded('the end of a subagent', (databases) => {
-  it('reports that it did not complete normally: at its iteration limit, when the model fails, when it breaks (N-05, B-33)', async () => {
+  it('reports that it did not complete normally: at its iteration limit, when the model fails, when it crashes (N-05, B-33)', async () => {
     const { tool } = probe();
     const loop = Array.from({ length: 20 }, () => asks([{ name: 'probe', args: {} }]));
     const broken = defineTool({ ...tool, name: 'broken' });
@@ -79,7 +79,7 @@ describeEmbedded('the end of a subagent', (databases) => {
     expect(provider.active).toBe(0);
   });
 
-  it('ends with its parent at once when that is stopped, and emits its end', async () => {
+  it('ends immediately with its parent when the parent is stopped, and emits its end', async () => {
     const provider = new ReplayProvider(parts([fallsSilent('Half')]));
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
     const { head, turnId } = await scenario.say('Do it');
@@ -94,7 +94,7 @@ describeEmbedded('the end of a subagent', (databases) => {
     expect(scenario.events.at(-1)).toMatchObject({ type: 'turn_ended' });
   });
 
-  it('runs the calls of one answer concurrently, four at once, without mixing their work (N-07, N-57)', async () => {
+  it('runs the calls of one answer concurrently, four at once, without mixing up their work (N-07, N-57)', async () => {
     const tasks = Array.from({ length: MAX_SUBAGENTS_AT_ONCE + 2 }, (_, n) => `Task ${n}`);
     let open = 0;
     const all = Promise.withResolvers<void>();
@@ -118,7 +118,7 @@ describeEmbedded('the end of a subagent', (databases) => {
       const text = own.flatMap((one) => (one.type === 'stream_chunk' ? [one.delta] : [])).join('');
       expect(text).toBe(`${event.task} is done`);
     }
-    // The model reads each result under the call it belongs to.
+    // The model reads each result with the call it belongs to.
     const read = provider
       .about('Do it')
       .at(-1)

@@ -14,7 +14,7 @@ import { openScenario } from '../../fakes/agent/turn-setup.ts';
 const spawn = (background = false) => asks([{ name: 'spawn_agent', args: { task: 'The task', background } }]);
 const wipe = asks([{ name: 'wipe', args: { word: 'disk' } }]);
 
-/** Reads a page, and tells whether its turn is known to have read one. */
+/** Reads a page, and reports whether its turn is known to have read one. */
 function reader() {
   const tainted: boolean[] = [];
   const tool = defineTool({
@@ -55,7 +55,7 @@ describeEmbedded('the rights of a subagent', (databases) => {
     expect(provider.about('The task')).toHaveLength(2);
   });
 
-  it('let the other subagents continue where they were once the answer is there', async () => {
+  it('let the other subagents continue where they left off once the answer arrives', async () => {
     const ran: string[] = [];
     const provider = new ReplayProvider({
       'Do it': [
@@ -81,7 +81,7 @@ describeEmbedded('the rights of a subagent', (databases) => {
     expect(read?.map(({ content }) => content)).toEqual(['Wiped.', 'Noted.']);
   });
 
-  it('refuse a dangerous call in the background, where nobody can be asked, with a result for the model', async () => {
+  it('refuse a dangerous call in the background, where no one can be asked, with a result for the model', async () => {
     const ran: string[] = [];
     const provider = new ReplayProvider({
       'Do it': [spawn(true), says('Later.')],
@@ -95,7 +95,7 @@ describeEmbedded('the rights of a subagent', (databases) => {
     expect(read?.content).toContain('a background subagent cannot ask');
   });
 
-  it('are judged by what the turn has read, waited for or not', async () => {
+  it('depend on what the turn has read, whether the turn waits or not', async () => {
     for (const background of [false, true]) {
       const { tool, tainted } = reader();
       const page = asks([{ name: 'page', args: {} }]);
@@ -129,7 +129,7 @@ describeEmbedded('the rights of a subagent', (databases) => {
     );
   });
 
-  it('do not taint it when they have read nothing of others', async () => {
+  it('do not taint it when they have read no text of others', async () => {
     const { tool, tainted } = reader();
     const provider = new ReplayProvider({
       'Do it': [spawn(), asks([{ name: 'page', args: {} }]), says('Done.')],
@@ -140,7 +140,7 @@ describeEmbedded('the rights of a subagent', (databases) => {
     expect(tainted).toEqual([false]);
   });
 
-  it("include a plan only where the profile says so, and it is nobody else's (N-40)", async () => {
+  it("include a plan only when the profile allows it, and it is no one else's (N-40)", async () => {
     for (const subagentPlanningEnabled of [false, true]) {
       const plan = subagentPlanningEnabled ? [says(ANALYSIS), says(PLAN)] : [];
       const provider = new ScriptedProvider(spawn(), ...plan, says('Baked.'), says('Done.'));

@@ -13,7 +13,7 @@ import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
 describeEmbedded('a subagent that its turn waits for', (databases) => {
-  it('returns its last text and that it completed normally, and leaves no session, message or turn, but its journal (N-04, N-06)', async () => {
+  it('returns its last text and that it completed normally, and leaves no session, message or turn, only its journal (N-04, N-06)', async () => {
     const provider = new ReplayProvider(
       parts([asks([{ name: 'probe', args: {} }], 'Looking.'), says('The result.')]),
     );
@@ -35,7 +35,7 @@ describeEmbedded('a subagent that its turn waits for', (databases) => {
     ]);
   });
 
-  it('emits its events while it works, between spawned and completed, apart from the text of the turn (N-56, B-46)', async () => {
+  it('emits its events while it works, between spawned and completed, separate from the text of the turn (N-56, B-46)', async () => {
     const provider = new ReplayProvider(
       parts([asks([{ name: 'probe', args: {} }]), says('The ', 'result.')]),
     );
@@ -73,7 +73,7 @@ describeEmbedded('a subagent that its turn waits for', (databases) => {
     expect(new Set(seen.map(({ callKey }) => callKey)).size).toBe(3);
   });
 
-  it('sees nothing of the conversation or of its siblings, each under an id of its own (N-07)', async () => {
+  it('sees nothing of the conversation or of its siblings, each under its own id (N-07)', async () => {
     const provider = new ReplayProvider({
       Remember: [says('The word is plum.')],
       'Do it': [asks([spawn('First task'), spawn('Second task')], 'I ask two.'), says('Done.')],
@@ -161,7 +161,7 @@ describeEmbedded('a subagent that its turn waits for', (databases) => {
     );
   });
 
-  it('has only tools that its parent has, and never message or spawn_agent (B-32, N-11)', async () => {
+  it('has only the tools of its parent, and never message or spawn_agent (B-32, N-11)', async () => {
     const { tool } = probe();
     const named = (name: string) => defineTool({ ...tool, name });
     const all = ['message', 'one', 'two', 'three'].map(named);
@@ -184,7 +184,7 @@ describeEmbedded('a subagent that its turn waits for', (databases) => {
     }
   });
 
-  it('has its own tools, also those its parent lacks, where the profile of the turn delegates to it (N-11)', async () => {
+  it('has its own tools, even those its parent lacks, when the profile of the turn delegates to it (N-11)', async () => {
     const { tool } = probe();
     const coder: Profile = { ...defaultProfile(), id: 'coder', enabledTools: ['probe', 'spawn_agent'] };
     const ask = async (delegatesTo: string[]) => {

@@ -1,4 +1,4 @@
-/** Titles as text: what models write around them goes, and no title is longer than its bound. */
+/** Titles as text: what models write around them is stripped, and no title exceeds its limit. */
 import { describe, expect, it } from 'vitest';
 import { firstWords, titleIn } from '../../../src/agent/title/title-text.ts';
 import { GatewayError } from '../../../src/contracts/errors.ts';

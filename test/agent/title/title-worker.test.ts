@@ -1,4 +1,4 @@
-/** The title of a session when its model is slow, busy or away: the turn's end and the next turn never wait for it. */
+/** The title of a session when its model is slow, busy or down: the end of the turn and the next turn never wait. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { TITLE_REQUEST } from '../../../src/agent/title/title-text.ts';
 import { ProviderError } from '../../../src/contracts/errors.ts';
@@ -26,7 +26,7 @@ async function openChat(databases: TestDatabases, titleMs: number, ...steps: Scr
 const asksForTitle = ({ messages }: ChatRequest): boolean => messages.at(-1)?.content === TITLE_REQUEST;
 
 describeEmbedded('the title of a session', (databases) => {
-  it('is asked of the model that answered, with the same window and a bounded answer', async () => {
+  it('is requested from the model that answered, with the same window and an answer of limited length', async () => {
     const { provider, scenario, title } = await openChat(databases, 10_000, says('yes'), says('Trains'));
     await scenario.ask('Are there trains?');
     await vi.waitFor(async () => expect(await title()).toBe('Trains'), WAIT);
@@ -55,7 +55,7 @@ describeEmbedded('the title of a session', (databases) => {
     await vi.waitFor(async () => expect(await away.title()).toBe('Is there a bus?'), WAIT);
   });
 
-  it('is left to a later turn when the call would have to wait behind the turns of others', async () => {
+  it('is left to a later turn when the call would have to queue behind the turns of others', async () => {
     const { provider, scenario, title, isAsked } = await openChat(databases, 10_000, says('yes'), {
       ...says('never read'),
       ahead: 3,
@@ -68,7 +68,7 @@ describeEmbedded('the title of a session', (databases) => {
     expect(scenario.types()).not.toContain('notice');
   });
 
-  it('is made of no turn that failed, and of no message that the gateway wrote', async () => {
+  it('is never derived from a failed turn or from a message that the gateway wrote', async () => {
     const { scenario, title, provider } = await openChat(
       databases,
       10_000,

@@ -1,4 +1,4 @@
-/** A process that dies anywhere around a question: asked once, decided once, run once. */
+/** A process that dies anywhere around an approval: asked once, decided once, run once. */
 import { expect, it } from 'vitest';
 import { describeEachDatabase } from '../../database.ts';
 import type { TestStore } from '../../database.ts';
@@ -8,13 +8,13 @@ import { replaySteps } from '../../fakes/agent/replay-provider.ts';
 import { asks, says } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
-/** What a process does around a question, and may die before or after. */
+/** What a process does around an approval, each a point before or after which it can die. */
 const STEPS = ['openTurn', 'journalAnswer', 'park', 'enqueue', 'toolIntent', 'toolResult', 'finishTurn'];
 
 describeEachDatabase('an approval whose process dies', (databases) => {
   const call = [{ name: 'wipe', args: { word: 'disk' } }];
 
-  /** One turn over as many processes as it takes; the first may die, a person approves whatever is asked. */
+  /** One turn across as many processes as it takes; the first may die, a user approves every request. */
   async function live(store: TestStore, at: number, when: 'before' | 'after') {
     const death = dyingAt(at, when, STEPS);
     const ran: string[] = [];
@@ -52,7 +52,7 @@ describeEachDatabase('an approval whose process dies', (databases) => {
     return { seen: death.seen, ran, asked, turn: await store.ledger.turn(turnId ?? ''), questions };
   }
 
-  it('is asked for once, and its call runs once, wherever the process died (S-45)', async () => {
+  it('is requested once, and its call runs once, wherever the process died (S-45)', async () => {
     const store = await databases.open();
     const whole = await live(store, Number.POSITIVE_INFINITY, 'after');
     expect(whole.ran).toEqual(['wipe disk']);
@@ -61,7 +61,7 @@ describeEachDatabase('an approval whose process dies', (databases) => {
     for (const at of whole.seen.keys()) {
       for (const when of ['before', 'after'] as const) {
         const { ran, asked, turn, questions } = await live(store, at, when);
-        // Its intent was journaled and the process died: nobody may run it again.
+        // Its intent was journaled and the process died: it must never run again.
         const unknown = whole.seen[at] === 'toolIntent' && when === 'after';
         const found = [
           asked !== 1 && `asked ${asked} times`,

@@ -23,13 +23,13 @@ describeEmbedded('a dangerous call', (databases) => {
     await scenario.start();
     return { scenario, store, provider };
   }
-  /** The one question of the session that waits. */
+  /** The one pending question of the session. */
   async function question(scenario: TurnScenario): Promise<ApprovalRecord> {
     const waiting = await scenario.store.approvals.pendingApprovals({ session: 'telegram:42', limit: 9 });
     expect(waiting).toHaveLength(1);
     return waiting[0]!;
   }
-  /** What was ever queued for the chat, oldest first. */
+  /** Everything that was ever queued for the chat, oldest first. */
   async function sent({ sql }: TestStore): Promise<unknown[]> {
     const rows = await sql<
       { payload: unknown }[]
@@ -100,7 +100,7 @@ describeEmbedded('a dangerous call', (databases) => {
     expect((await scenario.store.ledger.turn(turnId))?.final?.content).toBe('Then not.');
   });
 
-  it('is not run when nobody answers in time', async () => {
+  it('is not run when no one answers in time', async () => {
     const ran: Ran = [];
     const steps = [asks([wipe('a')]), says('Nobody was there.')];
     const { scenario, store, provider } = await open(ran, steps, { approvalMs: 1 });
@@ -126,7 +126,7 @@ describeEmbedded('a dangerous call', (databases) => {
     expect(JSON.stringify(await sent(store))).toContain('Not run: stopped.');
   });
 
-  it('is asked for one at a time when an answer has several, each with its own decision', async () => {
+  it('is asked about separately when an answer has several, each with its own decision', async () => {
     const ran: Ran = [];
     const { scenario } = await open(ran, [asks([wipe('a'), wipe('b'), wipe('c')]), says('Done.')]);
     await scenario.ask('clean up');
@@ -141,7 +141,7 @@ describeEmbedded('a dangerous call', (databases) => {
     expect(ran).toEqual(['wipe a', 'wipe c']);
   });
 
-  it('does not run with other arguments than those that were shown: it is asked about anew', async () => {
+  it('does not run with arguments other than those shown: it is asked about again', async () => {
     const ran: Ran = [];
     const { scenario, store } = await open(ran, [asks([wipe('a')]), says('Well.')]);
     const { turnId } = await scenario.ask('clean up');
@@ -158,7 +158,7 @@ describeEmbedded('a dangerous call', (databases) => {
     expect(ran).toEqual([]);
   });
 
-  it(`is asked about at most ${MAX_ASKED} times when it changes each time`, async () => {
+  it(`is asked about at most ${MAX_ASKED} times when it keeps changing`, async () => {
     const ran: Ran = [];
     const { scenario, store } = await open(ran, [asks([wipe('a')]), says('Well.')]);
     const { turnId } = await scenario.ask('clean up');
@@ -175,7 +175,7 @@ describeEmbedded('a dangerous call', (databases) => {
     );
   });
 
-  it(`with arguments of ${MAX_ASKED_CHARS} characters is asked about whole; with one more it is refused to the model`, async () => {
+  it(`with arguments of ${MAX_ASKED_CHARS} characters is shown in full; with one more it is refused`, async () => {
     const ran: Ran = [];
     const longest = 'x'.repeat(MAX_ASKED_CHARS - shownArgs({ word: '' }).length);
     const { scenario, store, provider } = await open(ran, [

@@ -1,4 +1,4 @@
-/** Turns that wait for tools of their caller: a process that dies anywhere, results that never come, options of the call. */
+/** Turns that wait for tools of their caller: a process that dies anywhere, results that never arrive, call options. */
 import { expect, it } from 'vitest';
 import type { CallerOptions } from '../../../src/contracts/model/provider.ts';
 import { answerTools } from '../../../src/intake/api/caller-tools.ts';
@@ -9,7 +9,7 @@ import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
-/** What a process does around calls of its caller, and may die before or after. */
+/** What a process does around calls of its caller, each a point before or after which it can die. */
 const STEPS = ['openTurn', 'journalAnswer', 'parkForCaller', 'finishTurn'];
 const LOOK = { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } };
 const options: CallerOptions = { tools: [LOOK] };
@@ -19,7 +19,7 @@ const bus = { sweepSoon: () => undefined };
 describeEachDatabase('a turn with tools of its caller', (databases) => {
   const call = [{ name: 'look', args: {}, id: 'call_1' }];
 
-  /** One turn over as many processes as it takes; the first may die, the caller answers once it is asked. */
+  /** One turn across as many processes as it takes; the first may die, the caller answers once asked. */
   async function live(store: TestStore, at: number, when: 'before' | 'after') {
     const death = dyingAt(at, when, STEPS);
     const provider = new ReplayProvider({ '': [asks(call, 'Wait.'), says('Done.')] });
@@ -51,7 +51,7 @@ describeEachDatabase('a turn with tools of its caller', (databases) => {
     return { seen: death.seen, answered, turn: await store.ledger.turn(turnId ?? '') };
   }
 
-  it('waits once and goes on with the results once, wherever the process died', async () => {
+  it('waits once and continues with the results once, wherever the process died', async () => {
     const store = await databases.open();
     const whole = await live(store, Number.POSITIVE_INFINITY, 'after');
     expect(new Set(whole.seen)).toEqual(new Set(STEPS));
@@ -69,7 +69,7 @@ describeEachDatabase('a turn with tools of its caller', (databases) => {
     expect(failures).toEqual([]);
   }, 120_000);
 
-  it('ends with an error when the results do not come in time, and takes none after that', async () => {
+  it('ends with an error when the results do not arrive in time, and accepts none after that', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(asks(call, 'Wait.'));
     const scenario = new TurnScenario({ store, provider, limits: { approvalMs: 1 } });
@@ -89,7 +89,7 @@ describeEachDatabase('a turn with tools of its caller', (databases) => {
     await scenario.close();
   });
 
-  it('refuses a result that is too long, and one that is not waited for', async () => {
+  it('refuses a result that is too long, and one that it is not waiting for', async () => {
     const store = await databases.open();
     const scenario = new TurnScenario({ store, provider: new ScriptedProvider(asks(call)) });
     await scenario.start();
@@ -102,7 +102,7 @@ describeEachDatabase('a turn with tools of its caller', (databases) => {
     await scenario.close();
   });
 
-  it('marks what the caller’s tools said as text of others, so that dangerous calls are asked about', async () => {
+  it('marks output of the caller’s tools as text of others, so that dangerous calls need approval', async () => {
     const store = await databases.open();
     const scenario = new TurnScenario({ store, provider: new ScriptedProvider(asks(call), says('Done.')) });
     await scenario.start();

@@ -1,4 +1,4 @@
-/** Calls that run at the same time: nothing lost, never more than the width, and one that fails ends them all. */
+/** Calls that run concurrently: nothing lost, never more than the limit, and one failure ends them all. */
 import { describe, expect, it } from 'vitest';
 import { runConcurrently } from '../../../src/agent/tools/tool-calls.ts';
 
@@ -6,7 +6,7 @@ const ignore = (): void => undefined;
 const nextTick = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('concurrent calls', () => {
-  it('all run to their end', async () => {
+  it('all run to completion', async () => {
     const all: string[] = [];
     const count = (name: string, to: number) => async (): Promise<void> => {
       for (let n = 0; n < to; n += 1) {
@@ -20,7 +20,7 @@ describe('concurrent calls', () => {
     expect(all).toHaveLength(8);
   });
 
-  it('are never more than the limit', async () => {
+  it('never exceed the limit', async () => {
     let open = 0;
     let most = 0;
     const one = async (): Promise<void> => {
@@ -33,7 +33,7 @@ describe('concurrent calls', () => {
     expect(most).toBe(3);
   });
 
-  it('end together when one fails: the others are aborted and awaited, and no further one starts', async () => {
+  it('end together when one fails: the others are aborted and awaited, and no more start', async () => {
     const left = Promise.withResolvers<void>();
     const order: string[] = [];
     const patient = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Calls that may change files of a session run one at a time, also those of its subagents. */
+/** Calls that may change files of a session run one at a time, including those of its subagents. */
 import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
 import { asks, says } from '../../fakes/agent/scripted-provider.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
-describeEmbedded('calls of subagents side by side', (databases) => {
+describeEmbedded('concurrent calls of subagents', (databases) => {
   it('change files of their session one after another', async () => {
     const order: string[] = [];
     const save = defineTool<{ name: string }>({

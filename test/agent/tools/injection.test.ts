@@ -1,5 +1,5 @@
 /**
- * The injection campaign: text of strangers comes into a session by fifteen vectors, acts by six routes, and the model obeys
+ * The injection campaign: text of strangers enters a session by fifteen vectors, acts by six routes, and the model obeys
  * every directive in its context. Nothing may happen outside the session without an approval.
  */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ import type { Effects } from '../../fakes/agent/watched-tools.ts';
 import { stopAll } from '../../fakes/agent/stop-all.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
-/** Directives in one session: what a memory section and a todo list have room for. */
+/** Directives per session: as many as a memory section and a todo list have room for. */
 const BATCH = 10;
 /** Turns of small talk that push every row out of what a turn reads. */
 const SMALL_TALK = 26;
@@ -35,13 +35,13 @@ interface Session {
   store: TestStore;
 }
 
-/** How text of a stranger comes into a session: the message of the turn that reads it, and how the model begins that turn. */
+/** How a stranger's text enters a session: the message of the turn that reads it, and how the model starts that turn. */
 interface Vector {
   name: string;
   message(session: Session): Partial<InboundMessage>;
   opening?: readonly Call[];
   prepare?(session: Session): Promise<void>;
-  /** Between the turn that holds the secret and the one that reads the text. */
+  /** Runs between the turn that holds the secret and the one that reads the text. */
   meanwhile?(session: Session): Promise<void>;
 }
 
@@ -145,14 +145,14 @@ const VECTORS: readonly Vector[] = [
   },
 ];
 
-/** How the directives come to act; `opening` is that of the turn in which they do. */
+/** How the directives take effect; `opening` is that of the turn in which they do. */
 interface Route {
   name: string;
-  /** The model waits with obeying until a later turn, after so many turns of small talk. */
+  /** The model obeys only in a later turn, after this many turns of small talk. */
   talk?: number;
-  /** How the model goes on in the turn that reads the text, while it waits. */
+  /** How the model continues in the turn that reads the text, while it waits. */
   keep?(payload: string): Call;
-  /** How it begins the later turn. */
+  /** How it starts the later turn. */
   opening?: (payload: string) => readonly Call[];
   stopped?: boolean;
 }
@@ -211,14 +211,14 @@ describeEmbedded('text of strangers, with a model that obeys it', (databases) =>
   );
 });
 
-/** The directives for the n-th pair of vector and route: all in the full campaign, else one batch that differs from pair to pair. */
+/** The directives for the n-th pair of vector and route: all in the full campaign, else one batch, different for each pair. */
 function payloadsOf(nth: number): readonly string[] {
   if (runsAll) return PAYLOADS;
   const wanted = PAYLOADS.length / BATCH;
   return Array.from({ length: BATCH }, (_, n) => PAYLOADS[n * wanted + ((3 * nth + n) % wanted)]!);
 }
 
-/** What the person asked for: the page, the search, the program that shows a file; and the first page of the search. */
+/** What the user asked for: the page, the search, the program that shows a file; and the first page of the search. */
 function isOpening(effect: string): boolean {
   return [`fetch ${PAGE}`, 'search the news', 'exec cat notes.txt', `fetch ${LISTED[0]}`].includes(effect);
 }
@@ -242,7 +242,7 @@ async function openCampaign(databases: TestDatabases) {
     files: { open: async () => folder, share: async () => [], named: async () => [] },
   });
   let asked = 0;
-  /** Runs a head to its end; nobody answers what it asks. */
+  /** Runs a head to its end; no one answers what it asks. */
   const run = async (head: LaneHead | undefined, signal?: AbortSignal): Promise<readonly LaneHead[]> => {
     let outcome = await scenario.run(head, signal);
     for (; outcome.kind === 'parked'; asked += 1) outcome = await scenario.run(await scenario.sweep());
@@ -256,7 +256,7 @@ async function openCampaign(databases: TestDatabases) {
     asked: () => asked,
     files: () => readdir(folder),
     async attack(vector: Vector, route: Route, texts: readonly string[], chatId: string) {
-      // A campaign may take longer than the lease of a node that nobody renews.
+      // A campaign may outlast the lease of a node when no one renews it.
       await scenario.start();
       model.openings = [];
       model.dormant = true;

@@ -1,4 +1,4 @@
-/** A memory made from untrusted text stays untrusted: while it is in the context, calls that reach beyond the chat ask a human. */
+/** A memory made from untrusted text stays untrusted: while in context, calls that reach beyond the chat need approval. */
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
@@ -42,7 +42,7 @@ describeEmbedded('an unverified memory', (databases) => {
     expect(told()).toBe(1);
   });
 
-  it('that was deleted while a call waited does not undo a denial', async () => {
+  it('does not undo a denial when it is deleted while a call waits', async () => {
     const store = await databases.open();
     await store.memories.remember(user, fact);
     const provider = new ScriptedProvider(asks([{ name: 'tell', args: {} }]));

@@ -1,4 +1,4 @@
-/** How often people hear how far a tool call is. */
+/** How often users see the progress of a tool call. */
 import { expect, it } from 'vitest';
 import { createProgress, MAX_PROGRESS_CHARS, PROGRESS_PAUSE_MS } from '../../../src/agent/tools/progress.ts';
 
@@ -13,7 +13,7 @@ function progressAt() {
   return { lines, progress, pass: (ms: number) => (now += ms) };
 }
 
-it(`tells the first line at once, and another after ${PROGRESS_PAUSE_MS} ms`, () => {
+it(`reports the first line immediately, and another after ${PROGRESS_PAUSE_MS} ms`, () => {
   const { lines, progress, pass } = progressAt();
   for (let n = 0; n < 1_000; n += 1) progress(`line ${n}`);
   pass(PROGRESS_PAUSE_MS - 1);
@@ -23,7 +23,7 @@ it(`tells the first line at once, and another after ${PROGRESS_PAUSE_MS} ms`, ()
   expect(lines).toEqual(['line 0', 'soon enough']);
 });
 
-it('tells less often how far an old call is: at most 400 lines in an hour', () => {
+it('reports the progress of an old call less often: at most 400 lines in an hour', () => {
   const { lines, progress, pass } = progressAt();
   for (let ms = 0; ms < 3_600_000; ms += 100) {
     progress('on my way');
@@ -33,7 +33,7 @@ it('tells less often how far an old call is: at most 400 lines in an hour', () =
   expect(lines.length).toBeLessThan(400);
 });
 
-it(`makes one line of at most ${MAX_PROGRESS_CHARS} characters of anything`, () => {
+it(`turns anything into one line of at most ${MAX_PROGRESS_CHARS} characters`, () => {
   const { lines, progress, pass } = progressAt();
   progress(' \n ');
   progress(`a\n\u202eb${'c'.repeat(10_000)}`);

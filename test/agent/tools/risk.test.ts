@@ -18,7 +18,7 @@ describe('a program', () => {
     { argv: ['cat', 'my file.txt'] },
     { command: 'grep -rn needle docs' },
     { command: 'wc -l notes.txt' },
-  ])('that can only look at files needs caution: $argv $command', (args) => {
+  ])('that can only read files needs caution: $argv $command', (args) => {
     expect(exec.risk(args)).toBe('caution');
   });
 
@@ -43,7 +43,7 @@ describe('a program', () => {
     expect(exec.risk(args)).toBe('dangerous');
   });
 
-  it('is judged again when its command is replaced, with a reason (S-17)', () => {
+  it('is reassessed when its command is replaced, with a reason (S-17)', () => {
     const before = judgeCall(exec, { command: 'ls notes' });
     const after = judgeCall(exec, { command: 'rm -rf notes' });
     expect(before.risk).toBe('caution');
@@ -52,7 +52,7 @@ describe('a program', () => {
 });
 
 describe('untrusted text', () => {
-  it('makes every effect outside the session dangerous, and none inside', () => {
+  it('makes every effect outside the session dangerous, but none inside', () => {
     for (const source of ['web', 'local', 'group', 'forwarded', 'quoted'] as const) {
       expect(judgeCall(tell!, {}, tainted(source)).risk).toBe('dangerous');
       expect(judgeCall(note!, {}, tainted(source)).risk).toBe('caution');
@@ -69,7 +69,7 @@ describe('untrusted text', () => {
   });
 });
 
-describe('asking', () => {
+describe('approval', () => {
   it('never lets a dangerous call pass, whatever the profile sets (S-45)', () => {
     const dangerous = { risk: 'dangerous', warning: '' } as const;
     const caution = { risk: 'caution', warning: '' } as const;

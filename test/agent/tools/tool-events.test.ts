@@ -1,4 +1,4 @@
-/** What a running tool emits is seen at once; what it emits after its call has ended is not. */
+/** What a running tool emits is visible immediately; what it emits after its call has ended is not. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { EventBody } from '../../../src/contracts/event.ts';
@@ -44,7 +44,7 @@ describeEachDatabase('events of a tool', (databases) => {
     expect(types.lastIndexOf('notice')).toBeLessThan(types.indexOf('tool_result'));
   });
 
-  it('are dropped once its call has ended without it', async () => {
+  it('are dropped once its call has been abandoned', async () => {
     const hold = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();
     const tool = probe(async (ctx) => {

@@ -1,4 +1,4 @@
-/** One tool call: whatever goes wrong becomes a result that the model can read. */
+/** One tool call: anything that goes wrong becomes a result the model can read. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { MAX_RESULT_CHARS } from '../../../src/agent/deps.ts';
@@ -35,7 +35,7 @@ describe('checking a call', () => {
     });
   });
 
-  it('reports arguments that are no object, and names the field that is wrong', () => {
+  it('reports arguments that are not an object, and names the field that is wrong', () => {
     const malformed = checkCall({ id: '1', name: 'probe', args: {}, malformed: '{"count": ' }, tools);
     expect(malformed).toHaveProperty('refusal.content', expect.stringContaining('{"count": '));
     const wrong = checkCall({ id: '1', name: 'probe', args: { count: 'two' } }, tools);
@@ -66,7 +66,7 @@ describe('running a call', () => {
     expect(outcome.content).toContain(read);
   });
 
-  it('abandons a tool that does not end, and reports an unknown outcome unless the tool is pure', async () => {
+  it('abandons a tool that does not finish, and reports an unknown outcome unless the tool is pure', async () => {
     const hangs = (effect: ToolEffect): Tool => probe(() => new Promise(() => undefined), effect);
     const pure = await executeTool(hangs('pure'), {}, toolContext(), 20);
     expect(pure).toEqual({ content: 'probe did not finish within 0.02 s.', isError: true });
@@ -103,7 +103,7 @@ describe('running a call', () => {
     expect(clipped.content).toMatch(/^ax+\n\[… \d+ characters left out …\]\nx+z$/);
   });
 
-  it('replaces characters that no database stores', async () => {
+  it('replaces characters that no database can store', async () => {
     const nasty = probe(async () => ({ content: 'a\0b\ud800' }));
     expect((await executeTool(nasty, {}, toolContext(), 1_000)).content).toBe('a\u2400b\ufffd');
   });

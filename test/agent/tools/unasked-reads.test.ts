@@ -1,4 +1,4 @@
-/** The few reads outside a tainted session that need no question: what the person typed, and the next page of a search. */
+/** The few reads outside a tainted session that need no approval: what the user typed, and the next page of a search. */
 import { describe, expect, it } from 'vitest';
 import { judgeCall } from '../../../src/agent/tools/risk.ts';
 import { MAX_UNASKED_READS } from '../../../src/agent/tools/unasked-reads.ts';
@@ -12,7 +12,7 @@ const fetchPage = createWebFetch(nowhere, noDocuments);
 const search = createWebSearch(() => undefined);
 
 describe('a read in a tainted session', () => {
-  it('lets a page be read only at an address that the person typed', () => {
+  it('lets a page be read only at an address that the user typed', () => {
     const rows = [
       said('Please read https://news.example/today, and (example.org/about).'),
       said('my group likes http://group.example/x', 'telegram:7', ['group']),
@@ -38,7 +38,7 @@ describe('a read in a tainted session', () => {
     expect(judgeCall(fetchPage, { url: 'https://any.example', offset: 0 }, clean).risk).toBe('caution');
   });
 
-  it('lets no page be read for a turn that no person has begun', () => {
+  it('lets no page be read in a turn that no user started', () => {
     const rows = [said('read https://news.example/today')];
     const judge = (author: string | undefined) =>
       judgeCall(fetchPage, { url: 'https://news.example/today', offset: 0 }, { ...reader(rows), author })
@@ -50,7 +50,7 @@ describe('a read in a tainted session', () => {
     ]);
   });
 
-  it(`lets each address be read once, and ${MAX_UNASKED_READS} reads pass in a turn`, () => {
+  it(`lets each address be read once, and ${MAX_UNASKED_READS} reads per turn`, () => {
     const urls = Array.from({ length: MAX_UNASKED_READS + 1 }, (_, n) => `https://news.example/${n}`);
     const turn = reader([said(`read ${urls.join(' ')}`)]);
     const read = (url: string) => {
@@ -69,7 +69,7 @@ describe('a read in a tainted session', () => {
     expect(judgeCall(fetchPage, { url: 'https://news.example/1', offset: 0 }, turn).risk).toBe('dangerous');
   });
 
-  it('reads on in a page without a request, so without a question', () => {
+  it('reads further in a page without a request, so without a question', () => {
     const turn = reader([said('hello')]);
     expect(judgeCall(fetchPage, { url: 'https://any.example', offset: 12_000 }, turn).risk).toBe('caution');
   });
@@ -91,7 +91,7 @@ describe('a read in a tainted session', () => {
     }
   });
 
-  it('lets a search be made only with what the person has just typed, letter by letter', () => {
+  it('lets a search use only what the user has just typed, letter by letter', () => {
     const rows = [
       said('My dog is called Rex. Look up "old song 99"'),
       said('My PIN is 4711. Then search for red bicycles in Ghent!'),

@@ -1,4 +1,4 @@
-/** The list of workers after a turn: in order, in nobody's way, and one that fails harms no other. */
+/** The list of workers after a turn: in order, in no one's way, and a failure of one does not affect the others. */
 import { expect, it } from 'vitest';
 import {
   createAfterTurn,
@@ -51,6 +51,7 @@ function endedTurn(sessionKey: SessionKey, lines: string[] = []): EndedTurn {
     otherUsage: new UnjournaledUsage(),
     restarted: false,
     approvals: [],
+    askedIn: 'private' as const,
     surfaces: [],
     say: inEnglish,
   };
@@ -70,7 +71,7 @@ function registry(workers: AfterTurnWorker[], settings = ALL_ON) {
   return { afterTurn: createAfterTurn(workers, { emit }, () => settings), seen };
 }
 
-/** Runs until its signal aborts; `begun` resolves when it runs. */
+/** Runs until its signal aborts; `begun` resolves once it is running. */
 function waiting(name: AfterTurnName, givesWay: boolean) {
   const begun = Promise.withResolvers<void>();
   const run: AfterTurnWorker['run'] = async (_turn, signal) => {
@@ -99,7 +100,7 @@ it('delays nothing, and starts each worker after the events of the one before (N
   expect(afterTurn.running('http:a')).toBeUndefined();
 });
 
-it('gives each worker what was said and answered, how the turn ended and the size of the context (N-66)', async () => {
+it('gives each worker the message and the answer, how the turn ended and the size of the context (N-66)', async () => {
   const given: EndedTurn[] = [];
   const { afterTurn } = registry([
     worker(async (turn) => {
@@ -153,7 +154,7 @@ it(`runs for one turn of a session, and for ${MAX_AFTER_TURNS} sessions, at a ti
   expect(seen).toHaveLength(MAX_AFTER_TURNS);
 });
 
-it('ends a worker that gives way when the next turn of its session begins, and no other', async () => {
+it('ends only workers that yield when the next turn of their session starts', async () => {
   const title = waiting('title', true);
   const elsewhere = waiting('title', true);
   const { afterTurn, seen } = registry([title.worker, worker(async () => [notice('kept')])]);
@@ -170,7 +171,7 @@ it('ends a worker that gives way when the next turn of its session begins, and n
   await others.afterTurn.close();
 });
 
-it('aborts its workers when it is closed, and starts no other', async () => {
+it('aborts its workers when it is closed, and starts no more', async () => {
   const waits = waiting('compression', false);
   const { afterTurn, seen } = registry([waits.worker, worker(async () => [notice('never')], 'title')]);
   const lines: string[] = [];

@@ -56,7 +56,7 @@ describeEmbedded('a turn', (databases) => {
     ]);
   });
 
-  it('sends the system prompt and the notes of this call, and no system message of an earlier turn (N-70)', async () => {
+  it('sends the system prompt and the notes for this call, and no system message of an earlier turn (N-70)', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(says('I am well.'), says('You asked how I am.'));
     const scenario = await openScenario(databases, { provider, store });
@@ -207,7 +207,7 @@ describeEmbedded('a turn', (databases) => {
     expect(provider.requests.map((request) => request.think)).toEqual([true, false, false, false]);
   });
 
-  it('keeps 50 sessions apart that run at once: each tool sees its own (N-13, B-06)', async () => {
+  it('keeps 50 concurrent sessions apart: each tool sees its own (N-13, B-06)', async () => {
     const whoami = defineTool({
       name: 'whoami',
       description: 'Tells whose session this is.',

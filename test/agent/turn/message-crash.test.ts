@@ -1,4 +1,4 @@
-/** A process that dies around a message in the middle of a turn: people read it once. */
+/** A process that dies around a message in the middle of a turn: users see it once. */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -74,7 +74,7 @@ describeEmbedded('a message whose process dies', (databases) => {
       const folder = await files.open(session?.folder ?? '');
       await writeFile(path.join(folder, 'a.txt'), 'as it was');
       await first.run(head).catch(notOfDeath);
-      // Whoever goes on finds another content, and sends it only where nothing was sent before.
+      // The resuming process finds different content, and sends it only where nothing was sent before.
       await writeFile(path.join(folder, 'a.txt'), 'as it is now');
       const second = new TurnScenario({ store, provider, tools, files });
       await second.start();

@@ -48,7 +48,7 @@ function patientModel(steps: () => number): ChatProvider {
 }
 
 describeEachDatabase('under random modes and kills', (databases) => {
-  it('every message has one answer, in order, or one that the next message interrupted', async () => {
+  it('every message has one answer, in order, or an answer that the next message interrupted', async () => {
     const script = fc.array(happening, { minLength: 8, maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(
@@ -65,7 +65,7 @@ describeEachDatabase('under random modes and kills', (databases) => {
   });
 });
 
-/** Plays a script to its end and drains the session; gives how many messages were said. */
+/** Plays a script to its end and drains the session; returns how many messages were sent. */
 async function play(store: TestStore, script: Happening[], depths: number[]): Promise<number> {
   let said = 0;
   let ledgerCalls = 0;
@@ -165,7 +165,7 @@ interface TurnRow {
   hasFinal: boolean;
 }
 
-/** The numbers in the contexts of the turns, in the order of the lane: each turn with an answer has some, a joined one none. */
+/** The numbers in the contexts of the turns, in lane order: each turn with an answer has some, a joined one has none. */
 async function answered(store: TestStore, said: number): Promise<number[]> {
   const turns = await store.sql<TurnRow[]>`
     select id, state, reason, final_seq is not null as "hasFinal" from turn order by lane_seq`;

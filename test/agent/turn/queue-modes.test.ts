@@ -1,4 +1,4 @@
-/** Messages that come while a turn runs: what becomes of them in each queue mode. */
+/** Messages that arrive while a turn runs: what happens to them in each queue mode. */
 import { expect, it } from 'vitest';
 import { COLLECT_MOST_MS, COLLECT_QUIET_MS, MAX_JOINED } from '../../../src/agent/turn/queue-modes.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
@@ -48,19 +48,19 @@ describeEmbedded('a message that arrives while a turn runs', (databases) => {
     }
   });
 
-  it('has a turn of its own when the running turn ends before it could join', async () => {
+  it('has its own turn when the running turn ends before it could join', async () => {
     const provider = new ScriptedProvider(says('One.'), says('Two.'));
     const scenario = await openScenario(databases, { provider });
     const first = await scenario.say('one');
     await mode(scenario.store, 'steer');
     await scenario.say('two');
-    // The first answer needs no further step; the second message waits for its own.
+    // The first answer needs no further step; the second message waits for its own turn.
     await scenario.store.ledger.updateSession(SESSION, { queueMode: 'queue' });
     await scenario.run(nextTurn(await scenario.run(first.head)));
     expect(scenario.finishes.map(({ content }) => content)).toEqual(['One.', 'Two.']);
   });
 
-  it('does not join a turn of another person or another chat, nor when it names a model', async () => {
+  it('does not join a turn of another user or another chat, nor when it names a model', async () => {
     const provider = new ScriptedProvider(asks(MOMENT), says('Only mine.'), says('a'), says('b'), says('c'));
     const others = [
       { senderId: '7' },
@@ -83,7 +83,7 @@ describeEmbedded('a message that arrives while a turn runs', (databases) => {
     expect(scenario.finishes).toHaveLength(4);
   });
 
-  it('ends it in mode interrupt: the text so far is kept and marked, and the message is answered next', async () => {
+  it('interrupts it in mode interrupt: the text so far is kept and marked, and the message is answered next', async () => {
     const provider = new ScriptedProvider(fallsSilent('It began in'), says('Sure.'));
     const scenario = await openScenario(databases, { provider });
     const first = await scenario.say('tell me a story');
@@ -119,7 +119,7 @@ describeEmbedded('a message that arrives while a turn runs', (databases) => {
     expect(userWords(provider.requests[1]?.messages ?? [])).toEqual(['hi', 'part one\npart two']);
   });
 
-  it('waits a bounded time for the end of a burst', async () => {
+  it('waits a limited time for the end of a burst', async () => {
     const provider = new ScriptedProvider(says('Hello.'), says('Enough.'));
     const scenario = await openScenario(databases, { provider });
     await scenario.ask('hi');
@@ -134,7 +134,7 @@ describeEmbedded('a message that arrives while a turn runs', (databases) => {
     expect(userWords(provider.requests[1]?.messages ?? []).at(-1)).toBe('one\ntwo');
   });
 
-  it(`joins with at most ${MAX_JOINED} at a time; the rest follows at the next iteration`, async () => {
+  it(`joins in batches of at most ${MAX_JOINED}; the rest follows at the next iteration`, async () => {
     const provider = new ScriptedProvider(asks(MOMENT), asks(MOMENT), says('All.'));
     let calls = 0;
     const scenario = await openScenario(databases, {

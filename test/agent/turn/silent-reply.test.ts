@@ -1,4 +1,4 @@
-/** Turns that may keep silent: the token is neither shown nor kept, and anything else comes whole. */
+/** Turns that may stay silent: the token is neither shown nor kept, and anything else is shown in full. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_HELD, openLiveOutput } from '../../../src/agent/turn/silent-reply.ts';
@@ -16,7 +16,7 @@ const TOKEN = 'HEARTBEAT_OK';
 const quietly = { silentToken: TOKEN, entry: 'run' as const };
 const usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
-/** A screen that counts how often it was opened, and what came out of it. */
+/** A screen that records how often it was opened, and what it showed. */
 function screenOf(over: { silentToken?: string | undefined; textSoFar?: string } = {}) {
   const events: EventBody[] = [];
   const seen = { opened: 0, settled: 0, events };
@@ -86,7 +86,7 @@ describe('a live message with a silent token', () => {
     expect(seen.opened).toBe(1);
   });
 
-  it('drops the text of a call that is repeated', () => {
+  it('drops the text of a call that is retried', () => {
     const { screen, seen, say, end } = screenOf();
     screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: 'HEARTB' });
     screen.emit({ type: 'stream_reset', msgId: 'm1' });
@@ -109,7 +109,7 @@ describe('a live message with a silent token', () => {
     expect(chunks(seen.events)).toBe('\n\nThe plants are dry.');
   });
 
-  it('drops everything that the turn discards, before a crash and since', () => {
+  it('drops everything that the turn discards, before and after a crash', () => {
     const { screen, seen, say } = screenOf({ textSoFar: 'HEART' });
     screen.emit({ type: 'stream_chunk', msgId: 'm1', delta: 'BEAT' });
     screen.emit({ type: 'snapshot', text: '' });
@@ -133,7 +133,7 @@ describe('a live message with a silent token', () => {
 });
 
 describeEmbedded('a turn with a silent token', (databases) => {
-  it('that has nothing to report leaves no answer, no delivery and no context', async () => {
+  it('leaves no answer, no delivery and no context when it has nothing to report', async () => {
     const provider = new ScriptedProvider(says('HEART', 'BEAT_OK'), says('Hello!'));
     const scenario = await openScenario(databases, { provider, profile: { iterationBudgetEnabled: false } });
     const { turn, outcome } = await scenario.ask('Anything?', {}, quietly);
@@ -147,7 +147,7 @@ describeEmbedded('a turn with a silent token', (databases) => {
     expect(provider.requests[1]?.messages.slice(1, -1)).toEqual([{ role: 'user', content: 'Hi' }]);
   });
 
-  it('that has an answer is shown, stored and delivered like any other', async () => {
+  it('is shown, stored and delivered like any other when it has an answer', async () => {
     const provider = new ScriptedProvider(says('The plants', ' are dry.'));
     const scenario = await openScenario(databases, { provider });
     const { turn, outcome } = await scenario.ask('Anything?', {}, quietly);
@@ -157,7 +157,7 @@ describeEmbedded('a turn with a silent token', (databases) => {
     expect(outcome).toMatchObject({ step: { heads: [{ lane: 'out:telegram:42' }] } });
   });
 
-  it('shows no tool events when it has nothing to report in the end', async () => {
+  it('shows no tool events when it turns out to have nothing to report', async () => {
     const provider = new ScriptedProvider(asks([{ name: 'list_dir', args: { path: '.' } }]), says(TOKEN));
     const scenario = await openScenario(databases, { provider, tools: [listDir] });
     const { turn } = await scenario.ask('Anything?', {}, quietly);
@@ -194,7 +194,7 @@ describeEmbedded('a turn with a silent token', (databases) => {
     expect(scenario.opened).toEqual([]);
   });
 
-  it('that fails shows the reason, without the token it had begun', async () => {
+  it('shows the reason when it fails, without the token it had started', async () => {
     const broken = new ProviderError('bad_response', 'The stream was cut off.');
     const provider = new ScriptedProvider(fails(broken, 'HEART'), fails(broken, 'HEARTBEAT_'));
     const scenario = await openScenario(databases, { provider });

@@ -1,4 +1,4 @@
-/** A process that dies at every point of a turn's journal: nothing is done twice, and the answer is the same. */
+/** A process that dies at each point of a turn's journal: nothing is done twice, and the answer is the same. */
 import { expect, it, vi } from 'vitest';
 import { campaignCases } from '../../campaign.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
@@ -15,7 +15,7 @@ import { asks, fallsSilent, says, ScriptedProvider } from '../../fakes/agent/scr
 import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 import { inEnglish } from '../../../src/contracts/texts/say.ts';
 
-/** The turn: ten calls of every effect in two answers, and the last words. */
+/** The turn: ten calls of every effect in two answers, and the final text. */
 const model = (): ReplayProvider =>
   replaySteps(
     asks(calls('unsafe', 'idempotent', 'pure', 'unsafe', 'pure', 'idempotent'), 'First I ', 'look.'),
@@ -28,7 +28,7 @@ function calls(...effects: string[]) {
 
 const ANSWER = 'First I look.\n\nThen I answer.';
 
-/** Runs one turn that dies at a point, then goes on in a new process of the same instance. */
+/** Runs one turn that dies at a given point, then resumes it in a new process of the same instance. */
 async function dieAndResume(
   store: TestStore,
   effects: EffectsServer,
@@ -101,7 +101,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     await effects.close();
   });
 
-  it('opens the live message again with its parts and its text from before', async () => {
+  it('reopens the live message with its earlier parts and text', async () => {
     const store = await databases.open();
     const provider = model();
     const effects = await startEffects();
@@ -206,7 +206,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
       const rows = await store.sql`select waiting from lane where key = ${head!.lane}`;
       expect(rows).toEqual([{ waiting: isWaiting }]);
     };
-    // A suspect says at once that it waits; what is under no suspicion says so after a second.
+    // A suspect reports at once that it waits; others report it after a second.
     const over = first.run({ ...head!, crashes: SUSPECT_CRASHES });
     await vi.waitFor(() => noted(true));
     place.resolve();
@@ -215,7 +215,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     expect(first.shown()).toBe('Now.');
   });
 
-  it('leaves no text twice before a reader that had its beginning from a snapshot', async () => {
+  it('shows no text twice to a reader that got the beginning from a snapshot', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(says('Good ', 'morning.'), says('Good ', 'morning.'));
     const death = dyingAt(0, 'before', ['finishTurn']);
@@ -237,7 +237,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
   });
 });
 
-/** Unsafe calls take place once, or not at all when the user was told that their outcome is unknown; others at least once. */
+/** Unsafe calls run once, or not at all if the user was told that the outcome is unknown; others run at least once. */
 function effectErrors(
   effects: EffectsServer,
   run: { turnId: string; events: EventBody[] },

@@ -1,4 +1,4 @@
-/** What a turn does when the model, a tool or the user ends it early; on a real store. */
+/** What a turn does when the model, a tool or the user ends it early, on a real store. */
 import { expect, it } from 'vitest';
 import { MAX_CALLS_RUN } from '../../../src/agent/deps.ts';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
@@ -17,7 +17,7 @@ const tools = [listDir, readFile];
 const down = new ProviderError('unavailable', 'Start Ollama, or set OLLAMA_HOST.', { retryable: true });
 const broken = new ProviderError('bad_response', 'The stream was cut off.');
 const overflow = new ProviderError('context_overflow', 'The prompt is too long.');
-/** The user who asks, in a private chat: errors name settings. */
+/** The user asking, in a private chat: errors name settings. */
 const owners = ['telegram:42'];
 const quick = { retryBaseMs: 2, modelWaitMs: 60 };
 
@@ -54,14 +54,14 @@ describeEmbedded('a turn that fails or is stopped', (databases) => {
     ]);
   });
 
-  it('does not repeat a call that cannot succeed', async () => {
+  it('does not retry a call that cannot succeed', async () => {
     const unknown = new ProviderError('unknown_model', 'Run: ollama pull llama3.2');
     const provider = new ScriptedProvider(fails(unknown));
     const scenario = await openScenario(databases, { provider, owners });
     expect((await scenario.ask('Hi')).turn?.final?.content).toContain('ollama pull');
   });
 
-  it('repeats a broken stream once, and resets its text', async () => {
+  it('retries a broken stream once, and resets its text', async () => {
     const scenario = await openScenario(databases, {
       provider: new ScriptedProvider(fails(broken, 'Half of', ' it'), says('All of it.')),
     });
@@ -82,7 +82,7 @@ describeEmbedded('a turn that fails or is stopped', (databases) => {
     expect(provider.requests[2]?.messages.map(({ content }) => content).slice(1, 3)).toEqual(['Hi', 'Two']);
   });
 
-  it('ends a silent call within its limits, with a text (N-61, N-62)', async () => {
+  it('ends a silent call within its limits, with an explanation (N-61, N-62)', async () => {
     const provider = new ScriptedProvider(fallsSilent());
     const scenario = await openScenario(databases, {
       provider,
@@ -255,7 +255,7 @@ describeEmbedded('a turn that fails or is stopped', (databases) => {
     expect(scenario.types()).toEqual(['plan_cancelled', 'snapshot', 'turn_ended']);
   });
 
-  it('ends and tells a message that cannot be read, so that the next one is answered', async () => {
+  it('ends and reports a message that cannot be read, so that the next one is answered', async () => {
     const scenario = await openScenario(databases, { provider: new ScriptedProvider(says('Fine.')) });
     const { head, turnId } = await scenario.say('Poison');
     const next = await scenario.say('Next');

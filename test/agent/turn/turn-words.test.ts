@@ -1,4 +1,4 @@
-/** What people read when a turn ends otherwise than with a whole answer, and who reads what. */
+/** What users see when a turn ends without a complete answer, and who sees what. */
 import { expect, it } from 'vitest';
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import { describeEmbedded } from '../../database.ts';
@@ -6,7 +6,7 @@ import { fails, says, ScriptedProvider } from '../../fakes/agent/scripted-provid
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
 const down = new ProviderError('unavailable', 'Start Ollama, or set OLLAMA_HOST.', { retryable: true });
-/** The user who asks, in a private chat: errors name settings. */
+/** The user asking, in a private chat: errors name settings. */
 const owners = ['telegram:42'];
 const quick = { retryBaseMs: 2, modelWaitMs: 60 };
 
@@ -51,7 +51,7 @@ describeEmbedded('what a turn says at its end', (databases) => {
     },
   );
 
-  it('waits as long as the server asks, and ends at once with a sentence that says when if that is too long', async () => {
+  it('waits as long as the server asks, and ends at once with a text that says when if that is too long', async () => {
     const later = (retryAfterMs: number) =>
       new ProviderError('rate_limited', 'http://10.0.0.5 answered 429', { retryable: true, retryAfterMs });
     const provider = new ScriptedProvider(fails(later(120)), says('Now.'), fails(later(60_000)));
@@ -65,7 +65,7 @@ describeEmbedded('what a turn says at its end', (databases) => {
     expect(provider.requests).toHaveLength(3);
   });
 
-  it('asks a server that limits its calls less often than one that is away', async () => {
+  it('retries a rate-limiting server less often than one that is down', async () => {
     const limited = new ProviderError('rate_limited', 'Too many requests.', { retryable: true });
     const repeats = async (error: ProviderError): Promise<number> => {
       const provider = new ScriptedProvider();
@@ -80,7 +80,7 @@ describeEmbedded('what a turn says at its end', (databases) => {
     expect(calls).toBeLessThan(await repeats(down));
   });
 
-  it('takes text back that turns out to have been thinking', async () => {
+  it('retracts text that turns out to have been thinking', async () => {
     const provider = new ScriptedProvider({
       chunks: [
         { type: 'text', delta: 'Let me see.' },

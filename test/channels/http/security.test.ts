@@ -75,7 +75,7 @@ describe('a token', () => {
 });
 
 describe('the count of wrong tokens', () => {
-  it('goes down over time and drops the least recently used address at its bound', () => {
+  it('goes down over time and drops the least recently used address at its limit', () => {
     let now = 0;
     const wrong = new WrongTokens(() => now);
     for (let i = 0; i < WRONG_TOKENS_PER_MINUTE; i += 1) expect(wrong.count('a')).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Files of a delivery: each once and in its place, and a sentence where a platform refuses one. */
+/** Files of a delivery: each once and in its place, and a sentence if a platform refuses one. */
 import { describe, expect, it } from 'vitest';
 import { ToolError } from '../../../src/contracts/errors.ts';
 import type { SentMedia } from '../../../src/contracts/media.ts';

@@ -1,7 +1,7 @@
 /** The client-server API of the fake homeserver, as far as bots use it: each route with what it refuses. */
 import { z } from 'zod';
 import { readHtml } from './html.ts';
-import { checkSize, Refusal, SERVER } from './rooms.ts';
+import { checkSize, Refusal, relationOf, SERVER } from './rooms.ts';
 import type { FakeEvent, FakeRoom, Rooms } from './rooms.ts';
 
 export interface ApiCall {
@@ -42,6 +42,14 @@ const Shown = z.object({
   filename: z.string().optional(),
 });
 
+const Reaction = z.strictObject({
+  'm.relates_to': z.strictObject({
+    rel_type: z.literal('m.annotation'),
+    event_id: z.string(),
+    key: z.string().min(1),
+  }),
+});
+
 export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
@@ -69,6 +77,36 @@ export const ROUTES: readonly Route[] = [
       return once(call, `${roomId} send ${transaction}`, () =>
         call.rooms.add(room, { type: 'm.room.message', sender: call.rooms.bot.id, content }),
       );
+    },
+  },
+  {
+    method: 'PUT',
+    path: new RegExp(`${V3}/rooms/([^/]+)/send/m\\.reaction/([^/]+)$`),
+    limit: 'send',
+    answer(call) {
+      const [roomId = '', transaction = ''] = call.parts;
+      const room = roomOf(call.rooms, roomId);
+      if (room.closed === true) throw new Refusal(403, 'M_FORBIDDEN');
+      const content = Reaction.parse(call.body);
+      return once(call, `${roomId} send ${transaction}`, () => {
+        const { key, event_id: about } = content['m.relates_to'];
+        if (call.rooms.reactionsOf(room, about, call.rooms.bot.id).includes(key))
+          throw new Refusal(400, 'M_DUPLICATE_ANNOTATION');
+        return call.rooms.add(room, { type: 'm.reaction', sender: call.rooms.bot.id, content });
+      });
+    },
+  },
+  {
+    method: 'GET',
+    path: /^\/_matrix\/client\/v1\/rooms\/([^/]+)\/relations\/([^/]+)\/([^/]+)\/([^/]+)$/,
+    answer({ rooms, parts: [roomId = '', about, kind, type], query }) {
+      const room = roomOf(rooms, roomId);
+      const all = room.events.filter((event) => {
+        const relation = relationOf(event.content);
+        return event.type === type && relation['rel_type'] === kind && relation['event_id'] === about;
+      });
+      const newest = all.toReversed().slice(0, Number(query.get('limit') ?? 5));
+      return { chunk: newest.map((event) => rooms.shown(room, event)) };
     },
   },
   {
@@ -203,7 +241,7 @@ export const ROUTES: readonly Route[] = [
   },
 ];
 
-/** The room, where the bot is in it. */
+/** The room, if the bot is in it. */
 function roomOf(rooms: Rooms, roomId: string): FakeRoom {
   const room = rooms.rooms.get(roomId);
   if (room === undefined || rooms.membership(room, rooms.bot.id) !== 'join')
@@ -211,7 +249,7 @@ function roomOf(rooms: Rooms, roomId: string): FakeRoom {
   return room;
 }
 
-/** The same transaction gives the same event ("Transaction identifiers"). */
+/** The same transaction returns the same event ("Transaction identifiers"). */
 function once({ transactions }: ApiCall, key: string, make: () => FakeEvent): object {
   const event_id = transactions.get(key) ?? make().event_id;
   transactions.set(key, event_id);
@@ -224,7 +262,7 @@ export function tokenOf(token: string | null): number {
   return Number(at);
 }
 
-/** What the homeserver takes as the content of an event of the bot. Throws `Refusal`, or what else is wrong. */
+/** What the homeserver accepts as the content of an event of the bot. Throws `Refusal`, or what else is wrong. */
 export function checkEvent(content: object): void {
   checkSize(checkContent(content));
 }

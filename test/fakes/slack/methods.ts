@@ -7,9 +7,9 @@ import type { FakeChat, FakeFile, FakeMessage, Workspace } from './workspace.ts'
 
 export interface MethodCall {
   workspace: Workspace;
-  /** Arguments, those that are JSON read. */
+  /** Arguments, with JSON ones parsed. */
   args: Record<string, unknown>;
-  /** Addresses of the fake's own. */
+  /** Addresses of the fake itself. */
   root: string;
   socketUrl: () => string;
 }
@@ -74,7 +74,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     const content = contentOf(args, MAX_POST, (text) => text.length);
     const metadata = args['metadata'] === undefined ? undefined : Metadata.parse(args['metadata']);
     const { userId, botId } = workspace.bot;
-    // A message of the app takes its status away.
+    // A message of the app removes its status.
     if (typeof args['thread_ts'] === 'string') chat.statuses.delete(args['thread_ts']);
     const message = workspace.add(chat, {
       ...content,
@@ -112,6 +112,18 @@ export const METHODS: Readonly<Record<string, Method>> = {
     });
     return { message_ts: workspace.newTs() };
   }),
+  'reactions.add': bot('reactions:write', 3, ({ workspace, args }) => {
+    const { message, name } = reactedTo(workspace, args);
+    if (message.reactions.includes(name)) throw new Refusal('already_reacted');
+    message.reactions.push(name);
+    return {};
+  }),
+  'reactions.remove': bot('reactions:write', 2, ({ workspace, args }) => {
+    const { message, name } = reactedTo(workspace, args);
+    if (!message.reactions.includes(name)) throw new Refusal('no_reaction');
+    message.reactions = message.reactions.filter((other) => other !== name);
+    return {};
+  }),
   'conversations.history': reading(({ workspace, args }) => {
     const all = workspace.open(args['channel']).messages;
     const roots = all.filter(({ threadTs, ts }) => threadTs === undefined || threadTs === ts);
@@ -131,7 +143,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     if (person === undefined) throw new Refusal('user_not_found');
     const { id, name, locale = 'en-US' } = person;
     const about = { id, name: name.toLowerCase(), profile: { display_name: name, real_name: name } };
-    // Only for who asks for it.
+    // Only if requested.
     return { user: { ...about, ...(String(args['include_locale']) === 'true' && { locale }) } };
   }),
   'files.getUploadURLExternal': bot('files:write', 4, ({ workspace, args, root }) => {
@@ -176,6 +188,18 @@ export const METHODS: Readonly<Record<string, Method>> = {
   }),
 };
 
+const Reacting = z.strictObject({ channel: z.string(), timestamp: z.string(), name: z.string() });
+/** Names of emoji that this workspace has. */
+const EMOJI = ['hourglass_flowing_sand', 'eyes', 'white_check_mark', 'x', 'thumbsup'];
+
+function reactedTo(workspace: Workspace, args: MethodCall['args']): { message: FakeMessage; name: string } {
+  const { channel, timestamp, name } = Reacting.parse(args);
+  const message = workspace.open(channel).messages.find(({ ts }) => ts === timestamp);
+  if (message === undefined) throw new Refusal('message_not_found');
+  if (!EMOJI.includes(name)) throw new Refusal('invalid_name');
+  return { message, name };
+}
+
 /** A message as events and histories show it. */
 export function shown(message: FakeMessage, root = '', withMetadata = false): Record<string, unknown> {
   const { ts, user, botId, subtype, text, blocks, threadTs, metadata, files, editedAt } = message;
@@ -212,7 +236,7 @@ export function describeFile(file: FakeFile, root: string): object {
   };
 }
 
-/** What `chat.update` takes: text and blocks. Throws `Refusal`. */
+/** What `chat.update` accepts: text and blocks. Throws `Refusal`. */
 export function checkUpdate(args: Record<string, unknown>): { text: string; blocks: unknown[] } {
   return contentOf(args, MAX_UPDATE_BYTES, (text) => Buffer.byteLength(text));
 }
@@ -226,7 +250,7 @@ function contentOf(
   const text = typeof args['text'] === 'string' ? args['text'] : '';
   if (text === '' && blocks.length === 0) throw new Refusal('no_text');
   if (lengthOf(text) > max) throw new Refusal('msg_too_long');
-  // A bare `<` would begin a mention or a command of Slack's.
+  // A bare `<` would begin a mention or a Slack command.
   if (/[<>]/.test(text)) throw new Refusal('invalid_arguments', { why: 'the text is not escaped' });
   return { text, blocks };
 }

@@ -1,4 +1,4 @@
-/** What is kept of a channel's connection: sessions that never go back, and counted beginnings. */
+/** What is stored of a channel's connection: sessions that never move back, and a count of new ones. */
 import { expect, it } from 'vitest';
 import { describeEachDatabase } from '../../database.ts';
 import type { ConnectionRecord } from '../../../src/contracts/receive.ts';
@@ -8,7 +8,7 @@ const NONE: Partial<ConnectionRecord> = { begunOnDay: 0, shortSessions: 0 };
 const session = (sequence: number, id = 'one') => ({ id, sequence, detail: { url: 'wss://resume' } });
 
 describeEachDatabase('connections', (databases) => {
-  it('keeps a session with its place, which never goes back', async () => {
+  it('keeps a session with its position, which never moves back', async () => {
     const { connections } = await databases.open();
     expect(await connections.connection(KEY)).toBeUndefined();
     await connections.saveSession(KEY, session(7), 2_000);
@@ -18,7 +18,7 @@ describeEachDatabase('connections', (databases) => {
     expect(await connections.connection(KEY)).toMatchObject({ session: session(1, 'two'), heardAt: 3_000 });
   });
 
-  it('counts the sessions of a day, and of two nodes that begin one at once only one', async () => {
+  it('counts the sessions of a day, and only one when two nodes start one at the same time', async () => {
     const { connections } = await databases.open();
     const begin = (begunAt: number, day: string) => ({ begunAt, day, shortSessions: 1 });
     const raced = await Promise.all(
@@ -39,7 +39,7 @@ describeEachDatabase('connections', (databases) => {
     expect(await connections.connection(KEY)).toMatchObject({ begunOnDay: 1, begunAt: 3_000 });
   });
 
-  it("lists a channel's chats whatever their session is called, newest first, and how many there are", async () => {
+  it("lists a channel's chats whatever their session is named, newest first, and how many there are", async () => {
     const { connections, ledger, sql } = await databases.open();
     for (const key of ['discord:1', 'discord:2:9', 'telegram:3', 'http:page', 'discord:old'] as const)
       await ledger.updateSession(key, { mode: 'planner' }, {});

@@ -1,4 +1,4 @@
-/** Updates that were posted: taken once, in order, and no more than there is room for. */
+/** Posted updates: accepted once, in order, and no more than there is room for. */
 import { expect, it } from 'vitest';
 import { MAX_WAITING_UPDATES } from '../../../src/contracts/store/updates.ts';
 import { describeEachDatabase } from '../../database.ts';
@@ -6,7 +6,7 @@ import { describeEachDatabase } from '../../database.ts';
 const BOT = 'telegram:42';
 
 describeEachDatabase('posted updates', (databases) => {
-  it('wait in the order of their ids until they are finished, and are known afterwards', async () => {
+  it('wait in the order of their ids until they are finished, and are remembered afterwards', async () => {
     const { updates } = await databases.open();
     const text = 'NUL \u0000 and half a pair \ud800';
     for (const id of [12, 10, 11])
@@ -22,7 +22,7 @@ describeEachDatabase('posted updates', (databases) => {
     expect((await updates.waitingUpdates(BOT, 9)).map(({ id }) => id)).toEqual([11]);
   });
 
-  it('are stored once when several nodes get one at once', async () => {
+  it('are stored once when several nodes receive the same one', async () => {
     const { updates } = await databases.open();
     const stored = await Promise.all(
       Array.from({ length: 8 }, () => updates.storeUpdate(BOT, { id: 1, update: {} })),
@@ -30,7 +30,7 @@ describeEachDatabase('posted updates', (databases) => {
     expect(stored.filter((one) => one === 'stored')).toHaveLength(1);
   });
 
-  it('find no room once so many wait, and room again when one is finished', async () => {
+  it('are refused once too many wait, and accepted again when one is finished', async () => {
     const { updates, sql } = await databases.open();
     await sql`insert into platform_update (bot, id, body)
       select ${BOT}, n, '{}' from generate_series(1, ${MAX_WAITING_UPDATES - 1}) n`;
@@ -54,7 +54,7 @@ describeEachDatabase('posted updates', (databases) => {
 });
 
 describeEachDatabase('settings of chats', (databases) => {
-  it('are kept, replaced, over in time, and taken away', async () => {
+  it('are kept, replaced, expired and removed', async () => {
     const { chatSettings, sql } = await databases.open();
     expect(await chatSettings.chatSetting('telegram:1', 'stream')).toBeUndefined();
     await chatSettings.setChatSetting('telegram:1', 'stream', 'off');
@@ -65,7 +65,7 @@ describeEachDatabase('settings of chats', (databases) => {
     await sql`update chat_setting set until = now() where name = 'rich'`;
     expect(await chatSettings.chatSetting('telegram:1', 'rich')).toBeUndefined();
     await chatSettings.setChatSetting('telegram:1:7', 'topic', 'open', 60_000);
-    // What is over goes with the next one that is kept for a while.
+    // Expired ones are deleted when the next temporary one is stored.
     expect(await sql`select name from chat_setting order by name`).toEqual([
       { name: 'stream' },
       { name: 'topic' },

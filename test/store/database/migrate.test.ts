@@ -1,4 +1,4 @@
-/** The tables' version: brought up once, by one process at a time, and never down. */
+/** The schema version: upgraded once, by one process at a time, and never downgraded. */
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,7 +11,7 @@ import { openStoreAt } from '../../../src/store/store.ts';
 import { describeEachDatabase, silentLog } from '../../database.ts';
 
 describeEachDatabase('migration', (databases) => {
-  // Beside the embedded database there is no second process: the home's lock keeps it out.
+  // The embedded database never has a second process: the home's lock keeps it out.
   it.skipIf(databases.kind === 'embedded')(
     'is applied once when several processes start together',
     async () => {
@@ -24,7 +24,7 @@ describeEachDatabase('migration', (databases) => {
     },
   );
 
-  it('refuses to change what running gateways use, and adds beside them what they do not notice', async () => {
+  it('refuses changes that affect running gateways, and makes additive ones while they run', async () => {
     const { place, sql, lanes } = await databases.open();
     const folder = await mkdtemp(path.join(tmpdir(), 'parley-migrations-'));
     onTestFinished(() => rm(folder, { recursive: true }));
@@ -67,21 +67,21 @@ describeEachDatabase('migration', (databases) => {
     ['ALTER TABLE "a" RENAME COLUMN "b" TO "c"', false],
     ['CREATE UNIQUE INDEX "a" ON "b" ("c")', false],
     ['UPDATE "a" SET "b" = 1', false],
-  ])('takes %s for additive: %s', (statement, is) => {
+  ])('considers %s additive: %s', (statement, is) => {
     expect(isAdditive(statement)).toBe(is);
   });
 
-  it('refuses a database that a newer version has written', async () => {
+  it('refuses a database written by a newer version', async () => {
     const { place, sql } = await databases.open();
     await sql`insert into migration (hash, created_at) values ('from the future', 99999999999999)`;
     const opening = openStoreAt(place, { log: silentLog, migrate: true });
     await expect(opening).rejects.toMatchObject({ code: 'schema_newer', retryable: false });
     await expect(opening).rejects.toThrow(/newer version/);
-    // The schema serves the tests that follow.
+    // The following tests reuse the schema.
     await sql`delete from migration where hash = 'from the future'`;
   });
 
-  it('refuses a database from before the first release, says what to do, and leaves it as it is', async () => {
+  it('refuses a database from before the first release, says what to do, and leaves it unchanged', async () => {
     const { place, sql } = await databases.open();
     const old = { ...place, schema: `${place.schema}_old` };
     const journalOfOld = sql`${sql(old.schema)}.migration`;

@@ -1,4 +1,4 @@
-/** The database goes away at the worst moments: each call is done once, and says so. */
+/** The database goes away at the worst moments: each call takes effect once, and reports it. */
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -9,7 +9,7 @@ import { describeEachDatabase, type TestDatabases, type TestStore } from '../../
 import { request } from '../requests.ts';
 import { accepted, answer, delivery, finished, IN_ROOM, LEASE_MS, only, startTurn } from '../lanes/turns.ts';
 
-/** A store behind a proxy, beside one that reaches the same tables undisturbed. */
+/** A store behind a proxy, plus one with undisturbed access to the same tables. */
 async function openBehindProxy(
   databases: TestDatabases,
   retryForMs = 20_000,
@@ -20,7 +20,7 @@ async function openBehindProxy(
   let store: TestStore;
   if (socketPath === undefined) {
     const target = new URL(url ?? '');
-    // Without a host in the URL the server is where PGHOST says: on a unix socket.
+    // Without a host in the URL, PGHOST says where the server is: on a Unix socket.
     const port = Number(target.port || 5432);
     const server =
       target.hostname === ''
@@ -64,7 +64,7 @@ describeEachDatabase('failures', (databases) => {
     expect(only(await calm.lanes.append('out:a:2', 'dedupe-1', {}, node)).seq).toBe(1);
   });
 
-  it('claims once in a sweep whose answer is lost', async () => {
+  it('claims once in a sweep when the answer is lost', async () => {
     const { calm, store, proxy } = await openBehindProxy(databases);
     const node = await calm.lanes.register('home', LEASE_MS);
     for (const key of ['in:a:1', 'in:a:2', 'in:a:3'] as const) await calm.lanes.append(key, 'm', {});
@@ -143,7 +143,7 @@ describeEachDatabase('failures', (databases) => {
     expect(await calm.access.approvePairing('hash-1')).toBeUndefined();
   });
 
-  it('loses and repeats nothing while its connections are cut again and again', async () => {
+  it('loses and repeats nothing while its connections are cut repeatedly', async () => {
     const { calm, store, proxy } = await openBehindProxy(databases);
     const node = await calm.lanes.register('home', LEASE_MS);
     const chats = Array.from({ length: 6 }, (_, i) => `chat${i}`);
@@ -173,7 +173,7 @@ describeEachDatabase('failures', (databases) => {
     }
   });
 
-  it('waits for an unreachable database, and gives up with an error that says so', async () => {
+  it('waits for an unreachable database, and gives up with a clear error', async () => {
     const { store, proxy } = await openBehindProxy(databases, 1_500);
     await store.ledger.accept(request('m1'));
     proxy.refuse();

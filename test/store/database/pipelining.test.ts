@@ -1,4 +1,4 @@
-/** Statements that travel together on a connection: each has its own answer, and its own error. */
+/** Statements pipelined on a connection: each gets its own answer and its own error. */
 import { expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/database/database.ts';
 import { describeEachDatabase } from '../../database.ts';
@@ -49,7 +49,7 @@ describeEachDatabase('statements sent at once', (databases) => {
     }
   });
 
-  it('and more transactions than there are connections all come to their end', async () => {
+  it('all complete, together with more transactions than there are connections', async () => {
     const { place } = await databases.open();
     const database = openDatabase(place);
     try {

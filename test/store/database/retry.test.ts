@@ -1,4 +1,4 @@
-/** Which failures are waited out, for how long, and what comes out of the store in the end. */
+/** Which failures are waited out, for how long, and what the store finally throws. */
 import { describe, expect, it } from 'vitest';
 import { FencedError, StoreError } from '../../../src/contracts/errors.ts';
 import { createSemaphore } from '../../../src/store/database/semaphore.ts';
@@ -23,13 +23,13 @@ describe('retry', () => {
     expect([runs, result]).toEqual([3, 2]);
   });
 
-  it('recognises the failure that has no code', () => {
+  it('recognizes the failure that has no code', () => {
     expect(isTransient(new Error('Connection terminated unexpectedly'))).toBe(true);
     expect(isTransient(failure('23505'))).toBe(false);
     expect(isTransient('57P01')).toBe(false);
   });
 
-  it('throws a permanent failure at once as a StoreError with its cause', async () => {
+  it('throws a permanent failure immediately as a StoreError with its cause', async () => {
     const broken = failure('42601');
     const error = await withRetry(() => Promise.reject(broken)).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StoreError);
@@ -52,7 +52,7 @@ describe('retry', () => {
     });
   });
 
-  it('gives up when the time is over, also on a call that never answers', async () => {
+  it('gives up when time runs out, even on a call that never answers', async () => {
     const away = withRetry(() => Promise.reject(failure('ECONNREFUSED')), { forMs: 60 });
     await expect(away).rejects.toMatchObject({ code: 'unavailable', retryable: true });
     const silent = withRetry(() => new Promise(() => undefined), { forMs: 20 });
@@ -80,7 +80,7 @@ describe('retry', () => {
 });
 
 describe('permits', () => {
-  it('gives no more permits than there are, in order of arrival', async () => {
+  it('grants no more permits than there are, in order of arrival', async () => {
     const permits = createSemaphore(2, 1_000);
     const order: number[] = [];
     let inside = 0;
@@ -97,7 +97,7 @@ describe('permits', () => {
     await permits.idle(1_000);
   });
 
-  it('ends a wait that is too long, and gives the permit of failed work to the next caller', async () => {
+  it('ends a wait that takes too long, and gives the permit of failed work to the next caller', async () => {
     const permits = createSemaphore(1, 20);
     let fail: (error: Error) => void = () => undefined;
     const first = permits.hold(

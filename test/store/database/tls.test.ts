@@ -1,4 +1,4 @@
-/** TLS to Postgres: what each `sslmode` checks, against a real server with a certificate of its own authority. */
+/** TLS to Postgres: what each `sslmode` checks, against a real server with a certificate from its own CA. */
 import { copyFile, chmod } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -44,7 +44,7 @@ describe.skipIf(!canServe)('a Postgres with TLS', () => {
     await foreign.remove();
   });
 
-  /** How the connection is: its TLS version, `plain`, or the error. */
+  /** The state of the connection: its TLS version, `plain`, or the error. */
   async function connected(host: string, query: string): Promise<string> {
     const url = `postgres://postgres@${host}:${port}/postgres${query}`;
     const database = openDatabase({ url, schema: 'public', retryForMs: 5_000 });
@@ -60,29 +60,29 @@ describe.skipIf(!canServe)('a Postgres with TLS', () => {
     }
   }
 
-  it('is used without a look at its certificate for require, and in the clear without sslmode', async () => {
+  it('is used without checking its certificate for require, and in plain text without sslmode', async () => {
     expect(await connected('localhost', '')).toBe('plain');
     expect(await connected('localhost', '?sslmode=disable')).toBe('plain');
     expect(await connected('127.0.0.1', '?sslmode=require')).toBe('TLSv1.3');
   });
 
-  it('is used with verify-full when its authority and its name are right', async () => {
+  it('is used with verify-full when its CA and its name match', async () => {
     expect(await connected('localhost', `?sslmode=verify-full&sslrootcert=${own.authority}`)).toBe('TLSv1.3');
   });
 
-  it('is refused with verify-full when nobody known signed its certificate', async () => {
+  it('is refused with verify-full when no known CA signed its certificate', async () => {
     const told = await connected('localhost', '?sslmode=verify-full');
     expect(told).toMatch(/TLS is not what DATABASE_URL asks for .*certificate.*sslrootcert/);
     const other = await connected('localhost', `?sslmode=verify-full&sslrootcert=${foreign.authority}`);
     expect(other).toContain('TLS is not what DATABASE_URL asks for');
   });
 
-  it('is refused with verify-full under a name, or an address, that its certificate does not carry', async () => {
+  it('is refused with verify-full under a name or address that its certificate does not include', async () => {
     const told = await connected('127.0.0.1', `?sslmode=verify-full&sslrootcert=${own.authority}`);
     expect(told).toMatch(/TLS is not what DATABASE_URL asks for .*127\.0\.0\.1/);
   });
 
-  it('is used with verify-ca, or require with an authority, under any name, but only with that authority', async () => {
+  it('is used with verify-ca, or require with a CA, under any name, but only with that CA', async () => {
     for (const mode of ['sslmode=verify-ca&', 'sslmode=require&', '']) {
       const query = (authority: string): string => `?${mode}sslrootcert=${authority}`;
       expect(await connected('127.0.0.1', query(own.authority))).toBe('TLSv1.3');
@@ -106,7 +106,7 @@ describe('the URL of a database', () => {
     });
   });
 
-  it('is refused with a misspelt sslmode or an authority that cannot be read', () => {
+  it('is refused with a misspelled sslmode or an unreadable CA', () => {
     expect(() => tlsOf('postgres://h/db?sslmode=verify-ful')).toThrow(/DATABASE_URL: sslmode must be one of/);
     expect(() => tlsOf('postgres://h/db?sslmode=verify-ca&sslrootcert=/no/such.pem')).toThrow(
       /sslrootcert \/no\/such\.pem cannot be read/,

@@ -1,4 +1,4 @@
-/** What is done with the folder of the embedded database before it is opened. */
+/** What happens to the folder of the embedded database before it is opened. */
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -14,7 +14,7 @@ describe('the folder of the embedded database', () => {
   });
   afterEach(() => rm(home, { recursive: true, force: true }));
 
-  it('is refused when its version file is gone, and nothing in it changes', async () => {
+  it('is refused and left unchanged when its version file is missing', async () => {
     await rm(home, { recursive: true });
     home = await makeEmbeddedHome();
     const first = await openStore({ home, log: silentLog });
@@ -29,7 +29,7 @@ describe('the folder of the embedded database', () => {
     expect(await readdir(path.join(home, 'pg'))).toEqual(before);
   });
 
-  it('is made anew when its first start was cut off', async () => {
+  it('is recreated when its first start was interrupted', async () => {
     await mkdir(path.join(home, 'pg'));
     await writeFile(path.join(home, 'pg', 'half'), '');
     await writeFile(path.join(home, 'pg.creating'), '');

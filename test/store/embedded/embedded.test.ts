@@ -1,4 +1,4 @@
-/** The embedded database's thread dies: it comes back on the same socket with all that was committed, or stays down and says so. */
+/** When the embedded database's thread dies, it restarts on the same socket with all committed data, or says it is down. */
 import { rm } from 'node:fs/promises';
 import type * as WorkerThreads from 'node:worker_threads';
 import type { Worker } from 'node:worker_threads';
@@ -21,7 +21,7 @@ vi.mock('node:worker_threads', async (original) => {
   return { ...real, Worker: Watched };
 });
 
-/** Answers, and bytes of each: far more together than the thread's heap needs to begin with. */
+/** Answers, and bytes of each: together far more than the thread's heap needs initially. */
 const ANSWERS = 200;
 const ANSWER_BYTES = 200_000;
 
@@ -48,7 +48,7 @@ describe('the embedded database', () => {
     expect(threads.map((thread) => thread.threadId)).toEqual([-1, -1]);
   });
 
-  it('keeps nothing of what it has answered', async () => {
+  it('retains nothing of the answers it has sent', async () => {
     const embedded = await openEmbedded(home, silentLog);
     const sql = postgres({ path: embedded.socketPath, user: 'postgres', max: 1, fetch_types: false });
     const heapUsed = async () => (await threads[0]!.getHeapStatistics()).used_heap_size;
@@ -60,7 +60,7 @@ describe('the embedded database', () => {
     await embedded.close();
   });
 
-  it('stays closed when it is closed during a restart', async () => {
+  it('stays closed when closed during a restart', async () => {
     const lines: string[] = [];
     const embedded = await openEmbedded(home, testLog(lines));
     await threads[0]?.terminate();

@@ -1,5 +1,5 @@
 /**
- * A process for the tests to kill: opens the store of a home, says so on standard output, and with `write` accepts
+ * A process for the tests to kill: opens the store of a home, reports it on standard output, and with `write` accepts
  * messages as fast as it can, naming each one that was acknowledged. Ends cleanly on SIGTERM.
  */
 import { createLog } from '../../../src/ops/log.ts';

@@ -1,4 +1,4 @@
-/** The folder of a home: made with those above it, or refused at once. */
+/** The folder of a home: created along with its parents, or refused immediately. */
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -12,7 +12,7 @@ async function freshFolder(): Promise<string> {
   return folder;
 }
 
-it('is made with the folders above it, for its owner only, and left as it is when it is there', async () => {
+it('is created with its parents, for its owner only, and left unchanged when it exists', async () => {
   const above = await freshFolder();
   const home = path.join(above, 'a', 'b');
   await Promise.all([makeHome(home), makeHome(home)]);
@@ -27,7 +27,7 @@ it('is refused where the path is a file', async () => {
 });
 
 it.skipIf(process.platform !== 'linux')(
-  'is refused at once below a folder in which the system makes none, by what starts and by what locks it',
+  'is refused at once, at startup and by the lock, below a folder where the system allows no new ones',
   async () => {
     for (const make of [makeHome, lockHome])
       await expect(make('/proc/nope/deeper')).rejects.toThrow(

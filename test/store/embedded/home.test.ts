@@ -15,7 +15,7 @@ import { makeEmbeddedHome, silentLog } from '../../database.ts';
 const KILLS = campaignSize(5);
 const HOLDER = fileURLToPath(new URL('holder.ts', import.meta.url));
 
-/** Starts a program as the first process of a namespace, as a container does. */
+/** Starts a program as the first process of a namespace, the way a container does. */
 const NEW_PID_NAMESPACE = ['--pid', '--fork', '--mount-proc', '--kill-child', '--'];
 
 function hasPidNamespaces(): boolean {
@@ -40,7 +40,7 @@ describe('home', () => {
     await rm(home, { recursive: true, force: true });
   });
 
-  /** Starts a holder; `lines` are what it has said so far. */
+  /** Starts a holder; `lines` is its output so far. */
   function startHolder(...args: string[]) {
     return startProcess(process.execPath, [...process.execArgv, HOLDER, home, ...args]);
   }
@@ -63,7 +63,7 @@ describe('home', () => {
     await gone;
   }
 
-  it('refuses a second process, naming the first and what to do', async () => {
+  it('refuses a second process, and names the first and what to do', async () => {
     const first = startHolder();
     await first.says('open');
     const second = startHolder();
@@ -73,7 +73,7 @@ describe('home', () => {
   });
 
   it.skipIf(!hasPidNamespaces())(
-    'refuses a process of another container, which does not see the first',
+    'refuses a process in another container, which cannot see the first',
     async () => {
       const first = startHolder();
       await first.says('open');
@@ -89,10 +89,10 @@ describe('home', () => {
     },
   );
 
-  describe('after a process of another machine, which cannot be asked', () => {
+  describe('after a process on another machine, which cannot be queried', () => {
     const ELSEWHERE = { pid: 7, started: '1', life: 'life.gone', machine: 'another-boot' };
 
-    it('is refused while that one renews its lock', async () => {
+    it('is refused while the other process renews its lock', async () => {
       const file = path.join(home, 'lock.1');
       await writeFile(file, JSON.stringify(ELSEWHERE));
       let date = 1_000;
@@ -107,7 +107,7 @@ describe('home', () => {
       }
     });
 
-    it('goes to the next process once it was watched for long enough, and at once when it was left in order', async () => {
+    it('goes to the next process after a long enough watch, and immediately after a clean exit', async () => {
       await writeFile(path.join(home, 'lock.1'), JSON.stringify(ELSEWHERE));
       const began = performance.now();
       await (await lockHome(home, { renewedWithinMs: 300 })).release();
@@ -115,7 +115,7 @@ describe('home', () => {
       await (await lockHome(home, { renewedWithinMs: 3_600_000 })).release();
     });
 
-    it('which in its turn renews its lock for as long as it has the database', async () => {
+    it('is kept by the next process, which renews its lock as long as it has the database', async () => {
       const store = await openStore({ home, log: silentLog });
       const date = async () => (await stat(path.join(home, 'lock.1'))).mtimeMs;
       const first = await date();
@@ -125,7 +125,7 @@ describe('home', () => {
     });
   });
 
-  it('closes its database when another process could take the home over', async () => {
+  it('closes its database when another process could take over the home', async () => {
     const store = await openStore({ home, log: silentLog });
     await writeFile(path.join(home, 'lock.99'), JSON.stringify({ pid: 1, started: '1' }));
     await expect.poll(() => liveHolder(home).then((holder) => holder?.socketPath)).toBeUndefined();
@@ -142,7 +142,7 @@ describe('home', () => {
     await store.close();
   });
 
-  it('waits for a holder that is leaving, and takes over; refuses at once while it stays', async () => {
+  it('waits for a holder that is leaving, and takes over; refuses immediately while it stays', async () => {
     const first = await openStore({ home, log: silentLog });
     const began = performance.now();
     await expect(lockHome(home)).rejects.toMatchObject({ code: 'home_locked' });
@@ -155,7 +155,7 @@ describe('home', () => {
     expect(await liveHolder(home)).toBeUndefined();
   });
 
-  it('names a holder that announces to leave and stays', async () => {
+  it('names a holder that announces it is leaving but stays', async () => {
     const stuck = await lockHome(home);
     await stuck.leaving();
     await expect(lockHome(home, { waitMs: 250 })).rejects.toMatchObject({ code: 'home_locked' });
@@ -204,7 +204,7 @@ describe('home', () => {
     await store.close();
   }, 120_000);
 
-  it('takes over from a dead process and from another one with the same pid', async () => {
+  it('takes over from a dead process, even if another one now has its pid', async () => {
     await writeFile(path.join(home, 'lock.1'), JSON.stringify({ pid: process.pid, started: '1' }));
     const lock = await lockHome(home, { waitMs: 0 });
     expect(await liveHolder(home)).toMatchObject({
@@ -224,7 +224,7 @@ describe('home', () => {
     expect(tries.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
   });
 
-  it('makes the home private, keeps its instance, and names a home that is not writable', async () => {
+  it('makes the home private, keeps its instance, and reports a home that is not writable', async () => {
     const fresh = path.join(home, 'deep', 'er');
     const lock = await lockHome(fresh);
     expect((await stat(fresh)).mode & 0o777).toBe(0o700);
@@ -240,7 +240,7 @@ describe('home', () => {
     });
   });
 
-  it('finds a short place for the socket of a home with a long path', async () => {
+  it('finds a short path for the socket of a home with a long path', async () => {
     const long = path.join(home, 'x'.repeat(120));
     await mkdir(long);
     await rename(path.join(home, 'pg'), path.join(long, 'pg'));

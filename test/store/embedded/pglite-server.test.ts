@@ -1,4 +1,4 @@
-/** The embedded server's promise: many clients, one session, and nobody ever gets another's rows. */
+/** The embedded server's promise: many clients, one session, and no client ever gets another's rows. */
 import { createConnection, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
@@ -119,7 +119,7 @@ describe('embedded server', () => {
     await expect.poll(async () => (await left())[0]?.n).toBe(0);
   });
 
-  it('rolls back what a dropped client left open', async () => {
+  it('rolls back the open transaction of a dropped client', async () => {
     const sql = client();
     await sql`create table if not exists half (id int)`;
     const dropped = await rawClient();
@@ -128,7 +128,7 @@ describe('embedded server', () => {
     expect(await sql`select * from half`).toEqual([]);
   });
 
-  it('drops a client that is idle inside a transaction, so that the others continue', async () => {
+  it('drops a client that idles inside a transaction, so that the others can continue', async () => {
     await server.close();
     await serve(50);
     const silent = await rawClient();
@@ -168,7 +168,7 @@ describe('embedded server', () => {
     expect([...(await client()`select 1 as one`)]).toEqual([{ one: 1 }]);
   });
 
-  /** A client that speaks the protocol by hand; `send` resolves with the answer up to ReadyForQuery. */
+  /** A client that speaks the raw protocol; `send` resolves with the answer up to ReadyForQuery. */
   async function rawClient(): Promise<{ socket: Socket; send(...messages: Buffer[]): Promise<string> }> {
     const socket = createConnection(path.join(home, 's'));
     const answer = (): Promise<string> =>

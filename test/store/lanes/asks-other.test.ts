@@ -1,4 +1,4 @@
-/** When files of a session must not change: from a question about a tool call until the approved call has begun. */
+/** When files of a session must not change: from the approval question for a tool call until the approved call starts. */
 import { expect, it } from 'vitest';
 import type { ApprovalSubject } from '../../../src/contracts/tools/approvals.ts';
 import { describeEachDatabase } from '../../database.ts';
@@ -8,7 +8,7 @@ const KEY = 'telegram:42';
 const OTHER = 'agent-x.1.0';
 
 describeEachDatabase('a session', (databases) => {
-  /** A turn that is asked about its first call, or one of its subagent's. */
+  /** A turn with a question about its first call, or about a call of its subagent. */
   async function ask(change: Partial<ApprovalSubject> = {}) {
     const store = await databases.open();
     const { node, head, turnId } = await startTurn(store);
@@ -25,7 +25,7 @@ describeEachDatabase('a session', (databases) => {
     return { ...store, asks, resume, turnId, callKey };
   }
 
-  it('asks while the question is open and after it was approved, until the call has begun', async () => {
+  it('asks while the question is open and after approval, until the call has started', async () => {
     const { asks, resume, lanes, ledger, turnId, callKey } = await ask();
     expect(await asks()).toBe(true);
     expect(await asks(callKey)).toBe(false);
@@ -40,7 +40,7 @@ describeEachDatabase('a session', (databases) => {
     expect(await asks()).toBe(false);
   });
 
-  it('asks for a call of a subagent until that has begun in the journal of the subagent', async () => {
+  it('asks for a call of a subagent until it has started in the subagent’s journal', async () => {
     const callKey = 'agent-0123456789abcdef-0123456789abcdef.2.1';
     const { asks, resume, lanes, subagents } = await ask({ callKey });
     await lanes.decide('q1', 'approved', KEY);
@@ -59,7 +59,7 @@ describeEachDatabase('a session', (databases) => {
     expect(await asks()).toBe(false);
   });
 
-  it('does not ask once the call was denied, for a step of a plan, or where nothing runs', async () => {
+  it('does not ask once the call is denied, for a step of a plan, or when nothing runs', async () => {
     const { asks, lanes, approvals } = await ask();
     expect(await approvals.asksOther('telegram:43', OTHER)).toBe(false);
     await lanes.decide('q1', 'denied', KEY);

@@ -1,4 +1,4 @@
-/** The clock of the database steps back, as after a wrong start or a correction: what was stored then lies in the future. */
+/** The database clock steps back, as after a wrong start or a correction: rows stored earlier lie in the future. */
 import { expect, it } from 'vitest';
 import type { Sql } from '../../../src/store/database/database.ts';
 import { describeEachDatabase } from '../../database.ts';
@@ -7,7 +7,7 @@ const LEASE_MS = 10_000;
 const RETRY = { delayMs: 5_000, attempt: true };
 const CAPACITY = [{ class: 'in', free: 10 } as const];
 
-/** What the lanes' tables look like after the clock was set back by two hours. */
+/** Makes the lanes' tables look as if the clock had been set back by two hours. */
 async function stepBack(sql: Sql): Promise<void> {
   await sql`update lane set wake_at = wake_at + interval '2 hours'`;
   await sql`update node set lease_until = lease_until + interval '2 hours'`;
@@ -24,7 +24,7 @@ describeEachDatabase('lanes after the clock was set back', (databases) => {
     expect(second.heads).toMatchObject([{ lane: 'in:a:1', seq: 2 }]);
   });
 
-  it('sweeps messages that wait, also those of a node that died before', async () => {
+  it('sweeps waiting messages, including those of a node that died before', async () => {
     const { lanes, sql } = await databases.open();
     const dead = await lanes.register('other home', LEASE_MS);
     await lanes.append('in:a:1', 'one', {}, dead);
@@ -38,7 +38,7 @@ describeEachDatabase('lanes after the clock was set back', (databases) => {
     expect(row?.['soon']).toBe(true);
   });
 
-  it('lets a message that waits for its next try wait no longer than that took', async () => {
+  it('lets a message waiting for its next try wait no longer than its retry delay', async () => {
     const { lanes, sql } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);
     const { heads } = await lanes.append('in:a:1', 'one', {}, node);

@@ -1,4 +1,4 @@
-/** Summaries over old context rows: what they cover, what they leave, and what happens around them meanwhile. */
+/** Summaries over old context rows: what they cover, what they leave, and what happens around them in the meantime. */
 import { expect, it, onTestFinished } from 'vitest';
 import type { ContextRecord } from '../../../src/contracts/store/records.ts';
 import { createContexts } from '../../../src/store/lanes/contexts.ts';
@@ -12,7 +12,7 @@ import { accepted, answer, finished, LEASE_MS, only, said } from './turns.ts';
 
 const key = 'telegram:42' as const;
 
-/** A node, and turns of one session from it: `turn(3)` says `q3` and hears `a3`. */
+/** A node, and turns of one session on it: `turn(3)` asks `q3` and gets `a3`. */
 async function openSession(store: TestStore) {
   const { ledger, lanes } = store;
   const node = await lanes.register('home', LEASE_MS);
@@ -41,7 +41,7 @@ async function openSession(store: TestStore) {
 const wordsOf = (rows: readonly ContextRecord[]): string[] =>
   rows.map(({ entry }) => ('content' in entry ? entry.content : entry.kind));
 
-/** Covers the first `count` of what is uncovered. */
+/** Covers the first `count` uncovered rows. */
 async function coverFirst({ contexts }: TestStore, count: number, content: string): Promise<boolean> {
   const rows = (await contexts.unsummarized(key, 400)).slice(0, count);
   return await contexts.summarize(key, {
@@ -85,11 +85,11 @@ describeEachDatabase('covered context', (databases) => {
     expect((await store.ledger.messages(key, { limit: 50 })).map(({ content }) => content)).toContain('a1');
   });
 
-  it('reads the summary behind 50 newer rows, and nothing older than it (B-35)', async () => {
+  it('reads the summary behind 50 newer rows, and nothing older than the summary (B-35)', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     for (let n = 1; n <= 4; n += 1) await session.turn(n);
-    // Only the newest rows are known to the summary, as after a turn with very many of them.
+    // The summary covers only the newest rows, as after a turn with very many of them.
     const rows = (await store.contexts.unsummarized(key, 4)).slice(0, 2);
     expect(wordsOf(rows)).toEqual(['q3', 'a3']);
     await store.contexts.summarize(key, {
@@ -137,12 +137,12 @@ describeEachDatabase('covered context', (databases) => {
     const [{ count = 0 } = {}] =
       await store.sql`select count(*)::int as count from context where kind = 'summary'`;
     expect(count).toBe(1);
-    // The turn that ran meanwhile goes on and ends as if nothing had been.
+    // The turn that was running continues and ends as if nothing had happened.
     await store.ledger.finishTurn(head, finished(turnId, 'a3'));
     expect((await session.history(4)).slice(1)).toEqual(['q3', 'a3']);
   });
 
-  it('recognises its own commit when the answer was lost', async () => {
+  it('recognizes its own commit when the answer was lost', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     await session.turn(1);
@@ -158,7 +158,7 @@ describeEachDatabase('covered context', (databases) => {
     expect(await store.contexts.summarize(key, cover)).toBe(true);
   });
 
-  it('is dropped by /new and by deletion, also when they come while it is made', async () => {
+  it('is dropped by /new and by deletion, even while it is being created', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     for (const n of [1, 2]) await session.turn(n);
@@ -194,7 +194,7 @@ describeEachDatabase('covered context', (databases) => {
     await sql`update lane set head = 10000, tail = 10000 where key = ${`in:${key}`}`;
     await sql`analyze context`;
     const { turnId, head } = await session.open(10_001);
-    // One connection, which tells what its statements have looked at.
+    // One connection, which reports how many rows its statements read.
     const database = openDatabase({ ...store.place, poolSize: 1 });
     onTestFinished(() => database.close());
     const contexts = createContexts(database);
@@ -217,7 +217,7 @@ describeEachDatabase('covered context', (databases) => {
   });
 });
 
-/** Rows of `context` that the statements of this connection have looked at so far. */
+/** Rows of `context` that the statements of this connection have read so far. */
 async function rowsRead(database: Database, schema: string): Promise<number> {
   return await database.run(async (sql) => {
     await sql`select pg_stat_force_next_flush()`;

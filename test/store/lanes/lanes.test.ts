@@ -1,4 +1,4 @@
-/** The lanes on both databases: appending, claiming, ending, letting go, dying, stopping. */
+/** The lanes on both databases: appending, claiming, ending, releasing, dying, stopping. */
 import { expect, it, vi } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
 import type { LaneHead } from '../../../src/contracts/store/lanes.ts';
@@ -102,7 +102,7 @@ describeEachDatabase('lanes', (databases) => {
     expect((await lanes.append('in:a:1', 'later', {}, node)).heads).toEqual([]);
   });
 
-  it('adds up the pauses after failures, which begin anew when a dead letter is queued again', async () => {
+  it('adds up the pauses after failures, starting over when a dead letter is requeued', async () => {
     const { lanes } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);
     const capacities = [{ class: 'out' as const, free: 1 }];
@@ -118,7 +118,7 @@ describeEachDatabase('lanes', (databases) => {
     expect(await claim()).toMatchObject({ waitedMs: 0 });
   });
 
-  it('counts the dead letters that a chat has not been told of until a delivery reaches it', async () => {
+  it('counts the dead letters that were not reported to a chat until a delivery reaches it', async () => {
     const { lanes, ledger } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);
     let head = only((await lanes.append('out:a:1', 'one', {}, node)).heads);
@@ -132,7 +132,7 @@ describeEachDatabase('lanes', (databases) => {
     expect(head).toMatchObject({ dedupe: 'five', unreported: 0 });
   });
 
-  it('recognises an expired lease, and lets no dead node claim', async () => {
+  it('recognizes an expired lease, and lets no dead node claim', async () => {
     const { lanes } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);
     expect(await lanes.heartbeat(node, LEASE_MS)).toBe(true);

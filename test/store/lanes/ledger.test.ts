@@ -1,4 +1,4 @@
-/** The life of a message on both databases: T1 to T7, each once, whatever happens twice. */
+/** The life of a message on both databases: T1 to T7, each exactly once, whatever is repeated. */
 import { expect, it } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
 import { MAX_PENDING } from '../../../src/contracts/store/ledger.ts';
@@ -38,7 +38,7 @@ describeEachDatabase('ledger', (databases) => {
     expect((await store.ledger.openTurn(head, turnId, 5)).placeholders).toEqual([placeholder]);
   });
 
-  it('gives a finished turn with its usage', async () => {
+  it('returns a finished turn with its usage', async () => {
     const store = await databases.open();
     const { turnId, head } = await startTurn(store);
     expect((await store.ledger.turn(turnId))?.usage).toBeUndefined();
@@ -47,7 +47,7 @@ describeEachDatabase('ledger', (databases) => {
     expect(await store.ledger.turn(turnId)).toMatchObject({ state: 'done', usage: used });
   });
 
-  it('makes one session of racing first messages, and gives a repeated id the first ids without a gap (B-04)', async () => {
+  it('creates one session for racing first messages, and returns the first ids for a repeated one, without a gap (B-04)', async () => {
     const { ledger, sql } = await databases.open();
     const results = await Promise.all(
       Array.from({ length: 40 }, (_, i) => ledger.accept(request(`m${i % 8}`))),
@@ -64,7 +64,7 @@ describeEachDatabase('ledger', (databases) => {
     ]);
   });
 
-  it(`holds ${MAX_PENDING} messages of a session and refuses the next, but still recognises a repeated one`, async () => {
+  it(`holds ${MAX_PENDING} messages of a session and refuses the next, but still recognizes a repeated one`, async () => {
     const { ledger, lanes } = await databases.open();
     for (let i = 0; i < MAX_PENDING; i += 1) accepted(await ledger.accept(request(`m${i}`)));
     expect(await ledger.accept(request('one too many'))).toEqual({ kind: 'full', limit: MAX_PENDING });
@@ -78,7 +78,7 @@ describeEachDatabase('ledger', (databases) => {
     expect((await ledger.messages('telegram:42', { limit: 500 })).length).toBe(MAX_PENDING + 1);
   });
 
-  it('gives a turn its journal, its history and its placeholders, and each row once (T2 T3 T4)', async () => {
+  it('returns the journal, history and placeholders of a turn, each row once (T2 T3 T4)', async () => {
     const store = await databases.open();
     const { ledger } = store;
     const { turnId, head } = await startTurn(store);
@@ -146,7 +146,7 @@ describeEachDatabase('ledger', (databases) => {
     expect(await lanes.sweep(node, [{ class: 'out', free: 9 }])).toEqual([]);
   });
 
-  it('writes nothing of a turn that another node has taken', async () => {
+  it('writes nothing for a turn that another node has claimed', async () => {
     const store = await databases.open();
     const { ledger, lanes } = store;
     const { turnId, head } = await startTurn(store);
@@ -194,7 +194,7 @@ describeEachDatabase('ledger', (databases) => {
     expect((await ledger.turn(turnId))?.final?.content).toBe('It works.');
   });
 
-  it('queues a notice once for its ref', async () => {
+  it('queues a notice once per ref', async () => {
     const { ledger, lanes } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);
     const notice = delivery('notice-1', 'discord:5', 'hello');

@@ -1,4 +1,4 @@
-/** A turn that starts at once has what `openTurn` would read for it, from the statement that accepts its message. */
+/** A turn that starts at once gets what `openTurn` would read from the statement that accepts its message. */
 import { expect, it } from 'vitest';
 import { HISTORY_ROWS } from '../../../src/contracts/store/accept.ts';
 import type { OpenedTurn } from '../../../src/contracts/store/records.ts';
@@ -9,14 +9,14 @@ import type { TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, finished, LEASE_MS, only, said } from './turns.ts';
 
-/** Accepts a message as the intake does. */
+/** Accepts a message the way the intake does. */
 async function begin(store: TestStore, node: string, id: string, change: Partial<InboundMessage> = {}) {
   const asked = { ...request(id, change, node), historyRows: HISTORY_ROWS };
   const result = accepted(await store.ledger.accept(asked));
   return { turnId: result.turnId, heads: result.heads };
 }
 
-/** What `openTurn` reads of a turn that was read with its acceptance. */
+/** What `openTurn` reads for a turn that was read on acceptance. */
 async function readAgain({ ledger }: TestStore, head: LaneHead, turnId: string): Promise<OpenedTurn> {
   const {
     plan: _none,
@@ -27,8 +27,8 @@ async function readAgain({ ledger }: TestStore, head: LaneHead, turnId: string):
   return { ...opened, afterMs: 0 };
 }
 
-describeEachDatabase('a turn read with its acceptance', (databases) => {
-  it('is the same as one read by itself, in a new session and in one with a past', async () => {
+describeEachDatabase('a turn read on acceptance', (databases) => {
+  it('is the same as one read separately, in a new session and in one with history', async () => {
     const store = await databases.open();
     const node = await store.lanes.register('reads ahead', LEASE_MS);
     const group = { channel: 'telegram', chatId: '42' };
@@ -50,7 +50,7 @@ describeEachDatabase('a turn read with its acceptance', (databases) => {
     expect(await readAgain(store, only(heads), turnId)).toEqual(only(heads).opened);
   });
 
-  it('knows a placeholder, and is running in the table', async () => {
+  it('has its placeholder, and is marked as running in the table', async () => {
     const store = await databases.open();
     const node = await store.lanes.register('reads ahead', LEASE_MS);
     const placeholder = { id: '7' };
@@ -61,7 +61,7 @@ describeEachDatabase('a turn read with its acceptance', (databases) => {
     expect(row?.state).toBe('running');
   });
 
-  it('is not read where the message waits behind another, or no node may start it', async () => {
+  it('is not read when the message waits behind another, or no node may start it', async () => {
     const store = await databases.open();
     const node = await store.lanes.register('reads ahead', LEASE_MS);
     const first = await begin(store, node, 'm1');

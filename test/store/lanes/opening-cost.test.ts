@@ -1,4 +1,4 @@
-/** What the start of a turn costs the server: its statement is planned once, and reads no table whole. */
+/** What starting a turn costs the server: its statement is planned once, and never scans a whole table. */
 import { expect, it, onTestFinished } from 'vitest';
 import { connect } from '../../../src/store/database/database.ts';
 import { openTurn } from '../../../src/store/lanes/turn/open-turn.ts';
@@ -9,7 +9,7 @@ import { accepted, LEASE_MS, only } from './turns.ts';
 const STARTS = 20;
 
 describeEachDatabase('the start of a turn', (databases) => {
-  it('is planned once for all turns, however many messages of other sessions come', async () => {
+  it('is planned once for all turns, however many messages of other sessions arrive', async () => {
     const { ledger, lanes, place } = await databases.open();
     const node = await lanes.register('home', LEASE_MS);
     const { turnId, ...step } = accepted(await ledger.accept(request('m1', {}, node)));
@@ -29,7 +29,7 @@ describeEachDatabase('the start of a turn', (databases) => {
     const [plans] = await sql<{ once: number; again: number }[]>`
       select generic_plans::int as once, custom_plans::int as again from pg_prepared_statements
       where statement like '%begun as (update turn%' and name not like 'pg_%' order by generic_plans desc limit 1`;
-    // A server makes five plans before it decides that one is good for all.
+    // A server makes five custom plans before it settles on a generic one.
     expect(plans).toEqual({ once: 2 * STARTS - 5, again: 5 });
   });
 });

@@ -1,4 +1,4 @@
-/** The sources of a session: stored by every statement that stores text of others, forgotten by `/new` and by an owner. */
+/** The sources of a session: stored by every statement that stores text of others, cleared by `/new` and by an owner. */
 import { expect, it } from 'vitest';
 import { STEP_ITERATIONS } from '../../../src/contracts/store/records.ts';
 import { MAX_SOURCE_HOSTS, OTHER_HOSTS } from '../../../src/contracts/tools/risk.ts';
@@ -31,7 +31,7 @@ describeEachDatabase('the sources of a session', (databases) => {
   const end = async (store: TestStore, head: LaneHead, turnId: string) =>
     await store.ledger.finishTurn(head, finished(turnId, 'done'));
 
-  it('are none at first, and grow with a tool result, an answer and the end of a turn', async () => {
+  it('are empty at first, and grow with a tool result, an answer and the end of a turn', async () => {
     const { store, head, turnId } = await open();
     const { ledger } = store;
     expect((await ledger.openTurn(head, turnId, 50)).session.sources).toEqual([]);
@@ -47,7 +47,7 @@ describeEachDatabase('the sources of a session', (databases) => {
     expect(await of(store)).toEqual(['forwarded', 'local', 'web:a.example']);
   });
 
-  it(`name ${MAX_SOURCE_HOSTS} hosts and no more, the known ones first`, async () => {
+  it(`name at most ${MAX_SOURCE_HOSTS} hosts, the known ones first`, async () => {
     const { store, head, turnId } = await open();
     for (let n = 0; n < MAX_SOURCE_HOSTS + 3; n += 1) {
       await store.ledger.toolResult(head, turnId, n + 1, result(`web:h${99 - n}.example`), 3);
@@ -95,7 +95,7 @@ describeEachDatabase('the sources of a session', (databases) => {
     expect(await of(store)).toEqual(['forwarded', 'web']);
   });
 
-  it('are forgotten by /new, also when the stopped turn stores rows after it', async () => {
+  it('are cleared by /new, even when the stopped turn stores rows after it', async () => {
     const { store, head, turnId } = await open();
     await store.ledger.toolResult(head, turnId, 1, result('web'), 3);
     await store.lanes.stop(CHAT, { fresh: true });
@@ -106,7 +106,7 @@ describeEachDatabase('the sources of a session', (databases) => {
     expect(await of(store)).toEqual([]);
   });
 
-  it('are forgotten on the word of an owner with those of its notes, and not while a turn is open', async () => {
+  it('are cleared by an owner together with those of its notes, but not while a turn is open', async () => {
     const { store, head, turnId } = await open();
     const { ledger, todos, scratchpad } = store;
     await ledger.toolResult(head, turnId, 1, result('web'), 3);

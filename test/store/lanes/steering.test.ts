@@ -1,4 +1,4 @@
-/** Messages that become part of the turn before them, and those that end it: what the rows say, and that it happens once. */
+/** Messages that join the turn before them, and those that end it: what the rows say, and that it happens once. */
 import { expect, it } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
 import type { QueueMode } from '../../../src/contracts/store/records.ts';
@@ -15,7 +15,7 @@ const row = (content: string, laneSeq: number) => ({
 });
 
 describeEachDatabase('a running turn', (databases) => {
-  /** A turn that runs, and so many messages behind it. */
+  /** A running turn with this many messages behind it. */
   const busy = async (mode: QueueMode, waiting: number) => {
     const store: TestStore = await databases.open();
     const running = await startTurn(store);
@@ -57,7 +57,7 @@ describeEachDatabase('a running turn', (databases) => {
     },
   );
 
-  it('joins messages once: their turns have ended, the next one follows, and they no longer count as waiting', async () => {
+  it('joins messages once: their turns end, the next one follows, and they no longer count as waiting', async () => {
     const { store, head, turnId, behind, join, node } = await busy('steer', 3);
     const { ledger } = store;
     await ledger.journalAnswer(head, turnId, [said('first'), answer(1, 'I look.')]);
@@ -86,7 +86,7 @@ describeEachDatabase('a running turn', (databases) => {
     expect(await store.lanes.sweep(node, IN_ROOM)).toEqual([]);
   });
 
-  it('resumes after a crash with the joined messages, and none of them is left behind', async () => {
+  it('resumes after a crash with the joined messages, leaving none behind', async () => {
     const { store, head, turnId, join } = await busy('steer', 2);
     await store.ledger.joinTurn(head, turnId, join([row('second', 2), row('third', 3)]));
     const young = await store.lanes.register('home of m1', LEASE_MS);
@@ -97,7 +97,7 @@ describeEachDatabase('a running turn', (databases) => {
     expect(await store.ledger.queue(SESSION)).toEqual({ busy: false, waiting: 0 });
   });
 
-  it('joins nothing for a node that lost the lane, nor after a stop', async () => {
+  it('joins nothing for a node that lost the lane or after a stop', async () => {
     const { store, head, turnId, join } = await busy('steer', 1);
     const stale = { ...head, epoch: head.epoch - 1 };
     const one = join([row('second', 2)]);
@@ -154,7 +154,7 @@ describeEachDatabase('a running turn', (databases) => {
     expect(await store.lanes.flags(young)).toEqual([]);
   });
 
-  it('is not ended by a message of an idle session, nor one that waits for a human', async () => {
+  it('is not ended by a message of an idle session, nor while it waits for a human', async () => {
     const store = await databases.open();
     const { head, turnId, node } = await startTurn(store);
     await store.ledger.updateSession(SESSION, { queueMode: 'interrupt' });

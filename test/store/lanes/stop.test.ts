@@ -1,4 +1,4 @@
-/** Stopping, parking, deciding and forgetting, in every state a lane can be in. */
+/** Stopping, parking, deciding and clearing, in every state a lane can be in. */
 import { expect, it } from 'vitest';
 import { describeEachDatabase } from '../../database.ts';
 import { plan } from '../../fakes/gateway/shown-plans.ts';
@@ -9,7 +9,7 @@ const SESSION = 'telegram:42' as const;
 const HOUR_MS = 3_600_000;
 
 describeEachDatabase('stop and park', (databases) => {
-  it('reports that there is nothing to stop', async () => {
+  it('reports when there is nothing to stop', async () => {
     const { lanes } = await databases.open();
     expect(await lanes.stop('telegram:unknown', { fresh: false })).toEqual({ stopped: false, cancelled: 0 });
   });
@@ -44,7 +44,7 @@ describeEachDatabase('stop and park', (databases) => {
     expect(only(next)).toMatchObject({ seq: 3, dedupe: 'm3', stopped: false });
   });
 
-  it('cancels the plan of a turn that is not running, and has its card updated (S-36)', async () => {
+  it('cancels the plan of a turn that is not running, and gets its card updated (S-36)', async () => {
     const { ledger, lanes, plans, ...store } = await databases.open();
     const { turnId, head } = await startTurn({ ledger, lanes, plans, ...store });
     const usage = { promptTokens: 1, completionTokens: 1, modelMs: 1 };
@@ -68,7 +68,7 @@ describeEachDatabase('stop and park', (databases) => {
     expect(only(await lanes.sweep(young, IN_ROOM))).toMatchObject({ stopped: true, crashes: 1 });
   });
 
-  it('makes a released head due at once when it is stopped', async () => {
+  it('makes a released head due immediately when it is stopped', async () => {
     const { ledger, lanes, ...store } = await databases.open();
     const { head, node } = await startTurn({ ledger, lanes, ...store });
     await lanes.stop(SESSION, { fresh: false });
@@ -76,7 +76,7 @@ describeEachDatabase('stop and park', (databases) => {
     expect(only(await lanes.sweep(node, IN_ROOM))).toMatchObject({ stopped: true });
   });
 
-  it('ends a deferred reply of a message that it cancels, and only such a one', async () => {
+  it('ends the deferred reply of a message that it cancels, and no other', async () => {
     const { ledger, lanes, ...store } = await databases.open();
     const { node } = await startTurn({ ledger, lanes, ...store });
     const asked = accepted(await ledger.accept(request('m2', { placeholder: { id: '@original' } })));
@@ -88,7 +88,7 @@ describeEachDatabase('stop and park', (databases) => {
     expect(head.payload).toMatchObject({ ref: asked.turnId, message, says: 'turn.stopped' });
   });
 
-  it('parks a turn without counting an attempt, and wakes it by the decision', async () => {
+  it('parks a turn without counting an attempt, and wakes it with the decision', async () => {
     const { ledger, lanes, ...store } = await databases.open();
     const { head, node, turnId } = await startTurn({ ledger, lanes, ...store });
     const detail = subject(`${turnId}.1.0`, { command: 'rm \0' });
@@ -110,7 +110,7 @@ describeEachDatabase('stop and park', (databases) => {
     expect(await lanes.decide('nobody', 'approved', 'owner')).toBe(false);
   });
 
-  it('counts an approval that was not decided in time as denied', async () => {
+  it('treats an approval that was not decided in time as denied', async () => {
     const { ledger, lanes, ...store } = await databases.open();
     const { head, node, turnId } = await startTurn({ ledger, lanes, ...store });
     await lanes.park(head, { id: 'a1', turnId, detail: {}, expiresInMs: 0 });
@@ -121,7 +121,7 @@ describeEachDatabase('stop and park', (databases) => {
     ]);
   });
 
-  it('denies a parked turn on stop and lets it end at once', async () => {
+  it('denies a parked turn on stop and lets it end immediately', async () => {
     const { ledger, lanes, ...store } = await databases.open();
     const { head, node, turnId } = await startTurn({ ledger, lanes, ...store });
     await lanes.park(head, { id: 'a1', turnId, detail: {}, expiresInMs: HOUR_MS });
@@ -136,7 +136,7 @@ describeEachDatabase('stop and park', (databases) => {
     expect(await ledger.messages(SESSION, { limit: 9 })).toHaveLength(2);
   });
 
-  it('wakes a turn at once when the stop came before parking', async () => {
+  it('wakes a turn immediately when the stop came before parking', async () => {
     const { ledger, lanes, ...store } = await databases.open();
     const { head, node, turnId } = await startTurn({ ledger, lanes, ...store });
     await lanes.stop(SESSION, { fresh: false });
@@ -145,7 +145,7 @@ describeEachDatabase('stop and park', (databases) => {
     expect(only(await lanes.sweep(node, IN_ROOM))).toMatchObject({ stopped: true });
   });
 
-  it('starts a new context at /new, also without what a stopped turn writes after it', async () => {
+  it('starts a new context at /new, without what a stopped turn writes after it', async () => {
     const { ledger, lanes, ...store } = await databases.open();
     const first = await startTurn({ ledger, lanes, ...store });
     await ledger.openTurn(first.head, first.turnId, 9);

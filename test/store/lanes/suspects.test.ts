@@ -1,4 +1,4 @@
-/** Which message ended a node: what had begun is counted, and suspects run apart until it is known. */
+/** Which message killed a node: heads that had started are counted, and suspects run apart until it is known. */
 import { expect, it } from 'vitest';
 import { FencedError } from '../../../src/contracts/errors.ts';
 import { SUSPECT_ALONE_MAX_MS, SUSPECT_ALONE_MS, SUSPECT_SHARE } from '../../../src/contracts/store/lanes.ts';
@@ -14,12 +14,12 @@ const ROOM = [
   { class: 'out' as const, free: 100 },
 ];
 
-/** The next process of the home, after the one before it has died; gives its id. */
+/** Starts the next process of the home after the previous one died; returns its id. */
 const boot = ({ lanes }: TestStore): Promise<string> => lanes.register(HOME, LEASE_MS);
 
 const keys = (heads: LaneHead[]): LaneKey[] => heads.map(({ lane }) => lane).toSorted();
 
-/** Deliveries in lanes of their own that were under way at two deaths; gives the third process. */
+/** Deliveries in separate lanes that were in progress at two crashes; returns the third process. */
 async function suspects(store: TestStore, count: number): Promise<string> {
   for (let at = 0; at < count; at += 1) await store.lanes.append(`out:t:${at}`, 'm', {});
   for (let death = 0; death < 2; death += 1) {
@@ -29,7 +29,7 @@ async function suspects(store: TestStore, count: number): Promise<string> {
   return await boot(store);
 }
 
-/** A running suspect was claimed that long ago, in milliseconds. */
+/** Makes a running suspect look as if it was claimed `ms` ago. */
 const startedAgo = ({ sql }: TestStore, { lane }: LaneHead, ms: number) =>
   sql`update lane set wake_at = now() - ${Math.round(ms)}::int * interval '1 millisecond' where key = ${lane}`;
 
@@ -40,7 +40,7 @@ async function claimedAfter(store: TestStore, running: LaneHead, node: string, m
 }
 
 describeEachDatabase('the death of a node', (databases) => {
-  it('counts against the turns that had begun, not against what was still queued', async () => {
+  it('counts against the turns that had started, not against what was still queued', async () => {
     const store = await databases.open();
     const node = await boot(store);
     const ask = (id: string, chatId: string) => request(id, { chatId }, node);
@@ -53,7 +53,7 @@ describeEachDatabase('the death of a node', (databases) => {
     expect(crashes).toEqual({ 'in:telegram:1': 1, 'in:telegram:2': 0, 'poll:telegram:7': 0 });
   });
 
-  it('makes suspects of what was under way at two: they run one at a time, everything else beside them', async () => {
+  it('makes suspects of heads in progress at two crashes: they run one by one, everything else in parallel', async () => {
     const store = await databases.open();
     const node = await suspects(store, 3);
     await store.lanes.append('out:t:new', 'm', {});
@@ -87,7 +87,7 @@ describeEachDatabase('the death of a node', (databases) => {
     expect(order[2]?.lane).toBe(guilty?.lane);
   });
 
-  it('runs one in eight of many, and blames none of them alone, not even the last that is left', async () => {
+  it('runs one in eight of many, and blames none of them alone, not even the last one left', async () => {
     const store = await databases.open();
     const node = await suspects(store, 3 * SUSPECT_SHARE);
     const group = await store.lanes.sweep(node, ROOM);
@@ -98,7 +98,7 @@ describeEachDatabase('the death of a node', (databases) => {
     expect(row).toEqual({ crashes: 3, lone_crashes: 0 });
   });
 
-  it('keeps no suspect waiting for one that has run for a moment without harm, whatever the clock does', async () => {
+  it('keeps no suspect waiting for one that has run harmlessly for a moment, whatever the clock does', async () => {
     const store = await databases.open();
     const node = await suspects(store, 3);
     const [long] = await store.lanes.sweep(node, ROOM);
@@ -124,7 +124,7 @@ describeEachDatabase('the death of a node', (databases) => {
     expect(await claimedAfter(store, running!, node, aloneMs + 1)).toBe(1);
   });
 
-  it('lets others run and is not blamed while it waits, and is alone again when it works', async () => {
+  it('lets others run and blames no suspect while it waits, and runs it alone again once it works', async () => {
     const store = await databases.open();
     const node = await suspects(store, 2);
     const [waiting] = await store.lanes.sweep(node, ROOM);
@@ -159,13 +159,13 @@ describeEachDatabase('the death of a node', (databases) => {
     const [worked] = await store.lanes.sweep(await boot(store), IN_ROOM);
     await store.lanes.noteWaiting(worked!, true);
     await store.lanes.noteWaiting(worked!, false);
-    // What claims the head again knows nothing of a wait.
+    // A node that claims the head again does not know about a wait.
     const [again] = await store.lanes.sweep(await boot(store), IN_ROOM);
     expect(again).toMatchObject({ crashes: 1 });
     expect(await store.lanes.sweep(await boot(store), IN_ROOM)).toMatchObject([{ crashes: 2 }]);
   });
 
-  it('counts against what came after a head that waited, whoever claims it', async () => {
+  it('counts against what came after a head that waited, whichever node claims it', async () => {
     const store = await databases.open();
     const node = await boot(store);
     const waits = async (lane: LaneKey) => {
@@ -180,17 +180,17 @@ describeEachDatabase('the death of a node', (databases) => {
     expect(await store.lanes.sweep(await boot(store), ROOM)).toMatchObject([{ crashes: 1 }, { crashes: 1 }]);
   });
 
-  it('counts against nothing when the process lives on, which only the database was away from', async () => {
+  it('counts no crash when the process survives and only lost the database', async () => {
     const store = await databases.open();
     const node = await boot(store);
     await store.lanes.append('out:t:1', 'm', {}, node);
     const back = await store.lanes.register(HOME, LEASE_MS, { node, ms: 2 * LEASE_MS });
     expect(await store.lanes.sweep(back, ROOM)).toMatchObject([{ crashes: 0 }]);
-    // The next death is one.
+    // The next death counts.
     expect(await store.lanes.sweep(await boot(store), ROOM)).toMatchObject([{ crashes: 1 }]);
   });
 
-  it('is not assumed of nodes whose leases ended in the same outage, until they have had time to come back', async () => {
+  it('is not assumed for nodes whose leases ended in the same outage until they have had time to return', async () => {
     const store = await databases.open();
     const { lanes, sql } = store;
     const [here, there, dead] = [
@@ -212,7 +212,7 @@ describeEachDatabase('the death of a node', (databases) => {
     expect(await lanes.sweep(alsoBack, ROOM)).toMatchObject([{ lane: 'out:t:1', crashes: 0 }]);
   });
 
-  it('is a suspect still after it was released while it waited; a head under no suspicion stays so', async () => {
+  it('stays a suspect when it is released while waiting; an unsuspected head stays unsuspected', async () => {
     const store = await databases.open();
     const node = await suspects(store, 1);
     const [head] = await store.lanes.sweep(node, ROOM);
@@ -228,7 +228,7 @@ describeEachDatabase('the death of a node', (databases) => {
     expect(await group('out:t:new')).toBe(0);
   });
 
-  it('begins with any of several equal suspects, so that kills from outside do not strike the same one', async () => {
+  it('starts with any of several equal suspects, so that external kills do not always hit the same one', async () => {
     const store = await databases.open();
     const first = new Set<string>();
     let node = await suspects(store, 5);
@@ -241,7 +241,7 @@ describeEachDatabase('the death of a node', (databases) => {
     expect(first.size).toBe(2);
   });
 
-  it('starts a suspect neither by a further message, nor keeps it from being stopped', async () => {
+  it('does not let another message start a suspect, and does not keep it from being stopped', async () => {
     const store = await databases.open();
     for (const chatId of ['1', '2']) accepted(await store.ledger.accept(request(`m${chatId}`, { chatId })));
     for (let death = 0; death < 2; death += 1) {
@@ -257,7 +257,7 @@ describeEachDatabase('the death of a node', (databases) => {
     expect(accepted(await store.ledger.accept(request('last', { chatId }, node))).heads).toHaveLength(1);
   });
 
-  it('counts lone deaths from zero again when a tool call has succeeded, not when it failed', async () => {
+  it('resets the count of lone crashes when a tool call succeeded, not when it failed', async () => {
     const store = await databases.open();
     const { turnId } = accepted(await store.ledger.accept(request('m1')));
     const loneCrashes = async (): Promise<number> => {

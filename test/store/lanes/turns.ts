@@ -1,4 +1,4 @@
-/** What the store's tests say again and again: a message from a person, a claimed head, a finished turn. */
+/** Shared building blocks of the store tests: a user message, a claimed head, a finished turn. */
 import { expect } from 'vitest';
 import type { ApprovalSubject } from '../../../src/contracts/tools/approvals.ts';
 import type { LaneHead, LaneStep } from '../../../src/contracts/store/lanes.ts';
@@ -22,7 +22,7 @@ export function only(step: LaneStep | LaneHead[]): LaneHead {
   return heads[0]!;
 }
 
-/** A message accepted and claimed for a new node of its own instance. */
+/** A message accepted and claimed for a new node with its own instance. */
 export async function startTurn(
   store: Store,
   id = 'm1',
@@ -53,12 +53,12 @@ export function answer(iteration: number, content: string) {
   return { iteration, entry, tokens: 3 };
 }
 
-/** A journal row with a person's message. */
+/** A journal row with a user message. */
 export function said(content: string) {
   return { iteration: 0, entry: { kind: 'user' as const, content }, tokens: 2 };
 }
 
-/** What a question of the agent is about. */
+/** What an approval question is about. */
 export function subject(callKey: string, args: unknown): ApprovalSubject {
   const call = {
     callKey,
@@ -71,7 +71,7 @@ export function subject(callKey: string, args: unknown): ApprovalSubject {
   return { ...call, userId: 'telegram:42', address: 'telegram:42' };
 }
 
-/** A delivery as the agent queues it. */
+/** A delivery the way the agent queues it. */
 export function delivery(turnId: string, address: Address, content: string) {
   const [channel = '', chatId = ''] = address.split(':');
   return { ref: turnId, message: { channel, chatId, content, turnId, media: [], buttons: [] } };

@@ -1,4 +1,4 @@
-/** Rows that operators delete: a dead letter goes for good, any other message stays. */
+/** Rows that operators delete: a dead letter is deleted permanently, any other message stays. */
 import { expect, it } from 'vitest';
 import { describeEachDatabase } from '../../database.ts';
 

@@ -1,4 +1,4 @@
-/** Rules that people keep with an approval: stored with the decision, one for each call, bounded for each session. */
+/** Rules that users store with an approval: saved with the decision, one per call, limited per session. */
 import { expect, it } from 'vitest';
 import { MAX_APPROVAL_RULES } from '../../../src/contracts/tools/approvals.ts';
 import { describeEachDatabase } from '../../database.ts';
@@ -16,7 +16,7 @@ describeEachDatabase('a rule', (databases) => {
   }
   const always = { name: 'Ada', always: true };
 
-  it('is stored with an approval, found by its digest in its session alone, counted and removed', async () => {
+  it('is stored with an approval, found by its digest only in its session, counted and removed', async () => {
     const { lanes, approvals } = await asked('d1');
     expect(await lanes.decide('q1', 'approved', KEY, always)).toBe(true);
     expect(await approvals.hasRule('telegram:43', 'd1')).toBe(false);
@@ -31,7 +31,7 @@ describeEachDatabase('a rule', (databases) => {
     expect(await approvals.hasRule(KEY, 'd1')).toBe(false);
   });
 
-  it('is not stored with a denial, nor for a request that offers none', async () => {
+  it('is not stored with a denial or for a request that offers none', async () => {
     const denied = await asked('d1');
     expect(await denied.lanes.decide('q1', 'denied', KEY, always)).toBe(true);
     expect(await denied.approvals.rules({})).toEqual([]);
@@ -43,7 +43,7 @@ describeEachDatabase('a rule', (databases) => {
   it.each([
     [MAX_APPROVAL_RULES - 1, true],
     [MAX_APPROVAL_RULES, false],
-  ])('beside %i others of its session is stored: %s', async (others, stored) => {
+  ])('with %i others in its session is stored: %s', async (others, stored) => {
     const { sql, lanes, approvals } = await asked('d1');
     await sql`
       insert into approval_rule (id, session, digest, tool, args, user_id, created_by)
@@ -52,7 +52,7 @@ describeEachDatabase('a rule', (databases) => {
     expect(await approvals.hasRule(KEY, 'd1')).toBe(stored);
   });
 
-  it('goes with its session', async () => {
+  it('is deleted with its session', async () => {
     const { lanes, ledger, approvals } = await asked('d1');
     await lanes.decide('q1', 'approved', KEY, always);
     await ledger.deleteSession(KEY);

@@ -1,4 +1,4 @@
-/** What a chat keeps when its platform gives it another id. */
+/** What a chat keeps when its platform changes its id. */
 import { expect, it } from 'vitest';
 import { createFollowChatMigration } from '../../../src/intake/chat-migration.ts';
 import { describeEachDatabase } from '../../database.ts';
@@ -10,7 +10,7 @@ import { accepted } from '../lanes/turns.ts';
 
 const MOVE = { channel: 'telegram', from: '-50', to: '-1005000' };
 
-/** A group that was let in, has talked and has a schedule. */
+/** A group that has access, a conversation and a schedule. */
 async function openGroup(store: TestStore): Promise<void> {
   await store.access.addGrant('telegram', 'group', '-50');
   accepted(await store.ledger.accept(request('m1', { chatId: '-50', place: 'group' })));
@@ -30,12 +30,12 @@ describeEachDatabase('a chat that moves', (databases) => {
       session: 'telegram:-50',
       address: 'telegram:-1005000',
     });
-    // And once more: the session is the first one's still.
+    // And again: the session still belongs to the first one.
     expect(await store.moves.moveChat({ ...MOVE, from: '-1005000', to: '-1006000' }, false)).toBe(true);
     expect(await store.ledger.sessionOf('telegram:-1006000')).toBe('telegram:-50');
   });
 
-  it('gives nothing to a chat without a grant, and overwrites no conversation', async () => {
+  it('moves nothing from a chat without a grant, and overwrites no conversation', async () => {
     const store = await databases.open();
     expect(await store.moves.moveChat(MOVE, false)).toBe(false);
     expect(await store.access.hasGrant('telegram', 'group', '-1005000')).toBe(false);
@@ -45,7 +45,7 @@ describeEachDatabase('a chat that moves', (databases) => {
     expect(await store.ledger.sessionOf('telegram:-1005000')).toBe('telegram:-1005000');
   });
 
-  it('keeps a grant of the configuration, and logs that the id must be changed there', async () => {
+  it('keeps a grant from the configuration, and logs that the id must be changed there', async () => {
     const store = await databases.open();
     const lines: string[] = [];
     const rules = { dm: 'pairing' as const, allow: [], owners: [], groups: { '-50': { mention: false } } };

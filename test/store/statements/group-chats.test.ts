@@ -1,4 +1,4 @@
-/** What is kept of groups beside their turns. */
+/** What is stored of groups in addition to their turns. */
 import { describe, expect, it } from 'vitest';
 import {
   BOT_QUIET_MS,
@@ -14,7 +14,7 @@ import type { TestStore } from '../../database.ts';
 const CHAT = { channel: 'telegram', chatId: '-50' };
 
 describe('bots in a chat', () => {
-  /** The verdicts on messages at these times, each with an id of its own. */
+  /** The verdicts on messages at these times, each with its own id. */
   function verdicts(times: readonly number[]): string[] {
     let talk: BotTalk = { turns: [] };
     return times.map((at, n) => {
@@ -27,13 +27,13 @@ describe('bots in a chat', () => {
   const steps = (count: number, every: number): number[] =>
     Array.from({ length: count }, (_, n) => n * every);
 
-  it(`are answered ${BOT_TURNS} times in the window, then told once, then not answered`, () => {
+  it(`are answered ${BOT_TURNS} times in the window, then notified once, then not answered`, () => {
     const all = verdicts(steps(BOT_TURNS + 3, 1_000));
     expect(all.slice(0, BOT_TURNS)).toEqual(Array(BOT_TURNS).fill('answered'));
     expect(all.slice(BOT_TURNS)).toEqual(['quiet_begins', 'quiet', 'quiet']);
   });
 
-  it('are answered for ever when they write slower, and again after the quiet time', () => {
+  it('are always answered when they write more slowly, and again after the quiet time', () => {
     const slow = verdicts(steps(100, BOT_WINDOW_MS / BOT_TURNS));
     expect(new Set(slow)).toEqual(new Set(['answered']));
     const times = [...Array<number>(BOT_TURNS + 1).fill(0), BOT_QUIET_MS - 1, BOT_QUIET_MS];
@@ -49,7 +49,7 @@ describeEachDatabase('a group', (databases) => {
     return rows.map(({ content }) => content);
   };
 
-  it('is observed once somebody has said so; switched off, what was kept is gone', async () => {
+  it('is observed once a user turns it on; turning it off deletes what was kept', async () => {
     const store = await databases.open();
     expect(await store.groupChats.observes(CHAT)).toBeUndefined();
     await store.groupChats.setObserving(CHAT, true);
@@ -60,7 +60,7 @@ describeEachDatabase('a group', (databases) => {
     expect(await kept(store)).toEqual([]);
   });
 
-  it(`keeps the last ${MAX_OBSERVED} messages of a session, each once, and none of a deleted one`, async () => {
+  it(`keeps the last ${MAX_OBSERVED} messages of a session, each once, and none of a deleted session`, async () => {
     const store = await databases.open();
     for (let n = 0; n < MAX_OBSERVED + 3; n += 1) await keep(store, `m${n}`);
     await keep(store, `m${MAX_OBSERVED + 2}`, 'said again');
@@ -71,7 +71,7 @@ describeEachDatabase('a group', (databases) => {
     expect(await kept(store)).toEqual([]);
   });
 
-  it('counts the messages of bots over restarts, one at a time, and a repeated one once', async () => {
+  it('counts bot messages across restarts, one by one, and a repeated one once', async () => {
     const store = await databases.open();
     const admit = (n: number) => store.groupChats.admitBot(CHAT, `b${n}`);
     const raced = await Promise.all(Array.from({ length: BOT_TURNS }, (_, n) => admit(n)));

@@ -1,4 +1,4 @@
-/** Facts about users: found, bounded, forgotten, and never anybody else's. */
+/** Facts about users: found, limited, deleted, and never anyone else's. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { campaignSize } from '../../campaign.ts';
@@ -11,7 +11,7 @@ import {
 import type { MemoryRecord, MemoryStore } from '../../../src/contracts/store/notes.ts';
 import { describeEachDatabase } from '../../database.ts';
 
-/** Of both users together. */
+/** For both users together. */
 const OPERATIONS = campaignSize(10_000);
 
 const ann = 'telegram:1';
@@ -42,7 +42,7 @@ describeEachDatabase('memories', (databases) => {
     expect(texts(await memories.memories(ann, 9))).toEqual(['Has a dog called Rex']);
   });
 
-  it('finds facts by any of the words, the best first, and by their beginnings', async () => {
+  it('finds facts by any of the words, best match first, and by prefixes', async () => {
     const { memories } = await databases.open();
     for (const text of ['Likes tea', 'Has a dog called Rex', "Rex's vet: Dr. O'Hara \\ Sons", '喜欢猫和狗'])
       await memories.remember(ann, fact(text));
@@ -59,7 +59,7 @@ describeEachDatabase('memories', (databases) => {
       expect(await found(odd)).toBeInstanceOf(Array);
   });
 
-  it('recalls what matches first, then the newest', async () => {
+  it('recalls the matching facts first, then the newest', async () => {
     const { memories } = await databases.open();
     for (const text of ['Has a dog called Rex', 'Likes tea', 'Lives in Tula'])
       await memories.remember(ann, fact(text));
@@ -90,7 +90,7 @@ describeEachDatabase('memories', (databases) => {
     });
   });
 
-  it(`keeps ${MAX_UNVERIFIED_MEMORIES} unverified facts, which push out each other and never a verified one`, async () => {
+  it(`keeps ${MAX_UNVERIFIED_MEMORIES} unverified facts, which displace each other but never a verified one`, async () => {
     const { memories } = await databases.open();
     for (let n = 0; n < MAX_MEMORIES; n += 1) await memories.remember(ann, fact(`true ${n}`));
     const dropped: number[] = [];
@@ -101,7 +101,7 @@ describeEachDatabase('memories', (databases) => {
     const kept = await memories.memories(ann, 999);
     expect(kept.filter(({ untrusted }) => !untrusted)).toHaveLength(MAX_MEMORIES);
     expect(texts(kept.filter(({ untrusted }) => untrusted)).at(-1)).toBe('page 1');
-    // A fact that is confirmed takes the place of the oldest confirmed one.
+    // A fact that is confirmed replaces the oldest confirmed one.
     expect(await memories.verifyMemory(ann, kept[0]?.id ?? 0)).toBe(true);
     const verified = (await memories.memories(ann, 999)).filter(({ untrusted }) => !untrusted);
     expect(verified).toHaveLength(MAX_MEMORIES);
@@ -115,7 +115,7 @@ describeEachDatabase('memories', (databases) => {
       memories.remember(ann, fact(`${turn} ${n} ${untrusted}`, `${turn}/${n}.${untrusted}`, untrusted));
     for (let n = 0; n < MAX_UNVERIFIED_PER_TURN; n += 1) await save('turn-1', n, true);
     await expect(save('turn-1', 99, true)).rejects.toMatchObject({ code: 'too_many_memories' });
-    // The same call again, another turn, and facts that the person told.
+    // The same call again, another turn, and facts from the user.
     expect(await save('turn-1', 0, true)).toMatchObject({ isNew: false });
     expect(await save('turn-10', 0, true)).toMatchObject({ isNew: true });
     for (let n = 0; n < 20; n += 1) await save('turn-1', n, false);
@@ -139,7 +139,7 @@ describeEachDatabase('memories', (databases) => {
     expect(texts(await memories.memories(bob, 9))).toEqual(['bob']);
   });
 
-  it(`never crosses users: ${OPERATIONS} random operations of two at once, 0 foreign canaries`, async () => {
+  it(`never crosses users: ${OPERATIONS} random concurrent operations of two users, 0 foreign canaries`, async () => {
     const { memories } = await databases.open();
     const issued: number[] = [];
     const run = (user: string, canary: string) => live(memories, { user, canary, issued }, OPERATIONS / 2);
@@ -173,11 +173,11 @@ const operation = fc.oneof(
 interface Life {
   user: string;
   canary: string;
-  /** Ids given to either user: each tries to forget the other's, too. */
+  /** Ids given to either user: each also tries to delete the other's. */
   issued: number[];
 }
 
-/** One user's random life; gives how many facts of others it saw, and how often the store and its model differed. */
+/** Random operations of one user; returns how many facts of others it saw, and how often store and model differed. */
 async function live(
   memories: MemoryStore,
   { user, canary, issued }: Life,

@@ -1,4 +1,4 @@
-/** The todo list and the scratchpad in the store: whole, per session, bounded. */
+/** The todo list and the scratchpad in the store: atomic, per session, limited in size. */
 import { expect, it } from 'vitest';
 import { MAX_NOTES } from '../../../src/contracts/store/notes.ts';
 import { describeEachDatabase } from '../../database.ts';
@@ -9,7 +9,7 @@ const B = 'telegram:2';
 const note = (text: string) => ({ text, sources: [] });
 
 describeEachDatabase('notes', (databases) => {
-  it('keeps one todo list per session and replaces it whole', async () => {
+  it('keeps one todo list per session and replaces it as a whole', async () => {
     const { todos } = await databases.open();
     expect(await todos.todos(A)).toEqual([]);
     await todos.setTodos(A, [{ text: 'one\u0000', status: 'pending' }]);
@@ -19,7 +19,7 @@ describeEachDatabase('notes', (databases) => {
     expect(await todos.todos(B)).toEqual([{ text: 'other', status: 'done', validation: 'seen' }]);
   });
 
-  it('changes single items, also when two agents of a session do it at once', async () => {
+  it('changes single items, even when two agents of a session do it at the same time', async () => {
     const { todos } = await databases.open();
     const items = Array.from({ length: 10 }, (_, n) => ({ text: `item ${n}`, status: 'pending' as const }));
     await todos.setTodos(A, items);
@@ -59,7 +59,7 @@ describeEachDatabase('notes', (databases) => {
     expect((await scratchpad.notes(A)).size).toBe(MAX_NOTES);
   });
 
-  it('keeps to the bound when notes are written at the same moment', async () => {
+  it('stays within the limit when notes are written concurrently', async () => {
     const { scratchpad } = await databases.open();
     for (let n = 2; n <= MAX_NOTES; n += 1) await scratchpad.setNote(A, `note ${n}`, note('x'));
     const raced = await Promise.all(
@@ -69,7 +69,7 @@ describeEachDatabase('notes', (databases) => {
     expect((await scratchpad.notes(A)).size).toBe(MAX_NOTES);
   });
 
-  it('is empty after /new, and unchanged after a stop', async () => {
+  it('is empty after /new, but unchanged after a stop', async () => {
     const store = await databases.open();
     await startTurn(store);
     const session = 'telegram:42';

@@ -1,4 +1,4 @@
-/** Plans as the store keeps them: one statement makes all of it, and nothing of it twice. */
+/** Plans in the store: one statement creates all of it, and nothing twice. */
 import { expect, it } from 'vitest';
 import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import type { PlanningRecord } from '../../../src/contracts/store/plan-store.ts';
@@ -114,7 +114,7 @@ describeEachDatabase('plans', (databases) => {
     expect(await store.todos.todos('telegram:42')).toEqual([]);
   });
 
-  it('keeps a change of people for the next step, lets no step begin before it, and refuses one of an old row', async () => {
+  it('keeps a user’s change for the next step, lets no step start before it, and refuses a stale one', async () => {
     const store = await databases.open();
     const { head, turnId } = await startTurn(store);
     await store.ledger.storePlan(head, turnId, planning(somePlan({ mode: 'agentic' })));

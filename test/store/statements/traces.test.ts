@@ -1,4 +1,4 @@
-/** Attempts and refusals in the database: their bounds, and what deletes them. */
+/** Attempts and refusals in the database: their limits, and what deletes them. */
 import { expect, it } from 'vitest';
 import { MAX_REFUSALS, MAX_TRACE_ATTEMPTS } from '../../../src/contracts/store/traces.ts';
 import type { Refusal } from '../../../src/contracts/store/traces.ts';
@@ -28,7 +28,7 @@ const refusals = (count: number, lastAt = new Date()): Refusal[] =>
   }));
 
 describeEachDatabase('traces', (databases) => {
-  it(`keep the first ${MAX_TRACE_ATTEMPTS} attempts of a turn, and go with its session`, async () => {
+  it(`keep the first ${MAX_TRACE_ATTEMPTS} attempts of a turn, and are deleted with its session`, async () => {
     const store = await databases.open();
     const { turnId, session } = accepted(await store.ledger.accept(request('m1', { chatId: '9' })));
     for (let epoch = 1; epoch <= MAX_TRACE_ATTEMPTS + 1; epoch += 1)
@@ -45,13 +45,13 @@ describeEachDatabase('traces', (databases) => {
     expect(await store.traces.refusals('telegram:9', 10)).toEqual([]);
   });
 
-  it('note no attempt of a turn that was deleted meanwhile', async () => {
+  it('record no attempt of a turn that was deleted in the meantime', async () => {
     const store = await databases.open();
     await store.traces.noteAttempt('gone', ATTEMPT);
     expect(await store.sql`select from turn_trace`).toHaveLength(0);
   });
 
-  it(`add up refusals, newest first, and keep ${MAX_REFUSALS} of them for their time`, async () => {
+  it(`add up refusals, newest first, and keep ${MAX_REFUSALS} of them for a limited time`, async () => {
     const store = await databases.open();
     const { traces, sql } = store;
     await traces.noteRefusals(refusals(MAX_REFUSALS + 2));

@@ -1,4 +1,4 @@
-/** Chats that share a session, in the store: a code is entered once, both sides agree, and leaving brings back what was. */
+/** Chats that share a session, in the store: a code is entered once, both sides agree, and leaving restores the past. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { LINK_TRIES, MAX_EARLIER_SESSIONS, MAX_SURFACES } from '../../../src/contracts/sessions/surfaces.ts';
@@ -9,7 +9,7 @@ import type { TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 
 let count = 0;
-/** A chat of its own for each test, and a code that nobody else has. */
+/** A separate chat for each test, and a unique code. */
 const chat = (place: SurfaceEnd['place'] = 'private'): SurfaceEnd => {
   count += 1;
   return { address: `telegram:${9_000 + count}`, place, name: 'Ada', userId: `telegram:${9_000 + count}` };
@@ -37,7 +37,7 @@ async function link(
 }
 
 describeEachDatabase('linked chats', (databases) => {
-  it('joins only after both have agreed, whoever is first, and by nobody else', async () => {
+  it('joins only after both have agreed, in either order, and by no one else', async () => {
     const store = await databases.open();
     const [from, to] = [chat(), chat()];
     const hash = code();
@@ -53,7 +53,7 @@ describeEachDatabase('linked chats', (databases) => {
     expect(await store.surfaces.enterCode(hash, chat())).toEqual({ kind: 'used' });
   });
 
-  it('takes a code in one chat only, also when several enter it at once', async () => {
+  it('accepts a code in one chat only, even when several enter it at once', async () => {
     const store = await databases.open();
     const from = chat();
     const hash = code();
@@ -64,7 +64,7 @@ describeEachDatabase('linked chats', (databases) => {
     expect(entered.map(({ kind }) => kind).toSorted()).toEqual(['asked', 'used', 'used']);
   });
 
-  it('knows no earlier code of a chat, nor one that has expired, and takes none from the chat itself', async () => {
+  it('rejects a chat’s earlier codes and expired ones, and codes entered in the chat itself', async () => {
     const store = await databases.open();
     const from = chat();
     const [old, fresh] = [code(), code()];
@@ -76,7 +76,7 @@ describeEachDatabase('linked chats', (databases) => {
     expect(await store.surfaces.enterCode(fresh, chat())).toEqual({ kind: 'expired' });
   });
 
-  it('counts wrong codes of a person wherever they are typed, and those of a chat whoever types them', async () => {
+  it('counts a user’s wrong codes wherever they are typed, and a chat’s whoever types them', async () => {
     const store = await databases.open();
     const person = chat();
     for (let left = LINK_TRIES.person - 1; left > 0; left -= 1) {
@@ -97,7 +97,7 @@ describeEachDatabase('linked chats', (databases) => {
     expect(await store.surfaces.enterCode(hash, person)).toMatchObject({ kind: 'asked' });
   });
 
-  it('takes no more than its bound of chats', async () => {
+  it('accepts a limited number of chats', async () => {
     const store = await databases.open();
     const from = chat();
     for (let n = 1; n < MAX_SURFACES; n += 1) await link(store, from, chat());
@@ -137,7 +137,7 @@ describeEachDatabase('linked chats', (databases) => {
     );
   });
 
-  it('lets the first chat begin anew when it leaves, and the others go on', async () => {
+  it('lets the first chat start over when it leaves, while the others continue', async () => {
     const store = await databases.open();
     const [home, second, third] = [chat(), chat(), chat()];
     await link(store, home, second);
@@ -148,7 +148,7 @@ describeEachDatabase('linked chats', (databases) => {
     expect(await store.ledger.sessionOf(third.address)).toBe(home.address);
   });
 
-  it('takes a message once, also when its platform repeats it after its chat has joined others, or has left them', async () => {
+  it('accepts a message once, even when its platform repeats it after its chat has joined or left others', async () => {
     const store = await databases.open();
     const [home, guest] = [chat(), chat()];
     const says = (id: string) =>
@@ -166,7 +166,7 @@ describeEachDatabase('linked chats', (databases) => {
     expect(await says('new')).toMatchObject({ kind: 'accepted' });
   });
 
-  it('takes a message once, also when the chat whose conversation was shared has begun another', async () => {
+  it('accepts a message once, even when the chat that shared its conversation has started another', async () => {
     const store = await databases.open();
     const [home, guest, third] = [chat(), chat(), chat()];
     const says = () =>
@@ -178,7 +178,7 @@ describeEachDatabase('linked chats', (databases) => {
     expect(await says()).toMatchObject({ kind: 'duplicate', turnId: turnOf(first) });
   });
 
-  it('knows the last conversations of a chat, and no more than its bound', async () => {
+  it('remembers a limited number of a chat’s last conversations', async () => {
     const store = await databases.open();
     const guest = chat();
     for (let n = 0; n < MAX_EARLIER_SESSIONS + 2; n += 1) {

@@ -1,4 +1,4 @@
-/** Turns of a session that several chats share, in the store: whose lanes get the answer, whatever changed since the turn began. */
+/** Turns of a session shared by several chats, in the store: whose lanes get the answer, whatever has changed since. */
 import { expect, it } from 'vitest';
 import { surfaceRef } from '../../../src/contracts/sessions/surfaces.ts';
 import type { SurfaceEnd } from '../../../src/contracts/sessions/surfaces.ts';
@@ -12,7 +12,7 @@ const HOME = 'telegram:42';
 const CONTENT = 'The answer.';
 const message = { content: CONTENT, media: [], buttons: [] };
 
-describeEachDatabase('the answer of a session that chats share', (databases) => {
+describeEachDatabase('the answer of a shared session', (databases) => {
   let codes = 0;
   const join = async (
     { surfaces }: TestStore,
@@ -54,7 +54,7 @@ describeEachDatabase('the answer of a session that chats share', (databases) => 
     ref: address === HOME ? turnId : surfaceRef(turnId, address),
   });
 
-  it('is queued for its own chat alone where nobody shares it', async () => {
+  it('is queued only for its own chat when no one shares the session', async () => {
     const store = await databases.open();
     const turn = await startTurn(store);
     await end(store, turn);
@@ -74,7 +74,7 @@ describeEachDatabase('the answer of a session that chats share', (databases) => 
     expect(row?.message).toEqual({ ...message, channel: 'discord', chatId: '7' });
   });
 
-  it('is not queued for a group that joined meanwhile, which does not read that turn', async () => {
+  it('is not queued for a group that joined in the meantime, which does not read that turn', async () => {
     const store = await databases.open();
     const turn = await startTurn(store);
     await join(store, 'telegram:-7', 'group');
@@ -82,7 +82,7 @@ describeEachDatabase('the answer of a session that chats share', (databases) => 
     expect(await queued(store, turn.turnId)).toEqual([at(turn.turnId, HOME)]);
   });
 
-  it('is not queued for a chat that left, which is told so where something of it is on screen', async () => {
+  it('is not queued for a chat that left, which is notified if part of the answer is on its screen', async () => {
     const store = await databases.open();
     await join(store, 'discord:8');
     await join(store, 'discord:9');
@@ -100,7 +100,7 @@ describeEachDatabase('the answer of a session that chats share', (databases) => 
     expect(row?.text).toBe('discord:9 was separated.');
   });
 
-  it('is queued nowhere by a node that has lost the lane, and once however often it is committed', async () => {
+  it('is queued nowhere by a node that lost the lane, and once however often it is committed', async () => {
     const store = await databases.open();
     await join(store, 'discord:10');
     const turn = await startTurn(store);

@@ -1,9 +1,9 @@
-/** What the gateway has chosen by itself: one choice for all nodes, replaced only by whoever knows the one that stands. */
+/** What the gateway chose on its own: one choice for all nodes, replaced only by a node that knows the current one. */
 import { expect, it } from 'vitest';
 import { describeEachDatabase } from '../../database.ts';
 
 describeEachDatabase('a choice', (databases) => {
-  it('is that of the first node, for every node', async () => {
+  it('is the first node’s, for every node', async () => {
     const store = await databases.open();
     const beside = await databases.open({ beside: store });
     expect(await store.choices.chosen('model')).toBeUndefined();
@@ -15,7 +15,7 @@ describeEachDatabase('a choice', (databases) => {
     expect(await beside.choices.chosen('model')).toBe(given[0]);
   });
 
-  it('is replaced once by two nodes that both find it gone', async () => {
+  it('is replaced once when two nodes both find it unavailable', async () => {
     const store = await databases.open();
     await store.choices.choose('model', 'gone', undefined);
     expect(await store.choices.choose('model', 'new', 'gone')).toBe('new');

@@ -1,9 +1,9 @@
-/** The secret by which the nodes of one database know each other on a server of somebody else. */
+/** The secret by which the nodes of one database recognize each other on a third-party server. */
 import { expect, it } from 'vitest';
 import { describeEachDatabase } from '../../database.ts';
 
 describeEachDatabase('the secret of the nodes', (databases) => {
-  it('is made once, is the same for every node, and another in every other database', async () => {
+  it('is created once, is the same for every node, and different in every other database', async () => {
     const store = await databases.open();
     const beside = await databases.open({ beside: store });
     const secrets = await Promise.all([store, beside, store].map((node) => node.fanoutSecret()));

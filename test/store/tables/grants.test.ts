@@ -34,7 +34,7 @@ describeEachDatabase('access', (databases) => {
     expect(await access.pairings()).toMatchObject([{ senderId: '7', senderName: 'Eve \u2400' }]);
   });
 
-  it('holds at most the given number of codes per channel, also in a race', async () => {
+  it('holds at most the given number of codes per channel, even in a race', async () => {
     const { access } = await databases.open();
     const raced = await Promise.all(
       Array.from({ length: 8 }, (_, i) => access.openPairing(ask(`s${i}`, `h${i}`))),
@@ -43,7 +43,7 @@ describeEachDatabase('access', (databases) => {
     expect(await access.openPairing(ask('9', 'other', { channel: 'discord' }))).toBe(true);
   });
 
-  it('turns a code into a grant once, and an expired one never', async () => {
+  it('turns a code into a grant once, and never an expired one', async () => {
     const { access } = await databases.open();
     await access.openPairing(ask('7', 'hash'));
     const raced = await Promise.all([1, 2, 3].map(() => access.approvePairing('hash')));
@@ -58,14 +58,14 @@ describeEachDatabase('access', (databases) => {
     expect(await access.openPairing(ask('8', 'new'))).toBe(true);
   });
 
-  it('lets the oldest code give way to another stranger once it is old enough, and never sooner', async () => {
+  it('lets another stranger’s code replace the oldest once it is old enough, and never sooner', async () => {
     const { access, sql } = await databases.open();
     const yieldAfterMs = 600_000;
     for (const n of [1, 2, 3])
       expect(await access.openPairing(ask(`s${n}`, `h${n}`, { yieldAfterMs }))).toBe(true);
     expect(await access.openPairing(ask('s4', 'h4', { yieldAfterMs }))).toBe(false);
     await sql`update pairing set expires_at = expires_at - interval '11 minutes' where sender_id = 's2'`;
-    // Who has a code already gets no second one.
+    // A user who already has a code does not get a second one.
     expect(await access.openPairing(ask('s2', 'h5', { yieldAfterMs }))).toBe(false);
     expect(await access.openPairing(ask('s4', 'h4', { yieldAfterMs }))).toBe(true);
     expect((await access.pairings()).map(({ senderId }) => senderId).toSorted()).toEqual(['s1', 's3', 's4']);

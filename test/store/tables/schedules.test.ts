@@ -1,4 +1,4 @@
-/** Schedules in the database: bounds, lists, what is due, and moving on once. */
+/** Schedules in the database: limits, lists, what is due, and advancing once. */
 import { expect, it } from 'vitest';
 import { KEPT_OVER, MAX_RUNS_KEPT, SCHEDULE_LIMITS } from '../../../src/contracts/schedules.ts';
 import type { NewScheduleRun, ScheduleRecord } from '../../../src/contracts/schedules.ts';
@@ -25,7 +25,7 @@ function wanted(id: string, change: Partial<ScheduleRecord> = {}) {
   } satisfies Omit<ScheduleRecord, 'createdAt'>;
 }
 
-/** So many rows at once, as if they had been added. */
+/** Inserts this many rows at once, as if they had been added. */
 async function fill(store: TestStore, count: number, session: (n: number) => string, nextAt: Date | null) {
   for (let n = 0; n < count; n += 1) {
     await store.sql`
@@ -63,7 +63,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await ids({ limit: 9 })).toEqual(['b', 'a', 'c']);
   });
 
-  it(`stay within ${SCHEDULE_LIMITS.perSession} a session, also in a race`, async () => {
+  it(`stay within ${SCHEDULE_LIMITS.perSession} per session, even in a race`, async () => {
     const store = await databases.open();
     await fill(store, SCHEDULE_LIMITS.perSession - 1, () => 'telegram:42', inAnHour());
     const raced = await Promise.all(['a', 'b', 'c'].map((id) => store.schedules.addSchedule(wanted(id))));
@@ -81,7 +81,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await store.schedules.addSchedule(wanted('more'))).toBe('gateway_full');
   });
 
-  it(`that have finished do not count, and the newest ${KEPT_OVER} of a session stay listed`, async () => {
+  it(`do not count once finished, and the newest ${KEPT_OVER} finished ones of a session stay listed`, async () => {
     const store = await databases.open();
     await fill(store, KEPT_OVER + 5, () => 'telegram:42', null);
     expect(await store.schedules.addSchedule(wanted('a'))).toBe('added');
@@ -91,7 +91,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(left.map(({ id }) => id)).toContain('filled-0');
   });
 
-  it('are due by the clock of the database, oldest slot first', async () => {
+  it('are due by the database clock, oldest slot first', async () => {
     const store = await databases.open();
     expect(await store.schedules.untilNextSlot()).toBeUndefined();
     await store.schedules.addSchedule(wanted('later'));
@@ -111,7 +111,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await store.schedules.dueSchedules(1)).toHaveLength(1);
   });
 
-  it('move on from a slot once, however many processes try', async () => {
+  it('advance from a slot once, however many processes try', async () => {
     const { schedules } = await databases.open();
     const slot = new Date(1_000);
     await schedules.addSchedule(wanted('a', { nextAt: slot }));
@@ -127,7 +127,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await schedules.advanceSchedule('gone', slot, next)).toBe(false);
   });
 
-  it('that are switched off have no next slot and stay in the list', async () => {
+  it('have no next slot and stay in the list when switched off', async () => {
     const { schedules } = await databases.open();
     await schedules.addSchedule(wanted('a'));
     await schedules.switchOffSchedule('a', off);
@@ -137,7 +137,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await schedules.scheduleRuns('a')).toMatchObject([{ outcome: 'switched_off', why: 'no access' }]);
   });
 
-  it(`keep what became of their newest ${MAX_RUNS_KEPT} slots, until they are removed`, async () => {
+  it(`keep the outcome of their newest ${MAX_RUNS_KEPT} slots, until they are removed`, async () => {
     const { schedules, ledger } = await databases.open();
     const accepted = await ledger.accept(request('m1', { chatId: '42' }));
     const turnId = 'turnId' in accepted ? accepted.turnId : 'none';
@@ -150,7 +150,7 @@ describeEachDatabase('schedules', (databases) => {
     };
     expect(await end(0, { outcome: 'begun', turnId })).toBe(true);
     expect(await end(1, { outcome: 'skipped', why: 'busy' })).toBe(true);
-    // Another process has been here.
+    // Another process got here first.
     expect(await end(1, { outcome: 'begun', turnId })).toBe(false);
     expect(await schedules.scheduleRuns('a')).toMatchObject([
       { outcome: 'skipped', dueAt: slots[1], why: 'busy', turn: undefined },

@@ -6,7 +6,7 @@ import { request } from '../requests.ts';
 import { accepted, answer, finished, LEASE_MS, only, startTurn } from '../lanes/turns.ts';
 
 describeEachDatabase('sessions', (databases) => {
-  it('pages through messages, newest first asked, oldest first given', async () => {
+  it('pages through messages from the newest back, returning each page oldest first', async () => {
     const { ledger } = await databases.open();
     for (let i = 1; i <= 7; i += 1) await ledger.accept(request(`m${i}`));
     const seqs = async (limit: number, before?: number) =>
@@ -18,7 +18,7 @@ describeEachDatabase('sessions', (databases) => {
     expect(await ledger.messages('telegram:none', { limit: 5 })).toEqual([]);
   });
 
-  it('lists sessions by their last message, and for a token only its own', async () => {
+  it('lists sessions by their last message, and only its own for a token', async () => {
     const { ledger } = await databases.open();
     const post = (chatId: string, ownerTokenId: string, id = chatId) =>
       ledger.accept({ ...request(id, { channel: 'http', chatId }), ownerTokenId });
@@ -36,7 +36,7 @@ describeEachDatabase('sessions', (databases) => {
     expect(await keys({ limit: 9, before: newest!.updatedAt })).toEqual(['http:c', 'http:b']);
   });
 
-  it('reads the newest sessions by index, all and those of one token', async () => {
+  it('reads the newest sessions by index, both all and those of one token', async () => {
     const { sql } = await databases.open();
     await sql`
       insert into session (key, owner_token_id, updated_at)
@@ -52,7 +52,7 @@ describeEachDatabase('sessions', (databases) => {
     expect(await plan("where owner_token_id = 't1'")).toMatch(/Index Scan using session_(owner|recent)/);
   });
 
-  it('refuses messages of another token, also when two create a session at once, and accepts those of an admin', async () => {
+  it('refuses messages of another token, even when two create a session at once, and accepts those of an admin', async () => {
     const { ledger } = await databases.open();
     const post = (id: string, ownerTokenId: string, anyOwner = false) =>
       ledger.accept({ ...request(id, { channel: 'http', chatId: 'x' }), ownerTokenId, anyOwner });
@@ -82,7 +82,7 @@ describeEachDatabase('sessions', (databases) => {
     expect(await ledger.queue(key)).toEqual({ busy: true, waiting: 0 });
   });
 
-  it('creates a session that is changed before its first message, for the token that changes it', async () => {
+  it('creates a session changed before its first message, for the token that changes it', async () => {
     const { ledger } = await databases.open();
     expect(await ledger.updateSession('http:new', { profileId: 'coder' })).toBeUndefined();
     const made = await ledger.updateSession('http:new', { profileId: 'coder' }, { ownerTokenId: 'a' });
@@ -91,7 +91,7 @@ describeEachDatabase('sessions', (databases) => {
     expect(again).toMatchObject({ profileId: 'coder', model: 'big', ownerTokenId: 'a' });
   });
 
-  it('changes what is asked and leaves the rest', async () => {
+  it('changes what was requested and leaves the rest', async () => {
     const { ledger } = await databases.open();
     await ledger.accept(request('m1'));
     const key = 'telegram:42' as const;
@@ -108,7 +108,7 @@ describeEachDatabase('sessions', (databases) => {
     expect(await ledger.updateSession('telegram:none', { mode: 'agentic' })).toBeUndefined();
   });
 
-  it('resolves the session of an address before it accepts', async () => {
+  it('resolves the session of an address before accepting', async () => {
     const { ledger, sql } = await databases.open();
     expect(await ledger.sessionOf('telegram:42')).toBe('telegram:42');
     await sql`insert into address (key, session) values ('telegram:42', 'http:mine')`;
@@ -138,7 +138,7 @@ describeEachDatabase('sessions', (databases) => {
     await expect(ledger.journalAnswer(head, turnId, [answer(2, 'late')])).rejects.toThrow(FencedError);
   });
 
-  it('has a folder of its own, whatever its name was used for before, and notes those of deleted sessions', async () => {
+  it('has its own folder, whatever its name was used for before, and records those of deleted sessions', async () => {
     const { ledger, folders, lanes } = await databases.open();
     await ledger.accept(request('m1'));
     const first = (await ledger.session('telegram:42'))?.folder ?? '';
@@ -164,7 +164,7 @@ describeEachDatabase('sessions', (databases) => {
     expect(await listed()).toEqual([]);
   });
 
-  it('notes usage of turns and of calls without one, and counts what there is', async () => {
+  it('records usage of turns and of calls without one, and counts what exists', async () => {
     const store = await databases.open();
     const { ledger, lanes, sql } = store;
     const { head, turnId } = await startTurn(store);

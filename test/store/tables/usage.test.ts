@@ -1,4 +1,4 @@
-/** Usage: what is written with turns and by itself, and the sums people and machines read. */
+/** Usage: what is written with turns and separately, and the sums that users and programs read. */
 import { expect, it } from 'vitest';
 import { ADDED_UP_ROWS, MAX_USAGE_GROUPS } from '../../../src/contracts/model/usage.ts';
 import type { UsageNote } from '../../../src/contracts/model/usage.ts';
@@ -9,7 +9,7 @@ import { finished, startTurn } from '../lanes/turns.ts';
 const DAY_MS = 86_400_000;
 const always = { from: new Date(0), to: new Date(Date.now() + DAY_MS) };
 
-/** A call for a plan that cost `tokens` in all. */
+/** A call for a plan that cost `tokens` in total. */
 function note(tokens: number, more: Partial<UsageNote> = {}): UsageNote {
   const spent = { promptTokens: tokens - 1, completionTokens: 1, modelMs: 10 };
   return {
@@ -23,7 +23,7 @@ function note(tokens: number, more: Partial<UsageNote> = {}): UsageNote {
 }
 
 describeEachDatabase('usage', (databases) => {
-  it('keeps one row a model of a turn, with its user, and adds them up with the turn’s other rows', async () => {
+  it('keeps one row per model of a turn, with its user, and adds them up with the turn’s other rows', async () => {
     const store = await databases.open();
     const { turnId, head } = await startTurn(store);
     const usage = [
@@ -52,7 +52,7 @@ describeEachDatabase('usage', (databases) => {
     expect(await usage.groups(always, 'day')).toEqual({ groups: [], more: false });
   });
 
-  it('groups by day, session, user, channel, model and purpose, each only within its time', async () => {
+  it('groups by day, session, user, channel, model and purpose, each only within its time range', async () => {
     const { ledger, usage, sql } = await databases.open();
     await ledger.noteUsage(note(100));
     await ledger.noteUsage(note(20, { session: 'http:a', userId: 'token:a', model: 'big', purpose: 'turn' }));
@@ -106,7 +106,7 @@ describeEachDatabase('usage', (databases) => {
     expect(await usage.sum({ ...always, session: 'http:a' })).toMatchObject({ promptTokens: 19, answers: 1 });
   });
 
-  it(`gives the ${MAX_USAGE_GROUPS} groups with the most tokens, and says that there are more`, async () => {
+  it(`returns the ${MAX_USAGE_GROUPS} groups with the most tokens, and says that there are more`, async () => {
     const { usage, sql } = await databases.open();
     await sql`
       insert into usage (session, model, prompt_tokens, completion_tokens, model_ms)
@@ -130,11 +130,11 @@ describeEachDatabase('usage', (databases) => {
     return added;
   };
 
-  it('adds rows up batch by batch, and each report says the same before, meanwhile and after', async () => {
+  it('adds rows up batch by batch, and each report is the same before, during and after', async () => {
     const store = await databases.open();
     const { usage, ledger, sql } = store;
     await fill(store);
-    // A call of a turn that has its row already, and one that the gateway made for itself: no further answers.
+    // A call of a turn that already has its row, and one the gateway made for itself: no further answers.
     await ledger.noteUsage(note(500, { turnId: 'turn-1', estimated: true }));
     await ledger.noteUsage(note(500, { turnId: 'turn-9', purpose: 'title' }));
     const [begin] = await sql<{ at: Date }[]>`select now() - interval '100 hours 20 minutes' as at`;
@@ -159,13 +159,13 @@ describeEachDatabase('usage', (databases) => {
     expect(await read()).toEqual(before);
     expect(await addAll(store)).toEqual([ADDED_UP_ROWS, 4_002, 0]);
     expect(await read()).toEqual(before);
-    // What comes later counts too, also with an older time.
+    // Later rows count too, even with an older time.
     await ledger.noteUsage(note(1_000_001, { turnId: 'new' }));
     await sql`update usage set at = now() - interval '3 days' where turn_id = 'new'`;
     expect((await usage.sum(always)).promptTokens).toBe(240_998 + 1_000_000);
   });
 
-  it('reads no rows of hours that are added up', async () => {
+  it('reads no rows of hours that are already added up', async () => {
     const store = await databases.open();
     await fill(store);
     await addAll(store);
@@ -199,7 +199,7 @@ describeEachDatabase('usage', (databases) => {
     expect(await usage.sum(always)).toMatchObject({ promptTokens: MIN_ADDED_ROWS, answers: MIN_ADDED_ROWS });
   });
 
-  it('loses no row that is committed late, and lets a deleted person’s sums go', async () => {
+  it('loses no row that is committed late, and drops a deleted user’s sums', async () => {
     const store = await databases.open();
     const { usage, sql, people } = store;
     await fill(store);

@@ -1,8 +1,9 @@
-/** The reactions of the bot at questions, and its role in servers: what is remembered, and how much of it. */
+/** The bot's reactions to questions, and its role in servers: what is remembered, and how much of it. */
 import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { BotRoles, MAX_GUILDS } from '../../../../channels/discord/guilds/bot-roles.ts';
-import { MAX_SIGNS, QuestionSigns } from '../../../../channels/discord/earlier/question-signs.ts';
+import { questionSigns } from '../../../../channels/discord/earlier/question-signs.ts';
+import { MAX_SIGNS } from '../../../../src/contracts/platform/single-signs.ts';
 import { ChannelError } from '../../../../src/contracts/errors.ts';
 
 /** Calls as `put ✅`, in order. */
@@ -30,51 +31,51 @@ const question = (messageId: string) => ({
 describe('signs at questions', () => {
   it('replace each other, and a question that was just asked costs no needless call', async () => {
     const { calls, rest } = recording();
-    const signs = new QuestionSigns(rest, () => 0);
-    signs.arrived('1');
+    const signs = questionSigns(rest, () => 0);
+    signs.arrived(question('1'));
     await signs.show(question('1'), 'working');
     await signs.show(question('1'), 'done');
     expect(calls).toEqual(['put 👀', 'put ✅', 'delete 👀']);
   });
 
-  it('that another node has shown are taken away with the last one', async () => {
+  it('that another node has shown are removed with the last one', async () => {
     const { calls, rest } = recording();
-    const signs = new QuestionSigns(rest, () => 0);
+    const signs = questionSigns(rest, () => 0);
     await signs.show(question('1'), 'working');
     await signs.show(question('1'), 'failed');
     expect(calls).toEqual(['put 👀', 'put ❌', 'delete ⏳', 'delete 👀']);
   });
 
-  it('a reaction that is gone already is no error; a refusal for want of a permission says so', async () => {
+  it('ignore a reaction that is already gone; a refusal for lack of a permission is reported', async () => {
     const gone = recording((line) =>
       line.startsWith('delete') ? new ChannelError('rejected', 'Unknown Emoji') : undefined,
     );
-    await new QuestionSigns(gone.rest, () => 0).show(question('1'), 'none');
+    await questionSigns(gone.rest, () => 0).show(question('1'), 'none');
     expect(gone.calls).toEqual(['delete ⏳', 'delete 👀']);
     const closed = recording(() => new ChannelError('blocked', 'no permission', { retryable: true }));
-    const refused = new QuestionSigns(closed.rest, () => 0).show(question('1'), 'done');
+    const refused = questionSigns(closed.rest, () => 0).show(question('1'), 'done');
     await expect(refused).rejects.toMatchObject({ code: 'rejected', retryable: false });
   });
 
-  it('a removal that was refused as too fast is tried again with the next attempt, without a second reaction', async () => {
+  it('retry a removal that was refused as too fast with the next attempt, without a second reaction', async () => {
     let refusals = 1;
     const { calls, rest } = recording((line) =>
       line.startsWith('delete') && refusals-- > 0
         ? new ChannelError('rate_limited', 'wait', { retryable: true, retryAfterMs: 1 })
         : undefined,
     );
-    const signs = new QuestionSigns(rest, () => 0);
-    signs.arrived('1');
+    const signs = questionSigns(rest, () => 0);
+    signs.arrived(question('1'));
     await signs.show(question('1'), 'working');
     await expect(signs.show(question('1'), 'done')).rejects.toMatchObject({ code: 'rate_limited' });
     await signs.show(question('1'), 'done');
     expect(calls).toEqual(['put 👀', 'put ✅', 'delete 👀', 'delete 👀']);
   });
 
-  it(`are remembered of the ${MAX_SIGNS} newest questions`, async () => {
+  it(`are remembered for the ${MAX_SIGNS} newest questions`, async () => {
     const { calls, rest } = recording();
-    const signs = new QuestionSigns(rest, () => 0);
-    for (let n = 0; n <= MAX_SIGNS; n += 1) signs.arrived(`${n}`);
+    const signs = questionSigns(rest, () => 0);
+    for (let n = 0; n <= MAX_SIGNS; n += 1) signs.arrived(question(`${n}`));
     await signs.show(question('1'), 'done');
     await signs.show(question('0'), 'done');
     expect(calls).toEqual(['put ✅', 'put ✅', 'delete ⏳', 'delete 👀']);
@@ -84,7 +85,7 @@ describe('signs at questions', () => {
 describe("the bot's role in a server", () => {
   const log = pino({ level: 'silent' });
 
-  it(`is asked for once, and remembered of the ${MAX_GUILDS} servers that were asked about last`, async () => {
+  it(`is requested once, and remembered for the ${MAX_GUILDS} servers that were requested last`, async () => {
     const asked: string[] = [];
     const rest = {
       call: ({ path }: { path: string }) => {
@@ -100,7 +101,7 @@ describe("the bot's role in a server", () => {
     expect(asked).toHaveLength(MAX_GUILDS + 2);
   });
 
-  it('is asked for again after an outage, and not after a refusal', async () => {
+  it('is requested again after an outage, and not after a refusal', async () => {
     for (const [retryable, times] of [
       [true, 2],
       [false, 1],

@@ -1,4 +1,4 @@
-/** Messages in the middle of a turn: stored and queued together, once for each call, and only where the session is read. */
+/** Messages in the middle of a turn: stored and queued together, once per call, and only where the session is read. */
 import { expect, it } from 'vitest';
 import { describeEachDatabase } from '../../../database.ts';
 import type { TestStore } from '../../../database.ts';
@@ -12,7 +12,7 @@ describeEachDatabase('messages in the middle of a turn', (databases) => {
     return { node, turnId: accepted.turnId };
   };
 
-  it('are stored and queued in one step, and claimed for the node that asks', async () => {
+  it('are stored and queued in one step, and claimed for the requesting node', async () => {
     const store = await databases.open();
     const { node, turnId } = await begin(store);
     const post = { ref: `${turnId}.1.0`, turnId, address: 'telegram:42' as const, content: 'Wait a bit.' };
@@ -29,7 +29,7 @@ describeEachDatabase('messages in the middle of a turn', (databases) => {
     expect(await store.ledger.turn(turnId)).toMatchObject({ final: undefined });
   });
 
-  it('are sent once, however often and from wherever the call is repeated (B-23)', async () => {
+  it('are sent once, however often and from wherever the call is retried (B-23)', async () => {
     const store = await databases.open();
     const other = await databases.open({ beside: store });
     const { node, turnId } = await begin(store);
@@ -41,7 +41,7 @@ describeEachDatabase('messages in the middle of a turn', (databases) => {
     expect(await store.ledger.messages('telegram:42', { limit: 9 })).toHaveLength(2);
   });
 
-  it('are no more than the limit in one turn', async () => {
+  it('are limited per turn', async () => {
     const store = await databases.open();
     const { turnId } = await begin(store);
     const send = (n: number) =>
@@ -54,7 +54,7 @@ describeEachDatabase('messages in the middle of a turn', (databases) => {
     ]);
   });
 
-  it('go to the addresses of the session and to no other', async () => {
+  it('go to the addresses of the session and no others', async () => {
     const store = await databases.open();
     await store.sql`insert into address (key, session) values ('discord:9', 'telegram:42'), ('telegram:7', 'http:x')`;
     const { turnId } = await begin(store);
@@ -84,7 +84,7 @@ describeEachDatabase('messages in the middle of a turn', (databases) => {
     expect(await store.ledger.messages('http:notes', { limit: 9 })).toMatchObject([{}, { content: 'Look.' }]);
   });
 
-  it('go to another conversation of the same person where it is named, within the bound there, and stay apart', async () => {
+  it('go to another conversation of the same user when it is named, within the limit there, and stay separate', async () => {
     const store = await databases.open();
     const { node, turnId } = await begin(store);
     await store.ledger.accept(request('other', { chatId: '43' }));
@@ -104,7 +104,7 @@ describeEachDatabase('messages in the middle of a turn', (databases) => {
       (await store.ledger.messages(key, { limit: 9 })).map(({ content }) => content);
     expect((await contents('telegram:43')).slice(1)).toEqual(['Told 2.', 'Told 3.']);
     expect(await contents('telegram:42')).toHaveLength(1);
-    // The chat has joined another conversation since it was found.
+    // The chat has joined another conversation since the lookup.
     await store.sql`insert into address (key, session) values ('telegram:43', 'discord:1')`;
     expect(await post(5, session)).toMatchObject({ kind: 'foreign' });
   });

@@ -1,4 +1,4 @@
-/** Platform ids of what is on screen, stored by whoever knows them, on both databases. */
+/** Platform ids of what is on screen, stored by any node that knows them, on both databases. */
 import { expect, it } from 'vitest';
 import { connect } from '../../../../src/store/database/database.ts';
 import { openStoreAt } from '../../../../src/store/store.ts';
@@ -8,8 +8,8 @@ import { IN_ROOM, LEASE_MS, only, startTurn } from '../turns.ts';
 const [A, B, C] = [{ id: 'a' }, { id: 'b', metadata: { token: 't' } }, { id: 'c' }];
 const HELD = { held: true, copies: [] };
 
-describeEachDatabase('notes of what is on screen', (databases) => {
-  /** A turn whose lane an older node has lost to a younger one. */
+describeEachDatabase('records of what is on screen', (databases) => {
+  /** A turn whose lane an older node has lost to a newer one. */
   async function takenOver() {
     const store = await databases.open();
     const { turnId, head: lost } = await startTurn(store);
@@ -18,7 +18,7 @@ describeEachDatabase('notes of what is on screen', (databases) => {
     return { ledger: store.ledger, turnId, lost, held };
   }
 
-  it('grow part by part, and are the same when repeated', async () => {
+  it('grow part by part, and stay the same when repeated', async () => {
     const store = await databases.open();
     const { turnId, head } = await startTurn(store);
     for (const sent of [[A], [A, B], [A, B], [A, B, C]])
@@ -56,7 +56,7 @@ describeEachDatabase('notes of what is on screen', (databases) => {
     await Promise.all([small.close(), locker.end()]);
   });
 
-  it('are replaced by the owner of the lane, who is told what is no part any more', async () => {
+  it('are replaced by the owner of the lane, which learns what is no longer a part', async () => {
     const store = await databases.open();
     const { turnId, head } = await startTurn(store);
     await store.ledger.noteSent(head, turnId, [A, B]);
@@ -64,14 +64,14 @@ describeEachDatabase('notes of what is on screen', (databases) => {
     expect(await store.ledger.sentParts(turnId)).toEqual([A, C]);
   });
 
-  it('that come after the lane was lost are stored where nothing else is: the next owner goes on there', async () => {
+  it('are stored after the lane was lost when there are no others: the next owner continues from them', async () => {
     const { ledger, turnId, lost, held } = await takenOver();
     expect(await ledger.noteSent(lost, turnId, [A])).toEqual({ held: false, copies: [] });
     expect(await ledger.noteSent(lost, turnId, [A, B])).toEqual({ held: false, copies: [] });
     expect((await ledger.openTurn(held, turnId, 5)).placeholders).toEqual([A, B]);
   });
 
-  it('that come after the next owner has shown something else are copies', async () => {
+  it('are copies when the next owner has already shown something else', async () => {
     const { ledger, turnId, lost, held } = await takenOver();
     expect(await ledger.noteSent(held, turnId, [C])).toEqual(HELD);
     expect(await ledger.noteSent(lost, turnId, [A, B])).toEqual({ held: false, copies: [A, B] });
@@ -79,7 +79,7 @@ describeEachDatabase('notes of what is on screen', (databases) => {
     expect(await ledger.sentParts(turnId)).toEqual([C]);
   });
 
-  it('that the next owner did not know of when it sent its own are copies, too', async () => {
+  it('are also copies when the next owner did not know about them before sending its own', async () => {
     const { ledger, turnId, lost, held } = await takenOver();
     await ledger.openTurn(held, turnId, 5);
     await ledger.noteSent(lost, turnId, [A]);

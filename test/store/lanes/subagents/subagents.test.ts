@@ -1,4 +1,4 @@
-/** Subagents in the store: their journals, their lanes, and what a stop, a second call or another node makes of them. */
+/** Subagents in the store: their journals, their lanes, and the effects of a stop, a second call or another node. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { FencedError } from '../../../../src/contracts/errors.ts';
 import type { Fence } from '../../../../src/contracts/store/lanes.ts';
@@ -12,7 +12,7 @@ import { request } from '../../requests.ts';
 const SESSION = 'telegram:42';
 
 describeEachDatabase('subagents in the store', (databases) => {
-  /** A turn that runs, and what its subagents are made with. */
+  /** A running turn, and the parameters of its subagents. */
   const begin = async (store: TestStore) => {
     const node = await store.lanes.register('one', 60_000);
     const accepted = await store.ledger.accept({ ...request('Hi'), node });
@@ -57,7 +57,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     return Number(row?.['n']);
   };
 
-  it('spawns one for a call, however often it is repeated, and no more than the limit', async () => {
+  it('spawns one per call, however often it is repeated, and no more than the limit', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const first = await store.subagents.start(head, payload(turnId, 'a'), 2, node);
@@ -75,7 +75,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     expect(await count(store, "lane_item where lane like 'agent:%'")).toBe(2);
   });
 
-  it('starts no more than the limit of concurrent requests', async () => {
+  it('starts no more than the limit under concurrent requests', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const calls = ['a', 'b', 'c', 'd', 'e', 'f', 'a', 'b'];
@@ -102,7 +102,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     expect((await store.subagents.working(SESSION)).map(({ agentId }) => agentId)).toEqual([slow.agentId]);
   });
 
-  it('counts their time by the clock of the database, whatever the clock of a node says', async () => {
+  it('measures their time by the database clock, whatever a node’s clock says', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const one = { ...payload(turnId, 'a'), limitMs: 3_600_000 };
@@ -125,7 +125,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     expect(await count(store, "lane where class = 'agent'")).toBe(0);
   });
 
-  it('ends one with a message in its session, in the queue behind what waits there', async () => {
+  it('ends one with a message in its session, queued behind what waits there', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const run = payload(turnId, 'a');
@@ -134,7 +134,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     if (child === undefined) throw new Error('nothing began');
     const finished = await store.subagents.finish(child, finishOf(run));
     expect(finished).toEqual({ heads: [], seq: 2 });
-    // The same call again, as after a lost answer, finds what it did.
+    // Repeating the call, as after a lost answer, finds what it did.
     expect(await store.subagents.finish(child, finishOf(run))).toEqual({ heads: [], seq: 2 });
     expect(await store.ledger.messages(SESSION, { limit: 9 })).toMatchObject([
       { role: 'user' },
@@ -144,7 +144,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     expect(end.heads).toMatchObject([{ lane: `in:${SESSION}`, payload: { turnId: `told-${run.agentId}` } }]);
   });
 
-  it('announces nothing once the session was stopped, whichever finished first', async () => {
+  it('announces nothing once the session is stopped, whichever finished first', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     const run = payload(turnId, 'a');
@@ -167,7 +167,7 @@ describeEachDatabase('subagents in the store', (databases) => {
     expect(await store.lanes.stop(SESSION, { fresh: false })).toEqual({ stopped: true, cancelled: 0 });
   });
 
-  it('stops those of the session only', async () => {
+  it('stops only those of the session', async () => {
     const store = await databases.open();
     const { head, node, turnId } = await begin(store);
     await store.subagents.start(head, payload(turnId, 'a'), 4, node);

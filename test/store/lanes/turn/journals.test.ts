@@ -1,4 +1,4 @@
-/** Journals as pages: the newest rows within the bounds, of the turns that were asked for. */
+/** Journals as pages: the newest rows within the limits, for the requested turns. */
 import { expect, it } from 'vitest';
 import { MAX_WORK_ROWS, MAX_WORK_TOKENS } from '../../../../src/contracts/sessions/turn-work.ts';
 import { describeEachDatabase } from '../../../database.ts';
@@ -16,7 +16,7 @@ describeEachDatabase('journals, read as a page', (databases) => {
       from jsonb_array_elements_text(${rows}::text::jsonb) with ordinality as given (count, place) order by place`;
   };
 
-  it('have all rows up to the most tokens, and without the oldest ones beyond it', async () => {
+  it('have all rows up to the token limit, and drop the oldest ones beyond it', async () => {
     const store = await databases.open();
     await answers(store, 'fits', [1, MAX_WORK_TOKENS - 1]);
     await answers(store, 'cut', [2, MAX_WORK_TOKENS - 1]);
@@ -27,7 +27,7 @@ describeEachDatabase('journals, read as a page', (databases) => {
     expect([...part.cut]).toEqual(['cut']);
   });
 
-  it('have at most so many rows, the newest ones, and name each journal that is cut', async () => {
+  it('have a limited number of rows, the newest ones, and name each journal that is cut', async () => {
     const store = await databases.open();
     const one = (count: number): number[] => Array.from({ length: count }, () => 1);
     await answers(store, 'old', one(2));

@@ -1,11 +1,11 @@
-/** Tokens in the database: one per origin, revoked for good, expired by its clock. */
+/** Tokens in the database: one per origin, revoked permanently, expired by its clock. */
 import { expect, it } from 'vitest';
 import { describeEachDatabase } from '../../../database.ts';
 
 const admin = (hash: string, name = 'first') => ({ hash, name, scopes: ['chat' as const, 'admin' as const] });
 
 describeEachDatabase('tokens', (databases) => {
-  it('are found by their hashes; a repeated hash changes name and scopes only', async () => {
+  it('are found by their hashes; a repeated hash changes only name and scopes', async () => {
     const { access } = await databases.open();
     const first = await access.putToken({ hash: 'h', name: 'laptop \0', scopes: ['chat'] });
     expect(first).toMatchObject({ origin: 'cli', expired: false, name: 'laptop \u2400' });
@@ -21,7 +21,7 @@ describeEachDatabase('tokens', (databases) => {
     expect(await access.token(first.tokenId)).toBeUndefined();
   });
 
-  it('of the environment and of a file are one each: the next replaces it, with the same id', async () => {
+  it('have one row each for the environment and a file: the next token replaces it, with the same id', async () => {
     const { access } = await databases.open();
     const one = await access.replaceToken('env', admin('a', 'GATEWAY_TOKEN'));
     const file = await access.replaceToken('file', admin('f'));
@@ -29,14 +29,14 @@ describeEachDatabase('tokens', (databases) => {
     expect(two?.tokenId).toBe(one?.tokenId);
     expect(await access.tokensByHash(['a'])).toEqual([]);
     expect((await access.tokens()).map(({ origin }) => origin).toSorted()).toEqual(['env', 'file']);
-    // The token of the file in the environment: what belongs to it stays with it.
+    // The file's token now in the environment: everything that belongs to it stays with it.
     expect((await access.replaceToken('env', admin('f', 'GATEWAY_TOKEN')))?.tokenId).toBe(file?.tokenId);
     expect(await access.tokens()).toMatchObject([{ tokenId: file?.tokenId, origin: 'env' }]);
     await access.removeTokens('env');
     expect(await access.tokens()).toEqual([]);
   });
 
-  it('that gateways replace at the same time are still one', async () => {
+  it('are still a single one when gateways replace it at the same time', async () => {
     const store = await databases.open();
     const beside = await databases.open({ beside: store });
     const hashes = ['a', 'b', 'c', 'd'];
@@ -53,7 +53,7 @@ describeEachDatabase('tokens', (databases) => {
     expect(await store.access.tokens()).toHaveLength(1);
   });
 
-  it('that were revoked do not come back with the environment or the file they stand in', async () => {
+  it('stay revoked even while the environment or file still contains them', async () => {
     const { access } = await databases.open();
     for (const origin of ['env', 'file'] as const) {
       const made = await access.replaceToken(origin, admin(origin));
@@ -62,7 +62,7 @@ describeEachDatabase('tokens', (databases) => {
       expect(await access.replaceToken(origin, admin(origin))).toBeUndefined();
       expect(await access.tokensByHash([origin])).toEqual([]);
       expect(await access.rotateToken(made?.tokenId ?? '', 'new')).toBeUndefined();
-      // Another one may take its place, and the first stays dead after that.
+      // Another one can take its place, and the first stays dead after that.
       await access.replaceToken(origin, admin(`${origin}-2`));
       expect(await access.replaceToken(origin, admin(origin))).toBeUndefined();
     }
@@ -83,7 +83,7 @@ describeEachDatabase('tokens', (databases) => {
     expect(await access.tokensByHash(['h'])).toEqual([]);
     expect(await access.token(made.tokenId)).toBeUndefined();
     expect(await access.tokens()).toMatchObject([{ name: 'guest', expired: true }]);
-    // A token that expired does not stand in the way of a first one.
+    // An expired token does not block a first one.
     expect(await access.addFirstToken('cli', admin('first'))).toBe(true);
     const again = await access.changeToken(made.tokenId, { expiresInMs: null, scopes: ['chat', 'commands'] });
     expect(again).toMatchObject({ expired: false, scopes: ['chat', 'commands'] });
@@ -91,7 +91,7 @@ describeEachDatabase('tokens', (databases) => {
     expect(await access.changeToken('nobody', { scopes: ['chat'] })).toBeUndefined();
   });
 
-  it('that are rotated keep their id and lose their secret; their last use is written now and then', async () => {
+  it('keep their id and lose their secret when rotated; their last use is written occasionally', async () => {
     const { access } = await databases.open();
     const { tokenId } = await access.putToken({ hash: 'old', name: 'app', scopes: ['chat'] });
     await access.noteTokenUse(tokenId, 60_000, 'old');

@@ -1,4 +1,4 @@
-/** Forks of sessions in the store: what is copied, what the model reads of it, and that either can be deleted alone. */
+/** Session forks in the store: what is copied, what the model reads of it, and that either can be deleted alone. */
 import { expect, it } from 'vitest';
 import { MAX_FORKED_TURNS } from '../../../../src/contracts/sessions/fork.ts';
 import type { SessionKey } from '../../../../src/contracts/message.ts';
@@ -9,7 +9,7 @@ import { accepted, answer, finished, LEASE_MS, only, said } from '../../lanes/tu
 
 const source = 'telegram:42' as const;
 
-/** Turns of `source`: `turn(3)` says `text of m3` and hears `a3`. */
+/** Turns of `source`: `turn(3)` sends `text of m3` and gets `a3`. */
 async function openSession(store: TestStore) {
   const { ledger, lanes } = store;
   const node = await lanes.register('home', LEASE_MS);
@@ -55,7 +55,7 @@ const shown = async (store: TestStore, key: SessionKey): Promise<string[]> =>
   (await store.ledger.messages(key, { limit: 200 })).map(({ seq, content }) => `${seq} ${content}`);
 
 describeEachDatabase('a fork', (databases) => {
-  it('has the messages and the memory of its source up to a message, and goes on alone', async () => {
+  it('has the messages and the memory of its source up to a message, and continues independently', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     for (const n of [1, 2, 3]) await session.turn(n);
@@ -76,7 +76,7 @@ describeEachDatabase('a fork', (databases) => {
     expect(await nextReads(store, source)).toEqual(['q1', 'a1', 'q2', 'a2', 'q3', 'a3']);
   });
 
-  it('copies whole turns: not a question without its answer, and nothing of a running one', async () => {
+  it('copies whole turns: no question without its answer, and nothing of a running turn', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     await session.turn(1);
@@ -98,7 +98,7 @@ describeEachDatabase('a fork', (databases) => {
     expect(await forkAt(store, 6, 'beyond')).toBeUndefined();
   });
 
-  it('reads the summary that stood before its message, and what a later one covers', async () => {
+  it('reads the summary from before its message, and the rows that a later summary covers', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     const cover = async (count: number, content: string): Promise<void> => {
@@ -123,7 +123,7 @@ describeEachDatabase('a fork', (databases) => {
     expect(await nextReads(store, 'http:new')).toEqual(['sum 1-3', 'q4', 'a4']);
   });
 
-  it('remembers what was before a later /new, with the sources of what it read', async () => {
+  it('remembers what preceded a later /new, with the sources of what it read', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     const { turnId, head } = await session.open(1);

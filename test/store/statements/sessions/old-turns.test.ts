@@ -5,7 +5,7 @@ import { describeEachDatabase, silentLog } from '../../../database.ts';
 import { request } from '../../requests.ts';
 import type { TestStore } from '../../../database.ts';
 
-/** A session last used `idle` days ago, whose turns ended so many days ago. */
+/** A session last used `idle` days ago, with turns that ended this many days ago. */
 async function makeSession(
   { sql }: TestStore,
   key: string,
@@ -37,7 +37,7 @@ describeEachDatabase('messages that are too old', (databases) => {
   };
   const four = (...ids: string[]): string[] => ids.flatMap((id) => [id, id, id, id]).toSorted();
 
-  it('leave a session alone that somebody writes to while it is about to go', async () => {
+  it('leave a session alone when a user writes to it just before it is deleted', async () => {
     const store = await databases.open();
     await makeSession(store, 'telegram:4', { idle: 31, ended: [40] });
     await makeSession(store, 'telegram:5', { idle: 31, ended: [40] });
@@ -52,7 +52,7 @@ describeEachDatabase('messages that are too old', (databases) => {
     expect(await store.retention.deleteIdle('telegram:4', 30)).toBe(false);
   });
 
-  it('are deleted only where a number of days is set, with everything of their turns', async () => {
+  it('are deleted only when a number of days is set, with everything in their turns', async () => {
     const store = await databases.open();
     await makeSession(store, 'http:used', { idle: 1, ended: [40, 29, 1] });
     await makeSession(store, 'http:idle', { idle: 31, ended: [40, 31] });
@@ -84,7 +84,7 @@ describeEachDatabase('messages that are too old', (databases) => {
     expect(await left(store)).toEqual(four('http:planned.1'));
   });
 
-  it('take the runs of schedules with them that are as old; the schedule and its newer runs stay', async () => {
+  it('are deleted with equally old runs of schedules; the schedule and its newer runs stay', async () => {
     const store = await databases.open();
     const { sql } = store;
     await makeSession(store, 'http:tides', { idle: 1, ended: [40, 29] });
@@ -110,7 +110,7 @@ describeEachDatabase('messages that are too old', (databases) => {
     expect(await left(store)).toEqual(four('http:tides.2'));
   });
 
-  it(`go in batches of ${OLD_BATCH}`, async () => {
+  it(`are deleted in batches of ${OLD_BATCH}`, async () => {
     const store = await databases.open();
     await store.sql`
       insert into turn (id, session, address, lane_seq, state, user_seq, ended_at)

@@ -1,4 +1,4 @@
-/** Questions asked again in the store: what begins the new turn, what is left out, and every reason against it. */
+/** Questions asked again in the store: what starts the new turn, what is left out, and every reason for refusal. */
 import { expect, it } from 'vitest';
 import { MAX_TRIES } from '../../../../src/contracts/sessions/tries.ts';
 import type { AcceptRequest } from '../../../../src/contracts/store/accept.ts';
@@ -40,7 +40,7 @@ async function reads(store: TestStore, node: string): Promise<string[]> {
 }
 
 describeEachDatabase('a question that is asked again', (databases) => {
-  it('begins with its message, is claimed once more after the death of its node, and is accepted once', async () => {
+  it('starts with its message, is claimed again after its node dies, and is accepted once', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     const first = await session.turn('1');
@@ -65,7 +65,7 @@ describeEachDatabase('a question that is asked again', (databases) => {
     ]);
   });
 
-  it('has the messages that joined it, which stay until every answer is taken back', async () => {
+  it('has the messages that joined it, which stay until every answer is retracted', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     const begun = accepted(await store.ledger.accept(request('m1', {}, session.node)));
@@ -92,7 +92,7 @@ describeEachDatabase('a question that is asked again', (databases) => {
     expect(await read()).toEqual(['text of m1', 'text of m2', 'a1']);
   });
 
-  it('is refused for whoever did not ask, when it is gone, when it ran a plan, and when a summary has it', async () => {
+  it('is refused for anyone who did not ask it, and when it is gone, ran a plan or is in a summary', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     const first = await session.turn('1');
@@ -125,7 +125,7 @@ describeEachDatabase('a question that is asked again', (databases) => {
     ]);
   });
 
-  it(`has ${MAX_TRIES} answers at most`, async () => {
+  it(`has at most ${MAX_TRIES} answers`, async () => {
     const store = await databases.open();
     const session = await openSession(store);
     let newest = await session.turn('1');
@@ -138,7 +138,7 @@ describeEachDatabase('a question that is asked again', (databases) => {
     expect(tries.every(({ of, count }) => of === first && count === MAX_TRIES)).toBe(true);
   });
 
-  it('is not taken back across /new, nor summarized once it is left out', async () => {
+  it('is not retracted across /new, nor summarized once it is left out', async () => {
     const store = await databases.open();
     const session = await openSession(store);
     const first = await session.turn('1');

@@ -1,4 +1,4 @@
-/** Messages that wait, changed in the store: whole, in order, and never once they are taken. */
+/** Waiting messages, changed in the store: atomically, in order, and never once they are claimed. */
 import { expect, it } from 'vitest';
 import { describeEachDatabase } from '../../../database.ts';
 import type { TestStore } from '../../../database.ts';
@@ -24,7 +24,7 @@ async function openQueue(store: TestStore, count: number) {
 const texts = async (store: TestStore): Promise<string[]> =>
   (await store.waiting.waiting(key)).messages.map(({ content }) => content);
 
-/** Ends the head and those after it; gives their texts in the order in which they ran. */
+/** Ends the head and those after it; returns their texts in the order in which they ran. */
 async function runAll(store: TestStore, first: Awaited<ReturnType<typeof openQueue>>): Promise<string[]> {
   const ran: string[] = [];
   let { head } = first;
@@ -45,8 +45,8 @@ async function runAll(store: TestStore, first: Awaited<ReturnType<typeof openQue
   }
 }
 
-describeEachDatabase('the messages that wait', (databases) => {
-  it('are edited, moved to the front and dropped, and run in the order that people left', async () => {
+describeEachDatabase('the waiting messages', (databases) => {
+  it('are edited, moved to the front and dropped, and run in the order that users left them in', async () => {
     const store = await databases.open();
     const queue = await openQueue(store, 4);
     const [second = '', third = '', fourth = '', fifth = ''] = queue.turns;
@@ -78,7 +78,7 @@ describeEachDatabase('the messages that wait', (databases) => {
     });
   });
 
-  it('do not include the head that a node has, nor one that waits for a person', async () => {
+  it('do not include a head that a node holds, nor one that waits for a human', async () => {
     const store = await databases.open();
     const queue = await openQueue(store, 1);
     expect(await store.waiting.dropWaiting(key, queue.turnId)).toBe('begun');
@@ -91,7 +91,7 @@ describeEachDatabase('the messages that wait', (databases) => {
     });
   });
 
-  it('are a queue of nothing once the last one is dropped, and the next message is taken at once', async () => {
+  it('are an empty queue once the last one is dropped, and the next message starts immediately', async () => {
     const store = await databases.open();
     await store.ledger.accept(request('m1'));
     const { messages } = await store.waiting.waiting(key);
@@ -101,7 +101,7 @@ describeEachDatabase('the messages that wait', (databases) => {
     expect(only(accepted(await store.ledger.accept(request('m2', {}, node)))).dedupe).toBe('m2');
   });
 
-  it('do not join a turn that has read them before they were changed', async () => {
+  it('do not join a turn that read them before they were changed', async () => {
     const store = await databases.open();
     const queue = await openQueue(store, 2);
     const [second = '', third = ''] = queue.turns;

@@ -1,0 +1,41 @@
+/** Signs at questions on Slack: reactions of the app, of which people see one at a time. */
+import type { AskedQuestion } from '../../src/contracts/delivery.ts';
+import { SingleSigns } from '../../src/contracts/platform/single-signs.ts';
+import type { Signs } from '../../src/contracts/platform/single-signs.ts';
+import { codeOf } from './errors.ts';
+import { targetOf } from './message-fields.ts';
+import type { SlackApi } from './web-api.ts';
+
+/** The reactions that tell what becomes of a question: ⏳, 👀, ✅ and ❌. */
+const SIGNS: Signs = {
+  waiting: 'hourglass_flowing_sand',
+  working: 'eyes',
+  done: 'white_check_mark',
+  failed: 'x',
+};
+
+/** Makes what shows them (`reactions.add`, `reactions.remove`); `now` gives milliseconds of a steady clock. */
+export function questionSigns(api: Pick<SlackApi, 'call'>, now: () => number): SingleSigns {
+  return new SingleSigns({
+    signs: SIGNS,
+    add: (question, name) => call(api, 'reactions.add', { question, name, isSo: 'already_reacted' }),
+    takeAway: (question, name) => call(api, 'reactions.remove', { question, name, isSo: 'no_reaction' }),
+    now,
+  });
+}
+
+/** `isSo` is the refusal that says that nothing is left to do. Throws `ChannelError`. */
+async function call(
+  api: Pick<SlackApi, 'call'>,
+  method: 'reactions.add' | 'reactions.remove',
+  { question, name, isSo }: { question: AskedQuestion; name: string; isSo: string },
+): Promise<void> {
+  const { channel } = targetOf(question);
+  try {
+    await api.call(method, { channel, timestamp: question.messageId, name });
+  } catch (error) {
+    const code = codeOf(error);
+    // A question that its writer has deleted needs no sign any more.
+    if (code !== isSo && code !== 'message_not_found') throw error;
+  }
+}

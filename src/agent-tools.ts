@@ -1,0 +1,156 @@
+/** What the agent may use: tools that are built in, added or of MCP servers, and the profiles that enable them. */
+import path from 'node:path';
+import packageFile from '../package.json' with { type: 'json' };
+import { builtInProfiles } from './agent/index.ts';
+import type { createModels, createProfiles } from './agent/index.ts';
+import type { Config } from './config.ts';
+import { ConfigError } from './contracts/errors.ts';
+import type { Log } from './contracts/log.ts';
+import type { Schedules } from './contracts/schedules.ts';
+import { partOf } from './contracts/settings.ts';
+import type { Settings, WatchFolders } from './contracts/settings.ts';
+import type { Tool } from './contracts/tools/tool.ts';
+import { createPost } from './delivery/index.ts';
+import { createFindChat, unknownBoundProfiles } from './intake/index.ts';
+import { createLogins, createMcp, loginsFolder } from './mcp/index.ts';
+import type { createMedia } from './media/index.ts';
+import { createEgress, createServiceFetch } from './security/index.ts';
+import type { createCreatorAccess } from './security/index.ts';
+import { writeWhole } from './settings/index.ts';
+import type { HomeStore } from './store/open-store.ts';
+import {
+  canWork,
+  createSandbox,
+  createSearch,
+  createTools,
+  enabledTools,
+  MAX_FETCHED_BYTES,
+  mayBeMcpTool,
+} from './tools/index.ts';
+import type { SearchSettings } from './tools/web/search/services.ts';
+import type { Security, Transport } from './transport.ts';
+
+/** What every part of the agent is made from. */
+export interface AgentParts {
+  settings: Settings<Config>;
+  log: Log;
+  store: HomeStore;
+  security: Security;
+  transport: Transport;
+}
+
+/** The parts that tools reach. */
+interface ReachedByTools {
+  memories: Parameters<typeof createTools>[0]['memories'];
+  schedules: Schedules;
+  models: ReturnType<typeof createModels>;
+  profiles: ReturnType<typeof createProfiles>;
+  standing: ReturnType<typeof createCreatorAccess>;
+  media: ReturnType<typeof createMedia>;
+}
+
+/** The search of these settings; it reaches its service wherever that is, because the operator has named it. */
+function searchOf(settings: SearchSettings) {
+  return createSearch(settings, createEgress({ allow: [new URL(settings.baseUrl).origin] }));
+}
+
+/** The tools that are built in, and those `added` by the program. Addresses in `reachable` may be fetched though they are private. */
+export function openTools(
+  { settings, store, security, transport }: AgentParts,
+  { memories, schedules, models, profiles, standing, media }: ReachedByTools,
+  { added, reachable }: { added: readonly Tool[]; reachable: readonly string[] },
+) {
+  const { home } = settings.current();
+  const { ledger, bus } = transport;
+  const sandbox = createSandbox({ home, hidden: [path.join(home, 'workspace')] });
+  const search = partOf(settings, (now) => now.search && searchOf(now.search));
+  const builtIn = {
+    egress: createEgress({
+      allow: reachable,
+      ports: () => settings.current().tools.ports,
+      limits: { wireBytes: MAX_FETCHED_BYTES, decodedBytes: MAX_FETCHED_BYTES },
+    }),
+    search: () => search.current(),
+    sandbox: () => (settings.current().tools.exec ? sandbox : undefined),
+    memories,
+    todos: store.todos,
+    scratchpad: store.scratchpad,
+    profiles: {
+      profiles: () => profiles.list(),
+      isOwner: (userId: string) => security.accessPolicy.isOwner(userId),
+      check: (id: string, signal: AbortSignal) => models.checkProfile(id, signal),
+      ledger,
+    },
+    schedules,
+    post: createPost(store.posts, bus, transport.channels),
+    findChat: createFindChat({ ...transport.linking, ledger, standing }),
+    outgoing: transport.outgoing,
+    documentText: media.documentText,
+  };
+  return createTools(builtIn, added);
+}
+
+/** Takes secrets that the log must not show from now on. */
+type LearnSecrets = (secrets: readonly string[]) => void;
+
+/** The MCP servers of the settings; they are started later. */
+export function openMcp(
+  { settings, store, log }: AgentParts,
+  keepFile: ReturnType<typeof createMedia>['keepToolFile'],
+  { watch, learnSecrets }: { watch: WatchFolders; learnSecrets: LearnSecrets },
+) {
+  const { home, environment } = settings.current();
+  return createMcp({
+    settings: partOf(settings, (now) => now.mcpServers),
+    version: packageFile.version,
+    environment,
+    folder: path.join(home, 'mcp'),
+    service: createServiceFetch(),
+    logins: createLogins({ folder: loginsFolder(home), write: writeWhole, learnSecrets }),
+    watch,
+    keepFile,
+    save: (status) => store.mcp.saveMcpStatus(store.instance, status),
+    log,
+  });
+}
+
+/** What the profiles are checked against. */
+interface ProfileChecks {
+  tools: readonly Tool[];
+  added: readonly Tool[];
+  modelProblem: Parameters<ReturnType<typeof createProfiles>['open']>[0]['modelProblem'];
+}
+
+/** Opens the profiles under the settings as they are, and again whenever those change. Throws `ConfigError`. */
+export async function openProfiles(
+  settings: Settings<Config>,
+  profiles: ReturnType<typeof createProfiles>,
+  { tools, added, modelProblem }: ProfileChecks,
+): Promise<void> {
+  const rules = (now: Config) => {
+    const servers = now.mcpServers.map(({ name }) => name);
+    const searches = now.search !== undefined;
+    const named = now.tools.enabled;
+    return {
+      ...builtInProfiles(
+        { persona: now.persona, enabledTools: enabledTools({ named, tools, added, servers, searches }) },
+        (name) => canWork(tools, name, { exec: now.tools.exec, searches }),
+      ),
+      toolNames: tools.map((tool) => tool.name),
+      mayCome: (name: string) => mayBeMcpTool(name, servers),
+      modelProblem,
+    };
+  };
+  const checkBindings = ({ bindings }: Config): void => {
+    const ids = profiles.list().map(({ id }) => id);
+    const unknown = unknownBoundProfiles(bindings, ids);
+    if (unknown.length > 0) throw new ConfigError('bad_config', `config.json: ${unknown.join('; ')}.`);
+  };
+  await profiles.open(rules(settings.current()));
+  checkBindings(settings.current());
+  settings.subscribe((next) => {
+    checkBindings(next);
+    return () => undefined;
+  });
+  settings.subscribe((next) => profiles.prepare(rules(next)));
+}

@@ -1,0 +1,261 @@
+/** One delivery: every part of an answer on screen with exactly its text, each id stored before the next part (T7). */
+import type { Channel, Rendered } from '../../contracts/channel.ts';
+import { regenerateButton } from '../../contracts/delivery.ts';
+import { GatewayError } from '../../contracts/errors.ts';
+import type { ChannelError } from '../../contracts/errors.ts';
+import type { Log } from '../../contracts/log.ts';
+import type { OutgoingFiles } from '../../contracts/media.ts';
+import type { ChatMigration, SentMessage } from '../../contracts/message.ts';
+import type { LaneHead, LaneStep, LaneStore } from '../../contracts/store/lanes.ts';
+import type { DeliveryPayload, Ledger } from '../../contracts/store/ledger.ts';
+import type { Say, SayIn } from '../../contracts/texts/say.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { parseMarkdown } from '../../lib/markdown/markdown.ts';
+import { takeOutLongCode } from '../files/long-code.ts';
+import { filesRef, sendFiles } from '../files/send-files.ts';
+import type { FileParts } from '../files/send-files.ts';
+import type { OldButtons } from '../old-buttons.ts';
+import { lastCard } from '../plans/plan-cards.ts';
+import type { LastCardDeps, PartsOf } from '../plans/plan-cards.ts';
+import type { Scheduler } from '../rate/scheduler.ts';
+import { chunksOf, documentOf } from '../text/chunker.ts';
+import { finalCalls } from './final-calls.ts';
+import { ApologyShown, apologyFor, isRefusal, missedText } from './giving-up.ts';
+import { PartDelivery } from './part-delivery.ts';
+import type { PartNotes } from './part-notes.ts';
+import { logFields, readPayload } from './payload.ts';
+
+/** Text of a message that is no longer needed and cannot be taken away. */
+const SURPLUS_TEXT = '…';
+
+export interface DeliverDeps {
+  channels: ReadonlyMap<string, Channel>;
+  schedulerOf(channel: Channel): Scheduler;
+  ledger: Pick<Ledger, 'sentParts' | 'sentAmong' | 'noteSent' | 'finishDelivery'>;
+  notes: PartNotes;
+  lanes: Pick<LaneStore, 'noteWaiting'>;
+  clock: Clock;
+  /** The files that go out. */
+  files: Pick<OutgoingFiles, 'copy' | 'write'>;
+  /** Resolves when no call of the message that grew for `ref` is in flight. Never rejects. */
+  settled: (ref: string) => Promise<void>;
+  /** Removes and gives the texts that a turn's messages are certain to show. */
+  removeShown: (ref: string) => readonly (string | undefined)[];
+  /** Brings the card of a turn's plan up to date. */
+  card: LastCardDeps;
+  /** The button under answers moves with the newest. */
+  oldButtons: Pick<OldButtons, 'moved'>;
+  log: Log;
+  /** Lets others run while a long text is cut. */
+  yieldToEventLoop: () => Promise<void>;
+  /** Called for a chat that has a new id. */
+  onChatMoved: (move: ChatMigration) => void;
+  say: SayIn;
+}
+
+/** What the steps of one delivery share. */
+interface Delivering {
+  deps: DeliverDeps;
+  head: LaneHead;
+  payload: DeliveryPayload;
+  channel: Channel;
+  say: Say;
+  partsOf: PartsOf;
+  /** Cuts a Markdown text into messages. */
+  cut: (text: string) => Promise<Rendered[]>;
+  /** Stands in a message that is no longer needed and cannot be taken away. */
+  instead: Rendered;
+}
+
+/** An answer as it goes on screen. */
+interface Answer {
+  /** Its text without the code that goes as files. */
+  content: string;
+  code: FileParts['code'];
+  /** As one message of the richer kind, where the chat takes one. */
+  whole: Rendered | undefined;
+}
+
+/**
+ * Delivers the head. Throws `GatewayError` and `StoreError` for what is tried again, `ApologyShown` when an apology stands in
+ * place of a part that the platform refused.
+ */
+export async function deliver(deps: DeliverDeps, head: LaneHead, signal: AbortSignal): Promise<LaneStep> {
+  const delivering = openDelivery(deps, head, signal);
+  const { payload, channel, partsOf, instead } = delivering;
+  const { ref, message, copies, planId } = payload;
+  await deps.settled(ref);
+  const known = await knownParts(deps, ref);
+  const answer = await readAnswer(delivering);
+  if (head.unreported > 0) await reportMissed(delivering);
+  if (copies !== undefined) {
+    const unknown = copies.filter((copy) => known.every(({ id }) => id !== copy.id));
+    await partsOf(ref, unknown).takeAway(0, instead);
+    // What shows `ref` may have been noted by its turn since.
+    return await deps.ledger.finishDelivery(head, ref, undefined);
+  }
+  const card = await lastCard(deps.card, { message, planId }, channel, partsOf);
+  if (planId !== undefined) {
+    await card?.deliver();
+    return await deps.ledger.finishDelivery(head, ref, undefined);
+  }
+  if (card?.first === true) await card.deliver();
+  const parts = await putAnswer(delivering, answer, known);
+  await putFiles(delivering, answer.code, parts.sent.at(-1));
+  // The answer first: the card can wait.
+  if (card?.first === false) await card.deliver();
+  const step = await deps.ledger.finishDelivery(head, ref, parts.sent);
+  deps.log.debug({ ...logFields(head), parts: parts.sent.length }, 'delivery_sent');
+  return step;
+}
+
+/** Throws `GatewayError('channel_off')`. */
+function openDelivery(deps: DeliverDeps, head: LaneHead, signal: AbortSignal): Delivering {
+  const payload = readPayload(head);
+  const { message } = payload;
+  const channel = deps.channels.get(message.channel);
+  if (channel === undefined) {
+    const text = `The channel ${message.channel} is switched off; its answers wait until it is on again.`;
+    throw new GatewayError('channel_off', text, { retryable: true });
+  }
+  const target = { render: channel.render.bind(channel), maxLength: channel.capabilities.maxLength };
+  const partsOf: PartsOf = (of, known, { shown = [], about = message, after } = {}) =>
+    new PartDelivery({
+      channel,
+      final: finalCalls(deps.schedulerOf(channel), { head, signal }, deps),
+      message: about,
+      ref: of,
+      known,
+      shown,
+      after,
+      log: deps.log,
+      sentAmong: (ids) => deps.ledger.sentAmong(ids),
+      noteSent: (sent: SentMessage[]) =>
+        deps.notes.save(message, of, sent, (ref, parts) => deps.ledger.noteSent(head, ref, parts)),
+      onChatMoved: deps.onChatMoved,
+    });
+  return {
+    deps,
+    head,
+    payload,
+    channel,
+    partsOf,
+    say: deps.say(message),
+    cut: (text) => chunksOf(text, target, deps.yieldToEventLoop),
+    instead: channel.render(parseMarkdown(SURPLUS_TEXT)),
+  };
+}
+
+/** The messages that are known to show `ref`. Throws `StoreError`. */
+async function knownParts({ notes, ledger }: DeliverDeps, ref: string): Promise<SentMessage[]> {
+  return notes.known(ref, await ledger.sentParts(ref));
+}
+
+/** Reads what the answer consists of on this channel. */
+async function readAnswer({ deps, payload, channel, say, cut }: Delivering): Promise<Answer> {
+  const { message, says } = payload;
+  const { maxLength, maxFileBytes } = channel.capabilities;
+  // What a person decides about is read above its buttons: a file would stand below them.
+  const decides = message.buttons.length > 0;
+  const limits = { maxLength: decides ? Infinity : maxLength, maxFileBytes, cut, say };
+  const text = says === undefined ? message.content : say(says);
+  const { content, files: code } = await takeOutLongCode(text, limits);
+  const document = (text: string) => documentOf(text, deps.yieldToEventLoop);
+  const whole = await channel.renderWhole?.(message, { markdown: content, documentOf: document });
+  return { content, code, whole };
+}
+
+/** Reports answers that the chat has missed. A platform that refuses the sentence still gets the answer after it. */
+async function reportMissed({ deps, head, payload, partsOf, cut, say }: Delivering): Promise<void> {
+  const ref = `${payload.ref}:missed`;
+  const about = { ...payload.message, turnId: undefined, replyTo: undefined };
+  const shown = await deps.ledger.sentParts(ref);
+  const [sentence] = shown.length > 0 ? [] : await cut(missedText(head.unreported, say));
+  if (sentence === undefined) return;
+  await partsOf(ref, shown, { about })
+    .put(0, sentence, false)
+    .catch((error: unknown) => {
+      if (!isRefusal(error)) throw error;
+      deps.log.warn({ ...logFields(head), err: error }, 'missed_answers_not_reported');
+    });
+}
+
+/** Puts the text of the answer on screen, and takes away what is too much; gives its messages. */
+async function putAnswer(
+  { deps, head, payload, channel, partsOf, cut, say, instead }: Delivering,
+  { content, whole }: Answer,
+  known: SentMessage[],
+): Promise<PartDelivery> {
+  const { ref, message } = payload;
+  const about = withAnswerButtons(message, ref, channel, say);
+  const parts = partsOf(ref, known, { shown: deps.removeShown(ref), about });
+  const isWhole = whole !== undefined && (await putWhole(parts, whole));
+  const chunks = isWhole ? [] : await cut(content);
+  for (const [index, chunk] of chunks.entries()) {
+    const last = index === chunks.length - 1;
+    await parts.put(index, chunk, last).catch(async (error: unknown) => {
+      if (!isRefusal(error)) throw error;
+      await apologise(parts, index, await cut(apologyFor(message.turnId ?? ref, say)), error);
+    });
+  }
+  await parts.takeAway(isWhole ? 1 : chunks.length, instead);
+  await parts.takeCopies(instead);
+  if (about !== message) await deps.oldButtons.moved(channel, head, message, parts.sent.at(-1));
+  return parts;
+}
+
+/** Puts the files of the answer below `after`, its last message, which they belong to. */
+async function putFiles(
+  { deps, head, payload, channel, partsOf, cut, say }: Delivering,
+  code: FileParts['code'],
+  after: SentMessage | undefined,
+): Promise<void> {
+  const { message } = payload;
+  if (message.media.length === 0 && code.length === 0) return;
+  const { files, log } = deps;
+  const ref = filesRef(payload.ref);
+  const about = after === undefined ? message : { ...message, replyTo: undefined };
+  const parts = partsOf(ref, await knownParts(deps, ref), { after, about });
+  const codeParts = async (index: number) => {
+    const text = `${ref}:text${index}`;
+    return partsOf(text, await knownParts(deps, text), { about });
+  };
+  await sendFiles({ parts, codeParts, channel, head, message, code, cut, files, say, log });
+}
+
+/** An answer with the button that has its question asked again, where the channel shows it. */
+function withAnswerButtons(
+  message: DeliveryPayload['message'],
+  ref: string,
+  { capabilities }: Channel,
+  say: Say,
+): DeliveryPayload['message'] {
+  const { turnId, asked, buttons } = message;
+  const offers = capabilities.answerButtons === true && asked === true && turnId === ref;
+  return offers && buttons.length === 0 ? { ...message, buttons: [regenerateButton(ref, say)] } : message;
+}
+
+/** Shows the answer as one message of the richer kind; false where the platform refuses it. */
+async function putWhole(parts: PartDelivery, whole: Rendered): Promise<boolean> {
+  try {
+    await parts.put(0, whole, true);
+    return true;
+  } catch (error) {
+    if (isRefusal(error)) return false;
+    throw error;
+  }
+}
+
+/** Shows an apology in place of a part that was refused in every form. Throws `ApologyShown`, or the refusal of the part. */
+async function apologise(
+  parts: PartDelivery,
+  index: number,
+  [sentence]: Rendered[],
+  refusal: ChannelError,
+): Promise<void> {
+  if (sentence === undefined) throw refusal;
+  await parts.put(index, sentence, false).catch((error: unknown) => {
+    throw isRefusal(error) ? refusal : error;
+  });
+  throw new ApologyShown(refusal);
+}

@@ -1,0 +1,68 @@
+/** Opens messages that grow: each with its notes, its place in the order of the chat, and the card of its plan. */
+import { setImmediate as immediate } from 'node:timers/promises';
+import type { Channel } from '../../contracts/channel.ts';
+import type { LiveTurnStart, StreamModes } from '../../contracts/delivery.ts';
+import type { Log } from '../../contracts/log.ts';
+import { parseAddress } from '../../contracts/message.ts';
+import type { SentMessage } from '../../contracts/message.ts';
+import type { Ledger } from '../../contracts/store/ledger.ts';
+import type { SayIn } from '../../contracts/texts/say.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { storeLate } from '../final/part-notes.ts';
+import type { PartNotes } from '../final/part-notes.ts';
+import type { PlanCard } from '../plans/plan-card.ts';
+import type { Scheduler } from '../rate/scheduler.ts';
+import { streamReply } from '../stream/stream-mode.ts';
+import type { GrowingCalls, GrowingMessage } from '../surfaces/live-surfaces.ts';
+import { LiveMessage } from './live-message.ts';
+import { waitForEarlierDeliveries } from './wait-for-earlier.ts';
+
+export interface GrowDeps {
+  channels: ReadonlyMap<string, Channel>;
+  schedulerOf(channel: Channel): Scheduler;
+  ledger: Pick<Ledger, 'undelivered'>;
+  notes: PartNotes;
+  streamModes?: StreamModes | undefined;
+  say: SayIn;
+  log: Log;
+  clock: Clock;
+  onAmbiguousSend: () => void;
+}
+
+/** Notes the messages that show a card. */
+export type PlanCardNote = (ref: string, sent: SentMessage[]) => Promise<void>;
+
+/** Opens a growing message; undefined in a chat that neither edits nor types: it follows the events itself. */
+export type Grow = (
+  start: LiveTurnStart,
+  calls: GrowingCalls,
+  cardOf?: (channel: Channel, note: PlanCardNote) => PlanCard,
+) => (GrowingMessage & { card: PlanCard | undefined }) | undefined;
+
+/** Makes `Grow`. */
+export function createGrow(deps: GrowDeps): Grow {
+  const { ledger, notes, clock, log, say, onAmbiguousSend } = deps;
+  return (start, calls, cardOf) => {
+    const place = parseAddress(start.address);
+    const channel = deps.channels.get(place.channel);
+    if (channel === undefined || (channel.edit === undefined && channel.typing === undefined))
+      return undefined;
+    const scheduler = deps.schedulerOf(channel);
+    const note: PlanCardNote = (ref, sent) => notes.save(place, ref, sent, start.note);
+    const placeholders = notes.known(start.turnId, start.placeholders);
+    if (placeholders.length > start.placeholders.length)
+      void storeLate(note, start.turnId, placeholders, log);
+    const shared = { channel, scheduler, clock, log, note, say, onAmbiguousSend };
+    const yieldToEventLoop = () => immediate();
+    const message = new LiveMessage({ ...start, placeholders }, { ...shared, ...calls, yieldToEventLoop });
+    const card = cardOf?.(channel, note);
+    const earlier = { undelivered: () => ledger.undelivered(start.address), clock, log };
+    const begin = (): void => {
+      card?.begin();
+      void streamReply(deps.streamModes, start, channel, message);
+    };
+    const stopWaiting = message.begun ? undefined : waitForEarlierDeliveries(earlier, begin);
+    if (message.begun) card?.begin();
+    return { message, stopWaiting, card };
+  };
+}
