@@ -1,4 +1,4 @@
-/** Model servers that deviate from their API, behind a full gateway: what HTTP API callers get, with or without a session. */
+/** Model servers that deviate from their API, behind a full gateway: what HTTP callers get, with or without a session. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';

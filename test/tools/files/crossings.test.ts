@@ -1,4 +1,4 @@
-/** Two sessions of two users on the same stores and folders: whatever the agent does in one, it sees nothing of the other. */
+/** Two sessions of two users on the same stores and folders: whatever the agent does in one, it sees none of the other. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
