@@ -3,6 +3,7 @@ import pino from 'pino';
 import { create } from '../../../channels/http/index.ts';
 import type { HttpChannel, HttpConfig } from '../../../channels/http/index.ts';
 import { manifest } from '../../../channels/http/manifest.ts';
+import type { FakeClock } from '../../fakes/clock.ts';
 import { chosenLanguages } from '../../fakes/gateway/languages.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { ADMIN, FakeGateway } from '../../fakes/gateway/gateway-api.ts';
@@ -30,10 +31,14 @@ export interface CallInit {
 export const HTTP_CONFIG: HttpConfig = { host: '127.0.0.1', port: 0, ...manifest.settings.parse({}) };
 
 /** Opens a channel on a free port. */
-export async function openApi(config: Partial<HttpConfig> = {}): Promise<OpenApi> {
+export async function openApi(config: Partial<HttpConfig> = {}, clock?: FakeClock): Promise<OpenApi> {
   const gateway = new FakeGateway();
   const log = pino({ level: 'silent' });
-  const channel = create({ ...HTTP_CONFIG, ...config }, { log, gateway, languages: chosenLanguages() });
+  const channel = create(
+    { ...HTTP_CONFIG, ...config },
+    { log, gateway, languages: chosenLanguages() },
+    clock,
+  );
   await channel.start(gateway.receive);
   const url = channel.url ?? '';
   return {

@@ -1,7 +1,8 @@
 /** The WebSocket route: who gets in, what may be sent, what is received, and what happens to those who misbehave. */
 import { connect } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MAX_BODY_BYTES, MAX_SUBSCRIPTIONS, MAX_WAITING_FRAMES } from '../../../../channels/http/config.ts';
+import { FakeClock } from '../../../fakes/clock.ts';
 import { ADMIN, CHAT, OTHER } from '../../../fakes/gateway/gateway-api.ts';
 import type { FakeTurn } from '../../../fakes/gateway/turn.ts';
 import { openApi } from '../client.ts';
@@ -57,6 +58,25 @@ describe('a WebSocket gets in', () => {
       expect(await client.closed).toEqual({ code: 4401, reason: 'invalid_api_key' });
       expect(client.frames).toMatchObject([{ type: 'error', error: { code: 'invalid_api_key' } }]);
     }
+  });
+
+  it('only with a token that comes within five seconds; a later one is too late', async () => {
+    const clock = new FakeClock();
+    const slow = await openApi({}, clock);
+    onTestFinished(() => slow.close());
+    const [client, prompt] = [new SocketClient(slow.url), new SocketClient(slow.url)];
+    await Promise.all([client.opened(), prompt.opened()]);
+    await vi.waitFor(() => expect(clock.waiting).toBe(2));
+    await clock.advance(4_999);
+    expect(client.frames).toEqual([]);
+    prompt.send({ type: 'auth', token: tokenOf(ADMIN) });
+    expect((await prompt.frame(() => true)).type).toBe('ready');
+    await clock.advance(1);
+    expect(await client.closed).toEqual({ code: 4401, reason: 'auth_timeout' });
+    expect(client.frames).toMatchObject([
+      { type: 'error', error: { code: 'auth_timeout', message: expect.stringContaining('5 seconds') } },
+    ]);
+    expect(clock.waiting).toBe(0);
   });
 
   it('only at its route: a plain request there is 426, another protocol continues as HTTP', async () => {
