@@ -1,5 +1,6 @@
 /** What a turn did and when: noted while it runs, stored with its end, read to tell why a message got no answer. */
 import type { SessionKey } from '../message.ts';
+import type { ApprovalOutcome } from '../tools/approvals.ts';
 import type { Cost } from '../operator/prices.ts';
 import type { Usage } from '../model/provider.ts';
 import type { SentPrompt } from './sent-prompt.ts';
@@ -139,6 +140,8 @@ export interface TurnWatch {
   begin(turnId: string, look: () => TraceAttempt): () => void;
   /** An attempt has ended and is stored. */
   ended(traced: TracedTurn): void;
+  /** What a turn had asked a person for was decided, and it goes on. */
+  decided(outcome: ApprovalOutcome): void;
 }
 
 /** What the store knows of a turn. Milliseconds in `…Ms` count from the acceptance of its message. */
@@ -173,11 +176,7 @@ export interface TurnFacts {
   };
   attempts: readonly TraceAttempt[];
   /** Answers in the journal, for calls whose attempt ended with its process. */
-  answers: readonly {
-    iteration: number;
-    model?: string | undefined;
-    usage?: Usage | undefined;
-  }[];
+  answers: readonly { iteration: number; model?: string | undefined; usage?: Usage | undefined }[];
   approvals: readonly {
     atMs: number;
     decidedMs?: number | undefined;
