@@ -86,10 +86,12 @@ export async function announceDecision(
 function inEachChat<Asked extends ApprovalSubject>(
   id: string,
   asked: Asked,
-  { surfaces }: Pick<TurnIdentity, 'surfaces'>,
+  { surfaces, askedIn }: Pick<TurnIdentity, 'surfaces' | 'askedIn'>,
   shown: (asked: Asked) => DeliveryPayload | undefined,
 ): DeliveryPayload[] {
-  const others = surfaces.filter(({ place }) => place === 'private').map(({ address }) => address);
+  const others = surfaces
+    .filter(({ place }) => askedIn === 'private' && place === 'private')
+    .map(({ address }) => address);
   const here = shown(asked);
   return [
     ...(here === undefined ? [] : [here]),

@@ -1,6 +1,5 @@
 /** What a turn did and when: noted while it runs, stored with its end, read to tell why a message got no answer. */
 import type { SessionKey } from '../message.ts';
-import type { ApprovalOutcome } from '../tools/approvals.ts';
 import type { Cost } from '../operator/prices.ts';
 import type { Usage } from '../model/provider.ts';
 import type { SentPrompt } from './sent-prompt.ts';
@@ -141,7 +140,7 @@ export interface TurnWatch {
   /** An attempt has ended and is stored. */
   ended(traced: TracedTurn): void;
   /** What a turn had asked a person for was decided, and it goes on. */
-  decided(outcome: ApprovalOutcome): void;
+  decided(outcome: 'approved' | 'denied' | 'expired' | 'stopped'): void;
 }
 
 /** What the store knows of a turn. Milliseconds in `…Ms` count from the acceptance of its message. */

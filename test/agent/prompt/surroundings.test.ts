@@ -1,4 +1,4 @@
-/** A note after the conversation says when and where the model answers, so the prompt before a new message stays the same. */
+/** A note after the conversation says when and where the model answers; the prompt before a new message stays the same. */
 import { describe, expect, it } from 'vitest';
 import { createSurroundingsNote } from '../../../src/agent/prompt/surroundings.ts';
 import type { Placed } from '../../../src/agent/prompt/surroundings.ts';
