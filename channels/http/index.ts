@@ -5,6 +5,8 @@ import type { Channel, ChannelDeps } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { steadyRates } from '../../src/contracts/delivery.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 import { createApp } from './app.ts';
 import { WrongTokens } from './limits/wrong-tokens.ts';
@@ -38,6 +40,7 @@ const CLOSE_GRACE_MS = 250;
 export function create(
   config: HttpConfig,
   { log, gateway, languages }: Pick<ChannelDeps, 'log' | 'gateway' | 'languages'>,
+  clock: Pick<Clock, 'after'> = systemClock,
 ): HttpChannel {
   const addresses = clientAddresses(config.trustedProxies);
   const wrongTokens = new WrongTokens();
@@ -74,7 +77,13 @@ export function create(
     let allowed = allowList(config, config.port);
     const app = createApp({ deps, authenticator, sockets, allowed: () => allowed });
     const server = makeServer((request, env) => app.fetch(request, env));
-    const closeUnknown = serveWebSockets(server, { deps, authenticator, sockets, allowed: () => allowed });
+    const closeUnknown = serveWebSockets(server, {
+      deps,
+      authenticator,
+      sockets,
+      clock,
+      allowed: () => allowed,
+    });
     server.on('connection', (socket) => sockets.add(socket, addresses.ofSocket(socket)));
     server.prependListener('request', (incoming, outgoing) => {
       sockets.serve(incoming, outgoing);

@@ -1,4 +1,5 @@
 /** `<details>` in Markdown without raw HTML: what an author wants folded, as a separate block. Pure. */
+import { wordsBelow } from './markdown.ts';
 import type { Paragraph, PhrasingContent, RootContent, Text } from 'mdast';
 
 /** Blocks that are folded below a line. */
@@ -39,6 +40,43 @@ export function foldDetails(nodes: readonly RootContent[]): (RootContent | Detai
     at += taken - opened.rest.length;
   }
   return folded;
+}
+
+/**
+ * The openings of those details that these blocks leave open, outermost first: what a text that goes on elsewhere begins with
+ * there. One with a summary of more than `most` UTF-16 units opens without it.
+ */
+export function openingsLeft(nodes: readonly RootContent[], most: number): Paragraph[] {
+  const open: Paragraph[] = [];
+  for (const node of nodes) {
+    const opened = openedBy(node);
+    if (opened !== undefined) open.push(openingOf(opened, most));
+    if (withoutEnd(node) !== undefined) open.pop();
+  }
+  return open;
+}
+
+function openingOf({ summary, isOpen }: Pick<Details, 'summary' | 'isOpen'>, most: number): Paragraph {
+  const tag = isOpen ? '<details open>' : '<details>';
+  const size = summary.reduce((sum, phrase) => sum + wordsBelow(phrase).length, 0);
+  if (size === 0 || size > most) return { type: 'paragraph', children: [textOf(tag)] };
+  const children = [textOf(`${tag}\n<summary>`), ...summary, textOf('</summary>')];
+  return { type: 'paragraph', children };
+}
+
+/** The blocks without a `</details>` that only ends what `openings` have opened, and the openings that are left. */
+export function withoutEmpty(
+  openings: readonly Paragraph[],
+  nodes: readonly RootContent[],
+): { openings: Paragraph[]; nodes: RootContent[] } {
+  const left = [...openings];
+  let at = 0;
+  for (; left.length > 0; at += 1) {
+    const node = nodes[at];
+    if (node === undefined || withoutEnd(node)?.length !== 0) break;
+    left.pop();
+  }
+  return { openings: left, nodes: nodes.slice(at) };
 }
 
 /** The summary and the rest of the paragraph that opens details; undefined for every other block. */
