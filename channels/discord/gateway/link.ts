@@ -1,7 +1,4 @@
-/**
- * The connection to Discord's gateway: resumes its session for as long as Discord keeps it, and starts new ones
- * sparingly.
- */
+/** The connection to Discord's gateway: resumes its session while Discord keeps it, and rarely starts new ones. */
 import { GatewayIntentBits } from 'discord-api-types/v10';
 import { z } from 'zod';
 import type { Shard } from '../../../src/contracts/platform/shard.ts';
@@ -27,10 +24,7 @@ const SOUND_CONNECTION_MS = 30_000;
 /** Failures to resume one session before a new one is started; they count only while Discord can be reached. */
 const MAX_RESUME_FAILURES = 5;
 
-/**
- * Messages in servers and in private, the reactions to them, and servers for their threads: a message in a thread
- * does not name the parent channel.
- */
+/** Messages everywhere, reactions to them, and servers for their threads: messages there do not name the parent channel. */
 const INTENTS =
   GatewayIntentBits.Guilds |
   GatewayIntentBits.GuildMessages |

@@ -213,7 +213,7 @@ class Connection extends WebSocketShard {
   }
 }
 
-/** Waits forever, and holds nothing: it is garbage-collected along with whatever awaits it. */
+/** Waits forever, and holds nothing: whatever awaits it can be freed along with it. */
 async function never(): Promise<never> {
   return await new Promise<never>(() => undefined);
 }
