@@ -212,7 +212,12 @@ export class TurnScenario {
         choices: this.store.choices,
         log: testLog(this.logLines),
       }),
-      traces: { noteAttempt: async () => undefined, begin: () => () => undefined, ended: () => undefined },
+      traces: {
+        noteAttempt: async () => undefined,
+        begin: () => () => undefined,
+        ended: () => undefined,
+        decided: () => undefined,
+      },
       events: this.#eventBus(),
       live: {
         open: (start) => {
