@@ -100,10 +100,7 @@ export function loadConfig(
   return config;
 }
 
-/**
- * The same without throwing; `text` replaces the content of the file, `permissions: false` does not check who else may
- * read it.
- */
+/** As `loadConfig`, without throwing; `text` replaces the file's content, `permissions: false` ignores who may read it. */
 export function checkConfig(
   environment: Environment,
   {

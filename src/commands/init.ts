@@ -1,7 +1,4 @@
-/**
- * `parley init`: sets up a gateway through questions or flags, and writes `config.json` and `.env` in the home. Run
- * again, it edits.
- */
+/** `parley init`: sets up a gateway by questions or flags, and writes `config.json` and `.env` in the home; rerun to edit. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -70,10 +67,7 @@ export function readInitFlags(args: string[]): Record<string, string | boolean |
   }
 }
 
-/**
- * Asks, checks and writes. Returns the closing text. Throws `GatewayError`; nothing is written before everything was
- * asked.
- */
+/** Asks, checks and writes; returns the closing text. Throws `GatewayError`; nothing is written before all was asked. */
 export async function initCommand(
   flags: Record<string, string | boolean | undefined>,
   environment: Environment,
