@@ -23,7 +23,7 @@ interface Options {
   expiresInMs: number | null | undefined;
 }
 
-/** What runs a command that was read, and gives the text to print. Throws `GatewayError` of a wrong use, and `StoreError`. */
+/** Runs a parsed command and returns the text to print. Throws `GatewayError` for wrong usage, and `StoreError`. */
 export type TokenCommand = (
   access: Omit<TokenStore, 'tokensByHash' | 'noteTokenUse'>,
   home: string,
@@ -201,7 +201,7 @@ async function rename(
   return `Renamed.\n${listTokens([renamed])}`;
 }
 
-/** The file of a revoked token goes, too; where a gateway has another home, its tombstone keeps it out. */
+/** The file of a revoked token is removed, too; if a gateway has another home, its tombstone locks the token out. */
 async function revoke(
   access: Pick<TokenStore, 'tokens' | 'revokeToken'>,
   home: string,
