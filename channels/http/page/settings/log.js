@@ -12,7 +12,7 @@ import { say } from '../texts.js';
 /** Pause between two looks at the log, in milliseconds. */
 const LOOK_EVERY_MS = 2_000;
 /** Lines that stay on the screen. */
-export const MAX_SHOWN_LINES = 500;
+const MAX_SHOWN_LINES = 500;
 
 /** The least level that is shown; kept while the page is open. */
 let level = 'info';
@@ -63,10 +63,11 @@ export async function logScreen(host) {
  */
 function followWhileShown(element, look) {
   const next = () =>
-    setTimeout(async () => {
-      if (!element.isConnected) return;
-      await look().catch(() => undefined);
-      next();
+    setTimeout(() => {
+      if (element.isConnected)
+        void look()
+          .catch(() => undefined)
+          .then(next);
     }, LOOK_EVERY_MS);
   next();
 }
