@@ -14,7 +14,7 @@ const LOOK_EVERY_MS = 2_000;
 /** Lines that stay on the screen. */
 const MAX_SHOWN_LINES = 500;
 
-/** The least level that is shown; kept while the page is open. */
+/** The lowest level that is shown; kept while the page is open. */
 let level = 'info';
 
 /** @type {import('./parts.js').Screen} */
