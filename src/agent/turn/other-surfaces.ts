@@ -16,9 +16,9 @@ export function strictestPlace(
 }
 
 /**
- * What the other chats get when a turn ends: its answer, except groups that have joined since its beginning, which do
- * not read it; and a chat that has left in the meantime, a text that says so, in the language of the person who brought
- * it in. Throws only `StoreError`.
+ * What the other chats get when a turn ends: its answer, but not in groups that joined after its beginning, which do
+ * not read it; and in a chat that has left in the meantime, a text that says so, in the language of the person who
+ * brought it in. Throws only `StoreError`.
  */
 export async function endElsewhere(
   { deps: { languages } }: Pick<AgentShared, 'deps'>,
