@@ -16,7 +16,7 @@ export interface SingleSignsParts {
   add: (question: AskedQuestion, sign: string) => Promise<void>;
   /** Takes one away; one that is gone, or never was, is no error. */
   takeAway: (question: AskedQuestion, sign: string) => Promise<void>;
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   now: () => number;
 }
 
