@@ -88,7 +88,10 @@ export async function accept(
   return { kind: 'accepted', turnId, seq, position: accepted.position, ...(note !== undefined && { note }) };
 }
 
-/** The message in the thread that its channel opens for it, if any; a message in a chat that shares its session stays there. */
+/**
+ * The message in the thread that its channel opens for it, if any; a message in a chat that shares its session stays
+ * there.
+ */
 async function inThread(
   { ledger }: Pick<AcceptDeps, 'ledger'>,
   message: InboundMessage,

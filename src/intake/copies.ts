@@ -1,4 +1,7 @@
-/** Duplicates of a message with buttons: a crash between a send and storing its id leaves one behind, which no one edits. */
+/**
+ * Duplicates of a message with buttons: a crash between a send and storing its id leaves one behind, which no one
+ * edits.
+ */
 import type { MessageBus } from '../contracts/bus.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';

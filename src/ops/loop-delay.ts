@@ -10,7 +10,9 @@ export const SAMPLE_MS = 10;
  * relevant.
  */
 export const SPAN_MS = 30_000;
-/** Weight of the newest sample: the effect of one stall fades within a few samples, and steady load shows equally fast. */
+/**
+ * Weight of the newest sample: the effect of one stall fades within a few samples, and steady load shows equally fast.
+ */
 const NEWEST_SHARE = 0.25;
 
 export interface LoopMonitor {

@@ -1,4 +1,7 @@
-/** Releases the memory that a start has used: V8 grows its heap for the start's garbage, and keeps it while little happens. */
+/**
+ * Releases the memory that a start has used: V8 grows its heap for the start's garbage, and keeps it while little
+ * happens.
+ */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 

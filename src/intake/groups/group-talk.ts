@@ -55,7 +55,9 @@ export async function observe(
   return { kind: 'handled' };
 }
 
-/** Refuses a bot's message if bots have caused too many turns; undefined when it is answered. Throws only `StoreError`. */
+/**
+ * Refuses a bot's message if bots have caused too many turns; undefined when it is answered. Throws only `StoreError`.
+ */
 export async function refuseBot(
   { groupChats, languages }: Pick<GroupTalkDeps, 'groupChats'> & QuietDeps,
   message: InboundMessage,

@@ -21,7 +21,10 @@ export interface ModeDeps {
   events: Pick<EventBus, 'emit'>;
   profiles: PlanningDeps['profiles'];
   boundTo: PlanningDeps['boundTo'];
-  /** The model of the choice, else of the session, and whether it can call tools; undefined while that is unknown. Never throws. */
+  /**
+   * The model of the choice, else of the session, and whether it can call tools; undefined while that is unknown. Never
+   * throws.
+   */
   modelOf(
     session: SessionRecord | undefined,
     choice: { profileId?: string; model?: string },

@@ -27,7 +27,9 @@ export function planForm(plan: Plan, value: string, say: Say): Form | undefined 
   return { title: say('plan.form_title'), value, fields: [{ ...field, ...bounds }] };
 }
 
-/** The changes that someone made in the form. The result throws `GatewayError('plan_unchanged')` when there are none. */
+/**
+ * The changes that someone made in the form. The result throws `GatewayError('plan_unchanged')` when there are none.
+ */
 export function askedInForm(fields: Readonly<Record<string, string>>): AskedEdits {
   return (plan) => {
     const edits = editsIn(fields[STEPS] ?? '', plan);

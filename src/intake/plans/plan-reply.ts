@@ -20,7 +20,10 @@ export interface PlanReplyDeps extends ChangePlanDeps {
 /** The newest plans of a conversation that a reply is matched against. */
 const PLANS_SEARCHED = 5;
 
-/** Reads changes to the current plan. The result throws `GatewayError('plan_unchanged')` for a line that it does not understand. */
+/**
+ * Reads changes to the current plan. The result throws `GatewayError('plan_unchanged')` for a line that it does not
+ * understand.
+ */
 export function askedIn(text: string, say: Say): AskedEdits {
   return (plan) => {
     const read = readEdits(text, plan);

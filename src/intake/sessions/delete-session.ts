@@ -19,7 +19,10 @@ export type DeleteSessionDeps = Parameters<typeof stopSession>[0] & {
   files: Pick<SessionFiles, 'remove'>;
 };
 
-/** Stops the session, then deletes it with everything that belongs to it; false when it is already gone. Throws `StoreError`. */
+/**
+ * Stops the session, then deletes it with everything that belongs to it; false when it is already gone. Throws
+ * `StoreError`.
+ */
 export async function deleteSession(
   deps: DeleteSessionDeps,
   { key, folder }: SessionRecord,

@@ -10,7 +10,10 @@ import type { TellDeps } from '../surfaces/tell.ts';
 import { describeStop, stopSession } from './stop-session.ts';
 import type { StopDeps } from './stop-session.ts';
 
-/** Opens a thread for a new conversation of a chat; undefined if it has none, `no_right` if the bot may not open one. Never throws. */
+/**
+ * Opens a thread for a new conversation of a chat; undefined if it has none, `no_right` if the bot may not open one.
+ * Never throws.
+ */
 export type OpenThread = (chat: Address, name: string) => Promise<Address | 'no_right' | undefined>;
 
 /** Asks the channel of the chat. If that refuses, the conversation starts where it was requested. */

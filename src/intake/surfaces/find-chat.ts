@@ -57,7 +57,9 @@ function isNamed({ labelOf }: FindChatDeps, address: Address, to: string): boole
   return channel === word || networkOf({ address }, labelOf).toLowerCase() === word;
 }
 
-/** The person's private chat, on networks where its id is the person's id; undefined if they have never written there. */
+/**
+ * The person's private chat, on networks where its id is the person's id; undefined if they have never written there.
+ */
 async function ownChat({ ledger, standing }: FindChatDeps, userId: string): Promise<Chat | undefined> {
   if (!isAddress(userId) || userId.startsWith('token:') || (await standing.placeOf(userId)) === 'group')
     return undefined;

@@ -9,7 +9,9 @@ export interface LinkNetwork {
   writeCommand: WriteCommand;
 }
 
-/** Each spelling once, with its networks; two web sessions cannot be linked, so it is left out when `from` is the web. */
+/**
+ * Each spelling once, with its networks; two web sessions cannot be linked, so it is left out when `from` is the web.
+ */
 export function linkCommands(code: string, networks: readonly LinkNetwork[], from: string): LinkCommand[] {
   const found = new Map<string, string[]>();
   for (const { name, label, writeCommand } of networks) {

@@ -1,4 +1,7 @@
-/** The files of a backup on their way into the home: they arrive next to it, and move into place once everything is valid. */
+/**
+ * The files of a backup on their way into the home: they arrive next to it, and move into place once everything is
+ * valid.
+ */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
@@ -16,9 +19,14 @@ export interface Staging {
   /** Starts a file. Throws `GatewayError('bad_backup')` for a path that leads out of the home. */
   begin(file: string, mode: number): Promise<void>;
   append(bytes: Buffer): Promise<void>;
-  /** Throws `GatewayError('has_data')` if the home has a file of that name with different content, which would be lost. */
+  /**
+   * Throws `GatewayError('has_data')` if the home has a file of that name with different content, which would be lost.
+   */
   refuseOverwriting(): Promise<void>;
-  /** Moves all files into place, with `replace` those of sessions in place of all existing ones; returns the paths that the home keeps. */
+  /**
+   * Moves all files into place, with `replace` those of sessions in place of all existing ones; returns the paths that
+   * the home keeps.
+   */
   settle(options: { replace: boolean }): Promise<string[]>;
   /** Removes what has arrived. Never throws. */
   discard(): Promise<void>;
