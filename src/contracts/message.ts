@@ -23,10 +23,7 @@ export interface Place {
 export interface SentMessage {
   id: string;
   metadata?: Record<string, string> | undefined;
-  /**
-   * Its id for people and their reactions, if `id` only addresses it (a deferred Discord reply) and the platform
-   * reveals it later.
-   */
+  /** Its id for people and their reactions, if `id` only addresses it (a deferred Discord reply) and the platform reveals it later. */
   realId?: string | undefined;
   /** No text longer than this was ever shown in it while it grew, in UTF-16 units of markup; set by the delivery. */
   shows?: number | undefined;
@@ -58,10 +55,7 @@ export interface InboundMessage extends Place {
   replyTo?: string | undefined;
   /** The message itself on its platform, if answers can reply to it and its sender can edit it. */
   messageId?: string | undefined;
-  /**
-   * In a group, only its sender sees the message: what a reply that no one else sees refers to it by. It has no
-   * `messageId`.
-   */
+  /** In a group, only its sender sees the message: what a reply that no one else sees refers to it by. It has no `messageId`. */
   hiddenId?: string | undefined;
   /** Messages of the platform that were joined into this one; absent for one. */
   joined?: number | undefined;
@@ -73,10 +67,7 @@ export interface InboundMessage extends Place {
   quoted?: Quoted | undefined;
   /** `group` is every place where more than one person can write. */
   place: 'private' | 'group';
-  /**
-   * The bot is not a member of the chat: the sender has brought it in for this, and their own right to write in private
-   * counts.
-   */
+  /** The bot is not a member of the chat: the sender has brought it in for this, and their own right to write in private counts. */
   isGuest?: true | undefined;
   /** Forwarded: the text is not the sender's own. */
   forwarded?: boolean | undefined;
@@ -197,10 +188,7 @@ export function memoryOwnerOf(message: Pick<InboundMessage, 'channel' | 'senderI
   return message.endUser === undefined ? userId : `${userId}:user:${message.endUser}`;
 }
 
-/**
- * Sources of a message's text: empty when it is the sender's own, quotes no one else, and no one else can write in the
- * chat.
- */
+/** Sources of a message's text: empty when it is the sender's own, quotes no one else, and no one else can write in the chat. */
 export function sourcesOfMessage(message: InboundMessage): Source[] {
   const quoted = message.quoted === undefined ? [] : sourcesOfQuote(message.quoted);
   return [...new Set([...ownSources(message), ...quoted])];

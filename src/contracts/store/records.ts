@@ -294,9 +294,6 @@ export interface TurnApproval {
 /** What the gateway chooses when no one else does, by name. Throws only `StoreError`. */
 export interface ChoiceStore {
   chosen(name: string): Promise<string | undefined>;
-  /**
-   * Stores a first choice, or one that replaces `insteadOf`, and returns the one that counts: another node may have
-   * been faster.
-   */
+  /** Stores a first choice, or one that replaces `insteadOf`, and returns the one that counts: another node may have been faster. */
   choose(name: string, value: string, insteadOf: string | undefined): Promise<string>;
 }
