@@ -1,6 +1,4 @@
-/**
- * What a turn did and when: recorded while it runs, stored when it ends, read to explain why a message got no answer.
- */
+/** What a turn did and when: recorded while it runs, stored at its end, read to explain a missing answer. */
 import type { SessionKey } from '../message.ts';
 import type { Cost } from '../operator/prices.ts';
 import type { Usage } from '../model/provider.ts';
@@ -73,9 +71,7 @@ export type TraceSpan =
 /** For a note without a text: the values shown with its code. */
 export type NoteValues = Readonly<Record<string, string | number>>;
 
-/**
- * Calls of a live message kept with their times: the first ones, and fewer edits, so that there is room for refusals.
- */
+/** Calls of a live message kept with their times: the first ones, and fewer edits, to leave room for refusals. */
 export const MAX_LIVE_POINTS = 60;
 export const MAX_LIVE_EDITS = 30;
 
