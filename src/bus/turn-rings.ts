@@ -29,7 +29,7 @@ export class TurnRings {
     return this.#open.size + this.#ended.size;
   }
 
-  /** Bytes one ring may hold now; computed when a ring is added or removed, because it is read with every event. */
+  /** Bytes one ring may hold now; computed when a ring is added or removed, because it is read for every event. */
   get maxBytes(): number {
     return this.#maxBytes;
   }

@@ -47,8 +47,8 @@ export interface LaneHandler {
    */
   handle(head: LaneHead, signal: AbortSignal): Promise<LaneOutcome>;
   /**
-   * Ends a head that used up its attempts (5) or lone crashes (3) or failed for good, and notifies whatever waits for
-   * it.
+   * Ends a head that used up its attempts (5) or lone crashes (3) or failed permanently, and notifies whatever waits
+   * for it.
    */
   onDeadLetter(head: LaneHead, error: GatewayError): Promise<LaneStep>;
 }

@@ -188,7 +188,7 @@ export function surfaceRef(turnId: string, address: Address): string {
   return `${turnId}@${address}`;
 }
 
-/** The turn whose answer is delivered under a ref, to whichever chat. */
+/** The turn whose answer is delivered under a ref, no matter in which chat. */
 export function turnOfRef(ref: string): string {
   return ref.split('@', 1)[0] ?? ref;
 }

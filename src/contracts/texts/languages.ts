@@ -60,7 +60,7 @@ export interface PersonLanguages extends Languages {
 /** The part that channels need. */
 export type ChannelLanguages = Pick<PersonLanguages, 'codes' | 'say' | 'languageOf'>;
 
-/** What the page needs, where people choose their language, too. */
+/** What the page needs, where people also choose their language. */
 export type PageLanguages = ChannelLanguages & Pick<PersonLanguages, 'ofStranger' | 'choose' | 'hasChosen'>;
 
 /**

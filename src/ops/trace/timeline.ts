@@ -14,7 +14,7 @@ import { inEnglish, isTextKey } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import { duration, isPlainKey, numbered, whole } from './words.ts';
 
-/** How a turn is described: `detail` adds the words of errors, which may name addresses; without `say` in English. */
+/** How a turn is described: `detail` adds the text of errors, which may name addresses; without `say` in English. */
 export interface Telling {
   detail: boolean;
   say?: Say | undefined;

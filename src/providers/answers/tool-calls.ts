@@ -105,7 +105,7 @@ function parseText(text: string): unknown {
 }
 
 const UNREADABLE = Symbol('unreadable');
-/** What may stand around the JSON of arguments: fences, excess brackets, the model's own marks. */
+/** What may surround the JSON of arguments: fences, excess brackets, the model's own marks. */
 const ONLY_WRAPPING = /^(?:[\s`}\]);]|json|<[a-z_|/]{1,33}>)*$/;
 
 function parseJson(text: string): unknown {
