@@ -31,14 +31,15 @@ import { systemClock } from './lib/clock.ts';
 import { createAccessPolicy, ensureFirstToken, ownersOf } from './security/index.ts';
 import { createLanguages, descriptionsOf, jsonSchema, watchFolders } from './settings/index.ts';
 import type { HomeStore } from './store/open-store.ts';
+import { workerRestarts } from './worker.ts';
 import { createOutgoingFiles, createSessionFiles } from './tools/index.ts';
 
 /** How the process around the gateway logs and prints. */
 export interface ProcessOutput {
   log: Log;
-  /** Takes secrets out of the log and of the prompts in traces; undefined = the gateway makes one of its own. */
+  /** Takes secrets out of the log and of the prompts in traces; undefined = the gateway makes its own. */
   redact?: Redactor | undefined;
-  /** Told what the start takes time for. */
+  /** Receives the steps of the start that take time. */
   progress?: StartProgress | undefined;
   /** Shows the first token on the terminal; undefined = there is no terminal, and the token is written to a file. */
   announceToken?: ((token: string) => void) | undefined;
@@ -148,12 +149,12 @@ export async function openTransport(
     followMigration,
     log,
   });
-  const meters = createMeters(packageFile.version);
+  const meters = createMeters(packageFile.version, workerRestarts());
   const prices = () => settings.current().prices;
   const telemetry = await startTelemetry(telemetryOf(config), log);
   const traces = createTraces(store.traces, prices, [
-    (traced) => meters.turn(traced),
-    (traced) => telemetry.turn(traced),
+    { ended: (traced) => meters.turn(traced), decided: (outcome) => meters.approval(outcome) },
+    { ended: (traced) => telemetry.turn(traced) },
   ]);
   const notes = createRefusalNotes(store.traces, systemClock, log);
   const refusals = {

@@ -1,14 +1,22 @@
-/** What a process knows of being one of several workers of a supervisor. */
+/** What a process knows about being one of several workers of a supervisor. */
 import cluster from 'node:cluster';
 import type { ChannelHealth } from './contracts/gateway-api.ts';
 
 /** The variable that tells a worker its number. */
 export const WORKER_NUMBER = 'PARLEY_WORKER';
 
+/** The variable that tells a worker how often it was started again. */
+export const WORKER_RESTARTS = 'PARLEY_WORKER_RESTARTS';
+
+/** How often the supervisor has started this process again after it had died; 0 without a supervisor. */
+export function workerRestarts(): number {
+  return cluster.isWorker ? Number(process.env[WORKER_RESTARTS] ?? 0) : 0;
+}
+
 /** The states of the channels that are on, by name. */
 export type ChannelStates = Readonly<Record<string, ChannelHealth['state']>>;
 
-/** What is said of a channel in each state; the first is the best. */
+/** What is said about a channel in each state; the first is the best. */
 const STATES = { up: '', degraded: ' degraded', starting: ' still connecting', dead: ' refused', off: '' };
 const BEST = ['up', 'degraded', 'starting', 'dead', 'off'] as const satisfies (keyof typeof STATES)[];
 
@@ -19,7 +27,7 @@ export function channelWords(channels: ChannelStates): string {
     .join(', ');
 }
 
-/** Of workers that serve the same channels, which any one of them may hold: the best state of each. */
+/** For workers that serve the same channels, which any one of them may hold: the best state of each. */
 export function bestStates(all: readonly ChannelStates[]): ChannelStates {
   const names = [...new Set(all.flatMap((states) => Object.keys(states)))];
   const best = (name: string) => BEST.find((state) => all.some((states) => states[name] === state)) ?? 'off';
@@ -81,8 +89,8 @@ export function isMetricsAnswer(message: unknown): message is { metrics: string 
 const SUPERVISOR_MS = 5_000;
 
 /**
- * The metrics of all workers; those of this process where there is no supervisor, or where it does not answer. `own` gives
- * the latter, and answers the supervisor from now on. Never rejects unless `own` does.
+ * The metrics of all workers; those of this process where there is no supervisor, or where it does not answer. `own`
+ * returns the latter, and answers the supervisor from now on. Never rejects unless `own` does.
  */
 export function sharedMetrics(own: () => Promise<string>): () => Promise<string> {
   if (!cluster.isWorker) return own;

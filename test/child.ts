@@ -54,7 +54,7 @@ export function startParley(
   };
   const child = spawn(process.execPath, [path.join(root, 'src/launch.js'), ...args], {
     env,
-    // Not in the clone, whose file `.env` may hold the tokens of a developer's own bots.
+    // Not in the clone, where `.env` may hold the tokens of a developer's own bots.
     cwd: tmpdir(),
     stdio: ['ignore', 'pipe', 'pipe'],
   });

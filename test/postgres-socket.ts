@@ -1,4 +1,4 @@
-/** The socket of the Postgres server of the tests, for processes of their own. */
+/** The socket of the Postgres server of the tests, for separate processes. */
 
 /**
  * A URL cannot hold a socket's folder: the driver takes it from the environment. Empty if the server has an address.

@@ -96,7 +96,7 @@ export function create(
       running = { server, streams, closeUnknown, url: `http://${host}:${port}` };
       health = { state: 'up' };
       log.info({ url: running.url }, 'http_listening');
-      // The first visitor finds them ready, and the start did not wait for them.
+      // Ready for the first visitor, without delaying the start.
       readPageFiles().catch((error: unknown) => log.error({ err: error }, 'page_unreadable'));
     } catch (error) {
       streams.close();

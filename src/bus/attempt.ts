@@ -1,4 +1,6 @@
-/** One attempt at one head: runs the handler, decides what its outcome or error means for the head, and does that. */
+/**
+ * One attempt at one head: runs the handler, decides what its outcome or error means for the head, and applies that.
+ */
 import { LaneAbort } from '../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome } from '../contracts/bus.ts';
 import { FencedError, GatewayError, toGatewayError } from '../contracts/errors.ts';
@@ -35,7 +37,7 @@ type Verdict =
   | { do: 'release'; delayMs: number; attempt: boolean; error?: string }
   | { do: 'dead_letter'; error: GatewayError };
 
-/** Works on one head to the end of this attempt; gives the heads that are to run next. Never throws. */
+/** Works on one head to the end of this attempt; returns the heads to run next. Never throws. */
 export async function attemptHead(
   head: LaneHead,
   signal: AbortSignal,
@@ -69,7 +71,7 @@ export async function attemptHead(
   }
 }
 
-/** A lane of class `poll` stands for a connection, not a message: its head never becomes a dead letter. */
+/** A lane of class `poll` represents a connection, not a message: its head never becomes a dead letter. */
 function hasDeadLetters(head: LaneHead): boolean {
   return !head.lane.startsWith('poll:');
 }
@@ -145,7 +147,7 @@ function judgeRetry(
   return { do: 'release', delayMs: delayMs ?? pauseFor(head, error), attempt, error: error.message };
 }
 
-/** What becomes of a head whose attempt failed while its lane was taken away or its node stops. */
+/** What happens to a head whose attempt failed while its lane was taken away or its node is stopping. */
 function judgeAborted(signal: AbortSignal): Verdict | undefined {
   const abort = abortedBy(signal);
   if (abort === 'lease_lost') return { do: 'nothing' };
@@ -177,7 +179,10 @@ async function moveToDeadLetters(
   }
 }
 
-/** Releases the head, however long the database is unreachable; gives up only when the lane belongs to another node. */
+/**
+ * Releases the head, no matter how long the database is unreachable; gives up only when the lane belongs to another
+ * node.
+ */
 async function release(
   head: LaneHead,
   { delayMs, attempt, error }: { delayMs: number; attempt: boolean; error?: string },

@@ -9,9 +9,9 @@ export const RECORD_BYTES = 256 * 1024;
 const HEADER_BYTES = 64;
 
 /**
- * A batch is `<node> <number> <mark>\n` and a piece of the stream, whose records end in a newline each. Mark `+` says
- * that the piece begins inside a record. Numbers make losses visible, and keep equal pieces from collapsing into one
- * (Postgres drops repeated notifications of a transaction).
+ * A batch is `<node> <number> <mark>\n` and a piece of the stream, each of whose records ends in a newline. Mark `+`
+ * says that the piece begins inside a record. Numbers make losses visible, and keep equal pieces from collapsing into
+ * one (Postgres drops repeated notifications of a transaction).
  */
 export class BatchCutter {
   readonly #node: string;
@@ -43,7 +43,7 @@ export class BatchCutter {
 /** Joins the batches of one other node. */
 export class BatchJoiner {
   #number: number | undefined;
-  /** The beginning of a record whose rest is still to come. */
+  /** The beginning of a record whose rest has not arrived yet. */
   #open = '';
 
   /** The records that this batch completes; a record with a lost piece is dropped. */

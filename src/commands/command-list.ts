@@ -6,7 +6,7 @@ import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** One way to call a command. */
 export interface CommandForm {
-  /** The words behind `parley`; those in capitals stand for something, those in brackets may be left out. */
+  /** The words after `parley`; those in capitals are placeholders, those in brackets are optional. */
   usage: string;
   does: string;
   /** Its options as they are written, with what each does. */
@@ -18,7 +18,7 @@ const SCOPE_OPTIONS = [
   ['--expires TIME', '30d, 12h, 90m or never (default)'],
 ] as const;
 
-/** In the order of `parley --help`; the forms of one command stand together. */
+/** In the order of `parley --help`; the forms of one command are next to each other. */
 export const COMMAND_FORMS: readonly CommandForm[] = [
   {
     usage: 'start',
@@ -93,7 +93,10 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     does: 'print a session with all of its messages',
     options: [['--format md|json', 'for people (default), or for programs']],
   },
-  { usage: 'person export PERSON', does: 'print everything of a person (CHANNEL:ID) as JSON' },
+  {
+    usage: 'person export PERSON',
+    does: 'print everything of a person as JSON (CHANNEL:ID, token:ID, token:ID:user:NAME or proxy:USER)',
+  },
   {
     usage: 'person delete PERSON',
     does: 'delete everything of a person; others keep what is theirs',
@@ -132,6 +135,7 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     does: 'give a token (without ID: the generated first one) a new secret',
   },
   { usage: 'token change ID', does: 'change its scopes or expiry', options: SCOPE_OPTIONS },
+  { usage: 'token rename ID NAME', does: 'give a token another name' },
   { usage: 'token revoke ID', does: 'revoke a token for good' },
   { usage: 'config validate', does: 'check config.json and the environment' },
   { usage: 'config get [FIELD]', does: 'show a setting, such as limits.messagesPerMinute, or all' },
@@ -177,7 +181,7 @@ export function helpOf(command: string): string {
   return `Usage: ${PARLEY} ${command}\n\n${forms.flatMap(linesOf).join('\n')}\n`;
 }
 
-/** The error for a command that there is not. */
+/** The error for a command that does not exist. */
 export function unknownCommand(command: string): GatewayError {
   return new GatewayError('usage', `There is no command "${command}". See: ${PARLEY} --help`);
 }

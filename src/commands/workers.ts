@@ -1,11 +1,18 @@
-/** The supervisor of several gateway processes that share one port and one home; each is a node of its own. */
+/** The supervisor of several gateway processes that share one port and one home; each is its own node. */
 import cluster from 'node:cluster';
 import type { Worker } from 'node:cluster';
 import { loadConfig } from '../config.ts';
 import { ConfigError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
-import { bestStates, channelWords, isWorkerMessage, linkLine, WORKER_NUMBER } from '../worker.ts';
+import {
+  bestStates,
+  channelWords,
+  isWorkerMessage,
+  linkLine,
+  WORKER_NUMBER,
+  WORKER_RESTARTS,
+} from '../worker.ts';
 import type { ChannelStates, WorkerReady } from '../worker.ts';
 import { openProcessLog } from './process-log.ts';
 import { collectMetrics } from './worker-metrics.ts';
@@ -15,7 +22,7 @@ import { lockHome } from '../store/embedded/home-lock.ts';
 /** Pause before a dead worker is started again: doubling from the first, at most the second, in milliseconds. */
 const RESTART_BASE_MS = 500;
 const RESTART_CAP_MS = 30_000;
-/** A worker that has lived so long begins with the shortest pause again, in milliseconds. */
+/** A worker that has lived this long begins with the shortest pause again, in milliseconds. */
 const HEALTHY_MS = 60_000;
 
 /**
@@ -40,7 +47,7 @@ export async function superviseWorkers(count: number): Promise<void> {
   } finally {
     await lock.release();
   }
-  // Signal handlers and the channels to the workers would keep the process.
+  // Signal handlers and the channels to the workers would keep the process alive.
   process.exit(process.exitCode);
 }
 
@@ -51,6 +58,8 @@ class Supervisor {
   /** By the worker's number, from 1. */
   readonly #workers = new Map<number, Worker>();
   readonly #failures = new Map<number, number>();
+  /** How often each worker was started again. */
+  readonly #restarts = new Map<number, number>();
   /** The channels of those that are ready. */
   readonly #ready = new Map<number, ChannelStates>();
   readonly #over = Promise.withResolvers<void>();
@@ -81,7 +90,11 @@ class Supervisor {
   }
 
   #start(number: number): void {
-    const worker = cluster.fork({ [WORKER_NUMBER]: String(number), PARLEY_INSTANCE: this.#instance });
+    const worker = cluster.fork({
+      [WORKER_NUMBER]: String(number),
+      [WORKER_RESTARTS]: String(this.#restarts.get(number) ?? 0),
+      PARLEY_INSTANCE: this.#instance,
+    });
     const startedAt = performance.now();
     this.#workers.set(number, worker);
     this.#log.info({ worker: number, pid: worker.process.pid }, 'worker_started');
@@ -124,13 +137,14 @@ class Supervisor {
       return;
     }
     if (number === 1 && !wasReady && !this.#announced) {
-      // It has said why.
+      // It has already reported why.
       process.exitCode = 1;
       this.#end();
       return;
     }
     const failures = livedMs > HEALTHY_MS ? 0 : (this.#failures.get(number) ?? 0);
     this.#failures.set(number, failures + 1);
+    this.#restarts.set(number, (this.#restarts.get(number) ?? 0) + 1);
     const waitMs = backoffMs(failures, RESTART_BASE_MS, RESTART_CAP_MS);
     this.#log.error({ worker: number, code, signal, livedMs: Math.round(livedMs), waitMs }, 'worker_died');
     setTimeout(() => {

@@ -1,4 +1,7 @@
-/** The gateway's own connections, to its database and to NATS: what others on the way could do, and their secrets. */
+/**
+ * The gateway's own connections, to its database and to NATS: what others on the network path could do, and their
+ * secrets.
+ */
 import { withPassword, hostsOf, isLoopback } from '../lib/connection-url.ts';
 
 /** The environment variables that name them. */
@@ -33,7 +36,7 @@ export function linkWarnings({ DATABASE_URL: database, NATS_URL: nats }: Links):
   return warnings;
 }
 
-/** The logins in `NATS_URL`, as they are written there and decoded. */
+/** The logins in `NATS_URL`, both as written there and decoded. */
 export function natsSecrets(nats: string | undefined): string[] {
   return natsUrls(nats).flatMap((url) => {
     const { username = '', password = '' } = URL.parse(url) ?? {};
@@ -65,7 +68,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The address of the database with the password that was given apart, and what is wrong with that. Never throws. */
+/** The address of the database with the password that was given separately, and any problem with that. Never throws. */
 export function databaseUrlOf({ DATABASE_URL: url, DATABASE_PASSWORD: password }: Links = {}): {
   url: string | undefined;
   errors: string[];

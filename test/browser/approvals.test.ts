@@ -139,7 +139,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     expect(shown).toContain('run, which cannot be shown. "run" is a link');
   });
 
-  it('show a command as code, a changed file as what changes in it, and fold what is long', async () => {
+  it('show a command as code, a changed file as a diff, and fold what is long', async () => {
     const turn = await fixture.ask('change it');
     const long = Array.from({ length: 200 }, (_, n) => `line ${n}`).join('\n');
     const asks = (

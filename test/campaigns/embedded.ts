@@ -13,7 +13,7 @@ import { repeated, scaled } from './campaign.ts';
 import { killWhileMigrating } from './first-start.ts';
 
 const HOUR_MS = 3_600_000;
-/** Of the home: room for a fresh database, and for the run. */
+/** Size of the home: room for a fresh database, and for the run. */
 const DISK_MB = 320;
 const FULL_MS = 5_000;
 /** A second process must have been refused within this time, in milliseconds. */

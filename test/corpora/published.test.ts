@@ -82,7 +82,7 @@ describe("Telegram's rich messages", () => {
   });
 });
 
-// An address that nobody may follow is shown on no network, and the page takes more texts for one.
+// An address that no one may follow is shown on no network, and the page treats more texts as one.
 const SHOWN = CONTEXTS.filter(([where]) => where !== 'as the address of a link');
 
 describe('the page', () => {

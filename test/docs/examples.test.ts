@@ -1,4 +1,4 @@
-/** The example programs against a whole gateway, and the catalogue of events against what a turn really sends. */
+/** The example programs against a whole gateway, and the catalog of events against what a turn actually sends. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

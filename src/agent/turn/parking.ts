@@ -1,6 +1,6 @@
 /** Parked turns: released until a human decides; the decision is announced when they continue. */
 import { randomBytes } from 'node:crypto';
-import { approvalRef, howDecided } from '../../contracts/tools/approvals.ts';
+import { approvalOutcome, approvalRef, howDecided } from '../../contracts/tools/approvals.ts';
 import type { ApprovalRecord, ApprovalSubject } from '../../contracts/tools/approvals.ts';
 import type { LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
 import { addressOf } from '../../contracts/message.ts';
@@ -14,8 +14,8 @@ import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { recipientOf } from '../../contracts/texts/languages.ts';
 
 /**
- * Parks the turn until somebody decides. Journal, question and release of the head are one commit. The id has 128 random
- * bits, because whoever knows it can press the button. Throws `StoreError`.
+ * Parks the turn until someone decides. Journal, question and release of the head are one commit. The id has 128 random
+ * bits, because anyone who knows it can press the button. Throws `StoreError`.
  */
 export async function parkTurn(
   { deps, limits }: AgentShared,
@@ -63,6 +63,7 @@ export async function announceDecision(
   if (newest === undefined || isAnswered(turn, newest.callKey)) return;
   const { id, decision, decidedBy } = newest;
   turn.log.info({ approvalId: id, decision, decidedBy }, 'approval_decided');
+  deps.traces.decided(approvalOutcome(decision, decidedBy));
   const record = await deps.approvals.approval(id);
   emitter.emit(
     {

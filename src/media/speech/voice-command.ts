@@ -8,11 +8,11 @@ import type { Say } from '../../contracts/texts/say.ts';
 
 export interface VoiceCommandDeps {
   ledger: Pick<SessionStore, 'session' | 'updateSession'>;
-  /** False where no text-to-speech server is set. */
+  /** False if no text-to-speech server is set. */
   canSpeak: () => boolean;
 }
 
-/** Makes the command. It throws `GatewayError` for another argument, and where nothing can be spoken. */
+/** Makes the command. It throws `GatewayError` for any other argument, and if no server is set. */
 export function createVoiceCommand({ ledger, canSpeak }: VoiceCommandDeps): Command {
   return {
     name: 'voice',

@@ -1,10 +1,11 @@
-/** Histograms and counters of what this gateway does, in a registry of their own: several gateways may share a process. */
+/** Histograms and counters of what this gateway does, in a separate registry: several gateways may share a process. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { LaneHandler } from '../../contracts/bus.ts';
 import type { AnsweredRequest } from '../../contracts/gateway-api.ts';
 import type { NoteRefusal, TracedTurn } from '../../contracts/store/traces.ts';
+import type { ApprovalOutcome } from '../../contracts/tools/approvals.ts';
 
-/** Different values of one label; any further one is counted as `other`. */
+/** Most distinct values of one label; any further one is counted as `other`. */
 export const MAX_LABEL_VALUES = 50;
 
 /** In seconds. The first are about the gateway itself, the last about models on slow machines. */
@@ -15,14 +16,16 @@ export interface Meters {
   registry: Registry;
   /** Counts an attempt of a turn that has ended. Never throws. */
   turn(traced: TracedTurn): void;
+  /** Counts a decided request for approval. */
+  approval(outcome: ApprovalOutcome): void;
   refused: NoteRefusal;
   request(answered: AnsweredRequest): void;
-  /** The same handler; how long its deliveries take is counted. */
+  /** The same handler, with the duration of its deliveries measured. */
   deliveries(handler: LaneHandler): LaneHandler;
 }
 
-/** Makes the meters; everything begins at zero. */
-export function createMeters(version: string): Meters {
+/** Makes the meters; everything starts at zero. `restarts`: how often the supervisor has started this process again. */
+export function createMeters(version: string, restarts = 0): Meters {
   const registry = new Registry();
   const registers = [registry];
   const histogram = <Name extends string>(
@@ -64,6 +67,15 @@ export function createMeters(version: string): Meters {
   const retries = counter('parley_model_retries_total', 'Pauses before a model call was repeated.', ['code']);
   const edits = counter('parley_live_calls_total', 'Calls of growing answers.', ['outcome']);
   const refusals = counter('parley_messages_refused_total', 'Messages that became no turn.', ['code']);
+  const approvals = counter('parley_approvals_total', 'Decided requests for approval.', ['outcome']);
+  const takenOver = counter(
+    'parley_turns_after_crash_total',
+    'Attempts at turns with which a process had died.',
+    [],
+  );
+  counter('parley_process_restarts_total', 'Starts after this process had died.', []).inc(restarts);
+  const started = { name: 'process_start_time_seconds', help: 'Start of this process, as Unix time.' };
+  new Gauge({ ...started, registers }).set(Math.floor(performance.timeOrigin / 1_000));
   const label = boundedLabels(MAX_LABEL_VALUES);
 
   const span = (one: TracedTurn['attempt']['spans'][number]): void => {
@@ -85,14 +97,16 @@ export function createMeters(version: string): Meters {
   return {
     registry,
     turn({ attempt, ended }) {
-      const { outcome, afterMs, ms, live, spans, resumed } = attempt;
-      if (resumed !== true) queue.observe(afterMs / 1_000);
+      const { outcome, afterMs, ms, live, spans, crashes } = attempt;
+      if (crashes > 0) takenOver.inc();
+      if (attempt.resumed !== true) queue.observe(afterMs / 1_000);
       if (ended) turns.observe({ outcome: label('outcome', outcome) }, (afterMs + ms) / 1_000);
       else parked.inc({ outcome });
       const { points: _points, ...counts } = live ?? {};
       for (const [name, count] of Object.entries(counts)) edits.inc({ outcome: name }, count);
       for (const one of spans) span(one);
     },
+    approval: (outcome) => approvals.inc({ outcome }),
     refused: ({ code }) => refusals.inc({ code: label('refusal', code) }),
     request({ method, route, status, seconds }) {
       requests.observe({ method, route, status: String(status) }, seconds);
@@ -119,8 +133,8 @@ export function createMeters(version: string): Meters {
 }
 
 /**
- * Gives the value of a label, or `other` for every value beyond the first `max` of that label: names of models and tools come
- * from elsewhere, and each value is a time series for good.
+ * Returns the value of a label, or `other` for every value beyond the first `max` of that label: names of models and
+ * tools come from outside, and each value is a time series forever.
  */
 function boundedLabels(max: number): (label: string, value: string) => string {
   const known = new Map<string, Set<string>>();

@@ -29,7 +29,7 @@ import { readCapabilities, readEmbeddings, readModels, toWire } from './wire.ts'
 
 /**
  * Makes the provider; nothing is connected before the first call. The address may be a URL or `host:port`; user and
- * password in it become basic authorization. Throws `ConfigError` when it is no address.
+ * password in it become basic authorization. Throws `ConfigError` when it is not an address.
  */
 export function createOllama(options: ServerOptions): LLMProvider {
   const answerWithinMs = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
@@ -50,7 +50,7 @@ export function createOllama(options: ServerOptions): LLMProvider {
     lost: (error, answered) => lostConnection(where, error, answered),
   });
 
-  /** Asks something else than a chat. The client is loaded with the first call, outside its time limit. */
+  /** Makes requests other than chats. The client is loaded with the first call, outside its time limit. */
   const ask = async <T>(
     question: (client: Ollama) => Promise<T>,
     { signal, model }: { signal?: AbortSignal; model?: string } = {},
@@ -65,8 +65,8 @@ export function createOllama(options: ServerOptions): LLMProvider {
   };
 
   /**
-   * What the server says of a model. One that cannot describe models (imitations of Ollama only chat) is taken on trust,
-   * unless it lists its models and this is none of them.
+   * What the server says about a model. A server that cannot describe models (imitations of Ollama only chat) is
+   * trusted, unless it lists its models and this is not one of them.
    */
   const describe = async (model: string): Promise<ReturnType<typeof readCapabilities>> => {
     try {
@@ -127,7 +127,7 @@ export function createOllama(options: ServerOptions): LLMProvider {
   };
 
   const chat = createChat(server);
-  /** The server has no choice of tools: a call that must be made is an answer in the form of its arguments. */
+  /** The server has no tool choice: a forced call is an answer in the form of its arguments. */
   const streamChat = (request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatChunk> => {
     const forced = forceToolCall(request);
     return forced === undefined ? chat(request, signal) : forced.read(chat(forced.request, signal));
@@ -157,7 +157,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof ProviderError && /^(unknown_model|bad_response|bad_request)$/.test(error.code);
 }
 
-/** People may leave the tag `latest` out. */
+/** People may omit the tag `latest`. */
 function isNamed(listed: string, model: string): boolean {
   return listed === model || listed === `${model}:latest`;
 }

@@ -25,15 +25,17 @@ import type { ListedModel } from './wire.ts';
 
 /** `baseUrl` is where the API begins, usually ending in `/v1`. */
 export interface OpenaiOptions extends ServerOptions {
-  /** False: the server cannot stream, and each answer comes whole, in one chunk of each kind (B-40). Default true. */
+  /** False: the server cannot stream, and each answer arrives whole, in one chunk of each kind (B-40). Default true. */
   stream?: boolean;
-  /** False: its models see no pictures, and none are sent. Default true: a server that refuses them is asked without. */
+  /**
+   * False: its models see no pictures, and none are sent. Default true: if a server refuses them, they are left out.
+   */
   vision?: boolean;
 }
 
 /**
  * What the client does not decide: the connections send the key and limit the time, failed calls are not repeated, and
- * variables of its own (OPENAI_ORG_ID, OPENAI_LOG, …) change nothing.
+ * the client's own variables (OPENAI_ORG_ID, OPENAI_LOG, …) change nothing.
  */
 const CLIENT_OPTIONS: ClientOptions = {
   apiKey: 'sent by the connections',
@@ -45,7 +47,10 @@ const CLIENT_OPTIONS: ClientOptions = {
   logLevel: 'off',
 };
 
-/** Makes the provider; nothing is connected before the first call. Throws `ConfigError` when `baseUrl` is no address. */
+/**
+ * Makes the provider; nothing is connected before the first call. Throws `ConfigError` when `baseUrl` is not an
+ * address.
+ */
 export function createOpenai(options: OpenaiOptions): LLMProvider {
   const { apiKey } = options;
   const answerWithinMs = options.answerWithinMs ?? DISCOVERY_TIMEOUT_MS;
@@ -60,7 +65,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     said('provider.the_server'),
     `providers.${options.name}.concurrency`,
   );
-  /** What a server says may hold the key it was sent. */
+  /** What a server says may contain the key it was sent. */
   const hide = (said: string): string => (apiKey === undefined ? said : said.replaceAll(apiKey, '…'));
 
   const rulesFor = (where: OpenaiPlace, signal: AbortSignal): CallRules => ({
@@ -75,7 +80,7 @@ export function createOpenai(options: OpenaiOptions): LLMProvider {
     return await requestWithin(where, answerWithinMs, signal, (until) =>
       callClient(connections, rulesFor(where, until), async (clientFetch) => {
         const client = new Client({ ...CLIENT_OPTIONS, baseURL: url, fetch: clientFetch });
-        // A page of the client would show an answer that holds no list as an empty list.
+        // The client's page object would show an answer without a list as an empty list.
         const answer = await client.models.list().asResponse();
         return readModels(await answer.json());
       }),

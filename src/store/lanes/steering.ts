@@ -11,9 +11,6 @@ import { holds, over } from './lane-sql.ts';
 import { taintSession } from './session-sources.ts';
 import { endOnScreen, lockLane } from './stop.ts';
 
-/** Replaces the answer on screen of a message that joined another turn. */
-const JOINED_TEXT = '*(answered together with the message before)*';
-
 export function createJoining(database: Database): Pick<Ledger, 'waitingBehind' | 'joinTurn'> {
   return {
     waitingBehind: (fence, limit) => database.run((sql) => waitingBehind(sql, fence, limit)),
@@ -49,8 +46,9 @@ async function waitingBehind(sql: Sql, fence: Fence, limit: number): Promise<Wai
 }
 
 /**
- * One fenced statement joins the messages to the turn; a repeat finds it done. Placeholders on screen for them (deferred
- * replies) are ended in the same transaction. False when a stop came before and cancelled them, or a person changed one.
+ * One fenced statement joins the messages to the turn; a repeat finds it done. Placeholders for them on screen
+ * (deferred replies) are ended in the same transaction. False if a stop cancelled them first, or a person changed
+ * one.
  */
 async function joinTurn(
   sql: Sql,
@@ -59,7 +57,7 @@ async function joinTurn(
   rows: JournalRow[],
   joined: JoinedMessage[],
 ): Promise<boolean> {
-  // What was edited, moved or dropped meanwhile is seen behind the lock.
+  // What was edited, moved or dropped in the meantime is visible behind the lock.
   await lockLane(sql, fence.lane);
   const seqs = joined.map(({ seq }) => seq);
   const last = Math.max(...seqs);
@@ -85,6 +83,6 @@ async function joinTurn(
       (select coalesce(jsonb_agg(jsonb_build_object('id', closed.id, 'address', closed.address)), '[]')
         from closed join delivery on delivery.ref = closed.id) as shown`;
   if (row?.held !== true) throw new FencedError(fence.lane);
-  for (const turn of row.shown) await endOnScreen(sql, turn, JOINED_TEXT);
+  for (const turn of row.shown) await endOnScreen(sql, turn, 'turn.joined');
   return row.open;
 }

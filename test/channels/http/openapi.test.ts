@@ -113,7 +113,7 @@ describe('the description of the API', () => {
     expect(ajv.getSchema('api#/components/schemas/Error')?.({ error: 'text' })).toBe(false);
   });
 
-  it('refuses in its schemas what the routes refuse', async () => {
+  it('has schemas that refuse what the routes refuse', async () => {
     const described = await document();
     const ajv = new Ajv2020({ strict: false });
     const body = described.paths['/v1/sessions/{key}/messages']?.['post']?.requestBody;

@@ -97,7 +97,7 @@ describe('a request by another host name or from another site', () => {
     },
   );
 
-  it('is refused with the setting that would allow the Host', async () => {
+  it('is refused, naming the setting that would allow the Host', async () => {
     const answer = await rawRequest(api.url, ['GET /healthz HTTP/1.1', 'Host: evil.com']);
     expect(answer.status).toBe(421);
     expect(answer.text).toContain('channels.http.allowedHosts');

@@ -116,7 +116,7 @@ describe('open streams', () => {
     return streams;
   };
 
-  it('are at most 4,096; the next is refused with a time to retry, and the last ones are for admins', () => {
+  it('are at most 4,096; the next is refused with a retry time, and the last ones are reserved for admins', () => {
     const streams = openStreams(MAX_STREAMS);
     const admin = { ...OWNER, caller: { tokenId: 'admin', scopes: ['admin' as const] } };
     const first = response();

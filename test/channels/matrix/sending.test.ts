@@ -97,7 +97,7 @@ describe('a message', () => {
     expect(setup.server.screen(room)).toEqual(['潮'.repeat(MAX_LENGTH)]);
   });
 
-  it('goes only to what is a room', async () => {
+  it('goes only to valid rooms', async () => {
     for (const chatId of ['general', '@ada:fake.test', '!a b:fake.test'])
       expect(await failureOf(setup.channel.send(setup.part(chatId, 'x')))).toMatchObject({
         code: 'rejected',

@@ -124,7 +124,7 @@ describe('messages of Slack', () => {
     });
   });
 
-  it('are ended by a stop sign under the answer', async () => {
+  it('stop an answer with a stop sign under it', async () => {
     await setup.start();
     setup.slack.reacts(channel, '1700000000.000100', 'heart', ada);
     setup.slack.reacts(channel, '1700000000.000100', 'octagonal_sign', ada);

@@ -88,7 +88,7 @@ describe('the files of a message', () => {
     expect(gateway.dead).toEqual([]);
   });
 
-  it('that are not here yet are waited for, and given up with a sentence', async () => {
+  it('that have not arrived are waited for, then given up with a sentence', async () => {
     const { gateway, media, screen } = withFiles(file('a.txt'));
     gateway.copies.set('outbox/a.txt', new ToolError('not_found', 'There is no such file.'));
     const { value } = await gateway.deliver('', { media });

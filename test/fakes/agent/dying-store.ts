@@ -1,6 +1,6 @@
 /** A store whose process dies at its n-th step: before the commit or after it, and nothing is committed from then on. */
 
-/** What every step of a dead process ends with. */
+/** Every step of a dead process ends with this. */
 export class SimulatedCrash extends Error {}
 
 /** For code that waits on a process that may die: any other error is rethrown. */

@@ -1,4 +1,4 @@
-/** A whole turn's promptContext on a real store: messages are accepted, heads claimed and run, events and screens recorded. */
+/** A whole turn on a real store: messages are accepted, heads claimed and run, events and screens recorded. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -212,7 +212,12 @@ export class TurnScenario {
         choices: this.store.choices,
         log: testLog(this.logLines),
       }),
-      traces: { noteAttempt: async () => undefined, begin: () => () => undefined, ended: () => undefined },
+      traces: {
+        noteAttempt: async () => undefined,
+        begin: () => () => undefined,
+        ended: () => undefined,
+        decided: () => undefined,
+      },
       events: this.#eventBus(),
       live: {
         open: (start) => {

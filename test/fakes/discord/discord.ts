@@ -244,7 +244,7 @@ export class FakeDiscord {
 
   /**
    * The messages a person sees in a channel, oldest first: their texts, markup applied, a file as `[file a.png]` before its
-   * caption; the person's own hidden answers too when named.
+   * caption; the person's own hidden answers, too, if named.
    */
   screen(channel: FakeChannel, viewer?: FakePerson): string[] {
     return this.visible(channel, viewer).map(({ flags, author, files = [], content }) => {

@@ -61,7 +61,7 @@ export class FakeFiles {
     return { video_note: { length: 240, duration: seconds, ...this.#json({ bytes }, 'video_notes') } };
   }
 
-  /** Sent as a document, too, for old bots. */
+  /** Also sent as a document, for old bots. */
   animation(file: FakeFile): Params {
     const json = this.#json(file, 'animations');
     return { animation: { width: 320, height: 240, duration: 2, ...json }, document: json };

@@ -43,14 +43,13 @@ describeGateway('signs at questions', { env }, (fixture) => {
     };
   };
   const onMatrix = async (isGroup: boolean): Promise<Asking> => {
-    const { rooms } = matrix;
-    const ada = rooms.person('Ada');
-    const room = isGroup ? rooms.room(ada, rooms.person('Bob')) : rooms.room(ada);
+    const ada = matrix.rooms.person('Ada');
+    const room = isGroup ? matrix.rooms.room(ada, matrix.rooms.person('Bob')) : matrix.rooms.room(ada);
     await fixture().store.access.addGrant('matrix', isGroup ? 'group' : 'dm', isGroup ? room.id : ada.id);
     return {
       ask: (text) => {
         const { event_id: id } = matrix.says(room, `Parley: ${text}`, ada, { mentions: true });
-        return () => rooms.reactionsOf(room, id, rooms.bot.id);
+        return () => matrix.rooms.reactionsOf(room, id, matrix.rooms.bot.id);
       },
       stop: () => void matrix.reacts(room, matrix.visible(room).at(-1)?.id ?? '', '👎', ada),
       screen: () => matrix.screen(room),

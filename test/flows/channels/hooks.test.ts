@@ -77,7 +77,7 @@ describeGatewayOnEachDatabase(
       expect(fixture().log.join('')).not.toContain(SECRET);
     });
 
-    it('whose signature is older than five minutes does nothing, and says so', async () => {
+    it('whose signature is older than five minutes does nothing, and reports it', async () => {
       const body = '{"job":"nightly","result":"failed"}';
       const signed = (seconds: number) => {
         const digest = createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex');

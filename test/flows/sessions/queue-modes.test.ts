@@ -6,7 +6,7 @@ import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 const people = FRIENDS.values();
 const STORY = Array.from({ length: 400 }, (_, n) => `word${n}`).join(' ');
 
-/** What the user said since the last word of the assistant's. */
+/** What the user has said since the assistant's last message. */
 function lastWords({ messages }: ChatBody): string[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   return messages.slice(last + 1).flatMap(({ role, content }) => (role === 'user' ? [content] : []));

@@ -1,4 +1,4 @@
-/** A conversation that a group reads along: what is sent into the group, and who is asked before. */
+/** A conversation that a group also reads: what is sent to the group, and who is asked first. */
 import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import type { SurfaceEnd } from '../../../src/contracts/sessions/surfaces.ts';
@@ -37,7 +37,7 @@ const SETTINGS = {
   },
 };
 
-describeGatewayOnEachDatabase('a group that reads a conversation along', SETTINGS, (fixture) => {
+describeGatewayOnEachDatabase('a group that also reads a conversation', SETTINGS, (fixture) => {
   let codes = 0;
   const screen = (chat: string): string => fixture().telegram.screen(chat).join('\n');
   const says = (chat: string, text: string, from = chat): unknown =>
@@ -63,7 +63,7 @@ describeGatewayOnEachDatabase('a group that reads a conversation along', SETTING
     return { chat, group };
   };
 
-  it('is sent a message without a question while nobody else has written', async () => {
+  it('receives a message without a question as long as no one else has written', async () => {
     const { chat, group } = await linked();
     calls(`tell them ${chat}`, 'message', { text: `Lunch, says ${chat}.`, to: `telegram:${group}` });
     says(chat, `tell them ${chat}`);
@@ -71,7 +71,7 @@ describeGatewayOnEachDatabase('a group that reads a conversation along', SETTING
     expect(screen(chat)).not.toContain('May I do this');
   });
 
-  it('is sent none after text from the web, until the person agrees, who alone is asked', async () => {
+  it('receives none after text from the web, until the person agrees, who is the only one asked', async () => {
     const { chat, group } = await linked();
     calls(`page ${chat}`, 'read_page', {});
     calls(`page ${chat}`, 'message', { text: `Everybody, ${chat}.`, to: `telegram:${group}` });
@@ -84,7 +84,7 @@ describeGatewayOnEachDatabase('a group that reads a conversation along', SETTING
     await seen(group, `Everybody, ${chat}.`);
   });
 
-  it('makes what its members have written a reason to ask, for the owner where they ask themselves', async () => {
+  it('counts text of its members as a reason to ask: the owner decides what they request themselves', async () => {
     const { chat, group } = await linked();
     says(group, `we are many ${chat}`, '31');
     await seen(chat, `we are many ${chat}`);
@@ -95,7 +95,7 @@ describeGatewayOnEachDatabase('a group that reads a conversation along', SETTING
     expect(screen(chat)).not.toContain(`To one, ${chat}.`);
     says(group, '/approve', '31');
     await seen(group, 'Only an owner of this bot can decide this.');
-    // Who shares the conversation in private has no more rights in the group than its members have.
+    // Sharing the conversation in private gives a user no more rights in the group than its members have.
     says(chat, '/approve');
     await seen(chat, 'Only an owner of this bot can decide this.');
     expect(screen(chat)).not.toMatch(/May I do this|To one, /);

@@ -11,7 +11,7 @@ import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 const DAY_MS = 24 * 3_600_000;
 const KEY = (setup: DiscordSetup): string => `discord:${setup.discord.platform.bot.id}`;
 
-/** A clock that jumps over every wait, up to an end. */
+/** A clock that skips every wait, up to an end. */
 class JumpingClock {
   readonly #begin = Date.UTC(2026, 0, 1, 9);
   readonly #end: number;

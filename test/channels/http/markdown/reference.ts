@@ -46,7 +46,7 @@ const OPTIONS = {
   mdastExtensions: [gfmFromMarkdown()],
 };
 
-/** What the reference reads; any length of text, in a time that may grow with its square. */
+/** What the reference reads; any length of text, in time up to quadratic. */
 export function referenceRoot(text: string): Root {
   const root = fromMarkdown(text, OPTIONS);
   writeOutAddresses(root);

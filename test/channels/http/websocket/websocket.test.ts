@@ -60,7 +60,7 @@ describe('a WebSocket gets in', () => {
     }
   });
 
-  it('only with a token that comes within five seconds; a later one is too late', async () => {
+  it('only with a token that arrives within five seconds; a later one is too late', async () => {
     const clock = new FakeClock();
     const slow = await openApi({}, clock);
     onTestFinished(() => slow.close());

@@ -261,7 +261,7 @@ describe('updates that are not a message from a person to the bot', () => {
     expect(toInbound(update, BOT)).toEqual({ kind: 'button', callbackId: '77' });
   });
 
-  it('never throw, whatever JSON they are or hold in any field', () => {
+  it('never throw, whatever JSON they are or contain', () => {
     const outcomes = ['message', 'button', 'ignored'];
     const fields = [
       'message_id',
