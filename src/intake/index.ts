@@ -97,7 +97,7 @@ export interface IntakeOptions
   memories: MemoryStore;
   tries: TryStore;
   usage: UsageStore;
-  /** Their `limits` as they are now. */
+  /** Their current `limits`. */
   settings: Settings<{ limits: IntakeLimits }>;
   groupChats: GroupChatStore;
   questions: QuestionStore;

@@ -99,7 +99,7 @@ export interface GatewayApiDeps extends Pick<
   profiles: NewSessionDeps['profiles'];
   /** Completions without a session. */
   agent: Pick<GatewayApi, 'complete' | 'embed'> & {
-    /** Throws `FieldError` for an option that the model cannot honour. */
+    /** Throws `FieldError` for an option that the model cannot honor. */
     checkOptions(
       asked: Omit<Parameters<GatewayApi['checkOptions']>[1], 'key'> & {
         session: SessionRecord | undefined;
