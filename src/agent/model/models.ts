@@ -103,51 +103,23 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     listedName(await all.names(signal), name) ?? listedName(await provider.models(signal, name), name);
   const find = (id: string): Profile | undefined => deps.profiles().find((profile) => profile.id === id);
 
-  const profile = (id: string | undefined): Profile => {
-    const found = (id === undefined ? undefined : find(id)) ?? find('default');
-    if (found !== undefined) return found;
-    throw new GatewayError(
-      'unknown_profile',
-      'There is no profile "default": see profiles/ in GATEWAY_HOME.',
-    );
-  };
-  const fallback = async (signal: AbortSignal): Promise<string> => {
-    return deps.model ?? (await chosen(signal));
-  };
+  const profile = (id: string | undefined): Profile =>
+    (id === undefined ? undefined : find(id)) ?? find('default') ?? noDefaultProfile();
+  const fallback = async (signal: AbortSignal): Promise<string> => deps.model ?? (await chosen(signal));
   const usual: Models['usual'] = async (profileId) => {
     const { model } = profile(profileId);
     if (model !== undefined) return { model, from: 'profile' };
     return { model: await fallback(AbortSignal.timeout(DESCRIBE_MS)), from: 'gateway' };
   };
-  const whoAnswers: Models['whoAnswers'] = async (model) => {
-    const failed = fallbacks.insteadOf(model);
-    const answering = failed?.instead ?? model;
-    const who = { answering, reason: failed && inEnglish(failed.why) };
-    try {
-      const { tools } = await provider.capabilities(answering, AbortSignal.timeout(DESCRIBE_MS));
-      return { ...who, tools };
-    } catch (error) {
-      // What is wrong with its server is told where it is asked.
-      if (!(error instanceof GatewayError)) throw error;
-      return { ...who, tools: undefined };
-    }
-  };
+  const whoAnswers: Models['whoAnswers'] = (model) =>
+    whoAnswersFor(provider, model, fallbacks.insteadOf(model));
   return {
     fallbacks,
     profile,
     fallback,
     whoAnswers,
     usual,
-    async about(model, say) {
-      const failed = fallbacks.insteadOf(model);
-      const { answering, tools } = await whoAnswers(model);
-      const notes =
-        failed === undefined
-          ? []
-          : [say('model.answers_instead', { model: answering, why: say(failed.why) })];
-      if (tools === false) notes.push(say('model.only_talks', { model: answering }));
-      return notes.length === 0 ? '' : ` (${notes.join('; ')})`;
-    },
+    about: async (model, say) => aboutModel(fallbacks.insteadOf(model), await whoAnswers(model), say),
     async report(signal) {
       await all.fresh(signal);
       const usual = await fallback(signal);
@@ -177,16 +149,54 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     async checkProfile(id, signal) {
       const model = find(id)?.model;
       if (model === undefined || model === deps.model) return;
-      try {
-        if ((await findModel(model, signal)) !== undefined) return;
-      } catch (error) {
-        if (signal.aborted || !(error instanceof GatewayError) || error.retryable) return;
-        const message = said('profile.cannot_answer', { profile: id, why: error.said ?? error.message });
-        if (error instanceof ProviderError) throw new ProviderError(error.code, message, { cause: error });
-        throw new GatewayError(error.code, message, { cause: error });
-      }
-      const name = model.slice(0, MAX_NAME_SHOWN);
-      throw new GatewayError('unknown_model', said('profile.no_such_model', { profile: id, name }));
+      await checkModelOf(id, model, () => findModel(model, signal), signal);
     },
   };
+}
+
+type Instead = ReturnType<FallbackModels['insteadOf']>;
+
+/** `failed` says who answers in place of the model. Never throws. */
+async function whoAnswersFor(provider: ChatProvider, model: string, failed: Instead): Promise<WhoAnswers> {
+  const answering = failed?.instead ?? model;
+  const who = { answering, reason: failed && inEnglish(failed.why) };
+  try {
+    const { tools } = await provider.capabilities(answering, AbortSignal.timeout(DESCRIBE_MS));
+    return { ...who, tools };
+  } catch (error) {
+    // What is wrong with its server is reported where the model is called.
+    if (!(error instanceof GatewayError)) throw error;
+    return { ...who, tools: undefined };
+  }
+}
+
+function aboutModel(failed: Instead, { answering, tools }: WhoAnswers, say: Say): string {
+  const notes =
+    failed === undefined ? [] : [say('model.answers_instead', { model: answering, why: say(failed.why) })];
+  if (tools === false) notes.push(say('model.only_talks', { model: answering }));
+  return notes.length === 0 ? '' : ` (${notes.join('; ')})`;
+}
+
+function noDefaultProfile(): never {
+  const text = 'There is no profile "default": see profiles/ in GATEWAY_HOME.';
+  throw new GatewayError('unknown_profile', text);
+}
+
+/** Throws a `GatewayError` when the model of the profile cannot answer, for a reason that will not pass. */
+async function checkModelOf(
+  profile: string,
+  model: string,
+  find: () => Promise<string | undefined>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    if ((await find()) !== undefined) return;
+  } catch (error) {
+    if (signal.aborted || !(error instanceof GatewayError) || error.retryable) return;
+    const message = said('profile.cannot_answer', { profile, why: error.said ?? error.message });
+    if (error instanceof ProviderError) throw new ProviderError(error.code, message, { cause: error });
+    throw new GatewayError(error.code, message, { cause: error });
+  }
+  const name = model.slice(0, MAX_NAME_SHOWN);
+  throw new GatewayError('unknown_model', said('profile.no_such_model', { profile, name }));
 }
