@@ -23,7 +23,7 @@ const MAX_NAME_SHOWN = 100;
 export interface ModelsDeps {
   provider: ChatProvider;
   /** The profiles as they are now; one is called `default`. */
-  profiles(): readonly Profile[];
+  profiles: () => readonly Profile[];
   /** `MODEL`; unset = the first model of the server that answers chats, which is then kept. */
   model?: string | undefined;
   /** Models that settings name beside `MODEL` and the profiles. */
@@ -90,19 +90,16 @@ function cachedList(ask: (signal: AbortSignal) => Promise<readonly string[]>, mo
 /** `monotonicNow` is a clock in milliseconds. */
 export function createModels(deps: ModelsDeps, monotonicNow: () => number = () => performance.now()): Models {
   const { provider, usualServer } = deps;
-  const all = cachedList((signal) => provider.models(signal), monotonicNow);
-  const defaultServer =
-    usualServer === undefined
-      ? all
-      : cachedList((signal) => provider.models(signal, usualServer), monotonicNow);
-  const { choices, log, named = () => [] } = deps;
+  const listOf = (server?: string) => cachedList((signal) => provider.models(signal, server), monotonicNow);
+  const all = listOf();
+  const defaultServer = usualServer === undefined ? all : listOf(usualServer);
+  const { choices, log } = deps;
   const fallbacks = new FallbackModels(monotonicNow);
   const chosen = createChosenModel({ provider, choices, names: defaultServer.names, log });
   /** A name that is not in the cached list is looked up at its server, which may have fetched the model just now. */
   const findModel = async (name: string, signal: AbortSignal): Promise<string | undefined> =>
     listedName(await all.names(signal), name) ?? listedName(await provider.models(signal, name), name);
   const find = (id: string): Profile | undefined => deps.profiles().find((profile) => profile.id === id);
-
   const profile = (id: string | undefined): Profile =>
     (id === undefined ? undefined : find(id)) ?? find('default') ?? noDefaultProfile();
   const fallback = async (signal: AbortSignal): Promise<string> => deps.model ?? (await chosen(signal));
@@ -123,9 +120,7 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
     async report(signal) {
       await all.fresh(signal);
       const usual = await fallback(signal);
-      const own = deps.model === undefined ? [] : [{ place: 'MODEL', model: deps.model }];
-      const profiles = namedByProfiles(deps.profiles());
-      return await reportModels(provider, { usual, named: [...own, ...named(), ...profiles] }, signal);
+      return await reportModels(provider, { usual, named: namedIn(deps) }, signal);
     },
     async describe(profileId, reader, say = inEnglish) {
       try {
@@ -152,6 +147,12 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
       await checkModelOf(id, model, () => findModel(model, signal), signal);
     },
   };
+}
+
+/** The models that the environment, `config.json` and the profiles name. */
+function namedIn({ model, named, profiles }: ModelsDeps): NamedModel[] {
+  const own = model === undefined ? [] : [{ place: 'MODEL', model }];
+  return [...own, ...(named?.() ?? []), ...namedByProfiles(profiles())];
 }
 
 type Instead = ReturnType<FallbackModels['insteadOf']>;

@@ -23,16 +23,19 @@ interface Known {
 
 const never = new AbortController().signal;
 
+/** Remembers the state of the folder used last, and forgets those used longest ago. */
+function rememberIn(known: Map<string, Known>, folder: string, state: Known): void {
+  known.delete(folder);
+  known.set(folder, state);
+  const [oldest] = known.keys();
+  if (known.size > MAX_KNOWN_FOLDERS && oldest !== undefined) known.delete(oldest);
+}
+
 /** The `SessionFiles` of one node, shared through `store`. */
 export function createSharedFiles(local: SessionFiles, store: FileStore): SessionFiles {
   const known = new Map<string, Known>();
   const lock = new KeyedLock();
-  const remember = (folder: string, state: Known): void => {
-    known.delete(folder);
-    known.set(folder, state);
-    const [oldest] = known.keys();
-    if (known.size > MAX_KNOWN_FOLDERS && oldest !== undefined) known.delete(oldest);
-  };
+  const remember = (folder: string, state: Known): void => rememberIn(known, folder, state);
   const open = async (folder: string): Promise<string> => {
     const place = await local.open(folder);
     if (folder === STATELESS_FOLDER) return place;
@@ -65,11 +68,11 @@ export function createSharedFiles(local: SessionFiles, store: FileStore): Sessio
       await share(folder);
       return stored;
     },
-    async read(folder, name) {
+    read: async (folder, name) => {
       await open(folder);
       return await local.read(folder, name);
     },
-    async list(folder) {
+    list: async (folder) => {
       await open(folder);
       return await local.list(folder);
     },
