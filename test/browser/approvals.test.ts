@@ -3,6 +3,7 @@ import { beforeEach, expect, it } from 'vitest';
 import type { ApprovalRecord, DecisionDetail } from '../../src/contracts/tools/approvals.ts';
 import type { ApprovalDecision } from '../../src/contracts/store/records.ts';
 import type { FakeTurn } from '../fakes/gateway/turn.ts';
+import { objections } from './axe.ts';
 import { describePageOnFakeGateway } from './describe-page.ts';
 
 function approval(turn: FakeTurn, id: string, command: string): ApprovalRecord {
@@ -110,7 +111,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     await requestApproval('q1', 'rm -rf "<img src=x onerror=alert(1)>\u202e"');
     await tab.page.getByText('It deletes files.').waitFor();
     expect(await tab.page.locator('.approval pre').textContent()).toContain(
-      String.raw`rm -rf \"<img src=x onerror=alert(1)>\u{202e}\"`,
+      String.raw`rm -rf "<img src=x onerror=alert(1)>\u{202e}"`,
     );
     await tab.screenshot('approval');
     await tab.page.reload();
@@ -136,6 +137,52 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     expect(shown).toContain('Named in build.sh: long.sh, 70000 bytes');
     expect(shown).toContain('It may name further files, which are not shown');
     expect(shown).toContain('run, which cannot be shown. "run" is a link');
+  });
+
+  it('show a command as code, a changed file as what changes in it, and fold what is long', async () => {
+    const turn = await fixture.ask('change it');
+    const long = Array.from({ length: 200 }, (_, n) => `line ${n}`).join('\n');
+    const asks = (
+      id: string,
+      tool: string,
+      args: unknown,
+      more: Partial<ApprovalRecord> = {},
+    ): ApprovalRecord => ({
+      ...approval(turn, id, ''),
+      tool,
+      args,
+      ...more,
+    });
+    fixture.api.gateway.pendingApprovals = [
+      asks('a1', 'exec', { argv: ['grep', '-r', "it's here", 'src'], timeout_seconds: 30 }),
+      asks('a2', 'edit_file', { path: 'notes.txt', old_text: 'one\ntwo', new_text: 'one\nthree' }),
+      asks(
+        'a3',
+        'write_file',
+        { path: 'plan.txt', content: 'a\nc' },
+        {
+          files: [{ path: 'plan.txt', bytes: 3, sha256: 'd'.repeat(64), text: 'a\nb' }],
+        },
+      ),
+      asks('a4', 'write_file', { path: 'long.txt', content: long }),
+    ];
+    turn.emit({ type: 'approval_needed', approvalId: 'a1' });
+    await tab.page.locator('.approval').nth(3).waitFor();
+    const card = (at: number) => tab.page.locator('.approval').nth(at);
+    expect(await card(0).locator('pre.command').innerText()).toBe(String.raw`grep -r 'it'\''s here' src`);
+    expect(await card(0).innerText()).toContain('timeout_seconds 30');
+    expect(await card(1).locator('.change').textContent()).toBe(
+      ['  one', '- two', '+ three'].join('\n') + '\n',
+    );
+    expect(await card(1).innerText()).toContain('File notes.txt');
+    expect(await card(2).locator('.change').textContent()).toBe(['  a', '- b', '+ c'].join('\n') + '\n');
+    const text = card(3).locator('pre').first();
+    expect(await text.innerText()).not.toContain('line 100');
+    await card(3).getByRole('button', { name: 'Show all' }).click();
+    expect(await text.innerText()).toBe(long);
+    expect(await objections(tab.page)).toEqual([]);
+    await card(0).scrollIntoViewIfNeeded();
+    await tab.screenshot('approval-arguments');
   });
 
   it('are denied with a reason, and approved permanently only where the gateway offers it', async () => {

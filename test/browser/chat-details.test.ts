@@ -42,6 +42,20 @@ describePageOnFakeGateway('a chat and its person', (tab, fixture) => {
     await tab.screenshot('search-hit');
   });
 
+  it('says whose chat it is, where an admin looks at that of somebody else', async () => {
+    const page = await fixture.open();
+    fixture.api.gateway.addSession('http:theirs', 'chat', { title: 'Their chat' });
+    fixture.api.gateway.commit('http:theirs', 't1', 'user', 'hello', false);
+    await page.reload();
+    await page.getByRole('navigation', { name: 'Your chats' }).getByText('Their chat').click();
+    const owner = page.locator('#owner-badge');
+    await owner.waitFor();
+    expect(await owner.innerText()).toBe('Chat of chat');
+    await tab.screenshot('owner');
+    await page.getByRole('button', { name: 'New chat' }).click();
+    await owner.waitFor({ state: 'hidden' });
+  });
+
   it('saves the whole chat as Markdown or JSON, and lists its files, which can be downloaded', async () => {
     const page = await fixture.open();
     const turn = await fixture.ask('a note');

@@ -1,4 +1,4 @@
-/** `parley dead-letters` as people type it: without a gateway, and beside a running one. */
+/** `parley dead-letters` the way users type it: without a gateway, and next to a running one. */
 import { rm } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
@@ -7,7 +7,7 @@ import { makeEmbeddedHome, silentLog } from '../database.ts';
 import { request } from '../store/requests.ts';
 import { accepted, finished, LEASE_MS, only } from '../store/lanes/turns.ts';
 
-it('lists a turn that was given up and has a running gateway take it up again', async () => {
+it('lists a turn that was given up and has a running gateway resume it', async () => {
   const home = await makeEmbeddedHome();
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   const run = (...args: string[]) => parley(['dead-letters', ...args], { GATEWAY_HOME: home });

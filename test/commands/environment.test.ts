@@ -1,4 +1,4 @@
-/** Secrets in files of their own, as Docker and systemd hand them over. */
+/** Secrets in separate files, the way Docker and systemd provide them. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -19,7 +19,7 @@ async function secretFile(name: string, text: string): Promise<string> {
 }
 
 describe('a variable that names a file', () => {
-  it('gives its secret, without the line break at the end', async () => {
+  it('returns its secret, without the trailing line break', async () => {
     const read = withEnvFiles(
       {
         TELEGRAM_BOT_TOKEN_FILE: await secretFile('telegram', '42:secret\n'),
@@ -35,7 +35,7 @@ describe('a variable that names a file', () => {
     });
   });
 
-  it('may stand in .env, and leaves files alone that are no secrets', async () => {
+  it('can be in .env, and leaves files that are not secrets alone', async () => {
     await writeFile(
       path.join(folder, '.env'),
       `GATEWAY_TOKEN_FILE=${await secretFile('token', 'from-a-file')}\n`,
@@ -62,7 +62,7 @@ describe('a variable that names a file', () => {
     expect(() => withEnvFiles(environment, folder)).toThrow(message);
   });
 
-  it('is refused beside the variable itself, by every command', async () => {
+  it('is refused together with the variable itself, by every command', async () => {
     const file = await secretFile('token', 'a-secret-of-the-file-0123456789');
     const env = {
       GATEWAY_HOME: folder,

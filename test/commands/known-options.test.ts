@@ -1,4 +1,4 @@
-/** Options that a command does not have, as the command line says them. */
+/** Options that a command does not have, as the command line reports them. */
 import { expect, it } from 'vitest';
 import { COMMAND_FORMS } from '../../src/commands/command-list.ts';
 import { PARLEY } from '../../src/contracts/texts/parley.ts';
@@ -20,7 +20,7 @@ it('names the option, the command, and the option that was meant', () => {
   expect(said('logs', '--turns=1')).toContain('has no option --turns. Did you mean --turn?');
 });
 
-it('lists the options of a command where none is close, and says where there are none', () => {
+it('lists the options of a command when none is close, and reports when there are none', () => {
   expect(said('doctor', '--everything')).toContain('has no option --everything. It has --fix, --json. See:');
   expect(said('mcp', '--everything')).toContain('It takes no options.');
   expect(notACommand('--foo').message).toBe(
@@ -28,7 +28,7 @@ it('lists the options of a command where none is close, and says where there are
   );
 });
 
-it('takes every option of the list, values that begin with a minus, and ids below zero', () => {
+it('accepts every listed option, values that start with a minus, and ids below zero', () => {
   for (const { usage, options = [] } of COMMAND_FORMS)
     for (const [option] of options) {
       const [name = ''] = option.match(/--[a-z-]+/) ?? [];

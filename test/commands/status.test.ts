@@ -1,4 +1,4 @@
-/** `parley status`: what it shows of several gateways, and of none. */
+/** `parley status`: what it shows for several gateways, and for none. */
 import { expect, it } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import { tellStatus } from '../../src/commands/node-reports.ts';
@@ -14,7 +14,7 @@ const channels = (detail: string): HealthReport['channels'] => ({
   telegram: { state: 'degraded', detail, label: 'Telegram' },
 });
 
-/** A gateway that runs: its lease, its version and what it told. */
+/** A running gateway: its lease, its version and what it reported. */
 async function run(
   store: TestStore,
   instance: string,
@@ -28,7 +28,7 @@ async function run(
 }
 
 describeEachDatabase('parley status', (databases) => {
-  it('shows of every gateway its version, lease, page, model and channels', async () => {
+  it('shows version, lease, page, model and channels of every gateway', async () => {
     const store = await databases.open();
     await run(store, 'desk', { state: 'up', name: 'qwen3:4b' });
     const detail = 'MODEL: run ollama pull big:70b. The model big:70b is missing; qwen3:4b answers instead.';
@@ -49,7 +49,7 @@ describeEachDatabase('parley status', (databases) => {
     expect(text).not.toContain('\u001b');
   });
 
-  it('says that none runs once the leases have ended, in words and as JSON', async () => {
+  it('reports that none runs once the leases have ended, as text and as JSON', async () => {
     const store = await databases.open();
     await run(store, 'desk', { state: 'down', detail: 'No model server answers.' });
     expect((await statusCommand([])(store, HOME)).text).toContain(
@@ -70,7 +70,7 @@ describeEachDatabase('parley status', (databases) => {
     });
   });
 
-  it('gives the same as JSON, and shows a gateway that has told nothing yet', async () => {
+  it('outputs the same as JSON, and shows a gateway that has not reported anything yet', async () => {
     const store = await databases.open();
     await store.lanes.register('new', 60_000);
     expect((await statusCommand([])(store, HOME)).text).toContain('page        not yet: it is starting');
@@ -84,7 +84,7 @@ describeEachDatabase('parley status', (databases) => {
     expect(json).toMatchObject({ nodes: [{ instance: 'new', version: '0.1.0', status }] });
   });
 
-  it('has what a gateway tells of itself, at first without a model that is still being asked', async () => {
+  it('includes what a gateway reports about itself, initially without a model that is still being queried', async () => {
     const { nodes, lanes } = await databases.open();
     await lanes.register('desk', 60_000);
     const asked = Promise.withResolvers<{ model: HealthReport['model'] }>();

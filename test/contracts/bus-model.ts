@@ -1,8 +1,8 @@
-/** A model of the lanes: what must be true of them, as plainly as it can be said. */
+/** A model of the lanes: what must hold for them, stated as plainly as possible. */
 import { SUSPECT_CRASHES, SUSPECT_SHARE } from '../../src/contracts/store/lanes.ts';
 import type { LaneHead, LaneKey, LaneStore } from '../../src/contracts/store/lanes.ts';
 
-/** The real side: lanes of one database, and a hand that ends a node's lease behind its back. */
+/** The real side: lanes of one database, and a function that ends a node's lease behind its back. */
 export interface RealLanes {
   lanes: LaneStore;
   expire: (node: string) => Promise<void>;
@@ -18,25 +18,25 @@ interface ModelMessage {
 
 interface ModelLane {
   messages: ModelMessage[];
-  /** Messages before this index are over. */
+  /** Messages before this index have ended. */
   head: number;
   /** Messages before this index were stopped. */
   stop: number;
   holder: number | undefined;
   parked: boolean;
-  /** Its head was running at two deaths or more. */
+  /** Its head was running at two or more crashes. */
   suspect: boolean;
-  /** With how many suspects, itself among them, its head was claimed. */
+  /** How many suspects, including itself, its head was claimed with. */
   group: number;
-  /** It is a suspect that only waits for something outside. */
+  /** It is a suspect that only waits for something external. */
   waiting: boolean;
 }
 
-/** What must be true of the lanes, as plainly as it can be said. Nodes are slots; each boot has an id of its own. */
+/** What must hold for the lanes, stated as plainly as possible. Nodes are slots; each boot has its own id. */
 export class LaneModel {
   lanes: ModelLane[];
   nodes: { id: string; alive: boolean }[] = [];
-  /** Heads handed out and held now, by lane; and every one that is void, `ended` by its own finish or not. */
+  /** Heads currently held, by lane; and every void one, whether or not it `ended` by its own finish. */
   held = new Map<number, LaneHead>();
   stale: { head: LaneHead; ended: boolean }[] = [];
   approvals = 0;
@@ -54,7 +54,7 @@ export class LaneModel {
     }));
   }
 
-  /** The lane's holder is gone or has let go: what it was given is void. */
+  /** The lane's holder is gone or has released it: the head it held is void. */
   free(index: number, ended = false): void {
     const head = this.held.get(index);
     if (head !== undefined) this.stale.push({ head, ended });
@@ -62,7 +62,7 @@ export class LaneModel {
     Object.assign(this.lanes[index]!, { holder: undefined, waiting: false });
   }
 
-  /** Ends the head, and steps over what a stop has cancelled. */
+  /** Ends the head, and skips what a stop has cancelled. */
   end(index: number, fate: ModelMessage['fate']): void {
     const lane = this.lanes[index]!;
     lane.messages[lane.head]!.fate = fate;
@@ -71,12 +71,12 @@ export class LaneModel {
     lane.head = Math.max(lane.head + 1, lane.stop);
   }
 
-  /** The lane's head is under no suspicion, or will do nothing more. */
+  /** The lane's head is no longer suspected, or will do nothing more. */
   clear(index: number): void {
     Object.assign(this.lanes[index]!, { suspect: false, group: 0, waiting: false });
   }
 
-  /** A dead node's lanes are found free, and each that did not wait counts a crash; a suspect that was its only one is the more to blame. */
+  /** Frees a dead node's lanes; each that did not wait counts a crash, and a suspect that was its only one takes the blame. */
   reclaimFromDead(): void {
     const dead = this.lanes.filter(
       ({ holder }) => holder !== undefined && this.nodes[holder]?.alive !== true,
@@ -95,7 +95,7 @@ export class LaneModel {
     }
   }
 
-  /** What may be claimed at once, suspects apart. */
+  /** Whether the lane can be claimed immediately, ignoring suspects. */
   isDue(index: number): boolean {
     return this.isOpen(index) && !this.lanes[index]!.suspect;
   }
@@ -105,14 +105,14 @@ export class LaneModel {
     return lane.holder === undefined && !lane.parked && lane.head < lane.messages.length;
   }
 
-  /** The suspects that a node works on. */
+  /** The suspects that a node is working on. */
   suspectsOf(slot: number | undefined): ModelLane[] {
     return this.lanes.filter((lane) => lane.holder === slot && lane.group > 0 && !lane.waiting);
   }
 
   /**
-   * How many suspects a sweep of the node claims now, and the most crashes one of them has. While it works on others, that
-   * many or none: they are alone for a moment only, and the moment may have passed.
+   * How many suspects a sweep of the node claims now, and the highest crash count among them. While it works on others,
+   * either that many or none: they are alone only briefly, and that time may have passed.
    */
   suspectsFor(slot: number): { counts: number[]; crashes: number } {
     const open = this.lanes.flatMap((lane, index) =>

@@ -6,7 +6,7 @@ import type { LaneModel, RealLanes } from './bus-model.ts';
 /** One step of a history. */
 export type Step = fc.AsyncCommand<LaneModel, RealLanes>;
 
-/** Makes a step of a name, of when it can happen, and of what it does to both sides. */
+/** Creates a step from a name, its precondition, and its effect on both sides. */
 export function step(name: string, check: (model: LaneModel) => boolean, run: Step['run']): Step {
   return { check, run, toString: () => name };
 }
@@ -37,7 +37,7 @@ export function freeze(slot: number): Step {
   );
 }
 
-/** Boots a process of the slot's home, also in place of one that runs: its lanes are free at once. */
+/** Boots a process of the slot's home, even in place of a running one: its lanes are free immediately. */
 export function restart(slot: number): Step {
   return step(
     `restart(node ${slot})`,
@@ -54,7 +54,7 @@ export function restart(slot: number): Step {
   );
 }
 
-/** The node gives its lanes back. */
+/** The node releases its lanes. */
 export function leave(slot: number): Step {
   return step(
     `leave(node ${slot})`,

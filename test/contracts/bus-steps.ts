@@ -8,7 +8,7 @@ import { freeze, heartbeat, leave, live, restart, step } from './bus-node-steps.
 import type { Step } from './bus-node-steps.ts';
 import type { LaneModel, RealLanes } from './bus-model.ts';
 
-/** The steps a history is made of. */
+/** The steps that make up a history. */
 export function laneSteps(lanes: number, nodes: number): fc.Arbitrary<Step>[] {
   const lane = fc.nat({ max: lanes - 1 });
   const node = fc.nat({ max: nodes - 1 });
@@ -35,7 +35,7 @@ export function laneSteps(lanes: number, nodes: number): fc.Arbitrary<Step>[] {
   ];
 }
 
-/** Notes a claim the lanes made, after checking that it is the one they should have made. */
+/** Records a claim of the lanes, after checking that it is the expected one. */
 function noteClaim(model: LaneModel, index: number, slot: number, head: LaneHead | undefined): void {
   const lane = model.lanes[index]!;
   const { dedupe, attempts, crashes, loneCrashes } = lane.messages[lane.head]!;
@@ -142,7 +142,7 @@ function release(index: number, attempt: boolean): Step {
   });
 }
 
-/** A suspected head waits for something outside, or works again. */
+/** A suspected head waits for something external, or works again. */
 function noteWaiting(index: number, isWaiting: boolean): Step {
   return step(`noteWaiting(${index}, ${isWaiting})`, isHeld(index), async (model, { lanes }) => {
     const lane = model.lanes[index]!;
@@ -162,7 +162,7 @@ function park(index: number): Step {
     };
     model.approvals += 1;
     await lanes.park(model.held.get(index)!, approval);
-    // A stop that came before is the answer: the lane is due at once.
+    // A stop that came before is the answer: the lane is due immediately.
     lane.parked = lane.stop <= lane.head;
     model.free(index);
   });
@@ -206,7 +206,7 @@ function stop(index: number): Step {
   );
 }
 
-/** Whoever lost the lane last tries to write all the same: by now it may be the same node's again, at the same message. */
+/** The node that last lost the lane tries to write anyway: it may by now hold it again, at the same message. */
 function actLate(index: number): Step {
   const newest = (model: LaneModel) => model.stale.findLast(({ head }) => head.lane === laneKey(index));
   return step(
@@ -220,7 +220,7 @@ function actLate(index: number): Step {
         () => lanes.noteWaiting(head, true),
         () => lanes.park(head, approval),
       ];
-      // Its own finish once more is no mistake: the answer of the first may have been lost.
+      // Repeating its own finish is not a mistake: the answer of the first may have been lost.
       if (!ended) late.push(() => lanes.finish(head).then(() => undefined));
       for (const act of late)
         await expect(act(), 'a stale holder is refused').rejects.toBeInstanceOf(FencedError);
@@ -228,7 +228,7 @@ function actLate(index: number): Step {
   );
 }
 
-/** Lets one node work everything off, and checks that every accepted message had exactly one end. */
+/** Lets one node finish all work, and checks that every accepted message ended exactly once. */
 export async function drain(model: LaneModel, real: RealLanes): Promise<void> {
   await restart(0).run(model, real);
   for (let index = 0; index < model.lanes.length; index += 1) {
@@ -241,7 +241,7 @@ export async function drain(model: LaneModel, real: RealLanes): Promise<void> {
     for (let index = 0; index < model.lanes.length; index += 1) {
       while (model.held.has(index)) await finish(index, undefined).run(model, real);
     }
-    // Suspects come one after the other.
+    // Suspects run one after another.
   } while (model.lanes.some((_, index) => model.isOpen(index)));
   const open = model.lanes.flatMap((lane) => lane.messages.filter((message) => message.fate === 'waiting'));
   expect(open, 'nothing is lost').toEqual([]);

@@ -1,4 +1,4 @@
-/** What every message bus on every database must do with accepted messages, whoever fails in between. */
+/** What every message bus on every database must do with accepted messages, whatever fails in between. */
 import { afterEach, expect, it, vi } from 'vitest';
 import type { LaneHandler, LaneOutcome, MessageBus } from '../../src/contracts/bus.ts';
 import { createMessageBus } from '../../src/bus/message-bus.ts';
@@ -25,13 +25,13 @@ interface Node {
   send(lane: LaneKey, dedupe: string, payload?: unknown): Promise<number>;
 }
 
-/** The contract. `open` gives lanes without rows, closed with the test. */
+/** The contract. `open` returns lanes without rows, closed with the test. */
 export function busContract(open: () => Promise<BusHarness>): void {
   afterEach(async () => {
     for (const bus of started.splice(0)) await bus.stop(1_000);
   });
 
-  it('runs a message once that is sent five times, also when the repeats race from two nodes', async () => {
+  it('runs a message sent five times only once, even when the repeats race from two nodes', async () => {
     const { lanes, beside } = await open();
     const [a, b] = [await startNode(lanes, 'a'), await startNode(beside, 'b')];
     const sends = Array.from({ length: 100 }, (_, i) => (i % 2 ? a : b).send('in:t:1', `id-${i % 20}`));
@@ -70,7 +70,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
     expect(most).toBeGreaterThan(1);
   });
 
-  it('lets nothing overtake a message that is retried', async () => {
+  it('lets nothing overtake a message that is being retried', async () => {
     const { lanes } = await open();
     const failing: Behaviour = async (head) => {
       if (head.seq === 1 && head.attempts < 2) {
@@ -102,7 +102,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
     expect(await lanes.heartbeat(frozen, 60_000)).toBe(false);
   });
 
-  it('gives a restarted process its own lanes back at once, whatever its lease', async () => {
+  it('gives a restarted process its lanes back immediately, whatever its lease', async () => {
     const { lanes, beside } = await open();
     const before = await lanes.register('home', 3_600_000);
     await lanes.append('in:t:1', 'a', {}, before);
@@ -110,7 +110,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
     await vi.waitFor(() => expect(node.seen).toMatchObject([{ dedupe: 'a', crashes: 1 }]), WAIT);
   });
 
-  it('frees its lanes at once when it shuts down, and counts neither attempt nor crash', async () => {
+  it('frees its lanes immediately on shutdown, and counts neither attempt nor crash', async () => {
     const { lanes, beside } = await open();
     const leaving = await startNode(lanes, 'a', (_, signal) => released(signal));
     await leaving.send('in:t:1', 'a');
@@ -121,7 +121,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
     expect(node.seen[0]).toMatchObject({ dedupe: 'a', crashes: 0, attempts: 0 });
   });
 
-  it('stops a turn within a second from a node that does not run it, and all that was queued (N-58)', async () => {
+  it('stops a turn within a second from a node that does not run it, and everything that was queued (N-58)', async () => {
     const { lanes, beside } = await open();
     const ended: string[] = [];
     const waiting: Behaviour = async (head, signal) => {
@@ -220,7 +220,7 @@ export function busContract(open: () => Promise<BusHarness>): void {
 
 const WAIT = { timeout: 15_000, interval: 10 };
 
-/** Ended after each test, before its database goes. */
+/** Ended after each test, before its database is closed. */
 const started: MessageBus[] = [];
 
 async function startNode(

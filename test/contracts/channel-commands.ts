@@ -1,4 +1,4 @@
-/** The part of the channel contract about commands: what a text names, people can write. */
+/** The part of the channel contract about commands: users can type what a text names. */
 import { describe, expect, it, vi } from 'vitest';
 import { channels } from '../../channels/index.ts';
 import type { InboundMessage } from '../../src/contracts/message.ts';
@@ -16,7 +16,7 @@ export function commandContract(
   }: { harness: () => ChannelHarness; receive: Receive; received: () => InboundMessage[] },
 ): void {
   describe('commands', () => {
-    it('are understood as the manifest says that people write them', async () => {
+    it('are understood the way the manifest says users write them', async () => {
       const writeCommand = channels.find((one) => one.name === name)?.writeCommand ?? (() => '');
       await harness().channel.start(receive);
       const [chat] = harness().chats;

@@ -10,7 +10,7 @@ import type { Receive } from '../../src/contracts/receive.ts';
 import { WAIT } from './channel-harness.ts';
 import type { ChannelHarness } from './channel-harness.ts';
 
-/** More than a socket holds, so that a stream can break off in the middle. */
+/** More than a socket buffers, so that a stream can break off in the middle. */
 const CONTENT = Buffer.alloc(3 * 1024 * 1024, 'a file of many bytes. ');
 
 /** Runs the part over the harness of each test. */
@@ -23,7 +23,7 @@ export function downloadContract({
   receive: Receive;
   received: () => InboundMessage[];
 }): void {
-  /** A file that came with a message. */
+  /** A file that arrived with a message. */
   const arrived = async (name = 'report.txt'): Promise<Media> => {
     await harness().channel.start(receive);
     harness().sendsFile?.(harness().chats[0], name, CONTENT);
@@ -51,7 +51,7 @@ export function downloadContract({
   const sha256 = createHash('sha256').update(CONTENT).digest('hex');
 
   describe('files of messages', () => {
-    it('are read byte by byte, as often as wanted, also once the channel has stopped', async () => {
+    it('are read byte for byte, any number of times, even after the channel has stopped', async () => {
       const media = await arrived();
       const { channel } = harness();
       expect(await read(channel, media)).toBe(sha256);
@@ -70,14 +70,14 @@ export function downloadContract({
       },
     );
 
-    it('that the platform no longer has are refused for good', async () => {
+    it('are refused permanently when the platform no longer has them', async () => {
       const media = await arrived();
       const { channel } = harness();
       for (let n = 0; n < 2; n += 1) harness().failsDownload?.(404);
       expect(await failure(read(channel, media))).toMatchObject({ code: 'rejected', retryable: false });
     });
 
-    it('are read no further when the caller aborts or turns away', async () => {
+    it('are read no further when the caller aborts or stops reading', async () => {
       const media = await arrived();
       const { channel } = harness();
       const stop = new AbortController();

@@ -1,4 +1,4 @@
-/** The part of the channel contract about files that are sent: each with exactly its bytes, once, in its chat, or a refusal that says why. */
+/** The part of the channel contract about sent files: each with exactly its bytes, once, in its chat, or refused with a reason. */
 import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -21,7 +21,7 @@ const KINDS: [kind: MediaKind, name: string, mimeType: string, bytes: Buffer][] 
   ['file', 'Bericht für "Ä"; v2.pdf', 'application/pdf', Buffer.from('%PDF-1.7')],
 ];
 
-/** Adds the tests to the suite of a channel; `harness` gives the one of the running test. */
+/** Adds the tests to the suite of a channel; `harness` returns the one of the running test. */
 export function sentFilesContract(harness: () => ChannelHarness): void {
   describe('sending files', () => {
     let folder: string;
@@ -60,7 +60,7 @@ export function sentFilesContract(harness: () => ChannelHarness): void {
     const send = async (file: OutboundFile) => await harness().channel.sendFile?.(file);
     const shown = (chat = harness().chats[0]) => harness().files?.(chat.chatId) ?? [];
 
-    it('are promised by exactly the channels that take them', () => {
+    it('are declared by exactly the channels that accept them', () => {
       const { channel } = harness();
       const { media, maxFileBytes, maxCaption } = channel.capabilities;
       const promised = [
@@ -82,7 +82,7 @@ export function sentFilesContract(harness: () => ChannelHarness): void {
     });
 
     it.each(KINDS)(
-      'shows every kind of file, if not as its kind then as a plain one: %s %s',
+      'shows every kind of file, as its kind or else as a plain one: %s %s',
       async (kind, name, mimeType, bytes) => {
         if (!harness().channel.capabilities.media) return;
         await send(await make(bytes, { kind, name, mimeType }));
@@ -92,7 +92,7 @@ export function sentFilesContract(harness: () => ChannelHarness): void {
       },
     );
 
-    it('takes the longest caption and the largest file it declares, and refuses more for good', async () => {
+    it('accepts the longest caption and the largest file it declares, and permanently refuses more', async () => {
       const { capabilities } = harness().channel;
       if (!capabilities.media) return;
       await send(await make(capabilities.maxFileBytes, {}, 'y'.repeat(capabilities.maxCaption)));
@@ -104,7 +104,7 @@ export function sentFilesContract(harness: () => ChannelHarness): void {
       expect(shown()).toHaveLength(1);
     });
 
-    it('is refused like a text: a pause with its time, a person who has blocked the bot', async () => {
+    it('is refused like a text: a pause with its time, a user who has blocked the bot', async () => {
       const { channel, chats } = harness();
       if (!channel.capabilities.media) return;
       harness().rateLimits?.(3_000);
@@ -129,7 +129,7 @@ export function sentFilesContract(harness: () => ChannelHarness): void {
       expect(shown()).toHaveLength(1);
     });
 
-    it('names no secret and no path of this machine when a file cannot be read', async () => {
+    it('reveals no secret and no local path when a file cannot be read', async () => {
       if (!harness().channel.capabilities.media) return;
       const file = { ...(await make(PNG)), path: path.join(folder, 'gone') };
       const error = await failure(send(file));

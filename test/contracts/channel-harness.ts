@@ -1,54 +1,54 @@
-/** What the channel contract needs of a channel's test: the channel in front of a fake of its platform, and control of that. */
+/** What the channel contract needs from a channel's test: the channel with a fake of its platform, and control of the fake. */
 import type { Channel } from '../../src/contracts/channel.ts';
 import type { Receipt, Receive } from '../../src/contracts/receive.ts';
 
 export const WAIT = { timeout: 5_000, interval: 5 };
 export const ACCEPTED: Receipt = { kind: 'accepted', turnId: 'turn', seq: 1, position: 0 };
 
-/** A private chat of the fake platform and the person in it, with the ids the channel must give. */
+/** A private chat of the fake platform and its user, with the ids the channel must report. */
 export interface ContractChat {
   chatId: string;
   senderId: string;
 }
 
-/** A channel in front of its fake platform, and the test's control of that platform. Optional methods belong to the requirement of the same name. */
+/** A channel with its fake platform, which the test controls. Optional methods belong to the requirement of the same name. */
 export interface ChannelHarness {
   channel: Channel;
   /** Two private chats that exist on the platform. */
   chats: [ContractChat, ContractChat];
-  /** Must be in no error the channel throws: the bot token, or any text when there is none. */
+  /** Must appear in no error the channel throws: the bot token, or any text when there is none. */
   secret: string;
-  /** The chat's person writes. Does not wait for the channel. */
+  /** The chat's user sends a message. Does not wait for the channel. */
   says(chat: ContractChat, text: string): void;
-  /** The chat's person types this into the platform's own client, which may take it as a command, or keep it. Does not wait. */
+  /** The chat's user types this into the platform's client, which may treat it as a command or keep it. Does not wait. */
   types(chat: ContractChat, text: string): void;
   /** Texts visible in the chat now, oldest first, markup applied. */
   screen(chatId: string): string[];
   /** The files visible in the chat now, oldest first. Present where the channel sends files. */
   files?(chatId: string): { name: string; bytes: Buffer; caption: string }[];
-  /** What the platform makes of a text in the channel's markup; throws when the platform would refuse it. */
+  /** How the platform renders a text in the channel's markup; throws when the platform would refuse it. */
   reads(text: string): { visible: string; length: number };
   /** Connections the platform holds open for the channel's receiving: long polls, gateway sockets, streams. */
   receiving(): number;
   /** True when the channel has acknowledged every message so far to the platform. */
   acknowledged?(): boolean;
-  /** The platform delivers the newest message once more, as it does after a lost acknowledgement or a restart. */
+  /** The platform redelivers the newest message, as it does after a lost acknowledgement or a restart. */
   redelivers?(receive: Receive): void | Promise<void>;
   /** The bot's own message, or another bot's, arrives as an update. */
   echoes?(chat: ContractChat, text: string, from: 'self' | 'bot'): void;
-  /** The chat's person sends a file. Does not wait for the channel. */
+  /** The chat's user sends a file. Does not wait for the channel. */
   sendsFile?(chat: ContractChat, name: string, bytes: Uint8Array): void;
   /** The next download is cut off in the middle, or answered with this status. */
   failsDownload?(failure: 'cut' | number): void;
   /** The next call is refused with the platform's "wait this long". */
   rateLimits?(retryAfterMs: number): void;
-  /** The person blocks the bot. */
+  /** The user blocks the bot. */
   blocks?(chatId: string): void;
   /** The next call is applied, then its connection dies before the answer. */
   losesAnswer?(): void;
   /** The same for the next file. */
   losesFileAnswer?(): void;
-  /** The next call gets this status and a page in place of the platform's answer, as from a proxy. */
+  /** The next call gets this status and a page instead of the platform's answer, as from a proxy. */
   fails?(status: number): void;
   /** The next call is refused as if the token were wrong. */
   refusesToken?(): void;
@@ -57,12 +57,12 @@ export interface ChannelHarness {
 
 /** Requirements that a channel may be exempt from, each with the reason. */
 export type ChannelRequirement =
-  /** `send` and `edit` show something to people. */
+  /** `send` and `edit` show something to users. */
   | 'sends'
   | 'acknowledged'
   | 'redelivers'
   | 'echoes'
-  /** Messages bring files that `download` reads, and the fake can let downloads fail. */
+  /** Messages carry files that `download` reads, and the fake can make downloads fail. */
   | 'sendsFile'
   | 'rateLimits'
   | 'blocks'

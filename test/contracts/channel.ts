@@ -44,7 +44,7 @@ export function channelContract(
     });
 
     describe('receiving', () => {
-      it('gives ids as strings, the same each time, and what was written', async () => {
+      it('reports ids as strings, the same each time, and what was written', async () => {
         await harness.channel.start(receive);
         harness.says(harness.chats[0], 'first');
         harness.says(harness.chats[0], 'second');
@@ -57,7 +57,7 @@ export function channelContract(
         expect(received[0]?.id).not.toBe(received[1]?.id);
       });
 
-      it('receives the next message while the turn of the first still runs, in order', async () => {
+      it('receives the next message while the turn of the first is still running, in order', async () => {
         await harness.channel.start(receive);
         const words = ['one', 'two', 'three', 'four', 'five'];
         for (const word of words) harness.says(harness.chats[0], word);
@@ -73,7 +73,7 @@ export function channelContract(
       });
 
       it.runIf(requires('acknowledged'))(
-        'acknowledges a message to the platform only after it was committed',
+        'acknowledges a message to the platform only after it is committed',
         async () => {
           const { promise, resolve } = Promise.withResolvers<Receipt>();
           await harness.channel.start(async (message) => {
@@ -110,7 +110,7 @@ export function channelContract(
         expect(received.map(({ fromBot }) => fromBot ?? false)).toEqual([true, false]);
       });
 
-      it('can be stopped twice, and before a start, and leaves nothing open', async () => {
+      it('can be stopped twice, or before a start, and leaves nothing open', async () => {
         await harness.channel.stop();
         await harness.channel.start(receive);
         harness.says(harness.chats[0], 'in time');
@@ -153,7 +153,7 @@ export function channelContract(
       });
 
       it.runIf(requires('sends'))(
-        'gives an id that edit accepts, and accepts the same text twice',
+        'returns an id that edit accepts, and accepts the same text twice',
         async () => {
           const { chatId } = harness.chats[0];
           const sent = await harness.channel.send(part(chatId, 'draft'));
@@ -163,7 +163,7 @@ export function channelContract(
       );
 
       it.runIf(requires('sends'))(
-        'takes away what it sent, in its chat only, and finds nothing wrong when that is gone already',
+        'deletes what it sent, only in its chat, and does not fail when it is already gone',
         async () => {
           const [here, there] = harness.chats;
           const sent = await harness.channel.send(part(here.chatId, 'not for long'));
@@ -178,7 +178,7 @@ export function channelContract(
         },
       );
 
-      it.runIf(requires('sends'))('shows hostile text readable', async () => {
+      it.runIf(requires('sends'))('shows hostile text in readable form', async () => {
         const { chatId } = harness.chats[0];
         for (const text of HOSTILE_TEXTS) {
           const out = part(chatId, text);
@@ -191,7 +191,7 @@ export function channelContract(
         }
       });
 
-      it.runIf(requires('sends'))('sends the longest message and refuses a longer one for good', async () => {
+      it.runIf(requires('sends'))('sends the longest message, permanently refuses a longer one', async () => {
         const { chatId } = harness.chats[0];
         const { maxLength } = harness.channel.capabilities;
         await harness.channel.send(part(chatId, 'y'.repeat(maxLength)));
@@ -209,7 +209,7 @@ export function channelContract(
         expect(harness.screen(chatId)).toEqual([]);
       });
 
-      it.runIf(requires('blocks'))('does not ask for a retry when the person blocked it', async () => {
+      it.runIf(requires('blocks'))('does not ask for a retry when the user blocked it', async () => {
         const { chatId } = harness.chats[0];
         harness.blocks?.(chatId);
         const error = await failure(harness.channel.send(part(chatId, 'hello?')));
@@ -266,7 +266,7 @@ export function channelContract(
     if (requires('sendsFile')) downloadContract(parts);
 
     describe('rendering', () => {
-      it('is pure, accepted by the platform, and counts as the platform does', () => {
+      it('is pure, accepted by the platform, and counts the way the platform does', () => {
         fc.assert(
           fc.property(markdownish, (text) => {
             const doc = parseMarkdown(text);

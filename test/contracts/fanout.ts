@@ -8,7 +8,7 @@ import { createLog } from '../../src/ops/log.ts';
 
 const RUN = { sessionKey: 'telegram:1', turnId: 't', epoch: 1 } as const;
 
-/** The contract. `open` gives the ends of two nodes that nobody else hears. */
+/** The contract. `open` returns the ends of two isolated nodes. */
 export function fanoutContract(open: () => Promise<[Fanout, Fanout]>): void {
   const started: { stop(): Promise<void> }[] = [];
   afterEach(async () => {
@@ -23,7 +23,7 @@ export function fanoutContract(open: () => Promise<[Fanout, Fanout]>): void {
       await bus.start();
       started.push(bus);
     }
-    // Each has heard of the other once an event of either arrives.
+    // Each knows about the other once an event of either arrives.
     for (const [from, to] of [
       [a!, b!],
       [b!, a!],
@@ -42,7 +42,7 @@ export function fanoutContract(open: () => Promise<[Fanout, Fanout]>): void {
     return { a: a!, b: b! };
   }
 
-  it('shows the other node a turn in order, none missing, none twice', async () => {
+  it('shows the other node a turn in order, with no event missing or repeated', async () => {
     const { a, b } = await twoBuses();
     const [here, there]: AgentEvent[][] = [[], []];
     a.subscribe({ sessionKey: RUN.sessionKey }, (event) => here!.push(event));
@@ -55,7 +55,7 @@ export function fanoutContract(open: () => Promise<[Fanout, Fanout]>): void {
     expect(there).toEqual(here);
   });
 
-  it('carries a result of many batches, and readers there can resume', async () => {
+  it('carries a result across many batches, and readers there can resume', async () => {
     const { a, b } = await twoBuses();
     const there: AgentEvent[] = [];
     b.subscribe({ turnId: RUN.turnId }, (event) => there.push(event));

@@ -1,7 +1,7 @@
-/** Texts that break renderers: fixed ones for the eye, and an arbitrary that mixes Markdown with everything else. */
+/** Texts that break renderers: fixed ones to look at, and an arbitrary that mixes Markdown with everything else. */
 import * as fc from 'fast-check';
 
-/** Each holds the word "readable", which must reach the reader. */
+/** Each contains the word "readable", which must reach the reader. */
 export const HOSTILE_TEXTS: readonly string[] = [
   'readable <b>bold</i> & &amp; &lt; <script>alert(1)</script>',
   '<img src=x onerror=alert(1)> readable',

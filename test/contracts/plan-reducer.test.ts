@@ -1,4 +1,4 @@
-/** The reducer of plans, which gateway and page share. */
+/** The plan reducer shared by gateway and page. */
 import { describe, expect, it } from 'vitest';
 import {
   advancePlan,
@@ -38,7 +38,7 @@ describe('the reducer of plans', () => {
     });
   });
 
-  it('notes a failure until its step is settled', () => {
+  it('keeps a failure until its step is settled', () => {
     const begun = after(undefined, { type: 'plan_ready', plan: plan([step(0), RUNNING]) });
     const thinking = after(begun, { type: 'agent_thinking', step: FAILED });
     expect(thinking).toMatchObject({ analysedStepId: 's1', recovering: true, plan: { steps: [{}, FAILED] } });
@@ -54,7 +54,7 @@ describe('the reducer of plans', () => {
     expect(done).not.toHaveProperty('note');
   });
 
-  it('gives the same object for what says nothing about the plan, and nothing before there is one', () => {
+  it('returns the same object for unrelated events, and nothing before there is a plan', () => {
     const begun = after(undefined, { type: 'plan_ready', plan: plan(2) });
     expect(after(begun, { type: 'turn_started' })).toBe(begun);
     expect(after(undefined, { type: 'step_changed', step: RUNNING })).toBeUndefined();

@@ -1,4 +1,4 @@
-/** The values of the buttons under a plan's card. */
+/** The values of the buttons below a plan's card. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/lib/ids.ts';
@@ -10,8 +10,8 @@ import {
 } from '../../src/contracts/store/plan-store.ts';
 import type { PlanButton } from '../../src/contracts/store/plan-store.ts';
 
-describe('the value of a button of a plan', () => {
-  it('is parsed back to its parts, and fits the limit of the platforms', () => {
+describe('the value of a plan button', () => {
+  it('is parsed back to its parts, and fits within the platforms’ limit', () => {
     const planId = newId();
     const buttons: PlanButton[] = [
       { planId, action: 'pause' },
@@ -49,7 +49,7 @@ describe('the value of a button of a plan', () => {
     'plan-teach:p:1.1.1',
     'plan-cancel:p:1234567.1',
     'approve:p',
-  ])('is nothing when it is %j', (value) => {
+  ])('is invalid when it is %j', (value) => {
     expect(readPlanButton(value)).toBeUndefined();
   });
 

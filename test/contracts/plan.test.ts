@@ -1,4 +1,4 @@
-/** What a plan says of itself. */
+/** What a plan reports about itself. */
 import { describe, expect, it } from 'vitest';
 import {
   boundReason,
@@ -16,7 +16,7 @@ describe('a plan', () => {
     expect(correctionsLeft(plan(used))).toBe(7);
   });
 
-  it('keeps the reason of its cancellation, and has no running step any more (S-36)', () => {
+  it('keeps the reason for its cancellation, and no longer has a running step (S-36)', () => {
     const given = cancelPlan(
       plan([step(0, { status: 'done' }), step(1, { status: 'running' }), step(2)]),
       'Stopped.',
@@ -25,7 +25,7 @@ describe('a plan', () => {
     expect(given.steps.map(({ status }) => status)).toEqual(['done', 'failed', 'pending']);
   });
 
-  it('keeps a reason whole up to its bound, and cuts it there for good', () => {
+  it('keeps a reason whole up to its limit, and cuts a longer one there once', () => {
     const fits = 'x'.repeat(MAX_REASON_CHARS);
     expect(boundReason(fits)).toBe(fits);
     const cut = boundReason(`${fits}y`);

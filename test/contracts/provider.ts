@@ -1,4 +1,4 @@
-/** What every model server's provider must keep, whatever its wire: `providerContract(name, makeHarness)`. */
+/** What every model provider must guarantee, whatever its protocol: `providerContract(name, makeHarness)`. */
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ProviderError } from '../../src/contracts/errors.ts';
@@ -7,20 +7,20 @@ import type { ChatChunk, ChatRequest, LLMProvider, ToolSchema } from '../../src/
 import { DEEPEST, TOO_DEEP } from '../fakes/model/nested-json.ts';
 import { startRawServer } from '../fakes/network/raw-server.ts';
 
-/** What the server does next, in no server's own words. */
+/** What the server does next, independent of any server's format. */
 export interface ContractReply {
   text?: readonly string[];
   thinking?: readonly string[];
   toolCalls?: readonly { name: string; args: unknown }[];
   /** Silence, not even headers, until `release()`. */
   hold?: boolean;
-  /** The answer was cut by the limit of tokens. */
+  /** The answer was cut by the token limit. */
   tooLong?: boolean;
-  /** Fields no client knows. */
+  /** Fields that no client knows. */
   extra?: Record<string, unknown>;
-  /** Cuts the stream into the packets it travels in. */
+  /** Cuts the stream into packets. */
   packets?: (wire: Buffer) => Buffer[];
-  /** What goes wrong after that many pieces: an error told mid-stream, a dead connection, an end without an end, silence, bytes that mean nothing. */
+  /** What goes wrong after that many pieces: a mid-stream error, a dead connection, a missing end, silence, garbage bytes. */
   failure?:
     | { kind: 'error' | 'cut' | 'no_end' | 'hang'; after: number }
     | { kind: 'bytes'; after: number; bytes: Uint8Array };
@@ -32,7 +32,7 @@ export interface ContractCall {
 }
 
 export interface ProviderHarness {
-  /** A provider for the server, with room for at least 32 calls at once. */
+  /** A provider for the server, with room for at least 32 concurrent calls. */
   readonly provider: LLMProvider;
   /** A model on the server that can use tools and think. */
   readonly model: string;
@@ -69,7 +69,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       return collectChat(stream(undefined, more));
     };
 
-    it('gives deltas that add up, thinking before text, and one done at the end (N-48)', async () => {
+    it('yields deltas that add up, thinking before text, and one done at the end (N-48)', async () => {
       gateway.answer({ thinking: ['hm ', 'well'], text: ['a ', 'b ', 'c'] });
       const { chunks } = await drain(stream(undefined, { think: true }));
       expect(joined(chunks, 'thinking')).toBe('hm well');
@@ -80,7 +80,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       expect(kinds.at(-1)).toBe('done');
     });
 
-    it('reports usage, and that the limit of tokens cut the answer', async () => {
+    it('reports usage, and that the token limit cut the answer', async () => {
       const whole = await answered({ text: ['one ', 'two'] });
       expect(whole.finishReason).toBe('stop');
       expect(whole.usage.promptTokens).toBeGreaterThan(0);
@@ -106,7 +106,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       expect((await answered({ text: ['ж', '👩‍🚀', '漢'], packets: bytes })).content).toBe('ж👩‍🚀漢');
     });
 
-    it('gives tool arguments as objects, ids of their own, and says that tools were called (N-50, N-52)', async () => {
+    it('returns tool arguments as objects with unique ids, and reports that tools were called (N-50, N-52)', async () => {
       const toolCalls = [
         { name: 'look', args: { at: 'a', deep: { list: [1] } } },
         { name: 'look', args: {} },
@@ -161,7 +161,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       expect(error).toMatchObject({ code: 'unavailable', retryable: true });
     });
 
-    it('sends nothing when the signal has aborted already', async () => {
+    it('sends nothing when the signal has already aborted', async () => {
       const { error } = await drain(stream(AbortSignal.abort()));
       expect(error).toMatchObject({ code: 'aborted' });
     });
@@ -207,7 +207,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       expect((await (await gateway.nextCall()).closed).by).toBe('client');
     });
 
-    it('turns texts into vectors, as many as there are, in their order', async () => {
+    it('turns texts into vectors, one per text, in order', async () => {
       const input = Array.from({ length: 70 }, (_, index) => 'x'.repeat(index + 1));
       const { vectors, promptTokens } = await gateway.provider.embed(
         { model: gateway.model, input },
@@ -227,7 +227,7 @@ export function providerContract(name: string, makeHarness: () => Promise<Provid
       await expect(stopped).rejects.toMatchObject({ code: 'aborted' });
     });
 
-    it('answers 1,000 small streams at once, each with its own text', async () => {
+    it('answers 1,000 small streams concurrently, each with its own text', async () => {
       const texts = Array.from({ length: 1_000 }, (_, index) => `answer ${index}`);
       for (const text of texts) gateway.answer({ text: [text] });
       const replies = await Promise.all(texts.map(() => collectChat(stream())));

@@ -1,4 +1,4 @@
-/** What every search service must keep behind `web_search`, whatever its wire: `searchContract(kind, harness)`. */
+/** What every search service behind `web_search` must guarantee, whatever its protocol: `searchContract(kind, harness)`. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ToolResult } from '../../src/contracts/tools/tool.ts';
 import { createEgress } from '../../src/security/index.ts';
@@ -11,12 +11,12 @@ import type { FakeSearch } from '../fakes/search/service.ts';
 export interface SearchHarness {
   /** Starts the service; it knows this key. */
   start: (key: string) => Promise<FakeSearch>;
-  /** The variable that its key comes from unless the settings name one; undefined where it needs none. */
+  /** The variable that holds its key unless the settings name one; undefined if it needs none. */
   variable: string | undefined;
 }
 
 const KEY = 'search-key-of-this-test';
-/** Results that every service is asked for. */
+/** Results requested from every service. */
 const ASKED = 10;
 
 /** Runs the suite over one kind of service. */
@@ -37,7 +37,7 @@ export function searchContract(kind: string, { start, variable }: SearchHarness)
       return await tool.execute(tool.parameters.parse(args), toolContext());
     };
 
-    it('gives titles, addresses and descriptions as text of strangers', async () => {
+    it('returns titles, addresses and descriptions as text of strangers', async () => {
       service.results = [
         {
           title: 'Tide\ntables',
@@ -56,7 +56,7 @@ export function searchContract(kind: string, { start, variable }: SearchHarness)
       expect(service.queries).toEqual(['tides today']);
     });
 
-    it('gives as many results as wanted, each address once and none that is no page, and says when there are none', async () => {
+    it('returns as many results as requested, each address once, only pages, and reports when there are none', async () => {
       const pages = Array.from({ length: 20 }, (_, n) => ({ title: `t${n}`, url: `https://x.example/${n}` }));
       service.results = pages;
       const many = async (count: number): Promise<number | undefined> =>
@@ -74,7 +74,7 @@ export function searchContract(kind: string, { start, variable }: SearchHarness)
       });
     });
 
-    it('asks the same whatever the model wants, and for the query only', async () => {
+    it('sends the same request whatever the model wants, with only the query', async () => {
       await search({ query: 'tides', count: 1 });
       await search({ query: 'tides', count: 9 });
       const seen = service.requests.map(({ url, body }) => url.search + body);
@@ -82,9 +82,9 @@ export function searchContract(kind: string, { start, variable }: SearchHarness)
       expect(seen[0]).not.toContain(KEY);
     });
 
-    it('tells a wrong key, a pause, trouble and garbage apart, names the setting, and never shows the key', async () => {
+    it('distinguishes a wrong key, a pause, trouble and garbage, names the setting, and never shows the key', async () => {
       const wrong = await search({ query: 'x' }, 'a-wrong-key').catch(String);
-      // A service that needs no key takes none to be wrong.
+      // A service that needs no key considers none wrong.
       expect(JSON.stringify(wrong)).toMatch(variable === undefined ? /./ : /check OWN_SEARCH_KEY/);
       expect(JSON.stringify(wrong)).not.toContain('a-wrong-key');
       service.refuseNext(429);
@@ -100,7 +100,7 @@ export function searchContract(kind: string, { start, variable }: SearchHarness)
       return await search({ query: 'x' });
     };
 
-    it('takes queries at the bounds and none beyond', async () => {
+    it('accepts queries at the limits and none beyond', async () => {
       const words = (count: number): string => Array.from({ length: count }, () => 'w').join(' ');
       await search({ query: 'x'.repeat(MAX_QUERY_CHARS) });
       await search({ query: words(MAX_QUERY_WORDS) });

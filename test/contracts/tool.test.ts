@@ -1,4 +1,4 @@
-/** The contract of every tool; runs over the list in `src/tools/index.ts` by itself. */
+/** The contract of every tool; automatically runs over the list in `src/tools/index.ts`. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -17,7 +17,7 @@ const noMore = { named: undefined, added: [], servers: [], searches: false };
 
 type RequiredKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? never : K }[keyof T];
 
-/** What approvals are decided by. Does not compile where a tool could leave one of these out. */
+/** What approvals depend on. Does not compile if a tool could leave one of these out. */
 const DECLARED = ['effect', 'risk', 'results', 'reach'] as const satisfies readonly RequiredKeys<Tool>[];
 
 const CANARY = 'canary-outside-the-workspace';
@@ -49,12 +49,12 @@ afterAll(async () => {
   await rm(root, { recursive: true });
 });
 
-it('gives every tool a name of its own', () => {
+it('gives every tool a unique name', () => {
   const names = tools.map((tool) => tool.name);
   expect(new Set(names).size).toBe(names.length);
 });
 
-it('refuses two tools of one name, naming both', () => {
+it('refuses two tools with the same name, naming both', () => {
   const second = { ...createTools(toolOptions)[0]!, description: 'Another tool for folders.' };
   expect(createTools(toolOptions, [{ ...second, name: 'added' }]).at(-1)?.name).toBe('added');
   expect(() => createTools(toolOptions, [second])).toThrow(
@@ -69,7 +69,7 @@ it('refuses to enable a tool that is not in the list, naming every unknown one',
   );
 });
 
-it('enables the usual tools where none is named, search only once it is set up', () => {
+it('enables the default tools when none is named, search only once it is set up', () => {
   const usual = ['list_dir', 'read_file', 'write_file', 'edit_file', 'web_fetch'];
   const rest = ['memory', 'cron', 'spawn_agent', 'message', 'send_file'];
   expect(enabledTools({ ...noMore, tools })).toEqual([...usual, ...rest]);
@@ -89,7 +89,7 @@ it('offers web_search only while a search is set up, and the same list until som
   expect(names()).not.toContain('web_search');
 });
 
-it('adds the tools of MCP servers to the usual and the named ones, unless some of theirs are named', () => {
+it('adds the tools of MCP servers to the default and the named ones, unless some of theirs are named', () => {
   const servers = ['notes'];
   const named = (...names: string[]) => enabledTools({ ...noMore, named: names, tools, servers });
   expect(enabledTools({ ...noMore, tools, servers })).toContain('mcp');
@@ -108,12 +108,12 @@ describe.each(tools.map((tool) => ({ name: tool.name, tool })))('$name', ({ tool
     expect(z.toJSONSchema(tool.parameters, { io: 'input' })).toMatchObject({ type: 'object' });
   });
 
-  it('refuses arguments it does not know instead of guessing', () => {
+  it('refuses unknown arguments instead of guessing', () => {
     expect(tool.parameters.safeParse({ surely_unknown: true }).success).toBe(false);
     expect(tool.parameters.safeParse('text').success).toBe(false);
   });
 
-  it('says where the text of its results comes from, without a trusted default', () => {
+  it('states where the text of its results comes from, without a trusted default', () => {
     for (const name of DECLARED) expect(tool).toHaveProperty(name);
     expect(['operator', 'web', 'local']).toContain(tool.results);
   });
@@ -129,7 +129,7 @@ describe.each(tools.map((tool) => ({ name: tool.name, tool })))('$name', ({ tool
     expect(fc.check(judged)).toMatchObject({ failed: false });
   });
 
-  it('given hostile text, stays inside the workspace and fails only with a GatewayError (B-48)', async () => {
+  it('stays inside the workspace and fails only with a GatewayError, given hostile text (B-48)', async () => {
     const canaries = fc.asyncProperty(hostileArgs(tool), async (given) => {
       const parsed = tool.parameters.safeParse(given);
       if (!parsed.success) return true;
@@ -147,7 +147,7 @@ function isResult(ended: unknown): ended is ToolResult {
   );
 }
 
-/** Values of the right types with hostile contents, from the tool's own schema. */
+/** Values of the right types with hostile contents, from the tool's schema. */
 function hostileArgs(tool: Tool): fc.Arbitrary<Record<string, unknown>> {
   const schema = z.toJSONSchema(tool.parameters, { io: 'input' });
   const fields = Object.entries(schema.properties ?? {}).map(

@@ -1,4 +1,7 @@
-/** The demo as a newcomer meets it: the demo's own home and persona, only faster, with nothing but the gateway between them. */
+/**
+ * The demo as a newcomer experiences it: the demo's own home and persona, only faster, and nothing else but the
+ * gateway.
+ */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../../src/contracts/event.ts';
 import type { Plan } from '../../src/contracts/plans/plan.ts';
@@ -23,9 +26,10 @@ describe('the demo', () => {
     const answer = await fixture.call(`/v1/sessions/http:${id}/messages`, { json: { content } });
     expect(await answer.json()).toMatchObject({ handled: true });
   };
-  /** Says it in a chat; gives all that was to be seen until the turn's end. */
+  /** Says it in a chat; returns all events until the end of the turn. */
   const ask = async (id: string, content: string): Promise<AgentEvent[]> => {
-    // Whoever looks at what is over sees nothing of it: the chat is there, and looked at, before anything is said.
+    // Readers do not see turns that are already over: the chat exists, and is followed, before anything is
+    // said.
     await command(id, '/queue queue');
     const stream = await fixture.call(`/v1/sessions/http:${id}/events`);
     expect(stream.status).toBe(200);
@@ -43,7 +47,7 @@ describe('the demo', () => {
   const lastAnswer = async (id: string): Promise<string> =>
     (await fixture.messages(`http:${id}`)).at(-1)?.content ?? '';
 
-  it('answers a greeting at once and in one answer, which names what to try (N-15)', async () => {
+  it('answers a greeting at once and in one answer, which suggests what to try (N-15)', async () => {
     const events = await ask('greeting', 'hello');
     expect(events.map(({ type }) => type)).not.toContain('plan_ready');
     const deltas = events.flatMap((event) => (event.type === 'stream_chunk' ? [event.delta] : []));
@@ -90,7 +94,7 @@ describe('the demo', () => {
     expect(await lastAnswer('again')).toContain('# Notes: trip');
   });
 
-  it('plans in several chats at once, each about its own', async () => {
+  it('plans in several chats at once, each about its own topic', async () => {
     const topics = ['party', 'garden', 'journey'];
     await Promise.all(topics.map((topic) => ask(topic, `Please plan my ${topic}`)));
     const plans = await Promise.all(topics.map(planOf));
@@ -109,7 +113,7 @@ describe('the demo', () => {
     expect(await lastAnswer('ticking')).toContain('- who comes along');
   });
 
-  it('says why a plan in teacher mode ended after a failed step, and which mode repairs it (S-02)', async () => {
+  it('explains why a plan in teacher mode ended after a failed step, and which mode corrects it (S-02)', async () => {
     await command('failing', '/mode teacher');
     await fixture.post('failing', 'plan a picnic');
     await run('failing', 'Look at what is in the folder');
@@ -119,7 +123,7 @@ describe('the demo', () => {
     }, WAIT);
     expect(await planOf('failing')).toMatchObject({
       state: 'cancelled',
-      // People read it: the marks around text of others are for the model.
+      // Users read it: the marks around text of others are for the model.
       reason: 'Step 2 failed: read_file failed: There is no "picnic.md".',
     });
   });
@@ -154,7 +158,7 @@ describe('the demo', () => {
       const page = await tab.open(fixture.gateway.url, { token: OWNER });
       await write(page, 'hello');
       await page.locator('.md', { hasText: 'This is the demo' }).waitFor();
-      // The page also marks what was read, by the same method.
+      // The page also marks messages as read, with the same method.
       const chosen = page.waitForResponse(
         (response) => response.request().postData()?.includes('teacher') === true,
       );

@@ -1,4 +1,4 @@
-/** HTTP through a whole gateway: streams, repeats, resumption, and whose session is whose. */
+/** HTTP through a whole gateway: streams, repeats, resumption, and who owns which session. */
 import OpenAI from 'openai';
 import { expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../../src/contracts/event.ts';
@@ -30,7 +30,7 @@ describeGatewayOnEachDatabase('HTTP', {}, (fixture) => {
     return secret;
   };
 
-  it('streams tokens as they come and says [DONE] only when the answer is stored (B-14, B-43)', async () => {
+  it('streams tokens as they arrive and sends [DONE] only when the answer is stored (B-14, B-43)', async () => {
     fixture().ollama.answer({ text: words(20), perSecond: 40 }, { when: 'stream me' });
     const response = await complete('streamed', 'stream me');
     const read: Frame[] = [];
@@ -71,7 +71,7 @@ describeGatewayOnEachDatabase('HTTP', {}, (fixture) => {
     expect(body.messages.map(({ content }) => content)).toContain('my name is Ada');
   });
 
-  it('answers without a session from the given messages alone, and stores nothing of them', async () => {
+  it('answers without a session from the given messages alone, and stores none of them', async () => {
     const messages = [
       ...says('earlier'),
       { role: 'assistant' as const, content: 'yes' },
@@ -134,7 +134,7 @@ describeGatewayOnEachDatabase('HTTP', {}, (fixture) => {
     expect(chunksBeforeEnd).toBeGreaterThan(10);
   });
 
-  it('keeps an event stream open over a stop, and shows the next turn on it (N-59)', async () => {
+  it('keeps an event stream open across a stop, and shows the next turn on it (N-59)', async () => {
     fixture().ollama.answer({ text: words(2_000), perSecond: 25 }, { when: 'go on for ever' });
     fixture().ollama.answer('Here again.', { when: 'still there?' });
     await fixture().post('unbroken', 'go on for ever');
@@ -178,7 +178,7 @@ describeGatewayOnEachDatabase('HTTP', {}, (fixture) => {
     ).toHaveLength(1);
   });
 
-  it('goes on with a turn whose client left, and stops it within a second when asked (N-58, N-60)', async () => {
+  it('continues a turn whose client left, and stops it within a second when asked (N-58, N-60)', async () => {
     fixture().ollama.answer({ text: words(2_000), perSecond: 40 }, { when: 'left alone' });
     const gone = new AbortController();
     const response = await complete('left', 'left alone', {}, { signal: gone.signal });
@@ -209,7 +209,7 @@ describeGatewayOnEachDatabase('HTTP', {}, (fixture) => {
     expect(at - left).toBeLessThan(1_000);
   });
 
-  it('shows a session to its creator and to the owner, and to nobody else', async () => {
+  it('shows a session to its creator and to the owner, and to no one else', async () => {
     const [maker, other] = [await withToken('maker'), await withToken('other')];
     const made = await fixture().call('/v1/sessions/http:mine/messages', {
       json: { content: 'secret' },
@@ -239,7 +239,7 @@ describeGatewayOnEachDatabase('HTTP', {}, (fixture) => {
     expect((await fixture().messages('http:mine')).map(({ content }) => content)).not.toContain('intruder');
   });
 
-  it('reports what is wrong with a call as OpenAI does', async () => {
+  it('reports what is wrong with a call the way OpenAI does', async () => {
     const inSession = (id: string) => ({ headers: { 'x-session-id': id } });
     const cases: [CallInit, RegExp][] = [
       [{ token: 'wrong-token-that-is-long' }, /^401 invalid_api_key$/],
@@ -268,7 +268,7 @@ describeGatewayOnEachDatabase('HTTP', {}, (fixture) => {
     }
   });
 
-  it('cuts a revoked token off within a second, streams included', async () => {
+  it('cuts off a revoked token within a second, streams included', async () => {
     const token = await withToken('leaver', ['admin', 'chat']);
     await fixture().post('watched', 'hello');
     const stream = await fixture().call('/v1/sessions/http:watched/events', { token });

@@ -37,7 +37,7 @@ describeGatewayOnEachDatabase(
   'a message',
   { telegram: true, tools: [probe], model: { models } },
   (fixture) => {
-    /** What is committed of the chat's second turn, and whether its answer is on the screen. */
+    /** What is committed of the chat's second turn, and whether its answer is on screen. */
     const state = async () => {
       const messages = (await fixture().messages(KEY)).slice(2);
       const journal = await fixture().sql<{ kind: string }[]>`
@@ -73,7 +73,7 @@ describeGatewayOnEachDatabase(
       ]);
       first.release();
 
-      // The model's answer is committed before its tool runs, which is told where it is called.
+      // The model's answer is committed before its tool runs, which is checked where the tool is called.
       expect(await call.context.promise).toMatchObject({ sessionKey: KEY, address: KEY, userId: KEY });
       expect(await state()).toEqual({ messages: ['user'], journal: ['user', 'assistant'], shown: false });
       call.end.resolve();

@@ -1,4 +1,7 @@
-/** The tool `message` through a whole gateway: on the screen before the answer, in the session over HTTP, once after a crash. */
+/**
+ * The tool `message` through a whole gateway: on screen before the answer, in the session over HTTP, once after a
+ * crash.
+ */
 import { expect, it, vi } from 'vitest';
 import { eventsUntil } from '../channels/http/client.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from './setup.ts';
@@ -8,7 +11,7 @@ const file = { access: { telegram: { allow: FRIENDS } }, tools: { enabled: ['mes
 const send = (text: string, more = {}) => ({ toolCalls: [{ name: 'message', args: { text, ...more } }] });
 
 describeGatewayOnEachDatabase('a message in the middle of a turn', { telegram: true, file }, (fixture) => {
-  it('is on the screen before the answer has begun, once, and stays there (B-23)', async () => {
+  it('is on screen before the answer has begun, once, and stays there (B-23)', async () => {
     const chat = people.next().value ?? '';
     fixture().ollama.answer(send('This takes a while.'), { when: `work ${chat}` });
     fixture().ollama.answer({ text: 'All done.', hold: true }, { when: `work ${chat}` });
@@ -56,7 +59,7 @@ describeGatewayOnEachDatabase('a message in the middle of a turn', { telegram: t
     ]);
   });
 
-  it('is refused where another chat would read it', async () => {
+  it('is refused if another chat would read it', async () => {
     const chat = people.next().value ?? '';
     fixture().ollama.answer(send('Psst.', { to: `telegram:${chat}` }), { when: 'tell somebody else' });
     await fixture().post('gossip', 'tell somebody else');

@@ -1,4 +1,7 @@
-/** The page in a real browser before a whole gateway: live tokens, thinking, tools, stop, reload, and a restart of the gateway. */
+/**
+ * The page in a real browser against a whole gateway: live tokens, thinking, tools, stop, reload, and a restart of the
+ * gateway.
+ */
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { write } from '../browser/browser.ts';
 import { describePage, PHONE } from '../browser/describe-page.ts';
@@ -19,7 +22,7 @@ describePage('the page of a gateway', (tab) => {
   const ended = (turns = 1): Promise<void> =>
     vi.waitFor(async () => expect(await tab.page.locator('.turn-foot time').count()).toBe(turns), WAIT);
 
-  it('grows token by token, thinking folded and tools as cards, and all of it is there after a reload', async () => {
+  it('grows token by token, thinking folded and tools as cards, and is complete after a reload', async () => {
     const look1 = {
       thinking: 'I should look first.',
       text: 'Let me look.',
@@ -55,7 +58,7 @@ describePage('the page of a gateway', (tab) => {
     await tab.screenshot('reloaded');
   });
 
-  it('stops an answer, and says so (N-58)', async () => {
+  it('stops an answer, and reports it (N-58)', async () => {
     fixture.ollama.answer({ text: words(2_000), perSecond: 25 }, { when: 'a long story' });
     await tab.page.getByRole('button', { name: 'New chat' }).click();
     await write(tab.page, 'a long story');
@@ -80,7 +83,7 @@ describePage('the page of a gateway', (tab) => {
     expect(await shown()).toEqual(['survive this', words(60)]);
   });
 
-  it('is usable on a phone, in the dark', async () => {
+  it('is usable on a phone, in dark mode', async () => {
     await tab.open(fixture.gateway.url, { ...PHONE, token: OWNER });
     fixture.ollama.answer(
       '# Hello\n\nA `phone` with **bold** words and\n\n```js\nconst long = "a line of code that is longer than the screen is wide";\n```',

@@ -1,4 +1,4 @@
-/** Schedules through a whole gateway: from the request, over restarts, to the screen. */
+/** Schedules through a whole gateway: from the request, across restarts, to the screen. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
@@ -6,7 +6,7 @@ import { FAKE_BOT } from '../fakes/telegram/telegram.ts';
 import { lastUserText } from '../fakes/ollama/request.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from './setup.ts';
 
-/** A driver looks every five seconds at what was changed behind its back. */
+/** A driver checks every five seconds what was changed behind its back. */
 const LOOKED = { ...WAIT, timeout: 30_000 };
 const [ada = '', bo = '', cy = '', owner = ''] = FRIENDS;
 const FILE = {
@@ -15,7 +15,7 @@ const FILE = {
   heartbeat: { everyMinutes: 30 },
 };
 
-/** Two looks and two turns, on a slow machine. */
+/** Two checks and two turns, on a slow machine. */
 const TEST_TIMEOUT_MS = 60_000;
 
 describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file: FILE }, (fixture) => {
@@ -24,14 +24,14 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
     const messages = await fixture().messages(session);
     return messages.filter(({ role }) => role === 'assistant').map(({ content }) => content);
   };
-  /** Everything a person finds there later. */
+  /** Everything a user finds there later. */
   const said = async (session: string): Promise<string[]> =>
     (await fixture().messages(session)).map(({ content }) => content);
   const soon = (ms = 1_200): string => new Date(Date.now() + ms).toISOString();
   /** The schedule's time has come. */
   const comes = (id: string): PromiseLike<unknown> =>
     fixture().sql`update schedule set next_at = date_trunc('milliseconds', now()) where id = ${id}`;
-  /** Calls to the model whose last messages hold these words. */
+  /** Calls to the model whose last messages contain these words. */
   const modelCalls = (words: string): number =>
     fixture().ollama.calls.filter(({ body }) => JSON.stringify(body.messages.slice(-3)).includes(words))
       .length;
@@ -40,7 +40,7 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
       .length;
 
   it.concurrent(
-    'a task made by /schedule comes to its Telegram chat as a new message (B-36)',
+    'a task created with /schedule arrives in its Telegram chat as a new message (B-36)',
     async () => {
       fixture().ollama.answer({ text: 'The news: none.' }, { when: 'Tell Ada the news' });
       fixture().telegram.says(ada, `/schedule add "at ${soon().slice(0, 19)}Z" Tell Ada the news`, ada);
@@ -54,7 +54,7 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
   );
 
   it.concurrent(
-    'a task the model made with cron comes to its Discord chat (B-24)',
+    'a task the model created with cron arrives in its Discord chat (B-24)',
     async () => {
       const { channel, person } = fixture().discord.dm();
       await fixture().store.access.addGrant('discord', 'dm', person.id);
@@ -77,7 +77,7 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
   );
 
   it.concurrent(
-    'a task made over HTTP is a stored message, without planning (N-03)',
+    'a task created over HTTP is a stored message, without planning (N-03)',
     async () => {
       await fixture().post('clock', 'hello');
       await fixture().idle('http:clock');
@@ -144,7 +144,7 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
   );
 
   it.concurrent(
-    'in a group only owners add schedules: a member, who may leave, is told so, and the model cannot do it for them',
+    'in a group only owners add schedules: a member, who may leave, gets a refusal, and the model cannot do it for them',
     async () => {
       const group = '-51';
       await fixture().store.access.addGrant('telegram', 'group', group);
@@ -171,7 +171,7 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
   );
 
   it.concurrent(
-    'a schedule ends when its creator may not write any more',
+    'a schedule ends when its creator may no longer write',
     async () => {
       await fixture().store.access.addGrant('telegram', 'dm', '5005');
       fixture().telegram.says('5005', '/schedule add "every 60m" Spy on them', '5005');
@@ -189,7 +189,7 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
   );
 
   it.concurrent(
-    'a task made in a Telegram group comes to the supergroup that the group became',
+    'a task created in a Telegram group arrives in the supergroup that the group became',
     async () => {
       const [group, supergroup] = ['-50', '-1005000'];
       await fixture().store.access.addGrant('telegram', 'group', group);
@@ -205,7 +205,7 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
       await comes(schedule?.id ?? '');
       await vi.waitFor(() => expect(screen(supergroup)).toEqual(['The minutes are due.']), LOOKED);
       expect(screen(group)).toHaveLength(1);
-      // The send told of the new id: the people there are known, and so is what was said.
+      // The send reported the new id: the people there are known, and so is what was said.
       const name = `@${FAKE_BOT.username}`;
       await vi.waitFor(async () => {
         expect(await fixture().store.ledger.sessionOf(`telegram:${supergroup}`)).toBe(`telegram:${group}`);
@@ -285,7 +285,7 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
       const last = fixture().ollama.calls.findLast(({ body }) =>
         lastUserText(body).includes('water the plants'),
       );
-      // What was quiet is not in the way of what comes later.
+      // What was quiet does not get in the way of what comes later.
       expect(last?.body.messages.filter(({ role }) => role === 'user')).toHaveLength(2);
       const shown = fixture()
         .telegram.messages(owner)

@@ -1,4 +1,4 @@
-/** One planned turn with subagents as people see it: in a Telegram chat, in a Discord chat, and on the page. */
+/** One planned turn with subagents as users see it: in a Telegram chat, in a Discord chat, and on the page. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -42,7 +42,9 @@ describe('a planned turn with subagents', () => {
   });
   afterAll(() => fixture.close());
 
-  /** What the model does with `tag`: plans, ticks, waits for a subagent, sends another off, and answers. */
+  /**
+   * What the model does with `tag`: plans, ticks, waits for a subagent, starts another in the background, and answers.
+   */
   const play = (tag: string): void => {
     const say = (
       answer: Parameters<GatewayFixture['ollama']['answer']>[0],
@@ -78,7 +80,10 @@ describe('a planned turn with subagents', () => {
     await shows(/The bread is cool\./);
   };
 
-  /** What stands after the greeting when all is over. A model slow to plan is seen thinking first: then the card is below. */
+  /**
+   * What follows the greeting when everything is over. A model slow to plan is seen thinking first: then the card is
+   * below.
+   */
   const expectDone = ([, ...texts]: string[]): void => {
     const ticked = /✔[^\n]*Look around[^]*✔[^\n]*Knead[^]*✔[^\n]*Bake/;
     expect(texts.filter((text) => ticked.test(text))).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** A whole gateway in process over real fakes, on each database: what the flow tests live in, and all they look at. */
+/** A whole gateway in process over real fakes, on each database: where the flow tests run, and all they look at. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -25,10 +25,10 @@ import { FakeTelegram, FAKE_TOKEN } from '../fakes/telegram/telegram.ts';
 /** The owner's token of every gateway. */
 export const OWNER = 'owner-token-of-the-gateway-0123456789';
 
-/** People on Telegram whom the configuration lets in: a chat of its own for each test, because a sender has a rate. */
+/** People on Telegram whom the configuration lets in: a separate chat for each test, because a sender has a rate. */
 export const FRIENDS = Array.from({ length: 80 }, (_, index) => String(7_001 + index));
 
-/** What a test waits with. */
+/** How a test waits. */
 export const WAIT = { timeout: 20_000, interval: 20 };
 
 export interface FixtureOptions {
@@ -37,15 +37,15 @@ export interface FixtureOptions {
   /** Further environment, and the content of `config.json`. */
   env?: Record<string, string>;
   file?: Record<string, unknown>;
-  /** Makes the home instead of `file`. */
+  /** Creates the home instead of `file`. */
   furnish?: (home: string) => Promise<void>;
-  /** How the fake model server is, and what it says unasked. */
+  /** How the fake model server behaves, and its unprompted answers. */
   model?: FakeOllamaOptions;
-  /** Tools beside the built-in ones. */
+  /** Tools next to the built-in ones. */
   tools?: readonly Tool[];
   /** Origins that `web_fetch` may reach, read when the gateway starts. */
   reachable?: () => readonly string[];
-  /** A second node: the same fakes, database and token, a home of its own. Only on Postgres. */
+  /** A second node: the same fakes, database and token, but a separate home. Only on Postgres. */
   beside?: GatewayFixture;
 }
 
@@ -70,33 +70,33 @@ export interface GatewayFixture {
   readonly log: string[];
   /** The same rows, as the command line sees them while the gateway runs. */
   store: HomeStore;
-  /** For looking at what no word shows. */
+  /** For looking at what is not visible as text. */
   sql: postgres.Sql;
   gateway: Gateway;
   call(path: string, init?: CallInit): Promise<Response>;
   /** The stored messages of a session, ascending. */
   messages(session: string): Promise<MessageRecord[]>;
-  /** Posts a message into an `http:` session; gives its turn. */
+  /** Posts a message into an `http:` session; returns its turn. */
   post(id: string, content: string): Promise<string>;
-  /** The model's call whose last word from a person contains this, as soon as it is there. */
+  /** The model's call whose last message from a person contains this, as soon as it is there. */
   modelCall(said: string): Promise<FakeCall>;
   /** Waits until no message and no delivery of this address is pending. */
   idle(address: string): Promise<void>;
   /** Every row of every table, as text. */
   dump(): Promise<string>;
-  /** Stops the gateway, which leaves what runs, waits for `meanwhile`, and starts it again on the same port. */
+  /** Stops the gateway, abandoning what is running, waits for `meanwhile`, and starts it again on the same port. */
   restart(meanwhile?: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
 type FixtureTests = (fixture: () => GatewayFixture) => void;
 
-/** Runs the tests on the embedded database only (unless ONLY_DATABASE=postgres): for what does not depend on the database. One gateway serves them. */
+/** Runs tests that do not depend on the database, on one gateway with the embedded one (unless ONLY_DATABASE=postgres). */
 export function describeGateway(name: string, options: FixtureOptions, tests: FixtureTests): void {
   describeGatewayOn(process.env['ONLY_DATABASE'] === 'postgres' ? [] : ['embedded'], name, options, tests);
 }
 
-/** As `describeGateway`, and again on Postgres where DATABASE_URL is set. */
+/** Like `describeGateway`, and again on Postgres where DATABASE_URL is set. */
 export function describeGatewayOnEachDatabase(
   name: string,
   options: FixtureOptions,
@@ -250,7 +250,7 @@ function writeSettings(
   return (home) => writeFile(path.join(home, 'config.json'), JSON.stringify(settings), { mode: 0o600 });
 }
 
-/** Waits until every channel of the configuration is up. A second node has no bots of its own. */
+/** Waits until every channel of the configuration is up. A second node has no bots. */
 async function ready(fixture: GatewayFixture, options: FixtureOptions): Promise<void> {
   if (options.beside !== undefined) return;
   await vi.waitFor(async () => {

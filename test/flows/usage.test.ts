@@ -1,4 +1,4 @@
-/** What answers cost, from the model's report to `/usage`, the route and the metrics: to each what is theirs. */
+/** What answers cost, from the model's report to `/usage`, the route and the metrics: each user sees their own. */
 import { expect, it, vi } from 'vitest';
 import { hashSecret, newToken } from '../../src/security/index.ts';
 import type { UsageReport } from '../../src/contracts/model/usage.ts';

@@ -1,4 +1,4 @@
-/** Names of files from outside: whatever they hold, they become one plain name. */
+/** External file names: whatever they contain, they become one plain name. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { MAX_FILE_NAME_BYTES, safeFileName } from '../../src/lib/file-name.ts';
@@ -10,7 +10,7 @@ it.each([
   ['C:\\Users\\me\\report.docx', 'report.docx'],
   ['.bashrc', 'bashrc'],
   ['a\nb\tc\0.txt', 'a b c.txt'],
-  // Shown as "gpj.exe" it would look like a picture.
+  // Shown as "gpj.exe", it would look like a picture.
   ['photo\u202Egpj.exe', 'photogpj.exe'],
   ['what?.txt', 'what_.txt'],
   ['trailing. . ', 'trailing'],
@@ -18,11 +18,11 @@ it.each([
   ['folder/', 'file'],
   ['\ud800', 'file'],
   ['', 'file'],
-])('makes %j to %j', (given, name) => {
+])('turns %j into %j', (given, name) => {
   expect(safeFileName(given)).toBe(name);
 });
 
-it('shortens a long name before its ending, between whole characters', () => {
+it('shortens a long name before its extension, between whole characters', () => {
   expect(safeFileName('a'.repeat(MAX_FILE_NAME_BYTES))).toHaveLength(MAX_FILE_NAME_BYTES);
   expect(safeFileName(`${'a'.repeat(MAX_FILE_NAME_BYTES)}.pdf`)).toBe(
     `${'a'.repeat(MAX_FILE_NAME_BYTES - 4)}.pdf`,
@@ -31,7 +31,7 @@ it('shortens a long name before its ending, between whole characters', () => {
   expect(emoji).toBe(`${'😀'.repeat(29)}.png`);
 });
 
-it('gives a plain name for any text, and that name for itself', () => {
+it('returns a plain name for any text, and the same name when applied again', () => {
   const unit = fc.constantFrom(
     'a',
     '.',

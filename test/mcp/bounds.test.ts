@@ -1,4 +1,4 @@
-/** The bounds of what servers send, at their edges. */
+/** The limits of what servers can send, at their edges. */
 import { expect, it } from 'vitest';
 import { MAX_CONTENT_CHARS, MAX_PARTS, textOfResult } from '../../src/mcp/content.ts';
 import { MAX_SCHEMA_BYTES, takeTools } from '../../src/mcp/server-tools.ts';
@@ -20,7 +20,7 @@ it(`reads ${MAX_PARTS} parts and ${MAX_CONTENT_CHARS} characters of a result`, (
   expect(textOf([])).toBe('(no content)');
 });
 
-it(`takes a schema of ${MAX_SCHEMA_BYTES} bytes, and none that is longer or nested without end`, () => {
+it(`accepts a schema of ${MAX_SCHEMA_BYTES} bytes, and none that is longer or endlessly nested`, () => {
   const settings = { name: 'notes', trusted: false, tools: undefined, timeoutMs: 1_000 };
   const take = (inputSchema: unknown) =>
     takeTools(settings, [{ name: 'a', inputSchema }], () => Promise.reject(new Error('not called')));
@@ -36,7 +36,7 @@ it(`takes a schema of ${MAX_SCHEMA_BYTES} bytes, and none that is longer or nest
   expect(take(undefined).notices).toHaveLength(1);
 });
 
-it('passes arguments on that its schema cannot be followed for, because the server checks them', () => {
+it('passes on arguments when the schema cannot be followed, because the server checks them', () => {
   const settings = { name: 'notes', trusted: false, tools: undefined, timeoutMs: 1_000 };
   const inputSchema = { type: 'object', properties: { a: { $ref: 'https://elsewhere.example/a' } } };
   const { tools } = takeTools(settings, [{ name: 'a', inputSchema }], () =>
@@ -46,13 +46,13 @@ it('passes arguments on that its schema cannot be followed for, because the serv
   expect(tools[0]?.parameters.safeParse([]).success).toBe(false);
 });
 
-it(`gives a name of ${MAX_TOOL_NAME_CHARS} characters as it is, and a longer one with a digest that tells it from others`, () => {
+it(`keeps a name of ${MAX_TOOL_NAME_CHARS} characters as it is, and gives a longer one a digest to keep it distinct`, () => {
   const fits = 'n'.repeat(MAX_TOOL_NAME_CHARS - 'notes__'.length);
   expect(toolNames('notes', [fits])).toEqual([`notes__${fits}`]);
   const names = toolNames('notes', [`${fits}a`, `${fits}b`]);
   expect(names.map((name) => name.length)).toEqual([MAX_TOOL_NAME_CHARS, MAX_TOOL_NAME_CHARS]);
   expect(names[0]).not.toBe(names[1]);
-  // The same whatever stands beside it.
+  // The same whatever else is in the list.
   expect(toolNames('notes', [`${fits}b`])).toEqual([names[1]]);
 });
 
@@ -73,7 +73,7 @@ it(`logs ${MAX_LINES} lines of standard error in a minute, cut at ${MAX_LINE_CHA
   expect(stderr.last()).toBe('in two pieces');
 });
 
-it(`keeps ${MAX_RESULT_FILES} files of a result, and says of the others, and of those that are refused, why not`, async () => {
+it(`keeps ${MAX_RESULT_FILES} files of a result, and says why the others, and the refused ones, are missing`, async () => {
   const kept: string[] = [];
   const keep = async ({ base64 }: { base64: string }) => {
     if (base64 === 'bad') throw new Error('it is empty');

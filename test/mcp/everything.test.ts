@@ -12,7 +12,7 @@ import type { OpenMcp } from '../fakes/mcp/servers.ts';
 const require = createRequire(import.meta.url);
 const ENTRY = require.resolve('@modelcontextprotocol/server-everything/dist/index.js');
 
-/** Arguments of the tools that need some, and what each must answer. */
+/** Arguments for the tools that need some, and what each must answer. */
 const CALLS: Record<string, { args?: Record<string, unknown>; says: RegExp }> = {
   echo: { args: { message: 'hello' }, says: /Echo: hello/ },
   'get-sum': { args: { a: 2, b: 3 }, says: /5/ },
@@ -50,7 +50,7 @@ async function callAll(mcp: OpenMcp): Promise<string[]> {
   return called;
 }
 
-/** Starts the server over HTTP; gives its port and what kills it. */
+/** Starts the server over HTTP; returns its port and a function that kills it. */
 async function startHttp(kind: string, port: number): Promise<() => Promise<void>> {
   const env = { PATH: process.env['PATH'] ?? '', PORT: String(port) };
   const child = spawn(process.execPath, [ENTRY, kind], { env, stdio: 'ignore' });
@@ -80,7 +80,7 @@ it('answers every tool over standard streams', async () => {
   expect(called).toContain('echo');
 }, 60_000);
 
-it('answers every tool over HTTP, and is found again after it was killed in the middle of a call', async () => {
+it('answers every tool over HTTP, and is found again after being killed in the middle of a call', async () => {
   const port = await freePort();
   const kill = await startHttp('streamableHttp', port);
   const mcp = await startMcp({ all: { url: `http://127.0.0.1:${port}/mcp` } });
@@ -98,7 +98,7 @@ it('answers every tool over HTTP, and is found again after it was killed in the 
   expect((await executeTool(echo, { message: 'again' }, toolContext(), 5_000)).content).toBe('Echo: again');
 }, 60_000);
 
-it('is reached over the older transport where it knows no other', async () => {
+it('is reached over the older transport when it supports no other', async () => {
   const port = await freePort();
   await startHttp('sse', port);
   const mcp = await startMcp({ all: { url: `http://127.0.0.1:${port}/sse` } });

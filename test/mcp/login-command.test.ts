@@ -1,4 +1,4 @@
-/** `parley mcp login` and `logout`: what they ask for, and what they refuse. */
+/** `parley mcp login` and `logout`: what they require, and what they refuse. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { writeWhole } from '../../src/settings/index.ts';
 
 const url = 'http://127.0.0.1:1/mcp';
 
-/** A home whose config.json has a server with a `url` and a program. */
+/** A home with a config.json that has a server with a `url` and a program. */
 async function openHome() {
   const home = await mkdtemp(path.join(tmpdir(), 'parley-login-'));
   onTestFinished(() => rm(home, { recursive: true }));
@@ -23,7 +23,7 @@ it.each([[['login']], [['logout']], [['login', 'notes', 'now']]])('refuses %j', 
   expect(() => mcpLoginCommand(rest)).toThrow(`Write "npx parley mcp ${rest[0]} NAME"`);
 });
 
-it('names the servers at which people sign in', async () => {
+it('names the servers that need a sign-in', async () => {
   const { config } = await openHome();
   for (const name of ['files', 'nothing'])
     await expect(mcpLoginCommand(['login', name])(undefined, config)).rejects.toThrow(
@@ -31,14 +31,14 @@ it('names the servers at which people sign in', async () => {
     );
 });
 
-it('says that the server cannot be reached', async () => {
+it('reports that the server cannot be reached', async () => {
   const { config } = await openHome();
   await expect(mcpLoginCommand(['login', 'notes'])(undefined, config)).rejects.toThrow(
     /^Signing in failed: /,
   );
 });
 
-it('forgets a sign-in, which counts for its own address only', async () => {
+it('forgets a sign-in, which applies only to its own address', async () => {
   const { config, logins } = await openHome();
   const saved = {
     url,

@@ -1,4 +1,4 @@
-/** Servers whose settings change or go while calls run: these end first, or are told. */
+/** Servers with settings that change or disappear while calls run: the calls end first, or get an error. */
 import { expect, it, vi } from 'vitest';
 import type { Tool } from '../../src/contracts/tools/tool.ts';
 import { executeTool } from '../../src/agent/tools/tool-run.ts';
@@ -12,7 +12,7 @@ const run = (tool: Tool | undefined) => {
   return executeTool(tool, {}, toolContext(), 60_000);
 };
 
-it(`waits ${RETIRE_MS / 1_000} s for the calls of a removed server, then tells them, and refuses later ones at once`, async () => {
+it(`waits ${RETIRE_MS / 1_000} s for the calls of a removed server, then fails them, and refuses later ones immediately`, async () => {
   const clock = new FakeClock();
   const seen = seenBy();
   const mcp = await startMcp({ notes: scripted(['hang', 'look'], { FAKE_LOG: seen.file }) }, { clock });
@@ -33,7 +33,7 @@ it(`waits ${RETIRE_MS / 1_000} s for the calls of a removed server, then tells t
   });
 });
 
-it('begins a changed server after the old one has ended, and only the last of several changes', async () => {
+it('starts a changed server after the old one has ended, and only the last of several changes', async () => {
   const seen = seenBy();
   const notes = (...tools: string[]) => scripted(tools, { FAKE_LOG: seen.file });
   const mcp = await startMcp({ notes: notes('slow') });

@@ -1,4 +1,4 @@
-/** Servers as programs of this machine: what they see, what they offer, and everything that goes wrong with them. */
+/** Servers as local programs: what they see, what they offer, and everything that can go wrong with them. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Tool } from '../../src/contracts/tools/tool.ts';
 import { executeTool, checkCall } from '../../src/agent/tools/tool-run.ts';
@@ -21,7 +21,7 @@ function toolOf(mcp: OpenMcp, name: string): Tool {
   return found;
 }
 
-/** Calls a tool as the agent does. */
+/** Calls a tool the way the agent does. */
 async function call(mcp: OpenMcp, name: string, args: Record<string, unknown> = {}, signal?: AbortSignal) {
   const tool = toolOf(mcp, name);
   const checked = checkCall({ id: '1', name, args }, new Map([[name, tool]]));
@@ -30,7 +30,7 @@ async function call(mcp: OpenMcp, name: string, args: Record<string, unknown> = 
 }
 
 describe('a server that is a program', () => {
-  it('offers its tools, whose calls give its words as text of others', async () => {
+  it('offers its tools, and its results are text of others', async () => {
     const mcp = await startMcp({
       notes: scripted(['echo', 'fails', 'structured', 'image', 'mixed', 'garbage']),
     });
@@ -74,7 +74,7 @@ describe('a server that is a program', () => {
     expect(mcp.status()).toMatchObject([{ name: 'notes', state: 'up', notices: [] }]);
   });
 
-  it('that is trusted reads without a question where it says so, and nothing else', async () => {
+  it('that is trusted reads without a question where it declares reading, and does nothing else', async () => {
     const mcp = await startMcp({ notes: { ...scripted(['echo', 'look', 'search']), trusted: true } });
     const look = toolOf(mcp, 'notes__look');
     expect([look.effect, look.risk({}), look.reach({}), look.describedBy]).toEqual([
@@ -90,7 +90,7 @@ describe('a server that is a program', () => {
     expect((await call(mcp, 'notes__look')).sources).toEqual(['mcp:notes']);
   });
 
-  it('sees the variables that it is given, a few harmless ones, and none of the gateway', async () => {
+  it('sees the variables it is given, a few harmless ones, and none of the gateway’s', async () => {
     vi.stubEnv('NOTES_KEY', 'key-of-the-notes');
     const mcp = await startMcp({ notes: scripted(['environment'], { KEY: '${NOTES_KEY}' }) });
     const seen: Record<string, string> = JSON.parse((await call(mcp, 'notes__environment')).content);
@@ -99,7 +99,7 @@ describe('a server that is a program', () => {
     expect(seen['CWD']).toBe(`${mcp.folder}/notes`);
   });
 
-  it('has names that model servers take, each only once, and only the tools that are asked for', async () => {
+  it('has names that model servers accept, each only once, and only the requested tools', async () => {
     const mcp = await startMcp({ notes: scripted(['odd', 'odd_too', 'long', 'echo']) });
     const names = mcp.status()[0]?.tools ?? [];
     expect(names[0]).toBe('notes__odd__name___of__a_tool');
@@ -125,7 +125,7 @@ describe('a server that is a program', () => {
     expect(mcp.logged.join('')).toContain('its schema has 2049 KiB');
   });
 
-  it(`gives at most ${MAX_SERVER_TOOLS} tools, and all servers ${MAX_MCP_TOOLS}, and says so`, async () => {
+  it(`offers at most ${MAX_SERVER_TOOLS} tools, and all servers ${MAX_MCP_TOOLS}, and says so`, async () => {
     const many = scripted(['echo'], { FAKE_MANY: '80' });
     const mcp = await startMcp({ one: many, two: many });
     expect(mcp.tools().filter(({ name }) => name.includes('__'))).toHaveLength(MAX_MCP_TOOLS);
@@ -136,7 +136,7 @@ describe('a server that is a program', () => {
     expect(two?.notices[1]).toContain('28 tools are left out: all servers together may have 100');
   });
 
-  it('may change its tools at any time, a thousand times in a second', async () => {
+  it('can change its tools at any time, a thousand times a second', async () => {
     const seen = seenBy();
     const mcp = await startMcp({ notes: scripted(['echo', 'change', 'storm'], { FAKE_LOG: seen.file }) });
     const before = mcp.tools();
@@ -154,7 +154,7 @@ describe('a server that is a program', () => {
     expect(seen.lines().filter((line) => line === 'list').length - lists).toBeLessThanOrEqual(6);
   });
 
-  it('is refused our model and questions to users, and goes on', async () => {
+  it('is refused access to our model and questions to users, and continues', async () => {
     const mcp = await startMcp({ notes: scripted(['ask_user', 'use_model', 'roots']) });
     const asking = (await call(mcp, 'notes__ask_user')).content;
     expect(asking).toMatch(
@@ -166,7 +166,7 @@ describe('a server that is a program', () => {
     expect(mcp.logged.join('')).toContain('mcp_request_declined');
   });
 
-  it('is told when a call is stopped, and answers the next one', async () => {
+  it('is notified when a call is stopped, and answers the next one', async () => {
     const seen = seenBy();
     const mcp = await startMcp({ notes: scripted(['hang', 'echo'], { FAKE_LOG: seen.file }) });
     const stop = new AbortController();
@@ -187,7 +187,7 @@ describe('a server that is a program', () => {
     await vi.waitFor(() => expect(seen.lines()).toContain('notified notifications/cancelled'), WAIT);
   });
 
-  it('that ends in a call, or floods, is reported and started again', async () => {
+  it('is reported and restarted when it ends during a call or floods', async () => {
     const mcp = await startMcp({ notes: scripted(['exit', 'flood', 'echo']) });
     expect(await call(mcp, 'notes__exit')).toMatchObject({
       isError: true,
@@ -216,8 +216,8 @@ describe('a server that is a program', () => {
   });
 });
 
-describe('what a server keeps', () => {
-  it('is listed and read by two tools that come with it; only a trusted one is read without a question', async () => {
+describe('what a server stores', () => {
+  it('is listed and read by two extra tools; only a trusted server is read without a question', async () => {
     const trusted = { ...scripted(['echo']), trusted: true };
     const mcp = await startMcp({ notes: scripted(['echo']), files: trusted });
     const list = await call(mcp, 'list_resources', { server: 'notes' });
@@ -235,7 +235,7 @@ describe('what a server keeps', () => {
   });
 });
 
-describe('a server that is not there', () => {
+describe('an unavailable server', () => {
   it('delays nothing, says why, and hides its secrets', async () => {
     vi.stubEnv('NOTES_KEY', 'fake-secret-0123456789');
     const mcp = openMcp({

@@ -1,4 +1,4 @@
-/** `mcp.servers` of config.json: what is refused, by which name, and what its variables become. */
+/** `mcp.servers` of config.json: what is refused, under which name, and how its variables are expanded. */
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -66,14 +66,14 @@ it.each<[what: string, servers: Record<string, unknown>, error: RegExp]>([
   await expect(load(servers)).rejects.toThrow(error);
 });
 
-it(`takes ${MAX_SERVERS} servers, and no more`, async () => {
+it(`accepts at most ${MAX_SERVERS} servers`, async () => {
   const servers = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`notes-${n}`, RUNS]));
   expect((await load(servers(MAX_SERVERS))).mcpServers).toHaveLength(MAX_SERVERS);
   await expect(load(servers(MAX_SERVERS + 1))).rejects.toThrow(/mcp\.servers: has at most 16 servers/);
 });
 
-it('puts values of the environment where the file refers to them, and keeps them out of the log', async () => {
+it('inserts environment values where the file refers to them, and keeps them out of the log', async () => {
   const config = await load(
     {
       notes: { ...RUNS, args: ['--key=${NOTES_KEY}'], env: { DEBUG: '1' }, cwd: '/srv' },

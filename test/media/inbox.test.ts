@@ -1,4 +1,4 @@
-/** The files of a message on their way into the session's folder: limits, refusals, and attempts that a crash ended. */
+/** The files of a message on their way into the session's folder: limits, refusals, and attempts ended by a crash. */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -55,7 +55,7 @@ function inbox(served: Record<string, Uint8Array | Error>, over: Partial<InboxDe
 const text = (url: string, name = `${url}.txt`): Media => ({ kind: 'file', url, name });
 
 describe('the files of a message', () => {
-  it('lie under names of their own, and are fetched once however often it is tried', async () => {
+  it('have unique names, and are fetched once however often it is tried', async () => {
     const { fetched, receive } = inbox({ a: Buffer.from('first'), b: Buffer.from('second') });
     const once = await receive(text('a', 'same.txt'), text('b', 'same.txt'));
     expect(await receive(text('a', 'same.txt'), text('b', 'same.txt'))).toEqual(once);
@@ -82,7 +82,7 @@ describe('the files of a message', () => {
     },
   );
 
-  it('are refused one by one: too many, too large, too much of one person, gone', async () => {
+  it('are refused one by one: too many, too large, too much for one user, gone', async () => {
     const large = Buffer.alloc(1_000_001, 'x');
     const { receive } = inbox({
       fits: large.subarray(1),
@@ -111,7 +111,7 @@ describe('the files of a message', () => {
     expect((await last.receive(text('unannounced')))[0]?.problem).toMatch(/reached 3 MB together/);
   });
 
-  it('are tried again when the platform is away for a moment', async () => {
+  it('are retried when the platform is briefly down', async () => {
     let tries = 0;
     const download = async () => {
       tries += 1;
@@ -124,7 +124,7 @@ describe('the files of a message', () => {
     expect((await receive(text('a')))[0]?.document?.text).toBe('here');
   });
 
-  it('that were uploaded are read where they lie, and nothing else of the folder is', async () => {
+  it('are read in place when they were uploaded, and nothing else in the folder is', async () => {
     const files = createSessionFiles(root, silentLog);
     const chunks = (async function* pieces() {
       yield Buffer.from('uploaded');
@@ -145,7 +145,7 @@ describe('the files of a message', () => {
     expect(fetched).toEqual([]);
   });
 
-  it('that are recordings are listened to; an error of the server is a sentence', async () => {
+  it('are transcribed when they are recordings; a server error becomes a sentence', async () => {
     const voice: Media = { kind: 'voice', url: 'v', name: 'ignored.ogg', seconds: 3 };
     const served = { v: Buffer.from('OggS\0\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\x13OpusHead') };
     const heard = inbox(served, { transcriber: { transcribe: async ({ name }) => ` said in ${name} ` } });

@@ -1,4 +1,4 @@
-/** Files of messages in the database: what a person keeps, and what is removed when its time is over. */
+/** Files of messages in the database: what a user keeps, and what is removed when it expires. */
 import { expect, it } from 'vitest';
 import type { Attachment } from '../../src/contracts/media.ts';
 import { sweepKeptFiles } from '../../src/media/kept-files.ts';
@@ -8,7 +8,7 @@ import { inboundMessage } from '../fakes/agent/turn-setup.ts';
 const never = new AbortController().signal;
 
 describeEachDatabase('files that are kept', (databases) => {
-  it('count for their person, end with their session, and are removed on every node when they are old', async () => {
+  it('count toward their user’s limit, end with their session, and are removed on every node when they are old', async () => {
     const store = await databases.open();
     const message = inboundMessage('look', { media: [{ kind: 'image', url: 'x' }] });
     const node = await store.lanes.register('instance', 60_000);

@@ -1,4 +1,4 @@
-/** The process that reads files: what it takes out of each kind, and how a hostile or broken one ends as a sentence. */
+/** The process that reads files: what it extracts from each kind, and how a hostile or broken one ends as a sentence. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,7 +13,7 @@ const read = createReader();
 const readText = async (bytes: Uint8Array) => (await read(bytes, 'ann', never)).text;
 
 describe('a file that is read', () => {
-  it('gives the text of documents', async () => {
+  it('yields the text of documents', async () => {
     expect(await readText(pdf(['Hello (there)', 'Bye']))).toBe(
       '[page 1 of 2]\nHello (there)\n\n[page 2 of 2]\nBye',
     );
@@ -28,7 +28,7 @@ describe('a file that is read', () => {
     ).toBe('[sheet Costs]\na,"x,y"\n1.5,"say ""q"""');
   });
 
-  it('is known by its content', async () => {
+  it('is identified by its content', async () => {
     const typed = async (text: string | Uint8Array) => (await read(Buffer.from(text), 'ann', never)).mimeType;
     expect(await typed('just text')).toBe('text/plain');
     expect(await typed('{"a": 1}')).toBe('application/json');
@@ -42,14 +42,14 @@ describe('a file that is read', () => {
     );
   });
 
-  it(`is a JPEG of at most ${MAX_PICTURE_SIDE} pixels when it is a picture, and never larger than it was`, async () => {
+  it(`becomes a JPEG of at most ${MAX_PICTURE_SIDE} pixels when it is a picture, and is never enlarged`, async () => {
     const large = await read(await png(3_200, 1_600), 'ann', never);
     expect(large.picture).toEqual({ width: MAX_PICTURE_SIDE, height: MAX_PICTURE_SIDE / 2 });
     expect((await sharp(large.image).metadata()).format).toBe('jpeg');
     expect((await read(await png(40, 20), 'ann', never)).picture).toEqual({ width: 40, height: 20 });
   });
 
-  it('is cut off where its text is too long', async () => {
+  it('is cut off when its text is too long', async () => {
     const whole = await read(Buffer.from('x'.repeat(MAX_DOCUMENT_CHARS)), 'ann', never);
     expect([whole.text?.length, whole.cut]).toEqual([MAX_DOCUMENT_CHARS, undefined]);
     const cut = await read(Buffer.from('x'.repeat(MAX_DOCUMENT_CHARS + 1)), 'ann', never);
@@ -71,7 +71,7 @@ describe('a file that cannot be read ends as a sentence', () => {
     expect(await problem((await png(100, 100)).subarray(0, 120))).toContain('cannot be read');
   });
 
-  it('when a PDF is broken, or holds no text', async () => {
+  it('when a PDF is broken, or contains no text', async () => {
     expect(await problem(Buffer.from('%PDF-1.4\ngarbage'))).toContain('cannot be read');
     expect(await problem(pdf(['']))).toContain('no text');
   });
@@ -90,7 +90,7 @@ describe('the process that reads', () => {
     return file;
   };
   beforeAll(async () => {
-    // Below the repository, which the process may read.
+    // Inside the repository, which the process may read.
     folder = await mkdtemp(path.join(import.meta.dirname, '.programs-'));
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -104,7 +104,7 @@ describe('the process that reads', () => {
     await expect(stopped).rejects.toThrow('timeout');
   });
 
-  it('may die of its memory without the gateway', async () => {
+  it('can run out of memory without taking down the gateway', async () => {
     const greedy = await program('const all = []; for (;;) all.push(new Array(1e6).fill(all.length));');
     await expect(createReader({ program: greedy })(binary, 'ann', never)).rejects.toMatchObject({
       code: 'unreadable',

@@ -1,4 +1,4 @@
-/** Files that tool calls bring: where they are kept, once, and when not. */
+/** Files from tool calls: where they are stored, once, and when not. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -38,7 +38,7 @@ function openKept(keptBytes = 0) {
   };
 }
 
-it('keeps a picture under the name of its content, with what models see of it, for as long as files of messages', async () => {
+it('stores a picture under its content name, with what models see of it, for as long as message files', async () => {
   const { keep, noted } = openKept();
   const picture = await photo(30, 20);
   const kept = await keep(picture);
@@ -49,12 +49,12 @@ it('keeps a picture under the name of its content, with what models see of it, f
   expect(await keep(picture)).toEqual(kept);
 });
 
-it('takes the type from the content, whatever the tool says that it is', async () => {
+it('derives the type from the content, whatever the tool claims', async () => {
   const { attachment, picture } = await openKept().keep(Buffer.from('no picture at all'));
   expect([attachment.mimeType, attachment.name, picture]).toEqual(['text/plain', 'image.txt', undefined]);
 });
 
-it('keeps nothing that is empty, too large, beyond what a person may have, or without a session', async () => {
+it('stores nothing that is empty, too large, over the user’s limit, or without a session', async () => {
   const megabyte = Buffer.alloc(1_000_000, 'x');
   expect((await openKept().keep(megabyte)).attachment.bytes).toBe(1_000_000);
   await expect(openKept().keep(Buffer.alloc(1_000_001, 'x'))).rejects.toThrow('it is larger than 1 MB');

@@ -1,4 +1,4 @@
-/** The memory by words and by meaning: the same promises, and what is found more when a model knows what words mean. */
+/** Memory by words and by meaning: the same guarantees, and what else is found when a model knows what words mean. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { ProviderError } from '../../src/contracts/errors.ts';
 import type { MemoryRecord } from '../../src/contracts/store/notes.ts';
@@ -49,7 +49,7 @@ describeEachDatabase('remembered facts', (databases) => {
   it.each([
     { by: 'words', model: undefined },
     { by: 'meaning', model: 'meanings' },
-  ])('by $by are those of their user, bounded, and gone when they are forgotten', async ({ model }) => {
+  ])('by $by are those of their user, limited, and gone when they are deleted', async ({ model }) => {
     const { memories, remember, filled } = await open(databases, model);
     await remember(ann, ['Has a canine called Rex', 'Likes tea', 'Plays chess']);
     await remember(bob, ['Has a canine called Bello']);
@@ -68,7 +68,7 @@ describeEachDatabase('remembered facts', (databases) => {
       expect(texts(found).join()).not.toContain('Bello');
   });
 
-  it('are found by meaning among 200 where the words of the question are others', async () => {
+  it('are found by meaning among 200 when the question uses different words', async () => {
     const { memories, remember, filled, named } = await open(databases, 'meanings');
     await remember(
       ann,
@@ -90,7 +90,7 @@ describeEachDatabase('remembered facts', (databases) => {
     expect(byWords).toBeLessThan(0.2);
   }, 60_000);
 
-  it('get their vectors in batches, all again for another model, and again when it answers with other dimensions', async () => {
+  it('get vectors in batches, again for another model, and again when it answers with other dimensions', async () => {
     const { store, memory, memories, remember, filled, fake, named } = await open(databases, undefined);
     const facts = TWO_HUNDRED.slice(0, BACKFILL_BATCH + 3).map(({ fact }) => fact);
     await remember(ann, facts);
@@ -114,7 +114,7 @@ describeEachDatabase('remembered facts', (databases) => {
     );
   });
 
-  it('are found by words while the model fails, which is told once for a while and fails no call', async () => {
+  it('are found by words while the model fails, which is reported once per while and fails no call', async () => {
     const { memories, remember, filled, fake, lines, now } = await open(databases, 'meanings');
     await remember(ann, ['The spouse is employed', 'Likes tea']);
     await filled();
@@ -130,7 +130,7 @@ describeEachDatabase('remembered facts', (databases) => {
     expect(texts(await memories.searchMemory(ann, 'wife', 1))).toEqual(['The spouse is employed']);
   });
 
-  it('wait for a silent model no longer than a moment', async () => {
+  it('wait only briefly for a silent model', async () => {
     const { memories, remember, filled, fake } = await open(databases, 'meanings');
     await remember(ann, ['Likes tea']);
     await filled();
@@ -138,7 +138,7 @@ describeEachDatabase('remembered facts', (databases) => {
     expect(texts(await memories.searchMemory(ann, 'tea', 9))).toEqual(['Likes tea']);
   });
 
-  it('that are too long for the model are found by their words, and keep no other from its vector', async () => {
+  it('are found by words when too long for the model, and do not keep others from their vectors', async () => {
     const { store, memory, memories, remember, fake, filled, named } = await open(databases, undefined);
     await remember(ann, ['The spouse is employed', 'x'.repeat(900)]);
     const { embed } = fake.provider;
@@ -158,7 +158,7 @@ describeEachDatabase('remembered facts', (databases) => {
     expect(texts(await memories.searchMemory(ann, 'x'.repeat(900), 1))).toEqual(['x'.repeat(900)]);
   });
 
-  it('that are unverified are marked by meaning as by words, and drop no verified one', async () => {
+  it('are marked by meaning as by words when unverified, and displace no verified one', async () => {
     const { store, memories, remember, filled } = await open(databases, 'meanings');
     await remember(
       ann,

@@ -1,4 +1,4 @@
-/** The command `dead-letters`: what it lists, what it queues again, and what it refuses. */
+/** The command `dead-letters`: what it lists, what it requeues, and what it refuses. */
 import { expect, it } from 'vitest';
 import type { LaneKey } from '../../src/contracts/store/lanes.ts';
 import { deadLettersCommand, MAX_DEAD_LETTERS } from '../../src/ops/dead-letters.ts';
@@ -16,13 +16,13 @@ async function giveUp({ lanes }: TestStore, lane: LaneKey, count: number, error 
 }
 
 describeEachDatabase('dead-letters', (databases) => {
-  it('says so when there are none', async () => {
+  it('reports when there are none', async () => {
     const store = await databases.open();
     expect(await deadLettersCommand([])(store)).toBe('There are no dead letters.');
     expect(await deadLettersCommand(['replay', '--all'])(store)).toBe('Queued again: 0.');
   });
 
-  it('lists id, time, attempts and error on one line each, whatever the error holds', async () => {
+  it('lists id, time, attempts and error on one line each, whatever the error contains', async () => {
     const store = await databases.open();
     await giveUp(store, 'out:http:a#b', 1, 'first line\nsecond \u001b[31m line');
     const text = await deadLettersCommand([])(store);
@@ -31,7 +31,7 @@ describeEachDatabase('dead-letters', (databases) => {
     );
   });
 
-  it('queues the one that is named again, once', async () => {
+  it('requeues the one that is named, once', async () => {
     const store = await databases.open();
     await giveUp(store, 'out:http:a#b', 2);
     const replay = () => deadLettersCommand(['replay', 'out:http:a#b#1'])(store);
@@ -40,7 +40,7 @@ describeEachDatabase('dead-letters', (databases) => {
     expect((await store.lanes.deadLetters(9)).map(({ seq }) => seq)).toEqual([2]);
   });
 
-  it('queues all again in the order of their lane', async () => {
+  it('requeues all of them in lane order', async () => {
     const store = await databases.open();
     await giveUp(store, 'out:telegram:1', 3);
     expect(await deadLettersCommand(['replay', '--all'])(store)).toBe('Queued again: 3.');
@@ -48,7 +48,7 @@ describeEachDatabase('dead-letters', (databases) => {
     expect(waiting.map(({ dedupe }) => dedupe)).toEqual(['m1', 'm2', 'm3']);
   });
 
-  it('lists and queues a bounded number at once, and says that there are more', async () => {
+  it('lists and queues a limited number at once, and says that there are more', async () => {
     const store = await databases.open();
     await store.sql`insert into lane (key, head, tail) values ('out:a:1', ${MAX_DEAD_LETTERS}, ${MAX_DEAD_LETTERS})`;
     const die = (from: number, to: number) => store.sql`
@@ -84,7 +84,7 @@ describeEachDatabase('dead-letters', (databases) => {
     expect(await deadLettersCommand([])(store)).toBe('There are no dead letters.');
   });
 
-  it('says so where a dead letter has no text', async () => {
+  it('reports when a dead letter has no text', async () => {
     const store = await databases.open();
     await giveUp(store, 'hook:desk', 1);
     expect(await deadLettersCommand(['show', 'hook:desk#1'])(store)).toMatch(/\(It has no text\.\)$/);

@@ -1,4 +1,4 @@
-/** The checks whose causes a test cannot bring about on this machine: a full disk, a wrong clock, an old Node.js. */
+/** The checks with causes that a test cannot create on this machine: a full disk, a wrong clock, an old Node.js. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -23,7 +23,7 @@ const REPORT: DatabaseReport = {
 const levels = (report: DatabaseReport) => databaseFindings(report, '/home').map(({ level }) => level);
 
 describe('the doctor', () => {
-  it('warns below a gigabyte of free disk, and calls it an error where nothing more can be stored', () => {
+  it('warns below a gigabyte of free disk, and calls it an error when nothing more can be stored', () => {
     const level = (free: number) => diskFinding('/', () => free).level;
     expect([LOW_DISK_BYTES, LOW_DISK_BYTES - 1, FULL_DISK_BYTES, FULL_DISK_BYTES - 1].map(level)).toEqual([
       'ok',
@@ -33,7 +33,7 @@ describe('the doctor', () => {
     ]);
   });
 
-  it('warns of clocks that differ by more than what asking may have cost', () => {
+  it('warns about clocks that differ by more than the query may have taken', () => {
     const at = (clockAheadMs: number, clockErrorMs = 0) =>
       levels({ ...REPORT, clockAheadMs, clockErrorMs })[1];
     expect(at(MAX_CLOCK_SKEW_MS)).toBe('ok');
@@ -41,7 +41,7 @@ describe('the doctor', () => {
     expect(at(MAX_CLOCK_SKEW_MS + 100, 200)).toBe('ok');
   });
 
-  it('says of a database folder that it cannot be read, and how it can, instead of calling it missing', () => {
+  it('reports an unreadable database folder with the fix, instead of calling it missing', () => {
     const report: DatabaseReport = { state: 'closed', folder: 'unreadable', code: 'EACCES' };
     expect(databaseFindings(report, '/home')).toEqual([
       {
@@ -53,7 +53,7 @@ describe('the doctor', () => {
     ]);
   });
 
-  it('finds out whether a database folder is not there or cannot be read', async () => {
+  it('detects whether a database folder is missing or unreadable', async () => {
     const home = await mkdtemp(path.join(tmpdir(), 'parley-doctor-'));
     onTestFinished(() => rm(home, { recursive: true }));
     const look = () => inspectDatabase({ home, databaseUrl: undefined });

@@ -1,4 +1,4 @@
-/** The log's file: when a new one begins, what is kept, and what a full disk or a second process does. */
+/** The log file: when a new one starts, what is kept, and the effect of a full disk or a second process. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -22,7 +22,7 @@ const fail = (error: Error): never => {
 };
 
 describe('the file of the log', () => {
-  it(`begins anew at its size, which is ${MAX_LOG_FILE_BYTES} bytes, and keeps ${OLD_LOG_FILES} old ones`, () => {
+  it(`starts over at its maximum size of ${MAX_LOG_FILE_BYTES} bytes, and keeps ${OLD_LOG_FILES} old ones`, () => {
     const file = makeFile();
     const append = appendToLogFile(file, { onFailure: fail, maxBytes: 10 });
     for (let line = 0; line < 20; line += 1) append(`line ${String(line).padStart(2, '0')}\n`);
@@ -38,7 +38,7 @@ describe('the file of the log', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('is shared by processes: who finds it full begins the next, the other follows', () => {
+  it('is shared by processes: the one that finds it full starts the next, the other follows', () => {
     const file = makeFile();
     const [one, other] = [0, 1].map(() => appendToLogFile(file, { onFailure: fail, maxBytes: 10 }));
     one?.('first first\n');
@@ -49,7 +49,7 @@ describe('the file of the log', () => {
     expect(existsSync(`${file}.2`)).toBe(false);
   });
 
-  it('is told of once when it cannot be written, and tried again after a pause', () => {
+  it('is reported once when it cannot be written, and retried after a pause', () => {
     const file = makeFile();
     const folder = path.dirname(file);
     writeFileSync(folder, 'a file where the folder should be');

@@ -1,4 +1,4 @@
-/** Lines of the log in words: levels, fields, errors, and repeats. */
+/** Log lines as text: levels, fields, errors, and repeats. */
 import { describe, expect, it } from 'vitest';
 import { createLogText, REPEATS_TOLD_MS } from '../../src/ops/log-text.ts';
 import { StoreError } from '../../src/contracts/errors.ts';
@@ -7,8 +7,8 @@ import { createLog } from '../../src/ops/log.ts';
 const worded = (options = { colours: false, timeZone: 'UTC' }) => createLogText(options);
 const at = (time: number, fields: object) => JSON.stringify({ level: 30, time, ...fields });
 
-describe('the log in words', () => {
-  it('is one line an event, with its fields behind it', () => {
+describe('the log as text', () => {
+  it('is one line per event, followed by its fields', () => {
     const line = at(Date.UTC(2026, 0, 1, 9, 5, 7), {
       turnId: 't1',
       why: 'too fast',
@@ -18,7 +18,7 @@ describe('the log in words', () => {
     expect(worded()(line)).toBe('09:05:07 INFO  turn_ended  turnId=t1 why="too fast" n=3\n');
   });
 
-  it('has the stack of an error that nobody expected, and none of one of the family', () => {
+  it('includes the stack of an unexpected error, but not of a gateway error', () => {
     const lines: string[] = [];
     const log = createLog({ level: 'info', redact: (text) => text, write: (line) => lines.push(line) });
     log.error({ err: new TypeError('x is not a function') }, 'uncaught_error');
@@ -28,7 +28,7 @@ describe('the log in words', () => {
     expect(expected).toMatch(/ERROR turn_dead: The database is away\.\n$/);
   });
 
-  it('counts what repeats, also when only numbers differ, and tells the count from time to time', () => {
+  it('counts repeats, even when only numbers differ, and reports the count from time to time', () => {
     const text = worded();
     const away = (time: number) => text(at(time, { level: 40, msg: 'away', attempt: time }));
     expect(away(0)).toContain('away');
@@ -39,7 +39,7 @@ describe('the log in words', () => {
     expect(text.rest()).toBe('');
   });
 
-  it('colours warnings and errors where that is wanted, and shows control characters as numbers', () => {
+  it('colors warnings and errors on request, and shows control characters as numbers', () => {
     const coloured = createLogText({ colours: true, timeZone: 'UTC' })(at(0, { level: 50, msg: 'broken' }));
     expect(coloured).toContain('\u001B[31m');
     const hostile = worded()(at(0, { name: '\u001B[2Jx', msg: 'a\nb' }));

@@ -1,4 +1,4 @@
-/** The log's sink: what must never be written, and that each event stays one line. */
+/** The log sink: what must never be written, and that each event stays on one line. */
 import { inspect } from 'node:util';
 import { HttpError } from 'grammy/web';
 import * as fc from 'fast-check';
@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { channels } from '../../channels/index.ts';
 import { createLog, MAX_SECRETS, MAX_VALUE_CHARS, redactor } from '../../src/ops/log.ts';
 
-/** The shapes of every channel of the list. */
+/** The secret formats of every channel in the list. */
 const shapes = channels.flatMap(({ secretShapes }) => secretShapes);
 
 function logTo(lines: string[], secrets: string[] = []) {
@@ -18,7 +18,7 @@ function logTo(lines: string[], secrets: string[] = []) {
 }
 
 describe('the log', () => {
-  it('removes every secret of a line, and longer ones before their parts', () => {
+  it('removes every secret in a line, and longer ones before their parts', () => {
     const clean = redactor({
       secrets: ['abcdef', 'abcdefgh', 'short'],
       shapes: [{ pattern: /x\d/y, replacement: 'n' }],
@@ -37,7 +37,7 @@ describe('the log', () => {
     expect(clean('first-secret abcdefgh')).toBe('[secret] abcdefgh');
   });
 
-  it('finds a known secret at any place of a line', () => {
+  it('finds a known secret anywhere in a line', () => {
     const secret = 'hunter2-hunter2';
     fc.assert(
       fc.property(fc.string(), fc.string(), (before, after) => {
@@ -73,7 +73,7 @@ describe('the log', () => {
     expect(lines.join('')).toContain('socket hang up');
   });
 
-  it('redacts 64 KiB in 50 ms, also where each place could begin an address', () => {
+  it('redacts 64 KiB in 50 ms, even when every position could start an address', () => {
     const clean = redactor({ secrets: ['hunter2-hunter2'], shapes });
     for (const unit of ['a.', 'a:', '://', '://a:', 'https://a:b', 'Bearer ', '1:', 'x-', 'MTI.']) {
       const text = unit.repeat(65_536 / unit.length);
@@ -89,7 +89,7 @@ describe('the log', () => {
     }
   });
 
-  it(`cuts each value at ${MAX_VALUE_CHARS} characters, wherever it stands, and says how long it was`, () => {
+  it(`cuts each value at ${MAX_VALUE_CHARS} characters, wherever it is, and says how long it was`, () => {
     const lines: string[] = [];
     const log = logTo(lines);
     const longest = 'x'.repeat(MAX_VALUE_CHARS);
@@ -109,7 +109,7 @@ describe('the log', () => {
     expect(lines[2]).toContain('[too deep]');
   });
 
-  it('shows no part of a secret that the cut divides', () => {
+  it('shows no part of a secret split by the cut', () => {
     const secret = 'hunter2-hunter2';
     const lines: string[] = [];
     const before = 'x'.repeat(MAX_VALUE_CHARS - 5);

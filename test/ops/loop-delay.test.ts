@@ -1,9 +1,9 @@
-/** The monitor of the event loop's delay, on a clock that the test moves. */
+/** The monitor of the event loop delay, on a clock that the test moves. */
 import { describe, expect, it } from 'vitest';
 import { SAMPLE_MS, SPAN_MS, startLoopMonitor } from '../../src/ops/loop-delay.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 
-/** A clock whose one timer rings as late as the test says. */
+/** A clock whose only timer fires as late as the test says. */
 function lateClock() {
   let now = 0;
   let ring: (() => void) | undefined;
@@ -39,7 +39,7 @@ describe('the event loop monitor', () => {
     expect(monitor.recentMs()).toBeLessThan(0.1);
   });
 
-  it('does not take one short stall for load', () => {
+  it('does not mistake one short stall for load', () => {
     const { clock, tick } = lateClock();
     const monitor = startLoopMonitor(clock);
     tick(15);
@@ -53,7 +53,7 @@ describe('the event loop monitor', () => {
     expect(monitor.p99Ms()).toBeCloseTo(50, 0);
   });
 
-  it('forgets a stall after two spans, and not before one', () => {
+  it('forgets a stall after two spans, but not before one', () => {
     const { clock, tick } = lateClock();
     const monitor = startLoopMonitor(clock);
     const pass = (ms: number): void => {
@@ -66,7 +66,7 @@ describe('the event loop monitor', () => {
     expect(monitor.p99Ms()).toBeLessThan(1);
   });
 
-  it('samples no more once it is stopped, and may be stopped twice', () => {
+  it('stops sampling once it is stopped, and can be stopped twice', () => {
     const { clock, isTicking } = lateClock();
     const monitor = startLoopMonitor(clock);
     monitor.stop();

@@ -1,4 +1,4 @@
-/** What the meters make of an attempt, and how many time series there can be. */
+/** What the meters record for an attempt, and how many time series there can be. */
 import { describe, expect, it } from 'vitest';
 import type { TracedTurn } from '../../src/contracts/store/traces.ts';
 import { createMeters, MAX_LABEL_VALUES } from '../../src/ops/metrics/meters.ts';
@@ -23,7 +23,7 @@ const traced = (more: Partial<TracedTurn['attempt']>, ended = true): TracedTurn 
 });
 
 describe('the meters', () => {
-  it('measure a turn from its acceptance, its wait once, and count attempts that go on later apart', async () => {
+  it('measure a turn from its acceptance, its wait once, and count resumed attempts separately', async () => {
     const meters = createMeters('1.2.3');
     meters.turn(traced({ outcome: 'parked' }, false));
     meters.turn(traced({ resumed: true, afterMs: 60_000 }));
@@ -54,7 +54,7 @@ describe('the meters', () => {
     expect(text).not.toContain('10.0.0.7');
   });
 
-  it(`give a label at most ${MAX_LABEL_VALUES} values, and the rest to "other"`, async () => {
+  it(`give a label at most ${MAX_LABEL_VALUES} values, and assign the rest to "other"`, async () => {
     const meters = createMeters('1.2.3');
     const spans = Array.from({ length: MAX_LABEL_VALUES + 2 }, (_, n) => ({
       kind: 'tool' as const,

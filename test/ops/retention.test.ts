@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { sweepFolders } from '../../src/ops/retention.ts';
 
-it('removes all folders that the store noted, page by page, and says whether one is left', async () => {
+it('removes all folders recorded in the store, page by page, and reports whether one is left', async () => {
   const names = Array.from({ length: 1_234 }, (_, n) => String(n).padStart(5, '0'));
   const sweep = async (stuck: string): Promise<[boolean, string[]]> => {
     const tried: string[] = [];

@@ -1,8 +1,8 @@
-/** The memory of a start is given back once, when nothing runs. */
+/** Startup memory is released once, when nothing runs. */
 import { describe, expect, it, vi } from 'vitest';
 import { collectGarbage, releaseStartMemory } from '../../src/ops/start-memory.ts';
 
-describe('the memory of a start', () => {
+describe('startup memory', () => {
   it('is collected once, as soon as the gateway is idle', async () => {
     const collect = vi.fn<() => void>();
     const answers = [false, false, true];
@@ -12,7 +12,7 @@ describe('the memory of a start', () => {
     expect(isIdle).toHaveBeenCalledTimes(3);
   });
 
-  it('stays with a gateway that works all the time, or cannot tell', async () => {
+  it('stays with a gateway that is always busy, or cannot tell', async () => {
     const collect = vi.fn<() => void>();
     const busy = vi.fn<() => Promise<boolean>>(async () => false);
     const broken = vi.fn<() => Promise<boolean>>().mockRejectedValue(new Error('the store is away'));
@@ -22,11 +22,11 @@ describe('the memory of a start', () => {
     expect(collect).not.toHaveBeenCalled();
   });
 
-  it('is what nothing refers to any more', async () => {
+  it('is memory that nothing refers to anymore', async () => {
     let large: object | undefined = { bytes: new Uint8Array(1_000) };
     const reference = new WeakRef(large);
     large = undefined;
-    // A reference that was just made holds its target until the job ends.
+    // A reference that was just created holds its target until the job ends.
     await new Promise((resolve) => setImmediate(resolve));
     collectGarbage();
     expect([reference.deref(), large]).toEqual([undefined, undefined]);

@@ -73,7 +73,7 @@ describe('the lines of a trace', () => {
     ]);
   });
 
-  it('know a price for so many models, and no more', () => {
+  it('know prices for a limited number of models', () => {
     const models = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${at}`, { input: 1, output: 1 }]));
     expect(pricesRule.safeParse({ models: models(MAX_PRICED_MODELS) }).success).toBe(true);

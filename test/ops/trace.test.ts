@@ -1,4 +1,4 @@
-/** The notes of an attempt, the words of a trace, and how refusals are counted. */
+/** The notes of an attempt, the text of a trace, and how refusals are counted. */
 import { describe, expect, it } from 'vitest';
 import { beginningOf, TraceNotes } from '../../src/agent/state/trace-notes.ts';
 import { pricesRule } from '../../src/contracts/operator/prices.ts';
@@ -25,7 +25,7 @@ import { attempt, FACTS, START } from './turn-facts.ts';
 const german = builtInLanguages.say({ language: 'de' });
 const why = (facts: Partial<TurnFacts>, detail = true) => explainTurn({ ...FACTS, ...facts }, detail);
 
-describe('the beginning of an attempt', () => {
+describe('the start of an attempt', () => {
   const row = (kind: 'user' | 'assistant'): ContextRecord => ({
     seq: 1,
     turnId: 't1',
@@ -52,7 +52,7 @@ describe('the notes of an attempt', () => {
     expect([spans.length, dropped]).toEqual([MAX_SPANS, 3]);
   });
 
-  it('clip long words, note nothing for a token, and show what still runs', () => {
+  it('clip long texts, record nothing per token, and show what is still running', () => {
     const notes = new TraceNotes(START, String);
     notes.event({ type: 'stream_chunk', msgId: 'm', delta: 'secret words' });
     notes.event({ type: 'notice', code: 'x', text: 'y'.repeat(MAX_SPAN_CHARS + 1) });
@@ -115,7 +115,7 @@ describe('the notes of an attempt', () => {
 });
 
 describe('why a message has no answer', () => {
-  it('tells a dead letter, an answer nobody tries to deliver, and a gateway that died apart', () => {
+  it('distinguishes a dead letter, an answer that nothing tries to deliver, and a dead gateway', () => {
     const queue = { ...FACTS.queue, dead: true, error: 'The gateway crashed 3 times.', crashes: 3 };
     expect(why({ reason: 'failed', queue })).toMatchObject({
       code: 'dead_letter',
@@ -131,7 +131,7 @@ describe('why a message has no answer', () => {
     expect(why({ state: 'queued', queue: collecting })).toMatchObject({ code: 'collecting' });
   });
 
-  it('is said in the language of whoever asks', () => {
+  it('is given in the language of the user who asks', () => {
     const inGerman = (facts: Partial<TurnFacts>): string =>
       explainTurn({ ...FACTS, ...facts }, true, german).why;
     const queue = { ahead: 0, dueInMs: 0, attempts: 3, crashes: 1, dead: true, error: 'no room.' };
@@ -154,7 +154,7 @@ describe('why a message has no answer', () => {
     );
   });
 
-  it('keeps the words of errors from people who may not read them', () => {
+  it('hides error texts from users who may not read them', () => {
     const error = { code: 'unavailable', message: 'http://10.0.0.7 refused' };
     const spans = [{ kind: 'model_call' as const, atMs: 1, ms: 2, iteration: 1, model: 'qwen', error }];
     const failed = { reason: 'failed', failure: { code: 'unavailable' }, attempts: [attempt({ spans })] };
@@ -168,7 +168,7 @@ describe('why a message has no answer', () => {
     expect(line?.text).toBe('model call 1: no model known, failed: unavailable (http://10.0.0.7 refused)');
   });
 
-  it('is told in the language of its reader, with what its events counted', () => {
+  it('is given in the language of its reader, with the counts of its events', () => {
     const note = (code: string, values: Record<string, number | string>) => ({
       kind: 'note' as const,
       atMs: 1,
@@ -198,7 +198,7 @@ describe('why a message has no answer', () => {
     ]);
   });
 
-  it('tells a question that is asked again from one that came for the first time', () => {
+  it('distinguishes a question that is asked again from a new one', () => {
     const text = (of: Partial<TraceAttempt>) =>
       timelineOf({ ...FACTS, attempts: [attempt(of)] }, { detail: true })[1]?.text;
     expect(text({ askedAgain: 't0' })).toBe(
@@ -256,7 +256,7 @@ describe('refusals', () => {
     expect([stored.length, stored[0]?.length, stored[0]?.[0]?.count]).toEqual([1, MAX_NOTED, 2]);
   });
 
-  it('that could not be stored are stored later', async () => {
+  it('are stored later when they cannot be stored', async () => {
     const stored: (readonly Refusal[])[] = [];
     let broken = true;
     const store = {

@@ -1,9 +1,9 @@
-/** What the store knows of one plain turn, for tests of its trace. */
+/** What the store knows about one plain turn, for tests of its trace. */
 import type { TraceAttempt, TurnFacts } from '../../src/contracts/store/traces.ts';
 
-/** How an attempt begins. */
+/** How an attempt starts. */
 export const START = { node: 'n1', epoch: 1, attempts: 0, crashes: 0, afterMs: 5 };
-/** An attempt in which nothing happened, and what else is said of it. */
+/** An attempt in which nothing happened, with overrides. */
 export const attempt = (more: Partial<TraceAttempt> = {}): TraceAttempt => ({
   ...START,
   ms: 100,
@@ -12,7 +12,7 @@ export const attempt = (more: Partial<TraceAttempt> = {}): TraceAttempt => ({
   spans: [],
   ...more,
 });
-/** A turn that was answered at once. */
+/** A turn that was answered immediately. */
 export const FACTS: TurnFacts = {
   turnId: 't1',
   session: 'telegram:1',

@@ -1,4 +1,4 @@
-/** `/usage` and the counters: who hears of what, and what is counted. */
+/** `/usage` and the counters: who sees what, and what is counted. */
 import { describe, expect, it } from 'vitest';
 import { createUsageCommand } from '../../src/ops/usage-command.ts';
 import { METERED_MODELS, meterUsage } from '../../src/ops/usage-meter.ts';
@@ -56,7 +56,7 @@ describe('/usage', () => {
     return { text: await command.run({ ...CALL, ...call }), asked };
   }
 
-  it('tells what the models with a price cost', async () => {
+  it('reports what the models with a price cost', async () => {
     const models = { 'openai/large': { input: 1_000, output: 0 } };
     const { text } = await run({}, sum(), pricesRule.parse({ models }));
     expect(text.split('\n')[0]).toMatch(/1\.5 min of model time, \$12\.3[45]$/);
@@ -118,7 +118,7 @@ describeEachDatabase('the counters of usage', (databases) => {
 });
 
 describe('the counters of usage', () => {
-  it(`count ${METERED_MODELS} models by name, the others together, and no write that failed`, async () => {
+  it(`count ${METERED_MODELS} models by name, the others together, and no failed write`, async () => {
     let down = false;
     const noteUsage = async (): Promise<void> => {
       if (down) throw new StoreError('unavailable', 'away', { retryable: true });

@@ -1,4 +1,4 @@
-/** Answers as packets, without a server: what a reader makes of them. */
+/** Answers as packets, without a server: how a reader interprets them. */
 import { ProviderError } from '../../src/contracts/errors.ts';
 import { createAnswerFilter } from '../../src/providers/filter/answer-filter.ts';
 import { createCallMaker, offeredTools } from '../../src/providers/answers/tool-calls.ts';
@@ -7,7 +7,7 @@ import type { AnswerReader } from '../../src/providers/answers/read-answer.ts';
 import { createLineSplitter } from '../../src/providers/answers/text-splitters.ts';
 import { drain } from '../contracts/provider.ts';
 
-/** The filter of a request without tools, to a model of which nothing is known. */
+/** The filter for a request without tools, to a model about which nothing is known. */
 const plainFilter = () =>
   createAnswerFilter({
     offered: offeredTools([]),
@@ -15,7 +15,7 @@ const plainFilter = () =>
     habits: { startsInThought: false },
   });
 
-/** Streams packets through a reader and gives the chunks, the error that ended them, and whether the call was complete. */
+/** Streams packets through a reader; returns the chunks, the error that ended them, and whether the call completed. */
 export async function readPackets(packets: readonly Uint8Array[], reader: AnswerReader) {
   const left = packets.map((packet) => Buffer.from(packet));
   const ends: boolean[] = [];

@@ -1,8 +1,8 @@
-/** How a fake server and the providers made for it come under the contract of all providers. */
+/** Puts a fake server and the providers created for it under the contract of all providers. */
 import type { LLMProvider } from '../../src/contracts/model/provider.ts';
 import type { ProviderHarness } from '../contracts/provider.ts';
 
-/** The harness of a fake server with the model `fake`; `make` makes a provider for a URL, `answer` puts a reply in the server's words. */
+/** The harness of a fake server with the model `fake`; `make` creates a provider for a URL, `answer` formats a reply. */
 export function harnessOf(
   fake: Pick<ProviderHarness, 'nextCall' | 'close'> & { url: string },
   make: (url: string) => LLMProvider,

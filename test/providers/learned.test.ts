@@ -10,7 +10,7 @@ import { never, question } from './request.ts';
 import { OPENAI_SERVER } from './servers.ts';
 
 describe('what a model has refused', () => {
-  it('is remembered for an hour, for so many models and not one more', () => {
+  it('is remembered for an hour, for a limited number of models', () => {
     let clock = 0;
     const learned = createLearnedModels(() => clock);
     learned.of('first').refused.add('tools');
@@ -25,7 +25,7 @@ describe('what a model has refused', () => {
     expect([...learned.of('second').refused]).toEqual([]);
   });
 
-  it('is left out from then on, all of it, and the model is known to lack it', async () => {
+  it('is left out completely from then on, and the model is known to lack it', async () => {
     const refusals = [
       'fake does not support tools',
       "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.",
@@ -55,7 +55,7 @@ describe('what a model has refused', () => {
     expect(await provider.capabilities('fake', never)).toMatchObject({ tools: false, thinking: false });
   });
 
-  it('is told when it is refused again', async () => {
+  it('is reported when it is refused again', async () => {
     const message = 'fake does not support tools';
     const upstream = await startScriptedUpstream(() => ({
       status: 400,

@@ -1,4 +1,4 @@
-/** Lists of models, which the clients of Ollama and of OpenAI read: over our connections, in our limits, with our errors. */
+/** Model lists, read by the Ollama and OpenAI clients: over our connections, within our limits, with our errors. */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { once } from 'node:events';
@@ -33,7 +33,7 @@ const KINDS = [
   },
 ];
 
-/** A server that answers each request as told, and a provider for it. */
+/** A server that answers each request as configured, and a provider for it. */
 async function startServer(
   { make, folder }: (typeof KINDS)[number],
   answer: (response: ServerResponse) => void,
@@ -62,7 +62,7 @@ afterEach(() => {
 });
 
 describe.each(KINDS)('the models of a server of kind $kind', (kind) => {
-  it('are asked for below its address, with its key, and nothing that the client adds or prints', async () => {
+  it('are requested below its address, with its key, and nothing that the client adds or prints', async () => {
     vi.stubEnv('OPENAI_API_KEY', 'of-another-server');
     vi.stubEnv('OPENAI_ORG_ID', 'an-organization');
     vi.stubEnv('OPENAI_LOG', 'debug');
@@ -85,7 +85,7 @@ describe.each(KINDS)('the models of a server of kind $kind', (kind) => {
     [500, 'unavailable'],
     [429, 'rate_limited'],
     [418, 'bad_request'],
-  ])('are asked for once, also when the server answers %i', async (status, code) => {
+  ])('are requested once, even when the server answers %i', async (status, code) => {
     const printed = vi.spyOn(console, 'log');
     const { provider, requests } = await startServer(kind, (response) =>
       response.writeHead(status).end('{"error":"no"}'),
@@ -96,7 +96,7 @@ describe.each(KINDS)('the models of a server of kind $kind', (kind) => {
   });
 
   it.each(['', 'the key is s3cret', '{"data": "s3cret"', '[]', '{"data":[7],"models":[7]}', kind.none])(
-    'are no list when the server sends %j, which no error repeats',
+    'are not a list when the server sends %j, which no error repeats',
     async (body) => {
       const { provider } = await startServer(kind, (response) => response.end(body));
       const error: unknown = await provider.models(never).catch((thrown: unknown) => thrown);
@@ -105,7 +105,7 @@ describe.each(KINDS)('the models of a server of kind $kind', (kind) => {
     },
   );
 
-  it('are read up to a bound and not past it', async () => {
+  it('are read up to a limit and no further', async () => {
     const { provider } = await startServer(kind, (response) =>
       response.end(Buffer.alloc(MAX_DOCUMENT_BYTES + 1, ' ')),
     );
@@ -113,7 +113,7 @@ describe.each(KINDS)('the models of a server of kind $kind', (kind) => {
     await expect(provider.models(never)).rejects.toMatchObject(tooLong);
   });
 
-  it('are not waited for when the caller stops or the time is over, and the connection is closed', async () => {
+  it('are not awaited when the caller stops or time runs out, and the connection is closed', async () => {
     const begun = Promise.withResolvers<ServerResponse>();
     const answerWithinMs = 5_000;
     const stopped = await startServer(kind, (response) => begun.resolve(response), { answerWithinMs });

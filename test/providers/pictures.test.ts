@@ -22,7 +22,7 @@ const asked = (): ChatRequest => ({
 });
 const part = { type: 'image_url', image_url: { url: 'data:image/jpeg;base64,AAAA' } };
 
-/** A server that gives these answers, and what its calls said. */
+/** A server that gives these answers and records the requests. */
 async function serve(vision: boolean, ...answers: UpstreamAnswer[]) {
   let nth = 0;
   const upstream = await startScriptedUpstream(() => answers[Math.min(nth++, answers.length - 1)]!);
@@ -56,21 +56,24 @@ describe('pictures', () => {
     ],
     [400, { message: 'fake is not a multimodal model', type: 'BadRequestError' }],
     [400, { error: { message: 'This model does not support image inputs' } }],
-  ])('that a server refuses with %i are left out at once, and from then on', async (status, refusal) => {
-    const refused = { status, body: [JSON.stringify(refusal)] };
-    const { provider, heard } = await serve(true, refused, fine);
-    let told = 0;
-    const request = { ...asked(), onPicturesRefused: () => (told += 1) };
-    expect((await collectChat(provider.streamChat(request, never))).content).toBe('A leaf.');
-    expect(told).toBe(1);
-    expect((await provider.capabilities('fake', never)).vision).toBe(false);
-    await collectChat(provider.streamChat(request, never));
-    const words = expect.stringMatching(/^look\n\[With this message came a picture.*You cannot see/);
-    expect(heard()).toEqual([[{ type: 'text', text: 'look' }, part], words, words]);
-    expect(told).toBe(1);
-  });
+  ])(
+    'are left out immediately and from then on when a server refuses them with %i',
+    async (status, refusal) => {
+      const refused = { status, body: [JSON.stringify(refusal)] };
+      const { provider, heard } = await serve(true, refused, fine);
+      let told = 0;
+      const request = { ...asked(), onPicturesRefused: () => (told += 1) };
+      expect((await collectChat(provider.streamChat(request, never))).content).toBe('A leaf.');
+      expect(told).toBe(1);
+      expect((await provider.capabilities('fake', never)).vision).toBe(false);
+      await collectChat(provider.streamChat(request, never));
+      const words = expect.stringMatching(/^look\n\[With this message came a picture.*You cannot see/);
+      expect(heard()).toEqual([[{ type: 'text', text: 'look' }, part], words, words]);
+      expect(told).toBe(1);
+    },
+  );
 
-  it('are not sent where the settings say that no model sees', async () => {
+  it('are not sent when the settings say that no model has vision', async () => {
     const { provider, heard } = await serve(false, fine);
     await collectChat(provider.streamChat(asked(), never));
     expect(heard()).toEqual([expect.stringContaining('You cannot see')]);

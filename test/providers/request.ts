@@ -1,7 +1,7 @@
-/** What tests ask providers. */
+/** Requests that tests send to providers. */
 import type { ChatRequest } from '../../src/contracts/model/provider.ts';
 
-/** Of a call that nobody ends. */
+/** For a call that no one ends. */
 export const never = new AbortController().signal;
 
 /** A plain question. */

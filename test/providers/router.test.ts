@@ -1,4 +1,4 @@
-/** Two model servers behind one provider: which one a name means, and what one of them being away does to the other. */
+/** Two model servers behind one provider: which one a name refers to, and how an outage of one affects the other. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../fakes/agent/collect-chat.ts';
 import type { LLMProvider } from '../../src/contracts/model/provider.ts';
@@ -32,7 +32,7 @@ describe('the router over two servers', () => {
   const ask = async (router: LLMProvider, model: string): Promise<string> =>
     (await collectChat(router.streamChat(question('who are you?', { model }), never))).content;
 
-  it('speaks to a server first when one of its models is asked for (S-49)', async () => {
+  it('contacts a server only when one of its models is requested (S-49)', async () => {
     const { ollama, llama, router } = await start();
     expect(await ask(router, 'fake')).toBe('I am Ollama');
     expect(llama.requests).toEqual([]);
@@ -42,7 +42,7 @@ describe('the router over two servers', () => {
     expect(ollama.requests).toHaveLength(before);
   });
 
-  it('lists the models of both, and those of the one that answers when the other is away', async () => {
+  it('lists the models of both, or of the one that answers when the other is down', async () => {
     const { ollama, llama, router } = await start();
     const ollamas = ['fake:latest', 'plain:latest'];
     expect(await router.models(never)).toEqual([...ollamas, 'openai/fake']);
@@ -64,7 +64,7 @@ describe('the router over two servers', () => {
     expect(await router.models(never)).toEqual(['fake:latest', 'plain:latest']);
   });
 
-  it('names the variable of a server that is not configured, and goes on with the one that is (S-43)', async () => {
+  it('names the variable of a server that is not configured, and continues with the one that is (S-43)', async () => {
     const ollama = await startFakeOllama({ fallback: 'I am Ollama' });
     const router = await openRouter({ OLLAMA_HOST: ollama.url });
     open.push(ollama, router);

@@ -1,4 +1,4 @@
-/** Which model servers the environment and `config.json` name, and how a mistake in them is told. */
+/** Which model servers the environment and `config.json` name, and how mistakes in them are reported. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -34,7 +34,7 @@ const defaultsOf = (environment: Record<string, string>, providers: unknown = {}
   openModelServers(load(environment, { providers }));
 
 describe('the model servers of the configuration', () => {
-  it('are an assumed Ollama when nothing names one', () => {
+  it('default to an assumed Ollama when nothing names one', () => {
     expect(serversOf({})).toMatchObject([
       { name: 'ollama', kind: 'ollama', baseUrl: 'http://127.0.0.1:11434', namedBy: 'nobody' },
     ]);
@@ -47,13 +47,13 @@ describe('the model servers of the configuration', () => {
     [{ OPENAI_BASE_URL: 'http://a/v1' }, { ollama: { concurrency: 2 } }, ['ollama', 'openai']],
     [{ OPENAI_BASE_URL: 'http://a/v1', OLLAMA_HOST: 'b' }, {}, ['ollama', 'openai']],
   ])(
-    'with %j and providers %j are %j: Ollama is there when it is named or nothing else is',
+    'with %j and providers %j are %j: Ollama is included when it is named or nothing else is',
     (env, file, names) => {
       expect(serversOf(env, file).map(({ name }) => name)).toEqual(names);
     },
   );
 
-  it('are those of the environment first, then any number of the file, each under its name', () => {
+  it('are those of the environment first, then any number from the file, each under its name', () => {
     const env = { OLLAMA_HOST: '10.0.0.2:11434', OPENAI_BASE_URL: 'http://a/v1', GPU_KEY: KEY };
     const servers = serversOf(env, { gpu: { ...GPU, apiKeyEnv: 'GPU_KEY', concurrency: 2 }, attic: ATTIC });
     expect(servers.map(({ name, kind, baseUrl }) => [name, kind, baseUrl])).toEqual([
@@ -65,7 +65,7 @@ describe('the model servers of the configuration', () => {
     expect(servers[2]).toMatchObject({ apiKey: KEY, settings: { concurrency: 2, stream: true } });
   });
 
-  it('may be refined by an entry of the name that the environment gives them', () => {
+  it('can be refined by an entry with the name that the environment gives them', () => {
     const env = { OPENAI_BASE_URL: 'http://a/v1', OPENAI_API_KEY: KEY };
     const refined = { ollama: { concurrency: 3 }, openai: { concurrency: 4, stream: false } };
     expect(serversOf(env, refined)).toMatchObject([
@@ -74,7 +74,7 @@ describe('the model servers of the configuration', () => {
     ]);
   });
 
-  it('take the address from the file where the environment names none, and send the key that belongs to it', () => {
+  it('take the address from the file when the environment names none, and send the key that belongs to it', () => {
     const [ollama, openai] = serversOf(
       { OPENAI_API_KEY: KEY },
       { ollama: { baseUrl: ATTIC.baseUrl }, openai: { baseUrl: GPU.baseUrl } },
@@ -87,7 +87,7 @@ describe('the model servers of the configuration', () => {
     expect(serversOf({}, { openai: { concurrency: 4 } }).map(({ name }) => name)).toEqual(['ollama']);
   });
 
-  it('tell the log every key and password', () => {
+  it('register every key and password with the log', () => {
     const config = load(
       { GPU_KEY: KEY, OLLAMA_HOST: 'me:s3cret-word@ollama.test' },
       { providers: { gpu: { ...GPU, apiKeyEnv: 'GPU_KEY' } } },
@@ -113,24 +113,24 @@ describe('a mistake in the model servers', () => {
     [{ openai: ATTIC }, /providers\.openai\.kind: a server of this name is of kind "openai"/],
     [{ gpu: { kind: 'openai', url: GPU.baseUrl } }, /providers\.gpu\.url: write the address as baseUrl/],
     [{ gpu: { ...GPU, apiKey: KEY } }, /providers\.gpu\.apiKey: .*environment variable.*apiKeyEnv/],
-  ])('%j is told by its field and without its value', (providers, message) => {
+  ])('%j is reported by its field and without its value', (providers, message) => {
     expect(() => serversOf({}, providers)).toThrow(message);
     expect(() => serversOf({}, providers)).not.toThrow(KEY);
   });
 
-  it('is told with all others at once, fields of an earlier version with their new place', () => {
+  it('is reported together with all others, and fields of an earlier version with their new place', () => {
     const file = { http: {}, providers: { gpu: { kind: 'openai', host: 'x' }, attic: { kind: 'lmstudio' } } };
     const all = /http: has moved: .*channels\.http[\s\S]*providers\.gpu\.host[\s\S]*providers\.attic\.kind/;
     expect(() => load({}, file)).toThrow(all);
   });
 
-  it('is a server that the environment and the file both name', () => {
+  it('is a server that both the environment and the file name', () => {
     expect(() => serversOf({ OLLAMA_HOST: 'a:1' }, { ollama: { baseUrl: ATTIC.baseUrl } })).toThrow(
       /providers\.ollama\.baseUrl: OLLAMA_HOST names this server already/,
     );
   });
 
-  it('is a key that no header can carry', () => {
+  it('is a key that cannot be sent in a header', () => {
     const gpu = { ...GPU, apiKeyEnv: 'GPU_KEY' };
     expect(() => serversOf({ GPU_KEY: 'two\nlines' }, { gpu })).toThrow(/GPU_KEY: may hold only visible/);
   });
@@ -156,7 +156,7 @@ describe('the default model', () => {
     expect(await defaultsOf(env, providers)).toMatchObject({ model, usual });
   });
 
-  it('of the only server is found with and without its name, slashes in it included', async () => {
+  it('of the only server is found with and without its name, including slashes in it', async () => {
     const llama = await startFakeLlama({ models: [{ id: 'fake' }, { id: 'org/fake' }] });
     const { provider } = await defaultsOf({}, { gpu: { kind: 'openai', baseUrl: llama.url } });
     onTestFinished(async () => {
@@ -173,14 +173,14 @@ describe('the default model', () => {
     );
   });
 
-  it('of a provider that is not configured is refused with what to write', async () => {
+  it('of a provider that is not configured is refused with the fix', async () => {
     await expect(defaultsOf({ MODEL: 'openai/a' })).rejects.toThrow(/MODEL: .*set OPENAI_BASE_URL/);
     await expect(defaultsOf({ MODEL: 'gpo/a', OLLAMA_HOST: 'b' }, { gpu: GPU })).rejects.toThrow(
       /MODEL: "gpo\/a" names the provider "gpo".*providers\.gpo.*ollama, gpu.*ollama\/gpo\//,
     );
   });
 
-  it('is checked as a model that a profile names is', async () => {
+  it('is checked like a model that a profile names', async () => {
     const { modelProblem } = await defaultsOf({ OLLAMA_HOST: 'b' }, { gpu: GPU });
     expect(modelProblem('gpo/a')).toMatch(/providers\.gpo/);
     expect(modelProblem('gpu/a')).toBeUndefined();
@@ -189,7 +189,7 @@ describe('the default model', () => {
 });
 
 describe('a third kind of server', () => {
-  it('is one more line in the list: its settings, its names, its provider', async () => {
+  it('takes one more line in the list: its settings, its names, its provider', async () => {
     const made: unknown[] = [];
     const echo: LLMProvider = {
       name: 'far',

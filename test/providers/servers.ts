@@ -1,4 +1,4 @@
-/** Servers as the environment configures them, and the providers and the router made for them. */
+/** Servers as the environment configures them, and the providers and the router created for them. */
 import type { LLMProvider } from '../../src/contracts/model/provider.ts';
 import { openModelServers, providerKinds } from '../../src/providers/index.ts';
 import type { Environment, ServerOptions } from '../../src/providers/kind.ts';
@@ -20,7 +20,7 @@ export const OPENAI_SERVER = {
   keySetting: 'OPENAI_API_KEY',
 } satisfies Partial<ServerOptions>;
 
-/** Makes the router for what a gateway with these settings would have. */
+/** Creates the router that a gateway with these settings would have. */
 export async function openRouter(env: Environment, listWithinMs?: number): Promise<LLMProvider> {
   const { servers } = configureServers(providerKinds, { env, file: {} });
   if (listWithinMs === undefined)

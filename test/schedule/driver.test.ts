@@ -1,4 +1,4 @@
-/** Slots on a real database: each fires once, whoever comes, dies or is late. */
+/** Slots on a real database: each fires once, whichever node starts, dies or is late. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -39,7 +39,7 @@ describeEachDatabase('a slot', (databases) => {
     expect(moved?.lastAt).toBeInstanceOf(Date);
   });
 
-  it('made in a group is read as text of the group, which is not trusted like a user’s own', async () => {
+  it('created in a group is read as text of the group, which is not trusted like a user’s own', async () => {
     const store = await databases.open();
     await keepDue(store, { place: 'group' });
     const node = nodeOf(store);
@@ -49,7 +49,7 @@ describeEachDatabase('a slot', (databases) => {
     expect(sourcesOfMessage(readTurnPayload(queued?.['payload']).message)).toEqual(['group']);
   });
 
-  it('made in a tainted session begins a tainted turn, whose text nobody typed', async () => {
+  it('created in a tainted session starts a tainted turn, with text that no one typed', async () => {
     const store = await databases.open();
     await keepDue(store, { sources: ['web:evil.example'] });
     const node = nodeOf(store);
@@ -96,7 +96,7 @@ describeEachDatabase('a slot', (databases) => {
     expect(tasks).toHaveLength(slots.length);
   });
 
-  it('missed many times while no gateway ran fires once, and says its time and that it is late', async () => {
+  it('missed many times while no gateway ran fires once, and states its time and that it is late', async () => {
     const store = await databases.open();
     const slot = new Date('2026-01-05T09:00:00Z');
     await keepDue(store, {
@@ -124,7 +124,7 @@ describeEachDatabase('a slot', (databases) => {
     expect(node.schedules.describe(row ?? never())).toMatch(/^once, done \d{4}-.*: Tell me the news\.$/);
   });
 
-  it('whose creator may no longer write there switches the schedule off and logs it', async () => {
+  it('switches the schedule off and logs it when its creator may no longer write there', async () => {
     const store = await databases.open();
     await keepDue(store);
     const asked: unknown[] = [];
@@ -166,7 +166,7 @@ describeEachDatabase('a slot', (databases) => {
     expect(told?.['payload'].message.content).toContain('switched off');
   });
 
-  it(`is skipped with a notice when ${MAX_WAITING} messages wait already`, async () => {
+  it(`is skipped with a notice when ${MAX_WAITING} messages are already waiting`, async () => {
     const store = await databases.open();
     for (let n = 0; n < MAX_WAITING; n += 1) await store.ledger.accept(request(`m${n}`, { chatId: '42' }));
     await keepDue(store);
@@ -175,7 +175,7 @@ describeEachDatabase('a slot', (databases) => {
     await vi.waitFor(() => expect(node.events).toEqual(['telegram:42 notice']), WAIT);
     expect(await said(store)).toHaveLength(MAX_WAITING);
     expect((await store.schedules.schedule('news'))?.nextAt?.getTime()).toBeGreaterThan(Date.now());
-    // Again the same day: people are not told every minute.
+    // Again the same day: users are not notified every minute.
     await store.sql`update schedule set next_at = date_trunc('milliseconds', now())`;
     await vi.waitFor(() => expect(node.events).toHaveLength(2), WAIT);
     const told = await store.sql`select payload from lane_item where lane = 'out:telegram:42'`;
@@ -183,9 +183,9 @@ describeEachDatabase('a slot', (databases) => {
     expect(told[0]?.['payload'].message.content).toContain('skipped');
   });
 
-  it('of an interval, or of a time from then, is no further away than that when the clock was set back', async () => {
+  it('of an interval, or at a relative time, is no further away than that when the clock is set back', async () => {
     const store = await databases.open();
-    // Made by a clock that was two hours ahead.
+    // Created by a clock that was two hours ahead.
     const ahead = (ms: number) => Date.now() + 2 * HOUR_MS + ms;
     const slots = {
       hourly: { timing: { kind: 'every', everyMs: HOUR_MS }, nextAt: new Date(ahead(HOUR_MS)) },
@@ -203,12 +203,12 @@ describeEachDatabase('a slot', (databases) => {
     expect(await until('atNine')).toBeGreaterThan(HOUR_MS);
   });
 
-  it('of a cron line comes again soon when the clock was set back by more than its interval, and runs again under its name', async () => {
+  it('of a cron line returns soon when the clock is set back by more than its interval, and runs again under its name', async () => {
     const store = await databases.open();
     const ahead = (ms: number) => new Date(Date.now() + 2 * HOUR_MS + ms);
     const cron = (expression: string) => ({ kind: 'cron' as const, expression, timeZone: 'UTC' });
     await keepDue(store, { id: 'minutely', timing: cron('* * * * *'), nextAt: ahead(60_000) });
-    // Once a day: what it was due for has had its run.
+    // Once a day: the slot it was due for has already run.
     const daily = new Date(Math.ceil(ahead(0).getTime() / (24 * HOUR_MS)) * 24 * HOUR_MS);
     await keepDue(store, { id: 'daily', timing: cron('0 0 * * *'), nextAt: daily });
     await store.sql`update schedule set last_at = now() + interval '2 hours'`;
@@ -223,7 +223,7 @@ describeEachDatabase('a slot', (databases) => {
     const minutely = await store.schedules.schedule('minutely');
     expect(minutely?.lastAt?.getTime()).toBeLessThanOrEqual(Date.now());
     expect((await store.schedules.schedule('daily'))?.nextAt).toEqual(daily);
-    // The slot had its run before the clock was set back; this one counts, too, and only once.
+    // The slot ran before the clock was set back; this one counts as well, but only once.
     await store.sql`update schedule set next_at = date_trunc('minute', now()) where id = 'minutely'`;
     const again = (await store.schedules.schedule('minutely'))?.nextAt;
     const earlier = request(`schedule:minutely:${again?.toISOString()}:1`, { chatId: '42' });
@@ -235,7 +235,7 @@ describeEachDatabase('a slot', (databases) => {
     expect(ran?.nextAt?.getTime()).toBeGreaterThan(Date.now() - 60_000);
   });
 
-  it('that was skipped and is the last is retried a minute later', async () => {
+  it('is retried a minute later when it was skipped and is the last', async () => {
     const store = await databases.open();
     for (let n = 0; n < MAX_WAITING; n += 1) await store.ledger.accept(request(`m${n}`, { chatId: '42' }));
     await keepDue(store, { timing: { kind: 'at', at: 1 } });
@@ -246,7 +246,7 @@ describeEachDatabase('a slot', (databases) => {
     expect(node.events).toEqual(['telegram:42 notice']);
   });
 
-  it('that cannot be run now does not block others, and is retried', async () => {
+  it('does not block others when it cannot run now, and is retried', async () => {
     const store = await databases.open();
     await keepDue(store, { id: 'bad', session: 'telegram:1' });
     await keepDue(store, { id: 'good', nextAt: new Date(Date.now() - 60_000) });
@@ -265,7 +265,7 @@ describeEachDatabase('a slot', (databases) => {
     await vi.waitFor(() => expect(node.log.join('')).toContain('schedule_run_failed'), WAIT);
   });
 
-  it('added on this node is waited for at once, not after the next check', async () => {
+  it('added on this node is scheduled immediately, not after the next check', async () => {
     const store = await databases.open();
     const node = nodeOf(store);
     await node.start();

@@ -1,4 +1,4 @@
-/** The heartbeat: one tick per interval in the whole gateway, and the list shown only when there is something on it. */
+/** The heartbeat: one tick per interval across the gateway, and the list shown only when there is something on it. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -43,15 +43,15 @@ describeEachDatabase('the heartbeat', (databases) => {
     address: 'telegram:42' as const,
     file: await heartbeatFile(content),
   });
-  /** Its time has come. */
+  /** Makes it due. */
   const passTime = (store: TestStore) =>
     store.sql`update schedule set next_at = date_trunc('milliseconds', now()) - interval '1 second' where id = ${HEARTBEAT_ID}`;
-  /** It was there before, and its time has come: a node that starts now looks at once. */
+  /** It existed before and is due: a node that starts now checks immediately. */
   const isDue = async (store: TestStore) => {
     await settleHeartbeat({ store: store.schedules, log: silentLog }, 30 * MINUTE_MS, Date.now());
     await passTime(store);
   };
-  /** What the agent is shown, in the order it came. */
+  /** What the agent is shown, in order of arrival. */
   const shown = async (store: TestStore) => {
     const rows = await store.sql<{ payload: TurnPayload }[]>`
       select payload from lane_item where lane = 'in:telegram:42' and payload ? 'silentToken' order by seq`;
@@ -59,7 +59,7 @@ describeEachDatabase('the heartbeat', (databases) => {
   };
   const ticks = (events: string[]) => events.filter((event) => event.endsWith('heartbeat_tick'));
 
-  it('gives the list to the agent as a system message, and ticks (B-36, B-45)', async () => {
+  it('passes the list to the agent as a system message, and ticks (B-36, B-45)', async () => {
     const store = await databases.open();
     const node = nodeOf(store, { heartbeat: await heartbeat('# Plants\n- water them on Mondays') });
     await isDue(store);
@@ -69,10 +69,10 @@ describeEachDatabase('the heartbeat', (databases) => {
     expect(beat).toMatchObject({ entry: 'run', silentToken: QUIET_TOKEN });
     expect(beat?.message.content).toContain('- water them on Mondays');
     expect(beat?.message.content).toContain(QUIET_TOKEN);
-    // People see only what it leads to, if anything.
+    // Users see only what it leads to, if anything.
     expect(await said(store)).toEqual([]);
     expect(node.events).toEqual(['telegram:42 heartbeat_tick']);
-    // It is the gateway's own: nobody's list shows it, and it counts for nobody.
+    // It belongs to the gateway: no user's list shows it, and it counts against no one's limit.
     expect(await node.schedules.list({})).toEqual([]);
   });
 
@@ -138,7 +138,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     expect(first.log.join('')).toMatch(/"here":"every 30 minutes","there":"every hour".*must be the same/);
   });
 
-  it('has another interval, or none, as soon as the settings say so', async () => {
+  it('changes its interval, or stops, as soon as the settings say so', async () => {
     const store = await databases.open();
     const timing = async () => (await store.schedules.schedule(HEARTBEAT_ID))?.timing;
     const node = nodeOf(store, { heartbeat: await heartbeat('', 30 * MINUTE_MS) });
@@ -153,7 +153,7 @@ describeEachDatabase('the heartbeat', (databases) => {
     await vi.waitFor(async () => expect(await timing()).toBeUndefined(), WAIT);
   });
 
-  it('follows the configuration: unchanged, restarted with another interval, removed when it is off', async () => {
+  it('follows the configuration: unchanged, restarted with another interval, removed when turned off', async () => {
     const store = await databases.open();
     const nextAt = async () => (await store.schedules.schedule(HEARTBEAT_ID))?.nextAt;
     const start = async (everyMs: number, now: number) => {

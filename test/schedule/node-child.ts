@@ -1,4 +1,4 @@
-/** A node with schedules in a process of its own, for a test that kills it: it comes as far as the message of a slot, and no further. */
+/** A node with schedules in a separate process, for a test that kills it: it gets as far as a slot's message, and no further. */
 import { createSendSystemMessage } from '../../src/intake/index.ts';
 import { SCHEDULE_LIMITS } from '../../src/contracts/schedules.ts';
 import { createScheduling } from '../../src/schedule/index.ts';
@@ -31,5 +31,5 @@ const scheduling = createScheduling({
   log,
 });
 await scheduling.start();
-// The test holds the other end: a child must not outlive it.
+// The test holds the other end: a child must not outlive the test.
 process.stdin.on('end', () => process.exit(0)).resume();

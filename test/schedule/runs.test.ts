@@ -1,4 +1,4 @@
-/** The history of a schedule in words, and how many slots have passed without a gateway. */
+/** The history of a schedule in words, and how many slots passed without a gateway. */
 import { describe, expect, it } from 'vitest';
 import type { ScheduleRun, ScheduleTiming } from '../../src/contracts/schedules.ts';
 import { inEnglish, said } from '../../src/contracts/texts/say.ts';
@@ -38,7 +38,7 @@ describe('the slots that were missed', () => {
     expect(words(missed(timing, 35)[0])).toMatch(/^3 runs were missed because no gateway ran/);
   });
 
-  it('of a single moment are none', () => {
+  it('of a one-time schedule are none', () => {
     expect(missed({ kind: 'at', at: NOON }, 1_000)).toEqual([]);
   });
 
@@ -61,7 +61,7 @@ describe('how a run ended', () => {
     expect(resultOf(one)).toBe(words);
   });
 
-  it('is told in the language of its reader, but for the words of a run from before', () => {
+  it('is described in the language of its reader, except for the text of an older run', () => {
     const german = builtInLanguages.say({ language: 'de', channel: 'http' });
     const skipped = run({ outcome: 'skipped', why: said('schedule.why_full') });
     expect(resultOf(skipped, german)).toBe(

@@ -1,4 +1,4 @@
-/** Nodes that run schedules over a real store: what they announce is in its lanes, what they emit is kept. */
+/** Nodes that run schedules over a real store: announcements are in its lanes, emitted events are recorded. */
 import { onTestFinished } from 'vitest';
 import type { CreatorAccess } from '../../src/contracts/access.ts';
 import type { EventBody } from '../../src/contracts/event.ts';
@@ -20,7 +20,7 @@ export interface TestNode extends Scheduling {
   settings: FakeSettings<ScheduleSettings>;
 }
 
-/** Everybody may do everything. */
+/** Everyone may do everything. */
 export const anybody: CreatorAccess = {
   placeOf: () => Promise.resolve('private'),
   isOwner: () => Promise.resolve(true),
@@ -29,7 +29,7 @@ export const anybody: CreatorAccess = {
 
 type NodeOptions = Partial<SchedulingDeps & ScheduleSettings>;
 
-/** A node, not started; stopped after the test. `around` looks at, or breaks, its store. */
+/** A node, not started; stopped after the test. `around` observes or breaks its store. */
 export function nodeOf(
   store: TestStore,
   { limits = SCHEDULE_LIMITS, timeZone = 'UTC', heartbeat, ...change }: NodeOptions = {},
@@ -77,7 +77,7 @@ export async function keepDue(store: TestStore, change: Partial<ScheduleRecord> 
   return slot;
 }
 
-/** What people and the model were told to do, by session. */
+/** What users and the model were sent, by session. */
 export async function said(store: TestStore, session = 'telegram:42'): Promise<string[]> {
   const messages = await store.ledger.messages(
     `${session.slice(0, session.indexOf(':'))}:${session.slice(session.indexOf(':') + 1)}`,

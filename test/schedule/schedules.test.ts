@@ -1,4 +1,4 @@
-/** Making schedules: who may, how many, how long; and the command people make them with. */
+/** Creating schedules: who may, how many, how long; and the command users create them with. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { CommandCall } from '../../src/contracts/command.ts';
 import { MAX_TASK_LENGTH, SCHEDULE_LIMITS } from '../../src/contracts/schedules.ts';
@@ -43,7 +43,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await schedules.list({})).toEqual([made]);
   });
 
-  it('count from the clock of the database, also on a machine whose own clock is ahead', async () => {
+  it('follow the database clock, even on a machine with a clock that is ahead', async () => {
     const store = await databases.open();
     const { schedules } = nodeOf(store);
     const clock = Date.now;
@@ -74,7 +74,7 @@ describeEachDatabase('schedules', (databases) => {
     expect(await schedules.list({})).toEqual([]);
   });
 
-  it('are at most as many as configured: in a chat, of a person, and in all, where the last tenth is for owners', async () => {
+  it('are limited by configuration: per chat, per user, and in total, with the last tenth reserved for owners', async () => {
     const store = await databases.open();
     let owner = false;
     const standing = { ...anybody, isOwner: () => Promise.resolve(owner) };
@@ -94,11 +94,11 @@ describeEachDatabase('schedules', (databases) => {
     expect(await schedules.list({ session: 'telegram:1' })).toHaveLength(2);
   });
 
-  it(`are ${SCHEDULE_LIMITS.perSession} in a chat and ${SCHEDULE_LIMITS.total} in all where nothing else is configured`, () => {
+  it(`are limited to ${SCHEDULE_LIMITS.perSession} per chat and ${SCHEDULE_LIMITS.total} in total by default`, () => {
     expect(SCHEDULE_LIMITS).toEqual({ perSession: 20, perUser: 60, total: 200 });
   });
 
-  it('are made, listed and removed by /schedule', async () => {
+  it('are created, listed and removed by /schedule', async () => {
     const { commands } = nodeOf(await databases.open());
     const [schedule] = commands;
     const write = (args: string, change?: Partial<CommandCall>) => schedule?.run(call(args, change));
@@ -140,7 +140,7 @@ describeEachDatabase('schedules', (databases) => {
     await expect(write('add "0 9 * * *"')).rejects.toThrow('say what to do');
   });
 
-  it('of a group are removed by whoever made them, and by owners', async () => {
+  it('of a group can be removed by their creator and by owners', async () => {
     const group = { ...anybody, placeOf: () => Promise.resolve('group' as const) };
     const { commands, schedules } = nodeOf(await databases.open(), { standing: group });
     await schedules.add(wish());

@@ -1,4 +1,4 @@
-/** Slots: strictly later each time, through clock changes, and what cannot be a schedule. */
+/** Slots: strictly increasing, through clock changes, and what cannot be a schedule. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MIN_EVERY_MS } from '../../src/contracts/schedules.ts';
@@ -42,7 +42,7 @@ const anyEvery = fc
 const anyMoment = fc.integer({ min: at('2024-01-01T00:00:00Z'), max: at('2040-01-01T00:00:00Z') });
 
 describe('slots', () => {
-  it('come strictly one after the other and never before the clock', () => {
+  it('come strictly one after another and never before the current time', () => {
     const rising = fc.property(fc.oneof(anyCron, anyEvery), anyMoment, (timing, start) => {
       let last = start;
       for (let n = 0; n < 6; n += 1) {
@@ -140,7 +140,7 @@ describe('a schedule is refused', () => {
     expect(() => firstSlot(timing, now)).toThrow(message);
   });
 
-  it('only beyond its bounds: an interval of one minute is accepted', () => {
+  it('only beyond its limits: an interval of one minute is accepted', () => {
     expect(firstSlot({ kind: 'every', everyMs: MIN_EVERY_MS }, now)).toBe(now + MIN_EVERY_MS);
     expect(firstSlot(cron('* * * * *'), now)).toBe(now + MIN_EVERY_MS);
     expect(firstSlot({ kind: 'every', everyMs: MAX_EVERY_MS }, now)).toBe(now + MAX_EVERY_MS);

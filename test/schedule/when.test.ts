@@ -1,4 +1,4 @@
-/** What people and models write about when. */
+/** How users and models specify a time. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/contracts/errors.ts';

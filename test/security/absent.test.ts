@@ -1,4 +1,4 @@
-/** What the gateway does not have, so that nothing can attack it: whoever adds a part learns here that it needs its own tests. */
+/** What the gateway does not have, so it cannot be attacked: anyone adding a part learns here that it needs its own tests. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -26,10 +26,10 @@ it('answers a request for a WebSocket without changing the protocol', async () =
   await api.close();
 });
 
-it('takes nothing of platforms by HTTP but what carries the secret of a webhook or a signature', () => {
+it('accepts from platforms by HTTP only what carries a webhook secret or a signature', () => {
   const paths = [...read('channels/http/app.ts').matchAll(/path: '([^']+)'/g)].map(([, at = '']) => at);
   expect(paths.length).toBeGreaterThan(20);
-  // Webhooks of config.json, whose requests are signed (test/intake/hooks), are no platform's updates.
+  // Webhooks of config.json, with signed requests (test/intake/hooks), are not updates of a platform.
   const suspects = paths.filter((at) => /hook|telegram|discord|interaction|update/i.test(at));
   // Updates carry the secret of a webhook (test/flows/channels/telegram-webhook.test.ts), interactions are signed (…/discord/endpoint.test.ts).
   expect(suspects).toEqual(['/v1/hooks/:name', '/v1/updates/:channel', '/v1/interactions/:channel']);
@@ -46,7 +46,7 @@ it('puts no text into SQL but by parameters', () => {
   const places = globSync('src/**/*.ts', { cwd: ROOT }).flatMap((file) =>
     [...read(file).matchAll(/\bsql\.(?:raw|identifier)\(|\.unsafe(?:<[^(]*>)?\(/g)].map(() => file),
   );
-  // Backups name tables and columns as the database's own catalogue does, the others the schema that the configuration gives.
+  // Backups name tables and columns as the database catalog does, the others the schema from the configuration.
   expect(places.toSorted()).toEqual([
     'src/store/backup/dump.ts',
     'src/store/backup/dump.ts',

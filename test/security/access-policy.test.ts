@@ -1,4 +1,4 @@
-/** Who may write where: strangers, paired people, groups and owners; and the life of a pairing code. */
+/** Who may write where: strangers, paired users, groups and owners; and the lifecycle of a pairing code. */
 import { expect, it } from 'vitest';
 import type { ChannelAccess } from '../../src/contracts/access.ts';
 import { configureChannel } from '../../src/contracts/platform/configured-channel.ts';
@@ -34,7 +34,7 @@ const codeIn = (reply: Said | undefined): string =>
   /pair approve (\w+)/.exec(reply === undefined ? '' : inEnglish.told(reply))?.[1] ?? '';
 
 describeEachDatabase('the access policy', (databases) => {
-  it('knows owners by the configuration and by the scopes of their token', async () => {
+  it('recognizes owners by the configuration and by the scopes of their token', async () => {
     const store = await databases.open();
     const make = (name: string, scopes: ('chat' | 'admin')[]) =>
       store.access.putToken({ hash: hashSecret(name), name, scopes });
@@ -54,7 +54,7 @@ describeEachDatabase('the access policy', (databases) => {
     expect(await policy.isOwner(`token:${admin.tokenId}`)).toBe(false);
   });
 
-  it('knows the owner who was made one by pairing, wherever they write, until that is revoked', async () => {
+  it('recognizes an owner by pairing, wherever they write, until that is revoked', async () => {
     const store = await databases.open();
     const { policy, clock, from } = policyOf(store, { groups: { '-7': { mention: true } } });
     await store.access.addGrant('telegram', 'owner', '21');
@@ -62,7 +62,7 @@ describeEachDatabase('the access policy', (databases) => {
     expect(await policy.isOwner('discord:21')).toBe(false);
     expect(await from('21')).toEqual({ kind: 'allow', owner: true });
     expect(await from('21', { ...GROUP, chatId: '-7' })).toEqual({ kind: 'allow', owner: true });
-    // A group needs a grant of its own also for an owner, and a group is never one.
+    // A group needs its own grant even for an owner, and a group is never an owner.
     expect(await from('21', GROUP)).toMatchObject({ kind: 'deny' });
     await store.access.addGrant('telegram', 'group', '-9');
     expect(await policy.isOwner('telegram:-9')).toBe(false);
@@ -101,7 +101,7 @@ describeEachDatabase('the access policy', (databases) => {
     }
   });
 
-  it('answers the people, groups and owners that a fourth channel lists, by ids of its own shape', async () => {
+  it('answers the users, groups and owners that a fourth channel lists, with its own id format', async () => {
     const { access } = configureChannel(
       office,
       { OFFICE_TOKEN: 'offb-123456' },
@@ -126,7 +126,7 @@ describeEachDatabase('the access policy', (databases) => {
     expect(await policy.isOwner('office:U0123ABC')).toBe(false);
   });
 
-  it('shows only an owner the command that allows a group', async () => {
+  it('shows the command that allows a group only to an owner', async () => {
     const { from } = policyOf(await databases.open());
     expect(await from('99', GROUP)).toEqual({
       kind: 'deny',
@@ -144,7 +144,7 @@ describeEachDatabase('the access policy', (databases) => {
     expect(await store.access.pairings()).toEqual([]);
   });
 
-  it('accepts a code once, and grants only the person it was made for', async () => {
+  it('accepts a code once, and grants only the user it was created for', async () => {
     const store = await databases.open();
     const { access, sql } = store;
     const { from } = policyOf(store);
@@ -176,13 +176,13 @@ describeEachDatabase('the access policy', (databases) => {
     expect((await from('31')).kind).toBe('pairing');
   });
 
-  it(`offers at most ${MAX_PAIRINGS} codes of a channel at once and ignores further strangers`, async () => {
+  it(`offers at most ${MAX_PAIRINGS} codes per channel at once and ignores further strangers`, async () => {
     const { from } = policyOf(await databases.open());
     for (let n = 0; n < MAX_PAIRINGS; n += 1) expect((await from(`${1_000 + n}`)).kind).toBe('pairing');
     expect(await from('5000')).toEqual({ kind: 'deny', why: 'codes' });
   });
 
-  it('stops answering a revoked person within two seconds', async () => {
+  it('stops answering a revoked user within two seconds', async () => {
     const store = await databases.open();
     await store.access.addGrant('telegram', 'dm', '21');
     const { from, clock } = policyOf(store);
@@ -193,7 +193,7 @@ describeEachDatabase('the access policy', (databases) => {
     expect(GRANT_CACHE_MS).toBeLessThanOrEqual(2_000);
   });
 
-  it('answers who belongs to a guild or has a role that is allowed, in all its groups and nowhere else', async () => {
+  it('answers members of an allowed guild or role, in all its groups and nowhere else', async () => {
     const store = await databases.open();
     const { clock, from } = policyOf(store, { guilds: ['100'], roles: ['200'] });
     const member = (kind: 'guild' | 'role', id: string) => ({ ...GROUP, memberships: [{ kind, id }] });
@@ -213,7 +213,7 @@ describeEachDatabase('the access policy', (databases) => {
     expect(await from('21', member('role', '300'))).toMatchObject({ kind: 'deny' });
   });
 
-  it("knows the grant of a thread by itself only where its id is no other chat's", async () => {
+  it("recognizes a thread's own grant only when its id is no other chat's", async () => {
     const store = await databases.open();
     await store.access.addGrant('telegram', 'group', '7');
     const inThread = { ...GROUP, threadId: '7' };
@@ -226,7 +226,7 @@ describeEachDatabase('the access policy', (databases) => {
     expect(await policyOf(store, listed).from('21', quiet)).toMatchObject({ kind: 'allow' });
   });
 
-  it('answers who has brought the bot into a chat of others by their own right, never by that of the chat', async () => {
+  it('answers users who brought the bot into others’ chats by their own right, never by the chat’s', async () => {
     const store = await databases.open();
     const { from } = policyOf(store, { groups: { '-5': { mention: true } } });
     const guest = { ...GROUP, isGuest: true as const };

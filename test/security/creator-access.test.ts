@@ -1,4 +1,4 @@
-/** The rights of a schedule's creator at the time it is due. */
+/** The rights of a schedule's creator when it is due. */
 import { expect, it } from 'vitest';
 import type { ChannelAccess } from '../../src/contracts/access.ts';
 import { channels } from '../../channels/index.ts';
@@ -28,7 +28,7 @@ function creatorAccessOf(store: TestStore, change?: Partial<ChannelAccess>) {
 }
 
 describeEachDatabase("the rights of a schedule's creator", (databases) => {
-  it('in a private chat are those of the person: granted, listed, owner, or dm: open', async () => {
+  it('in a private chat are those of the user: granted, listed, owner, or dm: open', async () => {
     const store = await databases.open();
     const may = (id: string, change?: Partial<ChannelAccess>) =>
       creatorAccessOf(store, change).isStillAllowed(`telegram:${id}`, `telegram:${id}`, 'private');
@@ -71,7 +71,7 @@ describeEachDatabase("the rights of a schedule's creator", (databases) => {
     expect(await may(friend.tokenId, 'mine')).toBe(false);
   });
 
-  it('reach a private chat that is linked to one of theirs, while both sides have their right', async () => {
+  it('extend to a private chat linked to one of theirs, as long as both sides have access', async () => {
     const store = await databases.open();
     const from = { address: 'discord:77', place: 'private', userId: 'discord:5' } as const;
     const to = { address: 'telegram:7', place: 'private', userId: 'telegram:7' } as const;
@@ -81,7 +81,7 @@ describeEachDatabase("the rights of a schedule's creator", (databases) => {
     await store.surfaces.enterCode('a'.repeat(64), to);
     for (const { address, userId } of [from, to])
       await store.surfaces.agree({ address, userId, owner: false });
-    // The weakest side decides: nobody has let the person on Telegram in.
+    // The weakest side decides: no one has let the Telegram user in.
     expect(await may()).toBe(false);
     await store.access.addGrant('telegram', 'dm', '7');
     expect(await may()).toBe(true);
@@ -92,7 +92,7 @@ describeEachDatabase("the rights of a schedule's creator", (databases) => {
     expect(await may()).toBe(false);
   });
 
-  it('reach no group by a link', async () => {
+  it('do not extend to a group by a link', async () => {
     const store = await databases.open();
     const from = { address: 'telegram:5', place: 'private', userId: 'telegram:5' } as const;
     const to = { address: 'telegram:-50', place: 'group', userId: 'telegram:5' } as const;
@@ -112,7 +112,7 @@ describeEachDatabase("the rights of a schedule's creator", (databases) => {
     expect(await rights.isStillAllowed('http:5', 'http:5', 'private')).toBe(false);
   });
 
-  it("distinguish groups from private chats by the id if the channel can, else by a group's grant", async () => {
+  it("distinguish groups from private chats by id if the channel can, else by a group's grant", async () => {
     const store = await databases.open();
     const rights = creatorAccessOf(store);
     expect(await rights.placeOf('telegram:-100:7')).toBe('group');

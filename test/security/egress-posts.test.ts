@@ -1,4 +1,4 @@
-/** What may be sent out, besides an address: only to origins that the operator has configured, and under which rules. */
+/** What may be sent out besides an address: only to origins that the operator configured, and under which rules. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -27,18 +27,18 @@ const post = (url: string, options: EgressOptions): Promise<string> => {
   return createEgress(options)(request).then(({ status }) => String(status), String);
 };
 
-it('nothing is sent to an origin that nobody has configured', async () => {
+it('sends nothing to an origin that is not configured', async () => {
   expect(await post('http://example.com/', {})).toContain('Only configured services');
   expect(await post(`${origin}/x`, { posts: ['http://127.0.0.1'] })).toContain('Only configured services');
 });
 
-it('what is only posted to must be public, on a usual port', async () => {
+it('requires a target that is only posted to to be public, on a standard port', async () => {
   expect(await post(`${origin}/x`, { posts: [origin] })).toContain('is not asked');
   expect(await post(`${origin}/x`, { posts: [origin], ports: () => [port] })).toContain(
     'not a public address',
   );
 });
 
-it('a service that is allowed wherever it is gets it, and leads nowhere else with it', async () => {
+it('sends it to a service that is allowed at any address, and follows it nowhere else', async () => {
   expect(await post(`${origin}/x`, { allow: [origin] })).toBe('307');
 });

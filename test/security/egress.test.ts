@@ -1,4 +1,4 @@
-/** The way out: which addresses are asked, which hops are followed, and how much of an answer is read. */
+/** Egress: which addresses are requested, which hops are followed, and how much of an answer is read. */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
@@ -40,7 +40,7 @@ afterAll(async () => {
 const origin = (): string => `http://${host}`;
 const port = (): string => host.split(':')[1] ?? '';
 
-/** What came back as text, or the code of the refusal. */
+/** The answer as text, or the code of the refusal. */
 async function get(url: string, options: EgressOptions = { allow: [origin()] }): Promise<string> {
   try {
     const answer = await createEgress(options)({ url, signal: new AbortController().signal });
@@ -91,13 +91,13 @@ const LITERALS = [
   '127.0.0.1.',
 ];
 
-describe('which addresses are asked', () => {
-  it.each(LITERALS)('refuses %s in whatever way it is written', async (literal) => {
+describe('which addresses are requested', () => {
+  it.each(LITERALS)('refuses %s however it is written', async (literal) => {
     expect(await get(`http://${literal}/`, {})).toBe('refused_address');
     expect(await get(`https://${literal}:443/x`, {})).toBe('refused_address');
   });
 
-  it('refuses what is not a plain http address', async () => {
+  it('refuses anything but a plain http address', async () => {
     for (const url of [
       'file:///etc/passwd',
       'gopher://x/',
@@ -115,7 +115,7 @@ describe('which addresses are asked', () => {
     expect(await get(`http://example.com/${'x'.repeat(MAX_URL_CHARS)}`, {})).toBe('bad_url');
   });
 
-  it('asks only ports 80, 443 and those configured', async () => {
+  it('uses only ports 80, 443 and those configured', async () => {
     const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
     const why = async (options: EgressOptions): Promise<string> => {
       const request = { url: 'http://example.com:8443/', signal: new AbortController().signal };
@@ -125,7 +125,7 @@ describe('which addresses are asked', () => {
     expect(await why({ ports: () => [8443] })).toContain('not a public address');
   });
 
-  it('takes the public ones, at the edges of the refused ranges', () => {
+  it('accepts public ones, at the edges of the refused ranges', () => {
     const open = [
       '1.1.1.1',
       '9.255.255.255',
@@ -166,7 +166,7 @@ describe('names', () => {
     expect(asked[0]?.headers.host).toBe(`pinned.example:${port()}`);
   });
 
-  it('asks no proxy of the environment', async () => {
+  it('uses no proxy from the environment', async () => {
     process.env['HTTP_PROXY'] = `http://${host}`;
     try {
       expect(await get('http://10.1.2.3/', {})).toBe('refused_address');
@@ -202,7 +202,7 @@ describe('redirects', () => {
     expect(await get(`http://${host}/0`)).toBe('too_many_redirects');
   });
 
-  it('carries headers to its own origin only', async () => {
+  it('sends headers only to their own origin', async () => {
     redirect('/a', '/b');
     redirect('/b', `http://other.example:${port()}/c`);
     routes.set('/c', (_, response) => response.end('c'));
@@ -257,7 +257,7 @@ describe('how much is read', () => {
     expect(await get(`http://${host}/headers`)).toBe('bad_response');
   });
 
-  it('gives up an endless body when the cap is reached, without reading on', async () => {
+  it('abandons an endless body when the cap is reached, without reading further', async () => {
     let sent = 0;
     routes.set('/endless', (_, response) => {
       const more = (): void => {
@@ -270,7 +270,7 @@ describe('how much is read', () => {
     expect(sent).toBeLessThan(32 * 1024 * 1024);
   });
 
-  it('gives up on silence before headers, on a trickle, and on one that takes for ever', async () => {
+  it('gives up on silence before headers, on a trickle, and on one that takes forever', async () => {
     routes.set('/silent', () => undefined);
     routes.set('/trickle', (_, response) => void response.write('x'));
     const slow = (over: EgressOptions['limits']): EgressOptions => ({

@@ -1,4 +1,4 @@
-/** The very first token: told to a terminal or kept in a private file, never both, and never made twice. */
+/** The very first token: printed to a terminal or stored in a private file, never both, and never created twice. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ describeEachDatabase('the first token', (databases) => {
     expect(JSON.stringify(await sql`select * from token`)).not.toContain(told[0]);
   });
 
-  it('is written to a file only its owner can read when there is no terminal, and stays the same', async () => {
+  it('is written to a file that only its owner can read when there is no terminal, and stays the same', async () => {
     const { access } = await databases.open();
     const options = { access, home, fromEnvironment: undefined, announce: undefined };
     const { file = '' } = await ensureFirstToken(options);
@@ -41,7 +41,7 @@ describeEachDatabase('the first token', (databases) => {
     expect(await access.tokens()).toHaveLength(1);
   });
 
-  it('is GATEWAY_TOKEN when that is set: none is made, shown or written; another value replaces it', async () => {
+  it('is GATEWAY_TOKEN when that is set: none is created, shown or written; another value replaces it', async () => {
     const { access } = await databases.open();
     const told: string[] = [];
     const announce = (token: string): void => void told.push(token);
@@ -56,7 +56,7 @@ describeEachDatabase('the first token', (databases) => {
     ]);
   });
 
-  it('that was revoked stays dead after a start, in the environment and in its file, and another is made', async () => {
+  it('stays revoked after a start, in the environment and in its file, and another is created', async () => {
     const { access } = await databases.open();
     const start = (fromEnvironment?: string) =>
       ensureFirstToken({ access, home, fromEnvironment, announce: undefined });
@@ -76,7 +76,7 @@ describeEachDatabase('the first token', (databases) => {
     expect(existsSync(file)).toBe(true);
   });
 
-  it('keeps what belongs to it when it moves from the environment into the file', async () => {
+  it('keeps everything that belongs to it when it moves from the environment into the file', async () => {
     const { access } = await databases.open();
     const start = (fromEnvironment?: string) =>
       ensureFirstToken({ access, home, fromEnvironment, announce: undefined });

@@ -1,4 +1,4 @@
-/** `parley pair` for channels whose ids have different shapes. */
+/** `parley pair` for channels with different id formats. */
 import { describe, expect, it } from 'vitest';
 import { channels } from '../../channels/index.ts';
 import { pairChannels, pairCommand } from '../../src/security/pair-command.ts';
@@ -9,7 +9,7 @@ import { office } from '../fakes/office/manifest.ts';
 const ALL = [...channels, office];
 
 describeEachDatabase('parley pair', (databases) => {
-  it('allows groups of every channel and revokes grants, by ids of their own shapes', async () => {
+  it('allows groups of every channel and revokes grants, with their id formats', async () => {
     const { access } = await databases.open();
     const pair = (...args: string[]) => pairCommand(access, ALL, args);
     expect(await pair()).toBe('No users are paired and no requests are pending.');
@@ -27,7 +27,7 @@ describeEachDatabase('parley pair', (databases) => {
     );
   });
 
-  it('allows servers and roles where people belong to any', async () => {
+  it('allows servers and roles where users belong to any', async () => {
     const { access } = await databases.open();
     const pair = (...args: string[]) => pairCommand(access, ALL, args);
     expect(await pair('guild', 'discord', '777')).toContain('Everybody in the discord guild 777');
@@ -40,7 +40,7 @@ describeEachDatabase('parley pair', (databases) => {
     expect(await access.grants()).toEqual([]);
   });
 
-  it('approves a person by the code they were shown', async () => {
+  it('approves a user by the code they were shown', async () => {
     const { access } = await databases.open();
     const code = newPairingCode();
     const request = {
@@ -58,7 +58,7 @@ describeEachDatabase('parley pair', (databases) => {
     await expect(pairCommand(access, ALL, ['approve', code])).rejects.toThrow(/unknown, used or expired/);
   });
 
-  it('makes the first person who is approved the owner, unless told otherwise, until they are revoked', async () => {
+  it('makes the first approved user the owner, unless told otherwise, until they are revoked', async () => {
     const { access } = await databases.open();
     const approve = async (senderId: string, firstOwns: boolean): Promise<string> => {
       const code = newPairingCode();
@@ -79,7 +79,7 @@ describeEachDatabase('parley pair', (databases) => {
     expect(await approve('U0000003', true)).toContain('There was no owner yet');
   });
 
-  it('makes one owner when two people are approved at the same moment', async () => {
+  it('makes one owner when two users are approved at the same moment', async () => {
     const { access } = await databases.open();
     const codes = Array.from({ length: 6 }, newPairingCode);
     for (const [n, code] of codes.entries()) {
@@ -108,7 +108,7 @@ describeEachDatabase('parley pair', (databases) => {
     );
   });
 
-  it('refuses ids of other shapes and unknown channels, and names what it expects', async () => {
+  it('refuses ids in other formats and unknown channels, and names what it expects', async () => {
     const { access } = await databases.open();
     const refused = (...args: string[]) => pairCommand(access, ALL, args);
     await expect(refused('group', 'office', '42')).rejects.toThrow(
@@ -129,7 +129,7 @@ describeEachDatabase('parley pair', (databases) => {
 });
 
 describe('the channels of parley pair', () => {
-  it('are those with user ids of their own', () => {
+  it('are those with their own user ids', () => {
     expect(pairChannels(ALL)).toEqual(['telegram', 'discord', 'slack', 'matrix', 'office']);
   });
 });

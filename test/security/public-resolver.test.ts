@@ -1,4 +1,4 @@
-/** The resolver for names that tools ask for, against a name server. */
+/** The resolver for names that tools request, against a name server. */
 import { lookup } from 'node:dns/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createPublicResolver } from '../../src/security/public-resolver.ts';
@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-it('gives all addresses of a name, of both families', async () => {
+it('returns all addresses of a name, of both families', async () => {
   expect(await resolve('both.example')).toEqual([
     { address: '93.184.215.14', family: 4 },
     { address: '2606:2800:21f:cb07:6820:80da:af6b:8b2c', family: 6 },
@@ -29,16 +29,16 @@ it('gives all addresses of a name, of both families', async () => {
   expect(four.map(({ address }) => address).toSorted()).toEqual(['93.184.215.14', '93.184.215.15']);
 });
 
-it('gives no address for a name without one, and for one that does not exist', async () => {
+it('returns no address for a name without one, and for one that does not exist', async () => {
   expect([await resolve('empty.example'), await resolve('no.such.example')]).toEqual([[], []]);
 });
 
-it('asks the name server also for names of the hosts file', async () => {
+it('asks the name server even for names in the hosts file', async () => {
   expect(await resolve('localhost.example')).toEqual([]);
   expect(server.asked).toContain('localhost.example');
 });
 
-it('gives up on a silent name server, and 32 slow names hold up no look-up of the system', async () => {
+it('gives up on a silent name server, and 32 slow names do not delay any system lookup', async () => {
   const began = performance.now();
   const slow = Array.from({ length: 32 }, () => resolve('slow.example').then(String, String));
   const local = lookup('localhost').then(() => performance.now() - began);

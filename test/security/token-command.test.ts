@@ -1,4 +1,4 @@
-/** `parley token`: what it lists, makes, changes and takes back. */
+/** `parley token`: what it lists, creates, changes and revokes. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ describeEachDatabase('parley token', (databases) => {
   const isValid = async ({ access }: TestStore, secret: string): Promise<boolean> =>
     (await access.tokensByHash([hashSecret(secret)])).length === 1;
 
-  it('makes a token with scopes and an expiry, and lists it with its use and without its secret', async () => {
+  it('creates a token with scopes and an expiry, and lists it with its use and without its secret', async () => {
     const store = await databases.open();
     const made = await run(store, 'create', 'app', '--scope', 'approve,commands', '--expires', '30d');
     expect(made).toMatch(
@@ -42,7 +42,7 @@ describeEachDatabase('parley token', (databases) => {
     expect(await run(store)).not.toContain('\u001b');
   });
 
-  it('gives a token another secret, and changes its scopes and expiry; its id stays', async () => {
+  it('gives a token another secret, and changes its scopes and expiry; its id stays the same', async () => {
     const store = await databases.open();
     const first = secretIn(await run(store, 'create', 'app'));
     const [{ tokenId } = { tokenId: '' }] = await store.access.tokens();
@@ -54,7 +54,7 @@ describeEachDatabase('parley token', (databases) => {
     expect(await run(store, 'change', tokenId, '--expires', 'never')).not.toContain('expires');
   });
 
-  it('takes the generated token back for good, with its file', async () => {
+  it('permanently revokes the generated token, with its file', async () => {
     const store = await databases.open();
     const start = () =>
       ensureFirstToken({ access: store.access, home, fromEnvironment: undefined, announce: undefined });
@@ -73,7 +73,7 @@ describeEachDatabase('parley token', (databases) => {
     expect([await isValid(store, first), await isValid(store, second)]).toEqual([false, false]);
   });
 
-  it('says of the token of the environment where it is changed', async () => {
+  it('says where the token of the environment can be changed', async () => {
     const store = await databases.open();
     await ensureFirstToken({ access: store.access, home, fromEnvironment: 'my-own', announce: undefined });
     const [{ tokenId } = { tokenId: '' }] = await store.access.tokens();
@@ -87,7 +87,7 @@ describeEachDatabase('parley token', (databases) => {
   });
 });
 
-describe('a wrong use of parley token', () => {
+describe('incorrect use of parley token', () => {
   it.each([
     [['dance'], 'Expected: token'],
     [['create', 'a', 'b'], 'Expected: token'],
@@ -103,7 +103,7 @@ describe('a wrong use of parley token', () => {
     expect(() => tokenCommand(args)).toThrow(words);
   });
 
-  it('without a name or an id says what is expected', async () => {
+  it('without a name or an id explains what is expected', async () => {
     for (const args of [['create'], ['revoke'], ['change', 'x']]) {
       const never = new Proxy({}, { get: () => () => Promise.reject(new Error('asked the store')) });
       await expect(tokenCommand(args)(never as never, home)).rejects.toThrow('Expected: token');

@@ -58,16 +58,16 @@ describe('a token in a header', () => {
     ['another script', 'Bearer токен-на-кириллице'],
     ['a wrong token', `Bearer ${SECRET}x`],
     ['its digest', `Bearer ${hashSecret(SECRET)}`],
-  ])('is none when it is %s', async (_name, header) => {
+  ])('is rejected when it is %s', async (_name, header) => {
     expect(await authenticate(header)).toBeUndefined();
   });
 
-  it('gives its caller, and never stores the secret', async () => {
+  it('yields its caller, and never stores the secret', async () => {
     expect(await authenticate(`Bearer ${SECRET}`)).toEqual({ tokenId: 't1', name: 'test', scopes: ['chat'] });
     expect(queries).toEqual([[hashSecret(SECRET)]]);
   });
 
-  it('stops working within a second of its revocation, and at once where it is checked again', async () => {
+  it('stops working within a second of its revocation, and immediately when it is checked again', async () => {
     await authenticate(`Bearer ${SECRET}`);
     expect([...(await recheck([`Bearer ${SECRET}`, 'Bearer other', 'nothing'])).keys()]).toEqual([
       `Bearer ${SECRET}`,
@@ -81,7 +81,7 @@ describe('a token in a header', () => {
     expect(await authenticate(`Bearer ${SECRET}`)).toBeUndefined();
   });
 
-  it('that is right is found in a flood of wrong ones, which costs few queries and is cached', async () => {
+  it('is found when valid in a flood of wrong ones, which costs few queries and is cached', async () => {
     const flood = Array.from({ length: 3 * MAX_LOOKED_UP }, (_, n) => authenticate(`Bearer wrong-${n}`));
     const right = authenticate(`Bearer ${SECRET}`);
     expect(await right).toBeDefined();
@@ -93,7 +93,7 @@ describe('a token in a header', () => {
     expect(queries).toHaveLength(before);
   });
 
-  it('has its use noted, at most every five minutes', async () => {
+  it('has its use recorded, at most every five minutes', async () => {
     clock.ms += USE_NOTED_EVERY_MS;
     noted.length = 0;
     for (let n = 0; n < 5; n += 1) {
@@ -107,8 +107,8 @@ describe('a token in a header', () => {
   });
 });
 
-describe('a look-up that fails', () => {
-  it('fails for those who asked, and the next one asks again', async () => {
+describe('a lookup that fails', () => {
+  it('fails for its callers, and the next one queries again', async () => {
     let broken = true;
     const { authenticate } = createTokenLookup(
       {

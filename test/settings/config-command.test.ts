@@ -64,7 +64,7 @@ describe('parley config set', () => {
     expect(run('get', 'access.telegram.dm')).toBe('open');
   });
 
-  it('makes the file, readable by its owner only, and leaves nothing beside it', () => {
+  it('creates the file, readable only by its owner, and leaves no other file behind', () => {
     run('set', 'limits.messagesPerMinute', '20');
     expect(JSON.parse(read())).toEqual({ limits: { messagesPerMinute: 20 } });
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -79,7 +79,7 @@ describe('parley config set', () => {
     expect(JSON.parse(readFileSync(real, 'utf8'))).toEqual({ persona: 'Jack' });
   });
 
-  it('takes a number for a text where only a text is allowed', () => {
+  it('treats a number as text where only text is allowed', () => {
     run('set', 'persona', '42');
     expect(run('get', 'persona')).toBe('42');
   });
@@ -95,7 +95,7 @@ describe('parley config set', () => {
     expect(read()).toBe(COMMENTED);
   });
 
-  it('may correct one error of several', () => {
+  it('can correct one error of several', () => {
     write('{"persona": 1, "turns": {"concurrency": 0}}');
     run('set', 'persona', 'Polly');
     expect(refusal('validate')).toMatch(/turns\.concurrency/);
@@ -103,13 +103,13 @@ describe('parley config set', () => {
     expect(run('validate')).toContain('is valid');
   });
 
-  it('does not touch a file that is no JSON', () => {
+  it('does not touch a file that is not JSON', () => {
     write('{ "persona": ');
     expect(refusal('set', 'persona', 'Jack')).toMatch(/config\.json:1:14: a value is expected here/);
     expect(read()).toBe('{ "persona": ');
   });
 
-  it('says so where the file cannot be written, and leaves it as it was', () => {
+  it('reports when the file cannot be written, and leaves it unchanged', () => {
     const target = path.join(home, 'a-folder');
     mkdirSync(target);
     writeFileSync(path.join(target, 'kept'), '');
@@ -119,7 +119,7 @@ describe('parley config set', () => {
 });
 
 describe('parley config get and validate', () => {
-  it('show what counts, defaults included', () => {
+  it('show the effective settings, defaults included', () => {
     expect(run('get', 'access.telegram.dm')).toBe('pairing');
     expect(JSON.parse(run('get')).limits).toEqual({ messagesPerMinute: 10, messagesAtOnce: 5 });
     expect(refusal('get', 'access.pigeon')).toContain('no such field');
@@ -127,7 +127,7 @@ describe('parley config get and validate', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('tell every error, with line and column', () => {
+  it('report every error, with line and column', () => {
     write('{\n  "persona": 1,\n  "acess": {},\n  "turns": { "mode": "fast" },\n}');
     expect(refusal('validate').split('\n')).toEqual([
       'The configuration cannot be used:',

@@ -1,4 +1,4 @@
-/** `config.json` for a form: what may be a secret is never shown. */
+/** `config.json` for a form: potential secrets are never shown. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { SET_SECRET } from '../../src/contracts/operator/administration.ts';
 import { editableConfig } from '../../src/live-config.ts';
 import { readConfigForm } from '../../src/settings/index.ts';
 
-it('hides what MCP servers get in headers and environment, and passwords in addresses, but not names of variables', async () => {
+it('hides MCP server headers and environment values, and passwords in addresses, but not variable names', async () => {
   const home = await mkdtemp(path.join(tmpdir(), 'parley-form-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   const headers = { authorization: 'Bearer a-literal-secret', 'x-key': '${NOTES_KEY}' };

@@ -1,4 +1,4 @@
-/** What the settings mean: told of each of them, in German, too. */
+/** What the settings mean: described for each of them, also in German. */
 import { expect, it } from 'vitest';
 import { channels } from '../../channels/index.ts';
 import { fileSchemaFor, germanSettingsFor } from '../../src/config-schema.ts';
@@ -12,7 +12,7 @@ const inGerman = germanSettingsFor(channels);
 const german = new Map<string, string>(Object.entries(inGerman));
 const keyOf = (path: string): string => keysOf(path).find((key) => german.has(key)) ?? 'none';
 
-it('stands in the schema for every setting, without links of the pages', () => {
+it('is in the schema for every setting, without links of the pages', () => {
   const named = settingsOf(fileSchemaFor(channels)).map(({ name }) => name.replaceAll('<name>', '*'));
   expect(named.length).toBeGreaterThan(140);
   expect(named.filter((name) => !english.has(name))).toEqual([]);
@@ -20,12 +20,12 @@ it('stands in the schema for every setting, without links of the pages', () => {
   expect(english.get('mcp.servers')).toMatch(/^MCP servers by name/);
 });
 
-it('is told in German of every setting', () => {
+it('is in German for every setting', () => {
   const told = descriptionsOf(describedIn(schema, inGerman));
   expect([...english].filter(([path, text]) => told.get(path) === text)).toEqual([]);
 });
 
-it('is told in German of no setting that there is not', () => {
+it('is not in German for any setting that does not exist', () => {
   const used = new Set([...english.keys()].map(keyOf));
   expect([...german.keys()].filter((key) => !used.has(key))).toEqual([]);
 });
@@ -39,7 +39,7 @@ it('names the same values and fields in German as in English', () => {
   expect(differ).toEqual([]);
 });
 
-it('keeps the description of the schema where a language has none', () => {
+it('falls back to the schema’s description when a language has none', () => {
   const told = descriptionsOf(describedIn(schema, { 'setting.access.*.dm': 'Qui peut écrire.' }));
   expect(told.get('access.slack.dm')).toBe('Qui peut écrire.');
   expect(told.get('access.slack.allow')).toBe(english.get('access.slack.allow'));

@@ -1,4 +1,4 @@
-/** Languages by file: read at the start and when they change, checked against the English table, said in English where they lack a text. */
+/** Languages by file: read at startup and on change, checked against the English table, with English as fallback. */
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -52,7 +52,7 @@ describe('languages', () => {
     expect(languages.say({})('stop.stopped')).toBe('Stopped.');
   });
 
-  it("name commands as the reader's channel writes them, in files, too", async () => {
+  it("name commands the way the reader's channel writes them, also in files", async () => {
     await write('fr.json', { 'rules.unknown': '{/rules} les montre.', 'link.linked': 'Envoie /unlink.' });
     await languages.open();
     const [here, there] = ['matrix', undefined].map((channel) => languages.say({ language: 'fr', channel }));
@@ -65,7 +65,7 @@ describe('languages', () => {
     expect(here?.('verify.usage')).toBe('Write !verify and a number from !memory.');
   });
 
-  it('come from files, which say in English what they lack, and the log counts that once', async () => {
+  it('come from files, with English for missing texts, which the log counts once', async () => {
     await write('fr.json', {
       'stop.stopped': 'Arrêté.',
       'stop.dropped': { one: '{count} message en attente.', other: '{count} messages en attente.' },
@@ -109,7 +109,7 @@ describe('languages', () => {
     expect(languages.say({ language: 'de' })('stop.nothing')).toBe('Es läuft nichts.');
   });
 
-  it('are read again when a file changes; a broken one keeps its last valid content and is named', async () => {
+  it('are reread when a file changes; a broken one keeps its last valid content and is named', async () => {
     await write('fr.json', { 'stop.stopped': 'Arrêté.' });
     await languages.open();
     await write('fr.json', '{\n  "stop.stopped": "Fini."\n  "x"');
@@ -144,7 +144,7 @@ describe('languages', () => {
     expect(languages.codes()).toEqual(['en', 'de']);
   });
 
-  it('take a text of the most characters, and a file of the most bytes', async () => {
+  it('accept a text of the maximum length, and a file of the maximum size', async () => {
     await write('fr.json', { 'stop.stopped': 'x'.repeat(MAX_TEXT_CHARS) });
     await write('es.json', '{}'.padEnd(MAX_LANGUAGE_BYTES));
     await write('it.json', '{}'.padEnd(MAX_LANGUAGE_BYTES + 1));
@@ -153,7 +153,7 @@ describe('languages', () => {
     expect(languages.errors()).toEqual([expect.stringContaining('languages/it.json: is too long')]);
   });
 
-  it('are named by their file, and so many at most', async () => {
+  it('are named after their file, and limited in number', async () => {
     await write('french.json', {});
     for (let nth = 0; nth < MAX_LANGUAGE_FILES; nth += 1)
       await write(`a${String.fromCodePoint(97 + Math.floor(nth / 26), 97 + (nth % 26))}.json`, {});

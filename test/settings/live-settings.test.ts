@@ -1,4 +1,4 @@
-/** Settings that follow their file: each change as a whole, in one moment, or not at all. */
+/** Settings that follow their file: each change atomically, as a whole, or not at all. */
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -26,7 +26,7 @@ interface Values {
   port: number;
 }
 
-/** Settings of two fields, of which `port` waits for a restart; the file system says nothing by itself. */
+/** Settings with two fields, of which `port` waits for a restart; the file system reports nothing on its own. */
 function open(first: Values = { name: 'Polly', port: 1 }) {
   let tell = (): void => undefined;
   let closed = 0;
@@ -50,7 +50,7 @@ function open(first: Values = { name: 'Polly', port: 1 }) {
       },
     },
   );
-  /** The file has this content now, and the settings have looked at it. */
+  /** Writes this content, and waits until the settings have checked the file. */
   const write = async (content: string): Promise<void> => {
     writeFileSync(file, content);
     tell();
@@ -60,7 +60,7 @@ function open(first: Values = { name: 'Polly', port: 1 }) {
 }
 
 describe('live settings', () => {
-  it('count for everybody in the same tick', async () => {
+  it('take effect for everyone in the same tick', async () => {
     const { settings, write } = open();
     const seen: string[] = [];
     for (const who of ['a', 'b']) {
@@ -79,7 +79,7 @@ describe('live settings', () => {
     ]);
   });
 
-  it('stay as they are for everybody when one refuses, and are tried again', async () => {
+  it('stay unchanged for everyone when one refuses, and are retried', async () => {
     const { settings, write } = open();
     const applied: string[] = [];
     let refused = true;
@@ -99,7 +99,7 @@ describe('live settings', () => {
     expect([settings.current().name, applied, settings.report().errors]).toEqual(['Jack', ['Jack'], []]);
   });
 
-  it('tell an error once, however often they look, and again when it is another', async () => {
+  it('report an error once, however often they check, and again when it is a different one', async () => {
     const { settings, write } = open();
     await write('no');
     await settings.start();
@@ -114,7 +114,7 @@ describe('live settings', () => {
     expect(logged.join('')).toContain('settings_valid_again');
   });
 
-  it('count before a field that waits for a restart, which stays as it is', async () => {
+  it('take effect ahead of a field that waits for a restart, which stays unchanged', async () => {
     const { settings, write } = open();
     await write('{"name": "Jack", "port": 2}');
     expect(settings.current()).toEqual({ name: 'Jack', port: 1 });
@@ -125,8 +125,8 @@ describe('live settings', () => {
     expect(settings.report().needsRestart).toEqual([]);
   });
 
-  it('are told of every change by the file system, also of a file that was replaced', async () => {
-    // So long that only what the system says of changes counts.
+  it('are notified of every change by the file system, even when the file was replaced', async () => {
+    // So long that only change events from the file system count.
     const settings = openSettings(loadConfig({ GATEWAY_HOME: home }), testLog(logged), 86_400_000);
     await settings.start();
     for (const persona of ['Polly', 'Jack', 'Anne']) {
@@ -137,7 +137,7 @@ describe('live settings', () => {
     await settings.stop();
   });
 
-  it('need no file, and end their watch with the gateway', async () => {
+  it('need no file, and stop watching with the gateway', async () => {
     const { settings, closed } = open();
     await settings.start();
     expect(settings.report().errors).toEqual([]);
@@ -146,7 +146,7 @@ describe('live settings', () => {
     expect(closed()).toBeGreaterThan(0);
   });
 
-  it('give the same part of the same settings', async () => {
+  it('return the same part for the same settings', async () => {
     const { settings, write } = open();
     const part = partOf(settings, ({ name }) => ({ name }));
     const first = part.current();
@@ -184,7 +184,7 @@ const validFile = fc.record(
 );
 
 describe('config.json', () => {
-  it('may change into any other that is valid, and into nonsense, without an error that escapes', async () => {
+  it('can change into any other valid one, and into nonsense, without an uncaught error', async () => {
     const place = path.join(home, 'config.json');
     const settings = openSettings(loadConfig({ GATEWAY_HOME: home }), testLog(logged));
     try {

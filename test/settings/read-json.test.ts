@@ -1,4 +1,4 @@
-/** Settings files as people write them: comments, trailing commas, and every error with its place. */
+/** Settings files the way users write them: comments, trailing commas, and every error with its position. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_DEPTH, MAX_FILE_CHARS, readJson } from '../../src/settings/read-json.ts';
@@ -13,7 +13,7 @@ describe('a settings file', () => {
     expect(readJson(text).value).toEqual({ persona: 'Polly', list: [1, 2] });
   });
 
-  it('is read as any other JSON', () => {
+  it('is read like any other JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         const { value: read, errors } = readJson(JSON.stringify(value, undefined, 2));
@@ -23,7 +23,7 @@ describe('a settings file', () => {
     );
   });
 
-  it('tells every error with line and column, and is understood as far as it goes', () => {
+  it('reports every error with line and column, and is parsed as far as possible', () => {
     const text = '{\n  "a": 1\n  "b": yes,\n  "c": "open,\n  "d": 4\n}';
     expect(errorsOf(text)).toEqual([
       ':3:3 a comma is missing before this',
@@ -35,11 +35,11 @@ describe('a settings file', () => {
     expect(readJson(text).value).toMatchObject({ a: 1, d: 4 });
   });
 
-  it('tells a field that is written twice', () => {
+  it('reports a duplicate field', () => {
     expect(errorsOf('{"access": {},\n "access": {}}')).toEqual([':2:2 "access" is written twice']);
   });
 
-  it('tells where a field stands, or the nearest one around it', () => {
+  it('reports the position of a field, or of the nearest one around it', () => {
     const { placeOf } = readJson('{\n  "a": {\r\n    "b": [10,\n      20]\n  }\n}');
     expect(placeOf(['a'])).toBe(':2:3');
     expect(placeOf(['a', 'b'])).toBe(':3:5');
@@ -50,7 +50,7 @@ describe('a settings file', () => {
     expect(readJson('').placeOf(['a'])).toBe('');
   });
 
-  it('makes a field called __proto__ a field like any other', () => {
+  it('treats a field called __proto__ like any other', () => {
     const { value } = readJson('{"__proto__": {"admin": true}}');
     expect(Object.keys(Object(value))).toEqual(['__proto__']);
     expect(Object(value).admin).toBeUndefined();
@@ -65,12 +65,12 @@ describe('a settings file', () => {
     expect(errorsOf(text)).toEqual([expect.stringMatching(message)]);
   });
 
-  it('may reach each bound', () => {
+  it('can reach each limit', () => {
     expect(errorsOf('['.repeat(MAX_DEPTH) + ']'.repeat(MAX_DEPTH))).toEqual([]);
     expect(errorsOf(JSON.stringify('x'.repeat(MAX_FILE_CHARS - 2)))).toEqual([]);
   });
 
-  it('never throws, whatever it holds', () => {
+  it('never throws, whatever it contains', () => {
     const piece = fc.constantFrom(
       '{',
       '}',

@@ -1,4 +1,4 @@
-/** The tool `cron`, as the model uses it, over a real store. */
+/** The tool `cron`, the way the model uses it, over a real store. */
 import { expect, it } from 'vitest';
 import type { FindChat } from '../../src/contracts/delivery.ts';
 import type { ToolContext } from '../../src/contracts/tools/tool.ts';
@@ -34,7 +34,7 @@ describeEachDatabase('cron', (databases) => {
     ]);
   });
 
-  it('answers in another chat of the person, in the conversation there, and says why it cannot', async () => {
+  it('answers in another chat of the user, in the conversation there, or says why it cannot', async () => {
     const chat = { address: 'telegram:7', session: 'telegram:7' } as const;
     const { use, schedules } = await open('private', async ({ to }) =>
       to === 'telegram' ? { kind: 'found', ...chat } : { kind: 'several', addresses: ['http:a', 'http:b'] },
@@ -49,7 +49,7 @@ describeEachDatabase('cron', (databases) => {
     );
   });
 
-  it('keeps with a task what was read before it was written, and shows it as text of that', async () => {
+  it('stores with a task what was read before it was written, and shows it as text from there', async () => {
     const { use, schedules, tool } = await open();
     await use({ action: 'add', task: 'Mine.', every_minutes: 5 }, { callKey: 'mine' });
     const list = () => tool.execute(tool.parameters.parse({ action: 'list' }), toolContext());
@@ -68,7 +68,7 @@ describeEachDatabase('cron', (databases) => {
     expect(await list()).toMatchObject({ sources: ['web:evil.example', 'local'] });
   });
 
-  it('takes every way to say when, and says what is wrong with the others', async () => {
+  it('accepts every way to specify a time, and says what is wrong with the others', async () => {
     const { use } = await open();
     const add = (when: Record<string, unknown>) =>
       use({ action: 'add', task: 'Go.', ...when }, { callKey: JSON.stringify(when) });
@@ -80,7 +80,7 @@ describeEachDatabase('cron', (databases) => {
     await expect(add({ at: '2020-01-01 09:00' })).rejects.toThrow(/has passed; it is \d{4}/);
   });
 
-  it('lists and removes what is scheduled in this chat, and in no other', async () => {
+  it('lists and removes what is scheduled in this chat, but in no other', async () => {
     const { use } = await open();
     await use({ action: 'add', task: 'Here.', every_minutes: 5 }, { callKey: 'here' });
     await use(
@@ -95,7 +95,7 @@ describeEachDatabase('cron', (databases) => {
     expect(await use({ action: 'list' })).toContain('Nothing is scheduled');
   });
 
-  it('is not for scheduled turns and subagents to add with', async () => {
+  it('does not let scheduled turns and subagents add tasks', async () => {
     const { use } = await open();
     const add = { action: 'add', task: 'More of me.', every_minutes: 1 };
     await expect(use(add, { userId: 'system' })).rejects.toThrow('cannot add schedules');
@@ -103,7 +103,7 @@ describeEachDatabase('cron', (databases) => {
     expect(await use({ action: 'list' }, { userId: 'system' })).toContain('Nothing is scheduled');
   });
 
-  it('leaves to people in a group what others made', async () => {
+  it('does not let users in a group change what others created', async () => {
     const { use } = await open('group');
     await use({ action: 'add', task: 'Mine.', every_minutes: 5 }, { callKey: 'mine', userId: 'telegram:1' });
     const remove = (userId: string) => use({ action: 'remove', id: 'mine' }, { userId });

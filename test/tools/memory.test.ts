@@ -1,4 +1,4 @@
-/** The tool `memory` over a store in memory: whose facts, from where, and where they are shown. */
+/** The tool `memory` over an in-memory store: whose facts, from where, and where they are shown. */
 import { expect, it } from 'vitest';
 import type { MemoryRecord, MemoryStore } from '../../src/contracts/store/notes.ts';
 import type { ToolContext } from '../../src/contracts/tools/tool.ts';
@@ -7,7 +7,7 @@ import { toolContext } from '../fakes/agent/tool-context.ts';
 
 type Kept = MemoryRecord & { user: string; key: string };
 
-/** Remembers every fact it is told; `full` says that the oldest had to go. */
+/** Remembers every fact it receives; `full` reports that the oldest was dropped. */
 function tool(full = false) {
   const kept: Kept[] = [];
   const of = (user: string): Kept[] => kept.filter((fact) => fact.user === user).toReversed();
@@ -40,7 +40,7 @@ function tool(full = false) {
   };
 }
 
-it('saves a fact of the user on one line, and finds, lists and forgets it by its number', async () => {
+it('saves a user’s fact on one line, and finds, lists and deletes it by its number', async () => {
   const { run, kept } = tool();
   expect(await run({ action: 'save', text: ' Has a dog\n## called   Rex\u2028' })).toBe('Saved as number 1.');
   expect(kept).toMatchObject([
@@ -63,7 +63,7 @@ it('does not save a fact twice, by the key of its call or by its text', async ()
   expect(kept).toHaveLength(1);
 });
 
-it('marks what is saved while untrusted text is in the context, also when that is unknown', async () => {
+it('marks what is saved while untrusted text is in the context, or may be', async () => {
   const { run, kept } = tool();
   expect(await run({ action: 'save', text: 'one' }, { sources: ['web'] })).toContain('unverified');
   await run({ action: 'save', text: 'two' }, { sources: undefined });
@@ -71,7 +71,7 @@ it('marks what is saved while untrusted text is in the context, also when that i
   expect(await run({ action: 'list' })).toBe('2 (unverified): two\n1 (unverified): one');
 });
 
-it('shows and forgets nothing where others read, and remembers nothing when no person wrote', async () => {
+it('shows and deletes nothing where others read, and remembers nothing when no user wrote', async () => {
   const { run, kept } = tool();
   await run({ action: 'save', text: 'Likes tea' });
   for (const place of ['group', undefined] as const) {
@@ -88,7 +88,7 @@ it('shows and forgets nothing where others read, and remembers nothing when no p
   expect(kept).toHaveLength(1);
 });
 
-it('says when the oldest fact had to go, when there is more, and what an action needs', async () => {
+it('reports when the oldest fact was dropped, when there is more, and what an action requires', async () => {
   const { run } = tool(true);
   expect(await run({ action: 'save', text: 'x' })).toContain('oldest of them had to go');
   for (let n = 0; n < MAX_SHOWN; n += 1) await run({ action: 'save', text: `fact ${n}` });

@@ -1,4 +1,4 @@
-/** The tool `message`: what it asks for, and what the model hears of it. */
+/** The tool `message`: what it requests, and what the model learns of it. */
 import { describe, expect, it } from 'vitest';
 import type { EventBody } from '../../src/contracts/event.ts';
 import { MAX_POST_CHARS, MAX_POSTS } from '../../src/contracts/delivery.ts';
@@ -29,7 +29,7 @@ describe('the tool message', () => {
     expect(events).toEqual([{ type: 'message_sent', seq: 7, content: 'Hello' }]);
   });
 
-  it('is not seen a second time when its call is repeated', async () => {
+  it('is not shown a second time when its call is repeated', async () => {
     const { tool } = asked({ kind: 'known' });
     const events: EventBody[] = [];
     const ctx = toolContext({ emit: (body) => void events.push(body) });
@@ -71,7 +71,7 @@ describe('the tool message', () => {
     expect(child.requests).toEqual([]);
   });
 
-  it('sends to the chat that is found under the name of a network, and says which', async () => {
+  it('sends to the chat found under the name of a network, and says which', async () => {
     const address = 'discord:8';
     const here = asked({ kind: 'posted', seq: 7 }, async ({ session }) => ({
       kind: 'found',
@@ -92,7 +92,7 @@ describe('the tool message', () => {
     }));
     await there.tool.execute({ text: 'Hi', to: 'discord' }, ctx);
     expect(there.requests[0]).toMatchObject({ address, session: address });
-    // It is no message of the session that is watched.
+    // It is not a message of the watched session.
     expect(events).toHaveLength(1);
     const several = asked({ kind: 'posted', seq: 7 }, async () => ({
       kind: 'several',
@@ -104,7 +104,7 @@ describe('the tool message', () => {
     });
   });
 
-  it('takes texts up to its length, and nothing empty', () => {
+  it('accepts texts up to its limit, but nothing empty', () => {
     const { tool } = asked({ kind: 'known' });
     expect(tool.parameters.safeParse({ text: 'x'.repeat(MAX_POST_CHARS) }).success).toBe(true);
     expect(tool.parameters.safeParse({ text: 'x'.repeat(MAX_POST_CHARS + 1) }).success).toBe(false);
@@ -112,7 +112,7 @@ describe('the tool message', () => {
     expect(tool.parameters.safeParse({ text: 'x', to: ' ' }).success).toBe(false);
   });
 
-  it('is felt outside only where it names another chat', () => {
+  it('has an effect outside only when it names another chat', () => {
     const { tool } = asked({ kind: 'known' });
     expect([tool.reach({ text: 'x' }), tool.reach({ text: 'x', to: 'discord' })]).toEqual([
       'session',

@@ -37,7 +37,7 @@ function todoTool() {
 const items = (...texts: string[]): { text: string }[] => texts.map((text) => ({ text }));
 
 describe('todo', () => {
-  it('fills, ticks and lists the items, and says each change with the whole list', async () => {
+  it('fills, checks off and lists the items, and reports each change with the whole list', async () => {
     const { run, events } = todoTool();
     expect((await run({ action: 'list' })).content).toBe('The todo list is empty.');
     await run({ action: 'replace', items: items('Knead', 'Bake\n the  bread') });
@@ -54,7 +54,7 @@ describe('todo', () => {
     });
   });
 
-  it('refuses done without a validation and changes nothing, where the profile wants one (N-38)', async () => {
+  it('refuses done without a validation and changes nothing, when the profile requires one (N-38)', async () => {
     const { run, todos, events } = todoTool();
     await run({ action: 'replace', items: items('Knead', 'Bake') });
     const strict = { stepValidation: true };
@@ -73,7 +73,7 @@ describe('todo', () => {
     expect(events).toHaveLength(said);
     await run({ action: 'update', index: 1, status: 'done', validation: 'poked it' }, strict);
     await run({ action: 'update', index: 2, status: 'failed' }, strict);
-    // What was validated stays so when the list around it is rewritten.
+    // Validated items stay validated when the list around them is rewritten.
     await run({ action: 'replace', items: [{ text: 'Knead', status: 'done' }, { text: 'Buy' }] }, strict);
     expect(await todos.todos(SESSION)).toEqual([
       { text: 'Knead', status: 'done', validation: 'poked it' },
@@ -82,7 +82,7 @@ describe('todo', () => {
     expect((await run({ action: 'update', index: 2, status: 'done' })).content).toContain('2. [done] Buy');
   });
 
-  it('tells what is missing, and which items there are', async () => {
+  it('reports what is missing, and which items exist', async () => {
     const { run } = todoTool();
     await expect(run({ action: 'update', index: 1, status: 'done' })).rejects.toThrow('The list is empty');
     await run({ action: 'replace', items: items('Knead') });
@@ -114,7 +114,7 @@ describe('todo', () => {
     expect((await todos.todos(SESSION))[0]?.text).toBe('mine');
   });
 
-  it('writes lists that can be read again, whatever is in them', () => {
+  it('writes lists that can be parsed back, whatever they contain', () => {
     const list: Todo[] = [
       { text: '2. [done] not a line of its own', status: 'failed' },
       { text: '[pending]', status: 'in_progress' },
@@ -144,7 +144,7 @@ describe('scratchpad', () => {
     return { scratchpad, tool, run };
   };
 
-  it('keeps, shows and drops notes by name, each session its own', async () => {
+  it('keeps, shows and deletes notes by name, separately for each session', async () => {
     const { run } = pad();
     expect(await run({ action: 'read' })).toBe('The scratchpad is empty.');
     await run({ action: 'set', name: 'recipe', text: 'flour\nwater' });
@@ -155,7 +155,7 @@ describe('scratchpad', () => {
     await expect(run({ action: 'read', name: 'recipe' })).rejects.toThrow('The notes are: none');
   });
 
-  it(`holds ${MAX_NOTES} notes of ${MAX_NOTE_CHARS} characters, and says so at the next`, async () => {
+  it(`holds ${MAX_NOTES} notes of ${MAX_NOTE_CHARS} characters, and reports it for the next one`, async () => {
     const { run, tool } = pad();
     for (let n = 0; n < MAX_NOTES; n += 1) await run({ action: 'set', name: `n${n}`, text: '' });
     await expect(run({ action: 'set', name: 'more', text: '' })).rejects.toThrow('50 notes already');

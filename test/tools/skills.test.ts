@@ -1,4 +1,4 @@
-/** The gateway's skills as the file tools see them: readable under `skills/`, never written, and no way out of their folder. */
+/** The gateway's skills as the file tools see them: readable under `skills/`, never writable, and no escape. */
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -29,7 +29,7 @@ afterEach(() => rm(root, { recursive: true }));
 const ctx = () => toolContext({ workspace, skills });
 const read = (file: string) => readFile.execute({ path: file, offset: 0, limit: 1_000 }, ctx());
 
-it('reads and lists them, as the gateway’s own words', async () => {
+it('reads and lists them, as the gateway’s own text', async () => {
   expect(await read('skills/tea/SKILL.md')).toMatchObject({ content: 'Boil water.', source: 'operator' });
   expect(await read('./skills//tea/leaves.md')).toMatchObject({ content: 'Green.', source: 'operator' });
   const list = await listDir.execute({ path: 'skills/tea', offset: 0 }, ctx());
@@ -38,7 +38,7 @@ it('reads and lists them, as the gateway’s own words', async () => {
   expect(await read('skills/own.md').catch((error: unknown) => error)).toMatchObject({ code: 'not_found' });
 });
 
-it('leads nowhere else: no dots, no links, nothing without a folder of skills', async () => {
+it('leads nowhere else: no dots, no links, nothing without a skills folder', async () => {
   await symlink(path.join(root, 'AGENTS.md'), path.join(skills, 'tea', 'link.md'));
   await symlink(root, path.join(skills, 'up'));
   for (const file of [
@@ -56,7 +56,7 @@ it('leads nowhere else: no dots, no links, nothing without a folder of skills', 
   });
 });
 
-it('writes none of them', async () => {
+it('refuses to write any of them', async () => {
   const refused = { code: 'read_only' };
   for (const file of ['skills/tea/SKILL.md', './skills/new/SKILL.md', 'skills']) {
     await expect(writeTool.execute({ path: file, content: 'x' }, ctx())).rejects.toMatchObject(refused);

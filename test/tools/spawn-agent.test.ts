@@ -1,4 +1,4 @@
-/** The tool `spawn_agent`: what it asks the turn for, what the model is told of its bounds and of what came of it. */
+/** The tool `spawn_agent`: what it requests from the turn, what the model learns of its limits and of the result. */
 import { describe, expect, it } from 'vitest';
 import {
   MAX_SUBAGENTS_AT_ONCE,
@@ -22,7 +22,7 @@ const run = async (args: unknown, outcome: SpawnOutcome) => {
 };
 
 describe('the tool spawn_agent', () => {
-  it('hands a task over, to be waited for or not, and gives back what came of it (B-24)', async () => {
+  it('hands over a task, awaited or not, and returns its result (B-24)', async () => {
     const finished = {
       kind: 'finished',
       agentId: 'a',
@@ -42,7 +42,7 @@ describe('the tool spawn_agent', () => {
     expect(started.result.content).toContain('a works in the background');
   });
 
-  it('marks what was not finished, or not made, as an error', async () => {
+  it('marks an unfinished or refused subagent as an error', async () => {
     const cut = {
       kind: 'finished',
       agentId: 'a',
@@ -62,7 +62,7 @@ describe('the tool spawn_agent', () => {
     });
   });
 
-  it('tells the model its bounds', () => {
+  it('tells the model its limits', () => {
     for (const bound of [
       MAX_SUBAGENTS_AT_ONCE,
       MAX_SUBAGENTS_PER_TURN,
@@ -73,11 +73,11 @@ describe('the tool spawn_agent', () => {
     }
     const fits = (length: number) => spawnAgent.parameters.safeParse({ task: 'x'.repeat(length) }).success;
     expect([fits(MAX_TASK_CHARS), fits(MAX_TASK_CHARS + 1), fits(0)]).toEqual([true, false, false]);
-    // It ends itself, and says why, before the gateway would end it.
+    // It ends on its own, and says why, before the gateway would end it.
     expect(spawnAgent.limitMs).toBeGreaterThan(SUBAGENT_MS);
   });
 
-  it('says so where there may be no subagent', async () => {
+  it('reports where no subagent is allowed', async () => {
     const call = spawnAgent.execute({ task: 'Look', background: false }, toolContext());
     await expect(call).rejects.toThrow('not available here');
   });

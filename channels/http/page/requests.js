@@ -13,6 +13,14 @@ export class ApiError extends Error {
     this.status = status;
     this.code = code;
   }
+
+  /**
+   * The gateway does not take this, such as a message that is too long or came too fast. What may succeed without a change,
+   * as when the connection is lost, is no refusal.
+   */
+  get isRefusal() {
+    return this.status >= 400 && this.status < 500;
+  }
 }
 
 /**

@@ -36,6 +36,11 @@ describePage('linked chats', (tab) => {
     await dialog().getByRole('button', { name: 'Enter' }).click();
     await dialog().getByText('would share this conversation').waitFor();
     await tab.screenshot('linked-asks');
+    // The same question stands in the chat, for whoever does not look into the dialog.
+    await dialog().getByRole('button', { name: 'Close' }).click();
+    await tab.page.locator('#link-asks').getByRole('button', { name: 'Decline' }).waitFor();
+    await tab.screenshot('linked-asks-in-chat');
+    await tab.page.getByRole('button', { name: 'Linked chats: asks' }).click();
     await dialog().getByRole('button', { name: 'Join' }).click();
     await dialog().getByText('is asked, too').waitFor();
     says(chat, '/link yes');

@@ -1,4 +1,4 @@
-/** Changes of people to a plan: whatever they ask for, the plan stays one. */
+/** User changes to a plan: whatever they request, the plan stays valid. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_PLAN_STEPS } from '../../../src/contracts/plans/plan.ts';
@@ -26,8 +26,8 @@ function edited(plan: Plan, ...edits: StepEdit[]): Plan {
   return result.plan;
 }
 
-describe('a change of a plan', () => {
-  it('drops, rewords, moves and adds steps, and numbers them anew', () => {
+describe('a change to a plan', () => {
+  it('drops, rewords, moves and adds steps, and renumbers them', () => {
     const plan = edited(
       stored(3),
       { op: 'drop', step: 's2' },
@@ -41,7 +41,7 @@ describe('a change of a plan', () => {
     expect(plan).toMatchObject({ version: 2, originalLength: 4 });
   });
 
-  it('assesses the risk of a changed step again, without the arguments of its old words (S-17)', () => {
+  it('reassesses the risk of a changed step, without the arguments of its old text (S-17)', () => {
     const step = testStep(0, { executor: { kind: 'tool', tool: 'danger' }, risk: 'safe' });
     const plan = edited(testPlan(1, { state: 'stored', steps: [step] }), {
       op: 'reword',
@@ -86,12 +86,12 @@ describe('a change of a plan', () => {
     expect(() => edited(plan, edit)).toThrow(why);
   });
 
-  it('leaves the step that waits for an answer as it is', () => {
+  it('leaves a step that waits for an answer unchanged', () => {
     const result = editPlan(testPlan(2), [{ op: 'drop', step: 's1' }], { ...context, asked: 's1' });
     expect('problem' in result && inEnglish.told(result.problem)).toContain('run it or skip it');
   });
 
-  it(`takes ${MAX_STEP_EDITS} changes at a time, and no more`, () => {
+  it(`accepts at most ${MAX_STEP_EDITS} changes at once`, () => {
     const edits = Array.from({ length: MAX_STEP_EDITS + 1 }, (_, n) => ({
       op: 'reword' as const,
       step: 's1',
@@ -101,7 +101,7 @@ describe('a change of a plan', () => {
     expect(() => edited(stored(1), ...edits)).toThrow(/At most 30/);
   });
 
-  it('keeps a plan a plan, whatever is asked for: ids unique, numbered in order, within its limits', () => {
+  it('keeps a plan valid, whatever is requested: ids unique, numbered in order, within its limits', () => {
     const id = fc.constantFrom('s1', 's2', 's3', 's4', 'v2-1', 'v3-2', 'nobody');
     const description = fc.constantFrom('Wash', 'Dry', '', 'x'.repeat(300));
     const edit: fc.Arbitrary<StepEdit> = fc.oneof(
@@ -141,7 +141,7 @@ describe('a change of a plan', () => {
 });
 
 describe('changes that wait for the next step', () => {
-  it('are applied once, and those that have become impossible are left out', () => {
+  it('are applied once, and those that have become impossible are dropped', () => {
     const plan = testPlan(3, {
       steps: [testStep(0, { status: 'done', attempts: 1 }), testStep(1), testStep(2)],
     });
@@ -156,7 +156,7 @@ describe('changes that wait for the next step', () => {
 });
 
 describe('a run of a plan', () => {
-  it('begins with none of its steps begun, and knows whose run it is', () => {
+  it('starts with none of its steps started, and knows whose run it is', () => {
     const step = testStep(0, { status: 'failed', attempts: 3, corrections: 2, revision: 'why' });
     const plan = testPlan(1, {
       id: 'p',

@@ -1,4 +1,4 @@
-/** Which language is taken of those that somebody wants, and what operators read of a failure in it. */
+/** Which of a user's preferred languages is used, and what operators read about a failure in it. */
 import { describe, expect, it } from 'vitest';
 import { GERMAN } from '../../../src/contracts/texts/german.ts';
 import { readStoredText, said, sayFrom, storedText } from '../../../src/contracts/texts/say.ts';
@@ -21,7 +21,7 @@ it.each([
   ['', undefined],
   [';;q=x,,', undefined],
   ['nl', undefined],
-])('takes of %j %j', (wanted, best) => {
+])('for %j picks %j', (wanted, best) => {
   expect(bestLanguage(wanted, CODES)).toBe(best);
 });
 
@@ -31,7 +31,7 @@ describe('a failure of the model', () => {
     retryAfterMs: 3_000,
   });
 
-  it('is told to operators with its details, before them in their language where that is not English', () => {
+  it('is reported to operators with its details, after a sentence in their language if it is not English', () => {
     const german = sayFrom('de', GERMAN);
     expect(wordError(failure, 'operator')).toBe(failure.message);
     expect(wordError(failure, 'operator', german)).toBe(
@@ -42,7 +42,7 @@ describe('a failure of the model', () => {
     );
   });
 
-  it('is told to operators in their language alone where the tables have its details, and never to anybody else', () => {
+  it('is reported to operators only in their language if the tables have its details, and to no one else', () => {
     const german = sayFrom('de', GERMAN);
     const about = { host: 'http://127.0.0.1:11434', model: 'odd' };
     const unknown = new ProviderError('unknown_model', said('provider.no_model', about));
@@ -56,7 +56,7 @@ describe('a failure of the model', () => {
   });
 });
 
-it('keeps a text with texts among its values, and reads nothing else for one', () => {
+it('keeps a text with texts among its values, and reads nothing else as one', () => {
   const kept = said('profile.cannot_answer', { profile: 'x', why: said('model.unknown', { name: 'odd' }) });
   expect(readStoredText(storedText(kept))).toEqual(kept);
   const strange = '{"key":"profile.cannot_answer","values":{"why":{"key":"no.such"}}}';

@@ -1,4 +1,4 @@
-/** The tables of texts: complete, with the same values in every language, all of them in use, and no text beside them. */
+/** The text tables: complete, with the same values in every language, all of them in use, and no text outside them. */
 import { describe, expect, it } from 'vitest';
 import { ENGLISH } from '../../../src/contracts/texts/english.ts';
 import { GERMAN } from '../../../src/contracts/texts/german.ts';
@@ -18,7 +18,7 @@ const sources = readSources(['src', 'channels'])
   .filter(({ path }) => !path.startsWith('src/contracts/texts/'))
   .map(({ path, text }) => ({ path, text: withoutComments(text) }));
 const code = sources.map(({ text }) => text).join('\n');
-/** Files of the page that say something without a script. */
+/** Page files that contain text without a script. */
 const templates = ['index.html', 'manifest.webmanifest'].map((name) =>
   readFileSync(new URL(`../../../channels/http/page/${name}`, import.meta.url), 'utf8'),
 );
@@ -39,21 +39,21 @@ describe('the texts', () => {
     expect(lack.map(([key]) => key)).toEqual([]);
   });
 
-  it('have a form of their own for one thing, unless no noun changes with the number', () => {
+  it('have a singular form, unless no noun changes with the number', () => {
     const same = english.filter(
       ([, template]) => typeof template !== 'string' && template.one === template.other,
     );
     expect(same.map(([key]) => key).filter((key) => !WITHOUT_NOUN.includes(key))).toEqual([]);
   });
 
-  it('are in use, each of them', () => {
+  it('are all in use', () => {
     const unused = english.filter(
       ([key]) => !code.includes(`'${key}'`) && !isBuilt(key) && !inTemplates.has(key),
     );
     expect(unused.map(([key]) => key)).toEqual([]);
   });
 
-  it('say something, without a brace that stands for nothing', () => {
+  it('are not empty, and contain no brace without a value', () => {
     const all = [...english, ...german];
     const odd = all.filter(([, template]) =>
       formsOf(template).some((form) => form.trim() === '' || /[{}]/.test(form.replaceAll(PLACE, ''))),
@@ -61,7 +61,7 @@ describe('the texts', () => {
     expect(odd.map(([key]) => key)).toEqual([]);
   });
 
-  it('name commands through their place, so that each reader sees what the channel takes', () => {
+  it('name commands through placeholders, so that each reader sees what the channel accepts', () => {
     const commands = english.flatMap(([key]) => /^about\.(\w+)$/.exec(key)?.[1] ?? []);
     const literal = new RegExp(`(?<![\\w{/.])/(?:${commands.join('|')})(?![\\w/]|\\.\\w)`);
     const all = [...english, ...german];
@@ -72,7 +72,7 @@ describe('the texts', () => {
     expect(places.filter((name) => !commands.includes(name.slice(1)))).toEqual([]);
   });
 
-  it('name the command line through its place or constant, as do all errors and remedies', () => {
+  it('name the command line through its placeholder or constant, as do all errors and remedies', () => {
     const commands = [...commandNames(), '--[a-z]+', '<command>', '\\$\\{'].join('|');
     const literal = new RegExp(`npx parley|(?<![\\w.-])parley (?:${commands})(?![\\w-])`);
     expect(["run 'parley pair'", 'use npx parley'].filter((text) => literal.test(text))).toHaveLength(2);
@@ -86,21 +86,21 @@ describe('the texts', () => {
     expect([...inCode, ...texts.filter((text) => literal.test(text))]).toEqual([]);
   });
 
-  it('describe commands and arguments in at most 100 characters, which some networks take', () => {
+  it('describe commands and arguments in at most 100 characters, the limit of some networks', () => {
     const long = [...english, ...german].filter(
       ([key, text]) => /^(about|argument)\./.test(key) && (typeof text !== 'string' || text.length > 100),
     );
     expect(long.map(([key]) => key)).toEqual([]);
   });
 
-  it('address people in German with du', () => {
+  it('address users in German with du', () => {
     const formal = [...german].filter(([, template]) =>
       /\b(Ihnen|Ihre?[mnrs]?)\b/.test(formsOf(template).join(' ')),
     );
     expect(formal.map(([key]) => key)).toEqual([]);
   });
 
-  it('stand in no code of the folders that say them by their keys', () => {
+  it('do not appear in code of folders that refer to them by key', () => {
     const found = sources
       .filter(({ path }) => MOVED.some((place) => path.startsWith(place)))
       .flatMap(({ path, text }) => [...text.matchAll(SENTENCE)].map(([literal]) => `${path}: ${literal}`))
@@ -109,7 +109,7 @@ describe('the texts', () => {
   });
 });
 
-/** Texts with a number and no noun that follows it. */
+/** Texts with a number and no noun after it. */
 const WITHOUT_NOUN = [
   'status.waiting',
   'page.time.minutes',
@@ -121,7 +121,7 @@ const WITHOUT_NOUN = [
   'page.plan.run_times',
 ];
 
-/** Folders and files whose texts for people stand in the tables. */
+/** Folders and files with user texts in the tables. */
 const MOVED = [
   'channels/http/page/',
   'channels/discord/interactions/',
@@ -143,10 +143,10 @@ const MOVED = [
   'src/providers/',
 ];
 
-/** A literal that begins like a sentence: a capital, then at least two more words. */
+/** A literal that starts like a sentence: a capital, then at least two more words. */
 const SENTENCE = /(['`])[A-Z][a-z]*,?(?: [^\s'`]+){2,}[^'`\n]*\1/g;
 
-/** What these files say is for logs, programs that call the API, the model, or whoever writes settings. */
+/** The texts of these files are for logs, API clients, the model, or authors of settings. */
 const ALLOWED = [
   'channels/http/page/dom.js: `The page has no',
   "channels/http/page/keys.js: 'Shift + Enter'",
@@ -186,7 +186,7 @@ const ALLOWED = [
   'src/intake/surfaces/surface-api.ts',
 ];
 
-/** Keys that code puts together: `sources.${kind}`, `page.plan.state_${state}`. */
+/** Keys that code composes: `sources.${kind}`, `page.plan.state_${state}`. */
 function isBuilt(key: string): boolean {
   const stems = [...key.matchAll(/[._]/g)].map(({ index }) => key.slice(0, index + 1));
   return stems.some((stem) => code.includes(`\`${stem}\${`));

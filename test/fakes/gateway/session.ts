@@ -53,6 +53,7 @@ export function listed(
     .slice(0, limit)
     .map(({ record, messages, queue }) => ({
       ...record,
+      ownerName: record.ownerTokenId,
       preview: messages[0]?.content ?? '',
       state: queue.length > 0 ? 'running' : 'idle',
       queued: Math.max(0, queue.length - 1),

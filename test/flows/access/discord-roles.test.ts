@@ -1,4 +1,4 @@
-/** Grants of Discord's servers and roles: who has the role is answered, until they have it no more. */
+/** Grants of Discord's servers and roles: a member with the role is answered until they lose it. */
 import { expect, it, vi } from 'vitest';
 import type { FakeChannel } from '../../fakes/discord/platform.ts';
 import { describeGateway, WAIT } from '../setup.ts';
@@ -31,7 +31,7 @@ describeGateway('grants of servers and roles', { discord: true }, (fixture) => {
     expect([answersIn(first), answersIn(second)]).toEqual([1, 1]);
   });
 
-  it('a schedule in a channel that only a role opens is refused, and is none of a private chat', async () => {
+  it('a schedule in a channel that only a role opens is refused, and is not created for a private chat instead', async () => {
     const { discord } = fixture();
     const { platform } = discord;
     const ada = discord.person('Ada');

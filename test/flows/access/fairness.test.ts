@@ -1,4 +1,7 @@
-/** Limits of one address and one token through a whole gateway: who takes too much is told, and the others do not notice. */
+/**
+ * Limits of one address and one token through a whole gateway: a client that takes too much is notified, the others do
+ * not notice.
+ */
 import type { Socket } from 'node:net';
 import { expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
@@ -31,7 +34,7 @@ describeGateway('the limits of one token', { file: { channels: { http: { limits 
   const post = (token: string, id: string, content: string): Promise<Response> =>
     fixture().call(`/v1/sessions/http:${id}/messages`, { token, json: { content } });
 
-  it('bound its open streams, and an admin gets one all the same', async () => {
+  it('bound its open streams, while an admin still gets one', async () => {
     const token = await withToken(fixture(), 'streams');
     await post(token, 'streamed', 'hi');
     const cut = new AbortController();
@@ -59,7 +62,7 @@ describeGateway('the limits of one token', { file: { channels: { http: { limits 
     }, WAIT);
   });
 
-  it('bound its running turns, however they are started at once, until one has ended; an admin gets a turn', async () => {
+  it('bound its running turns, even if started at once, until one has ended; an admin gets a turn', async () => {
     const token = await withToken(fixture(), 'turns');
     fixture().ollama.answer({ hold: true }, { when: 'hold the first' });
     fixture().ollama.answer({ hold: true }, { when: 'hold the second' });
@@ -76,7 +79,7 @@ describeGateway('the limits of one token', { file: { channels: { http: { limits 
     const stateless = { messages: [{ role: 'user', content: 'hi' }] };
     const completion = await fixture().call('/v1/chat/completions', { token, json: stateless });
     expect(await refusal(completion)).toEqual([429, 'too_many_turns', true]);
-    // A further message of a session that runs waits behind it, and an admin is not concerned.
+    // A further message of a running session waits behind it, and an admin is not affected.
     expect((await post(token, 'busy-1', 'behind the first')).status).toBe(202);
     expect((await fixture().call('/v1/chat/completions', { json: stateless })).status).toBe(200);
     for (const call of calls) call.release();
@@ -86,7 +89,7 @@ describeGateway('the limits of one token', { file: { channels: { http: { limits 
     await fixture().idle('http:busy-3');
   });
 
-  it('bound the sessions it owns, also when they are made at once; a deleted one makes room', async () => {
+  it('bound the sessions it owns, even if created at once; a deleted one makes room', async () => {
     const token = await withToken(fixture(), 'sessions');
     const make = async (id: string): Promise<number> => {
       const { status } = await post(token, id, 'hi');
@@ -103,9 +106,9 @@ describeGateway('the limits of one token', { file: { channels: { http: { limits 
     expect(await make('own-6')).toBe(202);
   });
 
-  it('bound its messages a minute, but never /stop, and never those of an admin', async () => {
+  it('bound its messages per minute, but never /stop, and never those of an admin', async () => {
     const token = await withToken(fixture(), 'minute');
-    // All at once: on a slow machine a minute's messages come back while they are sent one by one.
+    // All at once: on a slow machine a minute's messages would refill while they are sent one by one.
     const answers = await Promise.all(Array.from({ length: 200 }, () => post(token, 'chatty', '/status')));
     const taken = answers.filter((response) => response.status === 200).length;
     expect(taken).toBeGreaterThanOrEqual(60);
@@ -118,7 +121,7 @@ describeGateway('the limits of one token', { file: { channels: { http: { limits 
 });
 
 describeGateway('the connections of one address', { file: { channels: { http: { limits } } } }, (fixture) => {
-  it('without a token are limited: the oldest idle ones close, and whoever comes next is answered', async () => {
+  it('without a token are limited: the oldest idle ones close, and the next client is answered', async () => {
     const { url } = fixture().gateway;
     const sockets: Socket[] = [];
     const answers: number[] = [];

@@ -21,14 +21,14 @@ describeGatewayOnEachDatabase('isolation', { file }, (fixture) => {
   const contentsOf = (body: ChatBody): string => body.messages.map(({ content }) => content).join('\n');
   const calls = (said: string, name: string, args: Record<string, unknown>): void =>
     fixture().ollama.answer({ toolCalls: [{ name, args }] }, { when: said });
-  /** Posts into a session and waits for its end; gives the prompt of the last model call. */
+  /** Posts into a session and waits for its end; returns the prompt of the last model call. */
   const says = async (token: string, id: string, content: string): Promise<string> => {
     const answer = await fixture().call(`/v1/sessions/http:${id}/messages`, { json: { content }, token });
     expect(answer.status).toBe(202);
     await fixture().idle(`http:${id}`);
     return contentsOf((await fixture().modelCall(content)).body);
   };
-  /** A completion; gives the whole prompt. */
+  /** A completion; returns the whole prompt. */
   const completes = async (content: string, more: object, session?: string): Promise<string> => {
     const headers: Record<string, string> = session === undefined ? {} : { 'x-session-id': session };
     const json = { model: 'default', messages: [{ role: 'user', content }], ...more };
@@ -61,7 +61,7 @@ describeGatewayOnEachDatabase('isolation', { file }, (fixture) => {
     const content = `${CANARY} once more`;
     calls('keep another', 'write_file', { path: 'secret.txt', content });
     await says(ALICE, 'beta', 'keep another');
-    // Where the process ends between the two: the rows are gone, the folder is not.
+    // As if the process had ended between the two: the rows are gone, the folder is not.
     await fixture().store.ledger.deleteSession('http:beta');
     const texts = async (): Promise<string[]> =>
       await Promise.all((await filesBelow(foldersOf())).map((name) => readFile(name, 'utf8')));
@@ -82,13 +82,13 @@ describeGatewayOnEachDatabase('isolation', { file }, (fixture) => {
     expect(await says(ALICE, 'gamma', 'read my notes')).toContain('Buy bread.');
   });
 
-  it('shows a client nothing of where the files of its session are', async () => {
+  it('does not show a client where the files of its session are', async () => {
     await says(ALICE, 'plain', 'hello there');
     const answer = await fixture().call('/v1/sessions/http:plain', { token: ALICE });
     expect(Object.keys(await answer.json())).not.toContain('folder');
   });
 
-  it('keeps the memories of the end users of one token apart, whatever their names', async () => {
+  it('keeps the memories of the end users of one token separate, whatever their names', async () => {
     const ada = 'ada+work@example.org, "the first" ✨';
     calls('remember my pin', 'memory', { action: 'save', text: PIN });
     await completes('remember my pin', { user: ada }, 'of-ada');
@@ -104,7 +104,7 @@ describeGatewayOnEachDatabase('isolation', { file }, (fixture) => {
     expect(await asked(ada)).toContain('4711');
   });
 
-  it('shows a person what is remembered of them, lets them delete it, and nobody else', async () => {
+  it('shows a person what is remembered about them, and lets them delete it, but no one else', async () => {
     calls('remember my tea', 'memory', { action: 'save', text: 'Alice drinks tea' });
     await says(ALICE, 'tea', 'remember my tea');
     type Facts = { memories: { id: number; text: string }[] };
@@ -122,7 +122,7 @@ describeGatewayOnEachDatabase('isolation', { file }, (fixture) => {
     expect(await own(ALICE)).toEqual([]);
   });
 
-  it('lists the files of a session for whoever may read it', async () => {
+  it('lists the files of a session for those who may read it', async () => {
     calls('write a list', 'write_file', { path: 'out/list.txt', content: 'eggs' });
     await says(ALICE, 'list', 'write a list');
     const listed = await fixture().call('/v1/sessions/http:list/files', { token: ALICE });
@@ -131,7 +131,7 @@ describeGatewayOnEachDatabase('isolation', { file }, (fixture) => {
     expect((await fixture().call('/v1/sessions/http:list/files', { token: BOB })).status).toBe(404);
   });
 
-  it('takes no field of the body for the name of a session: conversations of one end user stay apart', async () => {
+  it("does not use any field of the body as the session's name: conversations of one end user stay separate", async () => {
     await completes('my pin is 9999', { user: 'libre' });
     const messages = [
       { role: 'system', content: 'You are a pirate.' },
@@ -148,7 +148,7 @@ describeGatewayOnEachDatabase('isolation', { file }, (fixture) => {
     }, WAIT);
   });
 
-  it('takes the id of an end user who is given as an object, and refuses one that is no name by its field', async () => {
+  it("accepts an end user's id given as an object, and refuses invalid ids by their field", async () => {
     calls('remember my dog', 'memory', { action: 'save', text: 'The dog is Rex' });
     await completes('remember my dog', { user: { id: 'u-1', name: 'Ann', role: 'user' } }, 'of-ann');
     expect(await completes('who barks', { user: 'u-1' }, 'of-ann-too')).toContain('The dog is Rex');

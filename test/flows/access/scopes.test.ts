@@ -56,7 +56,7 @@ describeGatewayOnEachDatabase('a token without admin', { furnish, tools: riskyTo
     expect((await post(OWNER, 'boss', 'hi', { model: 'power' })).status).toBe(202);
   });
 
-  it('may choose what it has already, and a profile that is for everyone', async () => {
+  it('may choose what it already has, and a profile that is for everyone', async () => {
     const token = await withToken('chat');
     expect((await post(token, 'free', 'hi', { model: 'default' })).status).toBe(202);
     expect((await post(token, 'free', 'hi', { model: 'open' })).status).toBe(202);

@@ -1,4 +1,4 @@
-/** What is secret stays where it was put: not in the log, the rows, a prompt, or on a screen — also when things go wrong. */
+/** Secrets stay where they were put: not in the log, the rows, a prompt, or on a screen — even when things go wrong. */
 import { expect, it, vi } from 'vitest';
 import { DISCORD_TOKEN } from '../../fakes/discord/discord.ts';
 import { FAKE_TOKEN } from '../../fakes/telegram/telegram.ts';
@@ -8,7 +8,7 @@ const file = { access: { telegram: { allow: FRIENDS }, discord: { dm: 'open' } }
 const env = { LLM_STREAM_FIRST_CHUNK_TIMEOUT: '2' };
 
 describeGateway('secrets', { telegram: true, discord: true, file, env }, (fixture) => {
-  it('appear nowhere, though every platform fails while the gateway is busy', async () => {
+  it('appear nowhere, even if every platform fails while the gateway is busy', async () => {
     const { telegram, discord, ollama, store } = fixture();
     const [chat = '', other = ''] = FRIENDS;
     const { channel, person } = discord.dm();

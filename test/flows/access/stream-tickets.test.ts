@@ -14,7 +14,7 @@ describeGatewayOnEachDatabase('a ticket', {}, (fixture) => {
     expect(Date.parse(expiresAt)).toBeGreaterThan(Date.now());
     return ticket;
   };
-  /** As `EventSource` asks: an address, and no header of its own. */
+  /** The way `EventSource` requests: an address, and no custom header. */
   const open = (path: string): Promise<Response> =>
     fetch(at(path), { headers: { accept: 'text/event-stream' } });
   const say = (content: string) =>
@@ -71,7 +71,7 @@ describeGatewayOnEachDatabase('a ticket', {}, (fixture) => {
     expect((await open(`/v1/events?ticket=${late}`)).status).toBe(401);
   });
 
-  it('is one of few that wait: beyond them the oldest is gone, and who guesses is slowed down', async () => {
+  it('is limited in number: beyond the limit the oldest is dropped, and guessing is slowed down', async () => {
     const first = await ticketOf();
     const others = await Promise.all(Array.from({ length: MAX_TICKETS }, () => ticketOf()));
     expect((await open(`/v1/events?ticket=${first}`)).status).toBe(401);

@@ -1,4 +1,4 @@
-/** Tokens through a whole gateway: replaced, revoked, expired, and never shut out by the wrong tokens of others. */
+/** Tokens through a whole gateway: replaced, revoked, expired, and never locked out by someone else's wrong tokens. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
@@ -10,7 +10,7 @@ const status = async (fixture: GatewayFixture, token: string, route = '/metrics'
   (await fixture.call(route, { token })).status;
 
 describeGatewayOnEachDatabase('the token of the environment', {}, (fixture) => {
-  it('is replaced by the next start with another one, and dies with the variable', async () => {
+  it('is replaced when the next start has another one, and is revoked when the variable is gone', async () => {
     const next = 'another-token-of-the-owner-0123456789';
     expect(await status(fixture(), OWNER)).toBe(200);
     fixture().env['GATEWAY_TOKEN'] = next;
@@ -19,7 +19,7 @@ describeGatewayOnEachDatabase('the token of the environment', {}, (fixture) => {
     delete fixture().env['GATEWAY_TOKEN'];
     await fixture().restart();
     expect(await status(fixture(), next)).toBe(401);
-    // Nobody is left without a token.
+    // No one is left without a token.
     expect(existsSync(path.join(fixture().home, 'token'))).toBe(true);
     fixture().env['GATEWAY_TOKEN'] = OWNER;
     await fixture().restart();
@@ -28,7 +28,7 @@ describeGatewayOnEachDatabase('the token of the environment', {}, (fixture) => {
 });
 
 describeGatewayOnEachDatabase('a revoked token of the environment', {}, (fixture) => {
-  it('stays dead, also when the gateway is started with it again', async () => {
+  it('stays revoked, even if the gateway is started with it again', async () => {
     const [own] = await fixture().store.access.tokens();
     expect(await fixture().store.access.revokeToken(own?.tokenId ?? '')).toBe(true);
     await vi.waitFor(async () => expect(await status(fixture(), OWNER)).toBe(401), WAIT);
@@ -38,7 +38,7 @@ describeGatewayOnEachDatabase('a revoked token of the environment', {}, (fixture
 });
 
 describeGateway('a flood of wrong tokens', {}, (fixture) => {
-  it('never locks the right one out, also right after a restart', async () => {
+  it('never locks the right one out, even right after a restart', async () => {
     await fixture().restart();
     const statuses: number[] = [];
     const wrong = Array.from({ length: 60 }, (_, n) =>
@@ -72,7 +72,7 @@ describeGateway('an open stream', {}, (fixture) => {
       await stream.text().catch(() => '');
       took.push(performance.now());
     });
-    // As late as can be, the gateway has seen that the token is valid.
+    // At the last possible moment, the gateway has seen that the token is valid.
     expect(await status(fixture(), secret, '/v1/commands')).toBe(200);
     const start = performance.now();
     expect(await access.revokeToken(tokenId)).toBe(true);

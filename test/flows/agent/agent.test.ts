@@ -1,4 +1,4 @@
-/** What models and people do wrong, and what the chat says then: over HTTP and Telegram, through a whole gateway. */
+/** What models and users do wrong, and what the chat shows then: over HTTP and Telegram, through a whole gateway. */
 import { expect, it, vi } from 'vitest';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, openGatewayFixture, WAIT } from '../setup.ts';
@@ -15,7 +15,7 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
       return answer;
     }, WAIT);
   };
-  /** What the model was told last in the turn about this message. */
+  /** The last thing the model was told in the turn about this message. */
   const heard = async (said: string): Promise<string> => {
     const { body } = await fixture().modelCall(said);
     return body.messages
@@ -27,7 +27,7 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
     fixture().ollama.calls.filter(({ body }) => body.messages.some(({ content }) => content === said)).length;
   const listDir = { name: 'list_dir', args: { path: '.' } };
 
-  it('ends a model that loops on tools, with what it did and how to go on (N-42, B-08, B-49)', async () => {
+  it('ends a model that loops on tools, with what it did and how to continue (N-42, B-08, B-49)', async () => {
     fixture().ollama.answer({ toolCalls: [listDir] }, { when: 'loop for ever', times: 99 });
     const { content, isError } = await ask('loops', 'loop for ever');
     expect(callsAbout('loop for ever')).toBe(20);
@@ -50,7 +50,7 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
     expect(results.split('\n').length).toBeGreaterThanOrEqual(3);
   });
 
-  it('says so when an answer is empty (B-47)', async () => {
+  it('reports an empty answer (B-47)', async () => {
     fixture().ollama.answer({ text: '' }, { when: 'say nothing' });
     expect(await ask('empty', 'say nothing')).toMatchObject({
       content: expect.stringContaining('empty answer'),
@@ -58,7 +58,7 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
     });
   });
 
-  it('asks again when the model breaks in the middle, and keeps only the whole answer', async () => {
+  it("asks again when the model's stream breaks in the middle, and keeps only the whole answer", async () => {
     const broken = {
       text: 'half an ans',
       failure: { kind: 'error_line', after: 2, error: 'CUDA error' },
@@ -68,7 +68,7 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
     expect((await ask('broken', 'break once')).content).toBe('the whole answer');
   });
 
-  it('says what happened when the model breaks twice, and the process lives on (B-47)', async () => {
+  it('reports what happened when the model breaks twice, and the process keeps running (B-47)', async () => {
     const broken = {
       text: 'half an ans',
       failure: { kind: 'error_line', after: 2, error: 'CUDA error' },
@@ -78,13 +78,13 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
     expect(content).toContain('could not be answered');
     expect(isError).toBe(true);
     expect((await ask('alive', 'still there?')).content).toBe('echo: still there?');
-    // The gateway's apology is not text of the model.
+    // The gateway's apology is not text from the model.
     await fixture().post('twice', 'again');
     const { body } = await fixture().modelCall('again');
     expect(JSON.stringify(body.messages)).not.toContain('could not be answered');
   });
 
-  it('carries hostile text to the model, the store and the screen unharmed', async () => {
+  it('carries hostile text to the model, the store and the screen intact', async () => {
     const hostile = `a\u0000b \ud800 c <b>&amp;</b> \`\`\` ${'👩‍👩‍👧‍👦'.repeat(3)} ‮evil`;
     const clean = `a\u2400b \ufffd c <b>&amp;</b> \`\`\` ${'👩‍👩‍👧‍👦'.repeat(3)} ‮evil`;
     expect((await ask('hostile', hostile)).content).toBe(`echo: ${clean}`);
@@ -94,7 +94,7 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
     expect(fixture().telegram.screen(chat).join('')).toContain('<b>&');
   });
 
-  it('keeps one chat id on two channels apart: two sessions, two histories (B-03)', async () => {
+  it('keeps the same chat id on two channels separate: two sessions, two histories (B-03)', async () => {
     const chat = people.next().value ?? '';
     const { telegram } = fixture();
     telegram.says(chat, `the word is apple ${chat}`, chat);
@@ -113,7 +113,7 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
     expect(sessions.map(({ key }) => key)).toEqual([`http:${chat}`, `telegram:${chat}`]);
   });
 
-  it('keeps 50 chats at once apart: no word of one reaches another (B-06)', async () => {
+  it('keeps 50 concurrent chats separate: no word of one reaches another (B-06)', async () => {
     const chats = Array.from({ length: 25 }, () => people.next().value ?? '');
     const sessions = Array.from({ length: 25 }, (_, n) => `apart-${n}`);
     fixture().ollama.answer(
@@ -139,7 +139,7 @@ describeGatewayOnEachDatabase('the agent', { telegram: true }, (fixture) => {
   });
 });
 
-it('says what to do when no model server answers, in the log, the health and the chat', async () => {
+it('explains what to do when no model server answers, in the log, the health and the chat', async () => {
   const gone = await startFakeOllama();
   await gone.close();
   const [chat = '', other = ''] = FRIENDS;
@@ -153,7 +153,7 @@ it('says what to do when no model server answers, in the log, the health and the
       () => expect(fixture.telegram.screen(chat).join('')).toMatch(/model.*OLLAMA_HOST|ollama serve/s),
       WAIT,
     );
-    // Who does not run the gateway reads nothing of its settings.
+    // A user who does not run the gateway sees nothing of its settings.
     await vi.waitFor(
       () => expect(fixture.telegram.screen(other).join('')).toContain('is not available right now'),
       WAIT,

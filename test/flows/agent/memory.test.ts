@@ -1,4 +1,7 @@
-/** What is remembered: over chats of one person and of nobody else, in conversations longer than the window, and from the prompt files. */
+/**
+ * What is remembered: across chats of one person and no one else, in conversations longer than the window, and from
+ * prompt files.
+ */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
@@ -13,12 +16,12 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
     body.messages.find(({ role }) => role === 'system')?.content ?? '';
   const contentsOf = (body: ChatBody): string => body.messages.map(({ content }) => content).join('\n');
   let seconds = Math.floor(Date.now() / 1_000);
-  /** A person writes, each time later than the rate limit asks, which counts by the platform's time. */
+  /** A person writes, each time later than the rate limit requires, which counts by the platform's time. */
   const writes = (from: string, text: string, chat = from): void => {
     seconds += 60;
     fixture().telegram.says(chat, text, from, { fields: { date: seconds } });
   };
-  /** Says something on Telegram and waits for its turn's end; gives the prompt it was answered with. */
+  /** Says something on Telegram and waits for the turn to end; returns the prompt that was answered. */
   const says = async (from: string, text: string, chat = from): Promise<string> => {
     writes(from, text, chat);
     const { body } = await fixture().modelCall(text);
@@ -40,7 +43,7 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
     }, WAIT);
   };
 
-  it.concurrent('is known in other chats of the same person and of nobody else, and can be listed and forgotten by them', async () => {
+  it.concurrent('is known in other chats of the same person and of no one else, and can be listed and forgotten by them', async () => {
     saves('Has a dog called Rex', 'my dog is Rex');
     expect(await says(ann, 'my dog is Rex')).not.toContain(HEADING);
     expect(await says(bob, 'what do you know of me')).not.toContain('Rex');
@@ -55,7 +58,7 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
     expect(await says(ann, 'who barks now')).not.toContain('Rex');
   });
 
-  it.concurrent('is marked when it was learned beside untrusted text, until its owner confirms it', async () => {
+  it.concurrent('is marked when it was learned next to untrusted text, until its owner confirms it', async () => {
     fixture().ollama.answer(
       { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] },
       { when: 'look around' },
@@ -104,7 +107,7 @@ describeGatewayOnEachDatabase('what is remembered', { telegram: true }, (fixture
     expect(usage.length).toBeGreaterThan(0);
   });
 
-  it.concurrent('begins with the prompt files as they are now', async () => {
+  it.concurrent('begins with the prompt files in their current version', async () => {
     const folder = path.join(fixture().home, 'workspace');
     await mkdir(path.join(folder, 'skills', 'tea'), { recursive: true });
     await writeFile(path.join(folder, 'AGENTS.md'), 'Greet people by name.');

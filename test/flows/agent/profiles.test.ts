@@ -1,4 +1,4 @@
-/** Profiles in a running gateway: edited, switched, two at once; who may switch, and what people are told. */
+/** Profiles in a running gateway: edited, switched, two at once; who may switch, and what users are told. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
@@ -91,7 +91,7 @@ describeGateway('profiles', { telegram: true, file: FILE }, (fixture) => {
     await fixture().idle('http:loud');
   });
 
-  it('keeps the last good version of a broken file, and reports it in the health, the status and to the owner', async () => {
+  it('keeps the last valid version of a broken file, and reports it in the health, the status and to the owner', async () => {
     await write('fragile', 'config.json', { description: 'Good words' });
     await told('/profile', /Good words/);
     await write('fragile', 'config.json', '{"description": "secret-snippet", oops: }');
@@ -112,7 +112,7 @@ describeGateway('profiles', { telegram: true, file: FILE }, (fixture) => {
     );
   });
 
-  it('lets only owners switch, in chats as over HTTP', async () => {
+  it('lets only owners switch, in chats as well as over HTTP', async () => {
     await write('guarded', 'config.json', { description: 'For owners to choose' });
     await told('/profile', /For owners to choose/);
     const friend = people.next().value ?? '';
@@ -134,7 +134,7 @@ describeGateway('profiles', { telegram: true, file: FILE }, (fixture) => {
     await fixture().idle('http:chatter');
   });
 
-  it('lets the model of an owner switch in the middle of a turn, and nobody else’s (N-55)', async () => {
+  it('lets the model of an owner switch in the middle of a turn, and no one else’s (N-55)', async () => {
     await write('tooled', 'config.json', { enabledTools: ['read_file'] });
     await write('tooled', 'system_prompt.md', 'You are tooled.');
     await told('/profile', /`tooled`/);

@@ -1,4 +1,4 @@
-/** Subagents through a whole gateway: seen live over HTTP, told of on Telegram, ended by /stop. */
+/** Subagents through a whole gateway: seen live over HTTP, reported on Telegram, ended by /stop. */
 import { expect, it, vi } from 'vitest';
 import { eventsUntil } from '../../channels/http/client.ts';
 import type { FakeToolCall } from '../../fakes/ollama/ollama.ts';
@@ -33,7 +33,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     const open = () => fixture().call('/v1/sessions/http:nested/events');
     const [early, whole] = await Promise.all([open(), open()]);
     const turn = await fixture().post('nested', 'two please');
-    // Both are at work and held: what is read now was not kept for their end.
+    // Both are working and held: what is read now was not held back until they ended.
     await eventsUntil(early, (event) => event.type === 'tool_result' && event.isSubagent === true);
     await vi.waitFor(() => expect(fixture().ollama.active).toBe(2), WAIT);
     for (const call of fixture().ollama.calls) call.release();
@@ -73,7 +73,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     expect(text).not.toContain('words of the subagent');
   });
 
-  it.concurrent('in the background let the chat go on, and their result comes as a message of its own (B-31, B-34)', async () => {
+  it.concurrent('in the background let the chat continue, and their result arrives as a separate message (B-31, B-34)', async () => {
     const chat = people.next().value ?? '';
     answers(
       `look it up ${chat}`,
@@ -106,7 +106,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     expect(messages[4]?.content).toContain('the answer is 42');
   });
 
-  it.concurrent('in the background are listed by /status and ended by /stop, which says so, and write nothing afterwards', async () => {
+  it.concurrent('in the background are listed by /status and ended by /stop, which reports it, and write nothing afterwards', async () => {
     const chat = people.next().value ?? '';
     answers(
       `begin ${chat}`,
@@ -133,7 +133,7 @@ describeGatewayOnEachDatabase('subagents', { telegram: true, file }, (fixture) =
     ]);
   });
 
-  it('go on in the background after a restart of the gateway', async () => {
+  it('continue in the background after a restart of the gateway', async () => {
     answers(
       'over the restart',
       { toolCalls: [spawn('long task', { background: true })] },

@@ -1,4 +1,4 @@
-/** A dangerous tool through a whole gateway: asked in the chat, decided on any channel, run once. */
+/** A dangerous tool through a whole gateway: asked about in the chat, decided on any channel, run once. */
 import { beforeAll, expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
@@ -30,7 +30,7 @@ describeGatewayOnEachDatabase(
   (fixture) => {
     beforeAll(() => void ran.splice(0));
 
-    /** The model answers `said` with a call of `wipe`, then with words. */
+    /** The model answers `said` with a call of `wipe`, then with text. */
     const dangerous = (said: string): void => {
       fixture().ollama.answer({ toolCalls: [{ name: 'wipe', args: { word: said } }] }, { when: said });
     };
@@ -58,7 +58,7 @@ describeGatewayOnEachDatabase(
       const press = fixture().telegram.press(chat, label, from);
       return await answerTo(fixture(), press);
     };
-    /** A friend's chat where `said` was said, and the question is on screen with its buttons. */
+    /** A friend's chat in which `said` was said, and the question is on screen with its buttons. */
     async function askOnTelegram(said: string): Promise<string> {
       const chat = people.next().value ?? '';
       dangerous(said);
@@ -67,7 +67,7 @@ describeGatewayOnEachDatabase(
       return chat;
     }
 
-    it('asks with buttons, runs once when they are pressed, and says by whom (S-37, B-20)', async () => {
+    it('asks with buttons, runs once when they are pressed, and names who pressed (S-37, B-20)', async () => {
       const chat = await askOnTelegram('wipe it all');
       expect(buttons(chat)).toEqual(['Approve', 'Deny', 'Always exactly this here']);
       await shows(chat, /"word": "wipe it all"[\s\S]*It wipes a disk\./);
@@ -80,7 +80,7 @@ describeGatewayOnEachDatabase(
       expect(runsOf('wipe it all')).toBe(1);
     });
 
-    it('loses the buttons of both questions when the first one was sent without an answer', async () => {
+    it('removes the buttons of both questions when the send of the first one got no answer', async () => {
       const { telegram } = fixture();
       telegram.failure({ kind: 'drop', method: 'sendMessage' });
       const chat = await askOnTelegram('wipe it twice');
@@ -111,7 +111,7 @@ describeGatewayOnEachDatabase(
       expect(runsOf('wipe after lunch')).toBe(1);
     });
 
-    it('answers a press of the wrong person, from another chat, or with other data, and changes nothing', async () => {
+    it('answers a press by the wrong person, from another chat, or with other data, and changes nothing', async () => {
       const said = 'wipe the group';
       dangerous(said);
       fixture().telegram.says(GROUP, said, FRIENDS[0] ?? '');
@@ -133,7 +133,7 @@ describeGatewayOnEachDatabase(
       expect(runsOf(said)).toBe(0);
     });
 
-    it('takes /approve and /deny where it was asked, and from owners anywhere', async () => {
+    it('accepts /approve and /deny where it was asked, and from owners anywhere', async () => {
       const chat = await askOnTelegram('wipe by word');
       fixture().telegram.says(chat, '/deny', chat);
       await shows(chat, /Denied: it will not be run/);
@@ -179,7 +179,7 @@ describeGatewayOnEachDatabase(
       expect(runsOf('wipe for another')).toBe(0);
     });
 
-    it('says once to whoever writes meanwhile what it waits for; /stop denies and ends it', async () => {
+    it('explains once to a user who writes in the meantime what it is waiting for; /stop denies and ends it', async () => {
       const chat = await askOnTelegram('wipe and wait');
       for (const more of ['and then?', 'hello?']) fixture().telegram.says(chat, more, chat);
       await shows(chat, /first I wait for an answer about wipe/);
@@ -195,7 +195,7 @@ describeGatewayOnEachDatabase(
       expect(runsOf('wipe and wait')).toBe(0);
     });
 
-    it('asks on Discord with components, and shows the answer to a press only to who pressed', async () => {
+    it('asks on Discord with components, and shows the answer to a press only to the user who pressed', async () => {
       const { discord, store } = fixture();
       const { channel, person } = discord.dm('Grace');
       await store.access.addGrant('discord', 'dm', person.id);
@@ -216,7 +216,7 @@ describeGatewayOnEachDatabase(
   },
 );
 
-/** What who pressed reads. */
+/** What the user who pressed reads. */
 function answerTo({ telegram }: GatewayFixture, press: string): Promise<string> {
   return vi.waitFor(() => {
     const text = telegram.pressed.answers.get(press);

@@ -1,4 +1,7 @@
-/** A gateway as a process of its own that has asked on Telegram before a dangerous call, and can be killed while the question waits. */
+/**
+ * A gateway as a separate process that has asked on Telegram before a dangerous call, and can be killed while the
+ * question waits.
+ */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -15,10 +18,10 @@ const LONG_WAIT = { timeout: 60_000, interval: 50 };
 
 export interface AskingGateway {
   readonly telegram: FakeTelegram;
-  /** What the dangerous call did is counted here. */
+  /** Runs of the dangerous call are counted here. */
   readonly effects: EffectsServer;
   readonly gateway: GatewayProcess;
-  /** The chat in which `do it` was said; also who said it. */
+  /** The chat in which `do it` was said; also the id of its sender. */
   readonly chat: string;
   /** The question's id. */
   readonly id: string;
@@ -28,11 +31,11 @@ export interface AskingGateway {
   killAndStart: () => Promise<void>;
   /** Waits until the Telegram chat shows this. */
   shows: (text: RegExp) => Promise<void>;
-  /** Presses a button with this value on Telegram; gives what whoever pressed is told. */
+  /** Presses a button with this value on Telegram; returns what the user who pressed reads. */
   press: (value: string) => Promise<string>;
 }
 
-/** Starts it and has it ask; the process was killed and started once since. All ends with the test. */
+/** Starts it and has it ask; the process is killed and restarted once in between. Everything ends with the test. */
 export async function killedWhileAsking(): Promise<AskingGateway> {
   const [telegram, effects, ollama] = await Promise.all([
     FakeTelegram.start(),
@@ -68,7 +71,7 @@ export async function killedWhileAsking(): Promise<AskingGateway> {
     gateway.start();
     await gateway.url();
   };
-  // What Telegram shows before its id is stored is sent once more by the next process: a case of its own.
+  // What Telegram shows before its id is stored is sent again by the next process: a separate case.
   const delivered = (): Promise<void> =>
     vi.waitFor(async () => {
       const metrics = await (await api('/metrics')).text();

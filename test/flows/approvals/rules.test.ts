@@ -1,4 +1,7 @@
-/** Decisions that people can live with, through a whole gateway: a denial with its reason, and a rule for exactly one call. */
+/**
+ * Decisions that users can live with, through a whole gateway: a denial with its reason, and a rule for exactly one
+ * call.
+ */
 import { beforeAll, expect, it, vi } from 'vitest';
 import { MAX_REASON_CHARS } from '../../../src/contracts/tools/approvals.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
@@ -20,11 +23,11 @@ describeGatewayOnEachDatabase(
       fixture()
         .telegram.messages(chat)
         .flatMap((message) => message.buttons.map(({ text }) => text));
-    /** The model answers `said` with this call, then with words. */
+    /** The model answers `said` with this call, then with text. */
     const answers = (said: string, name: string, word: string): void =>
       fixture().ollama.answer({ toolCalls: [{ name, args: { word } }] }, { when: said });
     const says = (chat: string, said: string): unknown => fixture().telegram.says(chat, said, chat);
-    /** A chat of its own, in which the question about `wipe` waits. */
+    /** A new chat in which the question about `wipe` waits. */
     async function asked(said: string, word = said): Promise<string> {
       const chat = people.next().value ?? '';
       answers(said, 'wipe', word);
@@ -59,7 +62,7 @@ describeGatewayOnEachDatabase(
       expect(fixture().telegram.screen(chat).join('\n')).not.toContain(`${'x'.repeat(MAX_REASON_CHARS)}y`);
     });
 
-    it('hold for exactly one call in one chat, and are listed and removed there', async () => {
+    it('apply to exactly one call in one chat, and are listed and removed there', async () => {
       const chat = await asked('first', 'disk a');
       expect(buttons(chat)).toEqual(['Approve', 'Deny', 'Always exactly this here']);
       fixture().telegram.press(chat, 'Always exactly this here', chat);
@@ -85,7 +88,7 @@ describeGatewayOnEachDatabase(
       expect(await fixture().store.approvals.rules({ session: `telegram:${chat}` })).toEqual([]);
     });
 
-    it('never hold for a conversation that has read text of others: it is asked each time', async () => {
+    it('never apply to a conversation that has read text of others: it is asked each time', async () => {
       const chat = await asked('begin', 'disk c');
       fixture().telegram.press(chat, 'Always exactly this here', chat);
       await shows(chat, /echo: begin/);
@@ -98,7 +101,7 @@ describeGatewayOnEachDatabase(
       const { approvals } = await (await fixture().call('/v1/approvals', { token: OWNER })).json();
       const waiting = approvals.find((one: { session: string }) => one.session === `telegram:${chat}`);
       expect(waiting).toMatchObject({ mayAlways: false });
-      // Asked for all the same, it is approved once and nothing is stored.
+      // If an "always" is sent anyway, the call is approved once and nothing is stored.
       const answer = await fixture().call(`/v1/approvals/${waiting.id}`, {
         json: { decision: 'approved', always: true },
         token: OWNER,

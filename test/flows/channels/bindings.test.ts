@@ -1,4 +1,4 @@
-/** Bindings: which profile and model answer in a chat or a person, through a whole gateway. */
+/** Bindings: which profile and model answer in a chat or to a person, through a whole gateway. */
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -44,7 +44,7 @@ async function furnish(home: string): Promise<void> {
 
 describeGatewayOnEachDatabase('a binding', { telegram: true, furnish, model: { models } }, (fixture) => {
   let count = 0;
-  /** The profile and the model with which somebody is answered. */
+  /** The profile and the model with which a user is answered. */
   const answeredBy = async (from: string, chat = from): Promise<[string | undefined, string]> => {
     count += 1;
     const text = `question ${count}.`;
@@ -60,7 +60,7 @@ describeGatewayOnEachDatabase('a binding', { telegram: true, furnish, model: { m
     return fixture().telegram.screen(from).at(-1) ?? '';
   };
 
-  it('chooses the profile of a person in a chat before that of the chat, of the person, and of the channel', async () => {
+  it('picks the profile of a person in a chat before that of the chat, of the person, and of the channel', async () => {
     const [, usual] = await answeredBy(EVE);
     expect(await answeredBy(EVE)).toEqual(['everybody', usual]);
     expect(await answeredBy(EVE, GROUP)).toEqual(['team', usual]);
@@ -78,7 +78,7 @@ describeGatewayOnEachDatabase('a binding', { telegram: true, furnish, model: { m
     await says('/model', ANN, 'model-of-ann');
   });
 
-  it('holds for /plan and /mode, whatever the profile of the conversation itself', async () => {
+  it('applies to /plan and /mode, whatever the profile of the conversation itself', async () => {
     await says('/plan make tea', EVE, 'Planning is off in the profile "everybody"');
     await says('/mode', EVE, 'No plans are made here');
     fixture().ollama.answer('It takes water.\nREFLECT: no', { when: 'make tea' });
@@ -92,7 +92,7 @@ describeGatewayOnEachDatabase('a binding', { telegram: true, furnish, model: { m
     ]);
   });
 
-  it('leaves the fallbacks of its profile to the model that it names', async () => {
+  it('keeps the fallbacks of its profile for the model that it names', async () => {
     const failure = { kind: 'status', status: 500, error: 'model requires more system memory' } as const;
     fixture().ollama.answer({ failure }, { when: 'think hard' });
     fixture().telegram.says(ANN, 'think hard', ANN);
@@ -104,7 +104,7 @@ describeGatewayOnEachDatabase('a binding', { telegram: true, furnish, model: { m
     await fixture().idle(`telegram:${ANN}`);
   });
 
-  it('gives way to what an owner has chosen for the conversation, and cannot be left by others', async () => {
+  it('is overridden by what an owner has chosen for the conversation, and cannot be left by others', async () => {
     await says('/profile default', ANN, 'Only an owner');
     await says('/profile ann', OWNER, 'The profile is ann now');
     expect((await answeredBy(OWNER))[0]).toBe('ann');
@@ -113,7 +113,7 @@ describeGatewayOnEachDatabase('a binding', { telegram: true, furnish, model: { m
     expect(await says('/status', OWNER, 'Profile: default')).not.toContain('bound');
   });
 
-  it('refuses the start with the place of what it does not know', async () => {
+  it('refuses to start, with the location of everything it does not know', async () => {
     const bindings = [
       { channel: 'telegraph', profile: 'team' },
       { channel: 'telegram', chat: 'family', profile: 'team' },

@@ -1,4 +1,7 @@
-/** A session that is deleted in the middle of its turn, and turns that end before their reader comes, on a whole gateway. */
+/**
+ * A session that is deleted in the middle of its turn, and turns that end before their reader connects, on a whole
+ * gateway.
+ */
 import { expect, it, vi } from 'vitest';
 import { allFrames, eventsUntil } from '../../channels/http/client.ts';
 import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
@@ -31,7 +34,7 @@ describeGatewayOnEachDatabase('HTTP, when a session goes or a turn is fast', {},
     expect((await queued).status).toBeGreaterThanOrEqual(200);
     expect(performance.now() - asked).toBeLessThan(1_000);
     expect((await fixture().call('/v1/sessions/http:gone')).status).toBe(404);
-    // Nothing of it is left for whoever takes the name next.
+    // Nothing of it is left for the next session of that name.
     await fixture().post('gone', 'anew');
     const anew = await fixture().call('/v1/sessions/http:gone/events', {
       headers: { 'last-event-id': '0-0' },
@@ -40,7 +43,7 @@ describeGatewayOnEachDatabase('HTTP, when a session goes or a turn is fast', {},
     expect(JSON.stringify(seen.events)).not.toContain('word1');
   });
 
-  it('shows all events of 30 turns whose readers came after their end', async () => {
+  it('shows all events of 30 turns whose readers connected after their end', async () => {
     for (let n = 0; n < 30; n += 1) {
       const answer = await fixture().call('/v1/sessions/http:fast/messages', {
         json: { content: `fast ${n}` },

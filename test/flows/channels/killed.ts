@@ -1,4 +1,7 @@
-/** A gateway in a process of its own, killed in the middle of an answer: what the tests of channels that edit have alike. */
+/**
+ * A gateway in a separate process, killed in the middle of an answer: what the tests of editing channels have in
+ * common.
+ */
 import { afterEach, expect, vi } from 'vitest';
 import type { GatewayProcess } from '../../crash/gateways.ts';
 import type { Place } from '../../crash/places.ts';
@@ -7,7 +10,7 @@ import type { Scenario } from '../../crash/scenario.ts';
 
 const SERVER = process.env['DATABASE_URL'];
 export const LONG = { timeout: 60_000, interval: 50 };
-/** Three starts of a gateway, each of which may take its time. */
+/** Three starts of a gateway, each of which may take a while. */
 export const MINUTES = 180_000;
 export const DATABASES = [
   { database: 'embedded', postgresUrl: undefined, isHere: process.env['ONLY_DATABASE'] !== 'postgres' },
@@ -29,7 +32,7 @@ interface Started {
   place: Place;
 }
 
-/** Gives what starts a gateway with one chat on a channel; it ends with the test. */
+/** Returns a function that starts a gateway with one chat on a channel; it ends with the test. */
 export function gatewaysOn(
   channel: 'slack' | 'matrix',
 ): (postgresUrl: string | undefined) => Promise<Started> {
@@ -46,7 +49,10 @@ export function gatewaysOn(
   };
 }
 
-/** Kills it in the middle of an answer, writes meanwhile, and starts it again; gives what is to be on screen in the end. */
+/**
+ * Kills it in the middle of an answer, writes in the meantime, and restarts it; returns what must be on screen in the
+ * end.
+ */
 export async function killWhileAnswering({
   scenario,
   gateway,

@@ -7,7 +7,7 @@ const people = FRIENDS.values();
 
 describeGatewayOnEachDatabase('a quoted message', { telegram: true, discord: true }, (fixture) => {
   const someone = (): string => people.next().value ?? '';
-  /** What the model reads of the message that says this. */
+  /** What the model reads for the message that says this. */
   const heard = async (said: string): Promise<string> => lastUserText((await fixture().modelCall(said)).body);
   const screen = (chat: string): string[] => fixture().telegram.screen(chat);
   const sources = async (session: `telegram:${string}` | `http:${string}`): Promise<readonly string[]> =>
@@ -39,7 +39,7 @@ describeGatewayOnEachDatabase('a quoted message', { telegram: true, discord: tru
     fixture().telegram.says(chat, `two and two ${chat}`, chat);
     await vi.waitFor(() => expect(screen(chat)).toEqual(['Four.']), WAIT);
     await fixture().idle(`telegram:${chat}`);
-    // Telegram tells times in whole seconds.
+    // Telegram reports times in whole seconds.
     await fixture()
       .sql`update session set created_at = now() - interval '1 minute' where key = ${`telegram:${chat}`}`;
     const replyTo = fixture().telegram.messages(chat)[0]?.id ?? 0;
@@ -71,7 +71,7 @@ describeGatewayOnEachDatabase('a quoted message', { telegram: true, discord: tru
     expect(read).toMatch(/: Bo writes\]\nis it true in the room\n/);
   });
 
-  it('over HTTP comes with the message, as text of others whatever the client says', async () => {
+  it('over HTTP comes with the message, as text of others whatever the client claims', async () => {
     const post = (quoted: unknown) =>
       fixture().call('/v1/sessions/http:quotes/messages', { json: { content: 'so it says', quoted } });
     expect((await post({ text: 'obey', author: 'Eve' })).status).toBe(202);

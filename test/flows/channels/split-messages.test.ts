@@ -1,4 +1,4 @@
-/** What a person's app sends in pieces is one message: one turn, and one of the messages that a sender may write. */
+/** What a person's app sends in pieces is one message: one turn, and one of the messages that the sender is allowed. */
 import { expect, it, vi } from 'vitest';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 

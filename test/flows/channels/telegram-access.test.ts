@@ -1,4 +1,4 @@
-/** Who is answered on Telegram: strangers, the paired, groups, and how much of anybody. */
+/** Who is answered on Telegram: strangers, paired users, groups, and how much of anyone. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
@@ -28,13 +28,13 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
     const { stdout } = await promisify(execFile)(process.execPath, [LAUNCHER, ...args], { env });
     return stdout;
   };
-  /** All that was written has been dealt with. */
+  /** Everything that was written has been processed. */
   const taken = async (): Promise<void> => {
     await vi.waitFor(() => expect(fixture().telegram.updates.unconfirmed).toBe(0), WAIT);
   };
   const asked = (): number => fixture().ollama.calls.length;
 
-  it('nobody unknown: 50 messages get one code and no model, until the owner approves it', async () => {
+  it('no one unknown: 50 messages get one code and no model, until the owner approves it', async () => {
     const calls = asked();
     for (let n = 0; n < 50; n += 1) fixture().telegram.says('9001', `let me in ${n}`, '9001');
     await taken();
@@ -49,16 +49,16 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
     fixture().telegram.says('9001', 'hello', '9001');
     await vi.waitFor(() => expect(screen('9001')).toContain('echo: hello'), WAIT);
     expect(screen('9001')).toHaveLength(2);
-    // Only owners may.
+    // Only owners may do that.
     fixture().telegram.says('9001', '/trust', '9001');
     await vi.waitFor(() => expect(screen('9001').at(-1)).toContain('has read no text of others'), WAIT);
-    // A name proves nothing: whoever takes it over is a stranger.
+    // A name proves nothing: anyone who takes it over is a stranger.
     const from = { id: 9_002, is_bot: false, first_name: 'Person 9001', username: 'person9001' };
     fixture().telegram.says('9002', 'it is me', '9001', { fields: { from } });
     await vi.waitFor(() => expect(screen('9002')[0]).toContain('pair approve'), WAIT);
   });
 
-  it('a group only by its own grant and with the bot named, whoever speaks there', async () => {
+  it('a group only with its own grant and with the bot named, whoever speaks there', async () => {
     const friend = people.next().value ?? '';
     const stranger = '9100';
     const cases = [
@@ -75,7 +75,7 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
       { chat: friend, from: friend, text: 'private k', answered: true },
     ];
     for (const { chat, from, text } of cases) fixture().telegram.says(chat, text, from);
-    // In a group the model reads who writes, in a private chat nothing but the text.
+    // In a group the model reads who is writing, in a private chat nothing but the text.
     const answers = cases.flatMap(({ chat, from, text, answered }) => {
       if (!answered) return [];
       const mark = chat === from ? '' : `\\[\\w{16}: Person ${from} writes\\]\n`;
@@ -95,7 +95,7 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
     expect(screen('-1004004')).toEqual([]);
   });
 
-  it('one session for a whole group, and none for another of the same people', async () => {
+  it('one session for a whole group, and not for another group of the same people', async () => {
     const messages = await fixture().messages(`telegram:${LISTED_GROUP}`);
     expect(messages.filter(({ role }) => role === 'user').map(({ content }) => content)).toEqual([
       `${NAME} a`,
@@ -103,14 +103,14 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
     ]);
   });
 
-  it('a grant on the owner’s word while it runs, and takes it back', async () => {
+  it('a group granted by the owner at runtime, and revokes the grant again', async () => {
     expect(await parley('pair', 'group', 'telegram', '-4010')).toContain('answers in telegram group -4010');
     fixture().telegram.says('-4010', `${NAME} hello`, '9100');
     await vi.waitFor(() => expect(screen('-4010').join('')).toContain('echo:'), WAIT);
     expect(await parley('pair', 'revoke', 'telegram', '-4010')).toContain('Revoked');
   });
 
-  it.concurrent('ten messages a minute of one person, and says of each one more that it was too fast', async () => {
+  it.concurrent('ten messages a minute from one person, and reports each further one as too fast', async () => {
     const chat = people.next().value ?? '';
     for (let n = 0; n < 9; n += 1) fixture().telegram.says(chat, `fast ${n}`, chat);
     await taken();
@@ -120,7 +120,7 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
     expect(texts.filter((text) => text.startsWith('echo: fast'))).toHaveLength(5);
   });
 
-  it.concurrent(`no more than ${MAX_PENDING} waiting messages of a chat, and says so to the next`, async () => {
+  it.concurrent(`no more than ${MAX_PENDING} waiting messages of a chat, and reports that to the next`, async () => {
     const chat = people.next().value ?? '';
     fixture().ollama.answer({ hold: true }, { when: `block ${chat}` });
     fixture().telegram.says(chat, `block ${chat}`, chat);
@@ -153,7 +153,7 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
     await vi.waitFor(() => expect(screen(chat)).toContain('echo: free again'), WAIT);
   });
 
-  it.concurrent('nothing it does not know: odd updates are passed over, and the next message is answered', async () => {
+  it.concurrent('nothing it does not know: odd updates are skipped, and the next message is answered', async () => {
     const chat = people.next().value ?? '';
     const { telegram } = fixture();
     telegram.update({ message_reaction: { chat: { id: Number(chat) }, actor_chat: null, date: 1 } });

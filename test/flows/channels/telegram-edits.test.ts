@@ -47,7 +47,7 @@ describeGatewayOnEachDatabase('On Telegram', { telegram: true, file }, (fixture)
     const chat = someone();
     fixture().telegram.says(chat, 'how old is Mun', chat);
     await vi.waitFor(() => expect(screen(chat)).toEqual(['echo: how old is Mun']), WAIT);
-    // Telegram also reports changes that are none to the reader.
+    // Telegram also reports changes that the reader cannot see.
     edit(chat, 'how old', 'how old is Mun');
     edit(chat, 'how old', 'how old is Mon');
     edit(chat, 'how old', 'how old is Moon');
@@ -61,7 +61,7 @@ describeGatewayOnEachDatabase('On Telegram', { telegram: true, file }, (fixture)
     expect(screen(chat)).toHaveLength(3);
   });
 
-  it('only whoever asked may ask again, and strangers edit and react in silence', async () => {
+  it('only the user who asked may ask again, and edits and reactions of strangers are ignored', async () => {
     const chat = '-4301';
     fixture().telegram.says(chat, `${NAME} tel me`, '31');
     await vi.waitFor(() => expect(screen(chat)).toHaveLength(1), WAIT);
@@ -81,7 +81,7 @@ describeGatewayOnEachDatabase('On Telegram', { telegram: true, file }, (fixture)
     expect(screen('9301')).toHaveLength(1);
   });
 
-  it('a question in a group shows that it waits, is worked on, and was answered or failed', async () => {
+  it('a question in a group shows that it is waiting, being worked on, and was answered or failed', async () => {
     const chat = '-4302';
     fixture().ollama.answer({ text: 'one', hold: true }, { when: 'question A' });
     fixture().telegram.says(chat, `${NAME} question A`, '31');
@@ -102,7 +102,7 @@ describeGatewayOnEachDatabase('On Telegram', { telegram: true, file }, (fixture)
     expect(written(friend, 'in private').reactions).toBeUndefined();
   });
 
-  it('👎 at an answer that grows stops it, and nothing at any other message does', async () => {
+  it('👎 at a growing answer stops it, and does nothing at any other message', async () => {
     const { telegram, ollama } = fixture();
     const friend = someone();
     for (const [chat, from] of [

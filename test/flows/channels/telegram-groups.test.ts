@@ -1,4 +1,4 @@
-/** Telegram groups as their members see them: replies, administrators without a name, coming and going, privacy mode. */
+/** Telegram groups as their members see them: replies, anonymous administrators, joining and leaving, privacy mode. */
 import { expect, it, vi } from 'vitest';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
 import type { FakeMessage } from '../../fakes/telegram/chats.ts';
@@ -26,7 +26,7 @@ describeGateway('A Telegram group', { telegram: true, file }, (fixture) => {
       one.text.includes(text),
     );
 
-  it('reads each answer as a reply to its question, also one that grows, and a command', async () => {
+  it("sees each answer as a reply to its question, even one that grows, and a command's reply as well", async () => {
     const chat = '-4201';
     fixture().ollama.answer({ text: 'one two three four five six seven', perSecond: 20 }, { when: 'first' });
     fixture().telegram.says(chat, `${NAME} first`, '31');
@@ -41,7 +41,7 @@ describeGateway('A Telegram group', { telegram: true, file }, (fixture) => {
     await vi.waitFor(() => expect(shown(chat).at(-1)?.replyTo).toBe(questionOf(chat, '/status')?.id), WAIT);
   });
 
-  it('gets the answer to a question that was deleted meanwhile, and none replies in private', async () => {
+  it('gets the answer to a question that was deleted in the meantime, and private answers are not replies', async () => {
     const chat = '-4202';
     fixture().ollama.answer({ text: 'still here', hold: true }, { when: 'gone soon' });
     fixture().telegram.says(chat, `${NAME} gone soon`, '31');
@@ -72,7 +72,7 @@ describeGateway('A Telegram group', { telegram: true, file }, (fixture) => {
     await idle(chat);
   });
 
-  it('is greeted when the bot joins: with how it is asked, or with what allows the group', async () => {
+  it('is greeted when the bot joins: with how to ask it, or with how to allow the group', async () => {
     const { telegram } = fixture();
     changesBot(telegram, '-4201', '31', ['left', 'member']);
     await vi.waitFor(() => expect(screen('-4201').at(-1)).toMatch(/^Hello! Mention me/), WAIT);
@@ -81,7 +81,7 @@ describeGateway('A Telegram group', { telegram: true, file }, (fixture) => {
       () => expect(screen('-4299')).toEqual([expect.stringContaining('parley pair group telegram -4299')]),
       WAIT,
     );
-    // A promotion is no arrival, and in private nobody is greeted.
+    // A promotion is not a join, and in private no one is greeted.
     changesBot(telegram, '-4299', '31', ['member', 'administrator']);
     const [, friend = ''] = FRIENDS;
     changesBot(telegram, friend, friend, ['kicked', 'member']);
@@ -90,7 +90,7 @@ describeGateway('A Telegram group', { telegram: true, file }, (fixture) => {
     expect(screen('-4299')).toHaveLength(1);
   });
 
-  it('that has removed the bot, and a person who has blocked it, cost the model nothing more', async () => {
+  it('that has removed the bot, and a user who has blocked it, cost no further model calls', async () => {
     const [, , friend = ''] = FRIENDS;
     for (const [chat, status] of [
       ['-4202', 'left'],
@@ -102,13 +102,13 @@ describeGateway('A Telegram group', { telegram: true, file }, (fixture) => {
       changesBot(fixture().telegram, chat, friend, ['member', status]);
       expect((await call.closed).by).toBe('client');
     }
-    // Whoever lets it in again is answered.
+    // A user who unblocks it is answered.
     changesBot(fixture().telegram, friend, friend, ['kicked', 'member']);
     fixture().telegram.says(friend, 'back again', friend);
     await vi.waitFor(() => expect(screen(friend).at(-1)).toBe('echo: back again'), WAIT);
   });
 
-  it('tells operators in /status that privacy mode hides what the settings ask for, and members nothing', async () => {
+  it('tells operators in /status that privacy mode hides what the settings ask for, but not members', async () => {
     fixture().telegram.says(OWNER, '/status', OWNER);
     await vi.waitFor(
       () => expect(screen(OWNER).at(-1)).toMatch(/privacy mode is on, .* a group ask.*\/setprivacy/s),

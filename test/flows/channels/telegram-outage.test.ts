@@ -1,4 +1,7 @@
-/** Telegram that does not answer, refuses the token, or is closed by a person: what the gateway makes of it, and what people read afterwards. */
+/**
+ * Telegram does not answer, refuses the token, or is blocked by a user: what the gateway does, and what users read
+ * afterwards.
+ */
 import { expect, it, vi } from 'vitest';
 import type { Answer } from '../../fakes/ollama/ollama.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
@@ -6,7 +9,7 @@ import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 const people = FRIENDS.values();
 
 describeGateway('Telegram out of reach', { telegram: true }, (fixture) => {
-  /** Somebody new writes; the model answers them with this. */
+  /** A new user writes; the model answers them with this. */
   const asks = (answer: Answer, chat = people.next().value ?? ''): string => {
     const said = `hello ${chat} ${fixture().ollama.calls.length}`;
     fixture().ollama.answer(answer, { when: said });
@@ -17,7 +20,7 @@ describeGateway('Telegram out of reach', { telegram: true }, (fixture) => {
   const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 
   it.each(['page', 'cut'] as const)(
-    'shows an answer of an outage (%s) once it is over, once',
+    'shows an answer given during an outage (%s) once it is over, once',
     async (kind) => {
       const { telegram, log } = fixture();
       const chat = asks({ text: words(30), hold: true });
@@ -34,7 +37,7 @@ describeGateway('Telegram out of reach', { telegram: true }, (fixture) => {
     },
   );
 
-  it('tells in /readyz that Telegram refuses the token, and receives again without a restart', async () => {
+  it('reports in /readyz that Telegram refuses the token, and receives again without a restart', async () => {
     const { telegram } = fixture();
     const state = async (): Promise<unknown> => {
       const answer = await fetch(`${fixture().gateway.url}/readyz`);
@@ -50,7 +53,7 @@ describeGateway('Telegram out of reach', { telegram: true }, (fixture) => {
     expect(await state()).toEqual([200, 'up']);
   });
 
-  it('stops the turn of somebody who blocks the bot, and goes on with them once they unblock it', async () => {
+  it('stops the turn of a user who blocks the bot, and continues with them once they unblock it', async () => {
     const { telegram, sql } = fixture();
     const chat = asks({ text: words(4_000), perSecond: 20 });
     await vi.waitFor(() => expect(screen(chat).join('')).toContain('word5'), WAIT);
@@ -72,7 +75,7 @@ describeGateway('Telegram out of reach', { telegram: true }, (fixture) => {
     ]);
   });
 
-  it('loses no answer to a refusal of Telegram that has no name here', async () => {
+  it('loses no answer to an unknown kind of refusal from Telegram', async () => {
     const { telegram } = fixture();
     const refuse = { kind: 'status', status: 400, description: 'Bad Request: ENTITIES_TOO_LONG' } as const;
     const chat = asks({ text: 'some **bold** words', hold: true });

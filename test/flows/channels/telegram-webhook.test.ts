@@ -1,4 +1,4 @@
-/** Telegram posts updates to the gateway instead of being asked for them: nothing is lost, nothing comes twice. */
+/** Telegram posts updates to the gateway instead of being polled: nothing is lost, nothing arrives twice. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -15,12 +15,12 @@ const file = { access, channels: { http, telegram: { webhook } } };
 const withoutWebhook = { access, channels: { http } };
 const env = { TELEGRAM_WEBHOOK_SECRET: SECRET };
 
-/** Telegram reaches the gateway by its proxy from now on. */
+/** From now on Telegram reaches the gateway through its proxy. */
 function reach(on: GatewayFixture): void {
   on.telegram.webhook.gateway = () => on.gateway.url;
 }
 
-/** A post as anybody could make it. */
+/** A post that anyone could make. */
 async function posted(
   on: GatewayFixture,
   update: unknown,
@@ -34,7 +34,7 @@ async function posted(
   });
 }
 
-/** What a person says, as Telegram would post it. */
+/** A person's message, as Telegram would post it. */
 function says(id: number, person: string, text: string) {
   const who = { id: Number(person), is_bot: false, first_name: 'Ada' };
   const message = {
@@ -50,7 +50,7 @@ function says(id: number, person: string, text: string) {
 describeGatewayOnEachDatabase('a webhook of Telegram', { telegram: true, file, env }, (fixture) => {
   beforeAll(() => reach(fixture()));
 
-  it('is set at the start with its secret, and what is posted is answered', async () => {
+  it('is set at the start with its secret, and posted updates are answered', async () => {
     const { telegram } = fixture();
     const [person = ''] = FRIENDS;
     expect(telegram.last.get('setWebhook')).toMatchObject({
@@ -63,7 +63,7 @@ describeGatewayOnEachDatabase('a webhook of Telegram', { telegram: true, file, e
     expect(telegram.count('getUpdates')).toBe(0);
   });
 
-  it('takes nothing without its secret, and does not wait for the body', async () => {
+  it('accepts nothing without its secret, and does not wait for the body', async () => {
     const [, person = ''] = FRIENDS;
     const update = says(1, person, 'forged');
     expect((await posted(fixture(), update, 'a-secret-of-the-webhook-0123456780')).status).toBe(401);
@@ -82,20 +82,20 @@ describeGatewayOnEachDatabase('a webhook of Telegram', { telegram: true, file, e
     expect(JSON.stringify(fixture().ollama.calls.map(({ body }) => body))).not.toContain('forged');
   });
 
-  it('takes an update once, however often it is posted', async () => {
+  it('accepts an update once, however often it is posted', async () => {
     const [, , person = ''] = FRIENDS;
     fixture().telegram.chats.open(person);
     const update = says(50, person, 'say it once');
     for (let n = 0; n < 3; n += 1) expect((await posted(fixture(), update)).status).toBe(200);
     await vi.waitFor(() => expect(fixture().telegram.screen(person)).toHaveLength(1), WAIT);
     await fixture().idle(`telegram:${person}`);
-    // Also after it was received.
+    // Even after it was received.
     expect((await posted(fixture(), update)).status).toBe(200);
     const asked = fixture().ollama.calls.filter(({ body }) => JSON.stringify(body).includes('say it once'));
     expect(asked).toHaveLength(1);
   });
 
-  it('refuses what is no update', async () => {
+  it('refuses anything that is not an update', async () => {
     const answer = await posted(fixture(), { message: 'no id' });
     expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code: 'invalid_update' } }]);
   });
@@ -119,7 +119,7 @@ describeGatewayOnEachDatabase('a webhook of Telegram', { telegram: true, file, e
     expect((await call.closed).by).toBe('client');
   });
 
-  it('tells operators what Telegram says of posts that fail', async () => {
+  it('shows operators what Telegram reports about failing posts', async () => {
     const { telegram } = fixture();
     telegram.webhook.gateway = () => 'http://127.0.0.1:1';
     const [, , , , , person = ''] = FRIENDS;
@@ -138,7 +138,7 @@ describeGatewayOnEachDatabase('a webhook of Telegram', { telegram: true, file, e
     await vi.waitFor(() => expect(telegram.screen(person)).toHaveLength(1), WAIT);
   });
 
-  it('gives way to polling and comes back, and nothing said meanwhile is lost', async () => {
+  it('yields to polling and returns, and nothing said in the meantime is lost', async () => {
     const on = fixture();
     const [, , , , , , person = ''] = FRIENDS;
     const say = (text: string) => on.telegram.says(person, text, person);
@@ -175,7 +175,7 @@ describe.skipIf(process.env['DATABASE_URL'] === undefined)('a webhook of Telegra
   let a: GatewayFixture;
   let b: GatewayFixture;
   beforeAll(async () => {
-    // The secret is made from the token: both nodes know it.
+    // The secret is derived from the token: both nodes know it.
     a = await openGatewayFixture('postgres', { telegram: true, file });
     b = await openGatewayFixture('postgres', { telegram: true, file, beside: a });
   });
@@ -184,7 +184,7 @@ describe.skipIf(process.env['DATABASE_URL'] === undefined)('a webhook of Telegra
     await a.close();
   });
 
-  it('takes updates at the one that does not receive', async () => {
+  it('accepts updates at the node that does not poll', async () => {
     b.telegram.webhook.gateway = () => b.gateway.url;
     for (const person of FRIENDS.slice(0, 3)) b.telegram.says(person, `here is ${person}`, person);
     for (const person of FRIENDS.slice(0, 3))

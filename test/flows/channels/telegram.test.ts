@@ -1,4 +1,4 @@
-/** Telegram, from what a person writes to what their screen shows, through a whole gateway. */
+/** Telegram, from what a user writes to what their screen shows, through a whole gateway. */
 import { expect, it, vi } from 'vitest';
 import type { Answer, ChatBody } from '../../fakes/ollama/ollama.ts';
 import { lastUserText } from '../../fakes/ollama/request.ts';
@@ -8,7 +8,7 @@ import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 const people = FRIENDS.values();
 
 describeGateway('Telegram', { telegram: true }, (fixture) => {
-  /** Somebody new writes; the model answers them with this. */
+  /** A new user writes; the model answers them with this. */
   const someone = (): string => people.next().value ?? '';
   const asks = (answer: Answer, text = 'hello'): string => {
     const chat = someone();
@@ -21,7 +21,7 @@ describeGateway('Telegram', { telegram: true }, (fixture) => {
     const messages = await fixture().messages(`telegram:${chat}`);
     return messages.filter(({ role }) => role === 'assistant').map(({ content }) => content);
   };
-  /** Waits until so many turns have ended and their deliveries, too. */
+  /** Waits until this many turns have ended and their deliveries, too. */
   const settled = async (chat: string, turns = 1): Promise<FakeMessage[]> => {
     await vi.waitFor(async () => {
       expect(await stored(chat)).toHaveLength(turns);
@@ -54,7 +54,7 @@ describeGateway('Telegram', { telegram: true }, (fixture) => {
     expect(fixture().telegram.chats.peek(chat)?.actions).toEqual([{ action: 'typing' }]);
   });
 
-  it.concurrent('splits a long answer into messages, with every fence and table closed in its own', async () => {
+  it.concurrent('splits a long answer into messages, with every fence and table closed within its own', async () => {
     const code = Array.from({ length: 250 }, (_, n) => `const value${n} = "a < b && c > ${n} 🎈";`).join(
       '\n',
     );
@@ -76,7 +76,7 @@ describeGateway('Telegram', { telegram: true }, (fixture) => {
     expect(await stored(chat)).toEqual([text]);
   });
 
-  it('greets /start with what it can do, without a model, and offers the same commands in its menu', async () => {
+  it('answers /start with what it can do, without a model, and offers the same commands in its menu', async () => {
     const chat = someone();
     const { commands } = await (await fixture().call('/v1/commands')).json();
     const names = commands.map(({ name }: { name: string }) => name);
@@ -185,12 +185,12 @@ describeGateway('Telegram', { telegram: true }, (fixture) => {
   });
 });
 
-/** The model is asked again about this chat's message, with results of its tools. */
+/** The model is called again about this chat's message, with results of its tools. */
 function saysAfterTool(body: ChatBody, chat: string): boolean {
   return lastUserText(body).includes(chat) && body.messages.some(({ role }) => role === 'tool');
 }
 
-/** Space at the end of a line is Telegram's to take away. */
+/** Telegram may strip space at the end of a line. */
 function oneLine(text = ''): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }

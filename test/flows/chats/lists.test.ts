@@ -1,4 +1,4 @@
-/** Lists of sessions over HTTP: what marks each, what is found in them, and what is told of all of them. */
+/** Lists of sessions over HTTP: what marks each, what a search finds in them, and which events cover all of them. */
 import { expect, it, vi } from 'vitest';
 import { MAX_DELETED_AT_ONCE } from '../../../src/contracts/sessions/session-list.ts';
 import { hashSecret } from '../../../src/security/index.ts';
@@ -35,7 +35,7 @@ describeGatewayOnEachDatabase('lists of sessions', {}, (fixture) => {
     await fixture().idle(`http:${id}`);
   };
 
-  it('tell what runs and what is new, and have pinned ones first and archived ones apart', async () => {
+  it('show what is running and what is new, with pinned ones first and archived ones separate', async () => {
     const { ollama } = fixture();
     await say('one', 'first words');
     await say('two', 'second words');
@@ -56,7 +56,7 @@ describeGatewayOnEachDatabase('lists of sessions', {}, (fixture) => {
     expect(await keys('limit=1')).toEqual(['http:one', 'http:two']);
   });
 
-  it('are searched by words of messages and titles, each token among its own', async () => {
+  it('are searched by words of messages and titles, each token within its own', async () => {
     await fixture().store.access.putToken({ hash: hashSecret(FRIEND), name: 'a friend', scopes: ['chat'] });
     await say('cooking', 'How long does an artichoke take to boil?');
     await change('cooking', { title: 'Thistles in the kitchen' });
@@ -79,7 +79,7 @@ describeGatewayOnEachDatabase('lists of sessions', {}, (fixture) => {
     });
   });
 
-  it('are told of changes in every session that the token may see, and of no other', async () => {
+  it('report changes in every session that the token may see, and in no other', async () => {
     const closed = new AbortController();
     const { signal } = closed;
     const streams = await Promise.all([
@@ -99,7 +99,7 @@ describeGatewayOnEachDatabase('lists of sessions', {}, (fixture) => {
     const of = (key: string, events: readonly { type: string; sessionKey: string }[] = []): string[] =>
       events.filter(({ sessionKey }) => sessionKey === key).map(({ type }) => type);
     await vi.waitFor(() => expect(of('http:friends', friends?.events)).toContain('turn_ended'), WAIT);
-    // The turn may begin before its message is told of.
+    // The turn may begin before its message is reported.
     const types = new Set(['message_received', 'turn_started', 'turn_ended']);
     expect(new Set(of('http:friends', friends?.events))).toEqual(types);
     expect(of('http:secret', friends?.events)).toEqual([]);

@@ -1,4 +1,4 @@
-/** What a turn did (thinking, tool calls, subagents, approvals) is read from its journal, whenever somebody looks. */
+/** What a turn did (thinking, tool calls, subagents, approvals) is read from its journal, no matter when. */
 import { expect, it, vi } from 'vitest';
 import type { TurnWork, WorkEvent } from '../../../src/contracts/sessions/turn-work.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
@@ -30,7 +30,7 @@ describeGatewayOnEachDatabase('the work of turns', { tools: riskyTools(ran) }, (
       }
     });
 
-  it('has thinking, texts and the call with who approved it, in their order, and is the same for whoever reads later', async () => {
+  it('has thinking, texts and the call with who approved it, in order, and is the same for later readers', async () => {
     const { ollama } = fixture();
     const call = (path: string, json?: unknown): Promise<Response> =>
       fixture().call(path, json === undefined ? {} : { json });
@@ -89,7 +89,7 @@ describeGatewayOnEachDatabase('the work of turns', { tools: riskyTools(ran) }, (
     expect(lines.indexOf('agent subagent_completed')).toBeLessThan(lines.length - 1);
   });
 
-  it('refuses another include, and shows nothing of a session of somebody else', async () => {
+  it("refuses another include, and shows nothing of someone else's session", async () => {
     const status = async (path: string): Promise<number> => (await fixture().call(path)).status;
     expect(await status('/v1/sessions/http:cleaner/messages?include=secrets')).toBe(400);
     expect(await status('/v1/sessions/http:nobody/messages?include=steps')).toBe(404);

@@ -1,4 +1,4 @@
-/** A turn outlives its database: Postgres restarts while the model is silent, and crashes while it speaks. */
+/** A turn outlives its database: Postgres restarts while the model is silent, and crashes while it is answering. */
 import { describe, expect, it } from 'vitest';
 import { postgresBinaries } from '../../crash/cluster.ts';
 import { outliveRestarts } from '../../crash/outlive.ts';

@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const scenario of scenarios.splice(0)) await scenario.close();
 });
 
-/** A scenario whose gateways listen; gives their addresses. */
+/** A scenario whose gateways are listening; returns their addresses. */
 async function startGateways(options: ScenarioOptions): Promise<{ scenario: Scenario; urls: string[] }> {
   const scenario = await startScenario(options);
   scenarios.push(scenario);
@@ -31,7 +31,7 @@ async function startGateways(options: ScenarioOptions): Promise<{ scenario: Scen
   return { scenario, urls };
 }
 
-/** Stops a session through `url`; gives the milliseconds until the model's connection was closed from the other side. */
+/** Stops a session through `url`; returns the milliseconds until the other side closed the model's connection. */
 async function stopAndMeasure(
   url: string,
   session: string,
@@ -53,7 +53,7 @@ function tell(what: string, { ms, answered }: { ms: number; answered: number }):
 
 describe.each(DATABASES)('/stop on $database', ({ database, postgresUrl, isHere }) => {
   it.skipIf(!isHere)(
-    'ends prefill, a stream and a queue of 100 within a second, and nothing of the queue runs (N-58)',
+    'ends prefill, a stream and a queue of 100 within a second, and nothing from the queue runs (N-58)',
     async () => {
       const { scenario, urls } = await startGateways({ postgresUrl });
       const [url = ''] = urls;
@@ -95,7 +95,7 @@ describe.each(DATABASES)('/stop on $database', ({ database, postgresUrl, isHere 
 });
 
 describe.skipIf(SERVER === undefined)('/stop with two gateways on one Postgres', () => {
-  it('works within a second through the one that does not run the turn', async () => {
+  it('works within a second through the node that does not run the turn', async () => {
     const { scenario, urls } = await startGateways({ postgresUrl: SERVER, gateways: 2 });
     const instances = await Promise.all(scenario.gateways.map((gateway) => scenario.instance(gateway)));
     for (const session of ['one', 'two']) {

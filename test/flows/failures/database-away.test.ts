@@ -1,4 +1,4 @@
-/** The database goes away in the moment in which Telegram has answered the first send of a reply: one message, whole. */
+/** The database goes away at the moment Telegram answers the first send of a reply: one message, complete. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -16,12 +16,12 @@ const CHATS = FRIENDS.slice(0, 6);
 const ANSWER = Array.from({ length: 60 }, (_, nth) => `word${nth}`).join(' ');
 const serverUrl = process.env['DATABASE_URL'];
 
-/** A gateway on Postgres behind a proxy, with Telegram; all of it ends with the test. */
+/** A gateway on Postgres behind a proxy, with Telegram; everything ends with the test. */
 async function openGateway(databaseUrl: string) {
   let asked = 0;
   const [telegram, ollama, database] = await Promise.all([
     FakeTelegram.start(),
-    // The first answer of each chat comes when the database is away, the others at once.
+    // The first answer of each chat arrives when the database is away, the others at once.
     startFakeOllama({ fallback: () => ({ text: ANSWER, perSecond: 20, hold: asked++ < CHATS.length }) }),
     serverDatabase(databaseUrl, 1),
   ]);
@@ -50,12 +50,12 @@ async function openGateway(databaseUrl: string) {
   return { telegram, ollama, proxy, database };
 }
 
-// Two messages stayed on screen from 9 s on, when the lease of 10 s was lost before the id could be stored.
+// From 9 s on two messages used to stay on screen: the lease of 10 s was lost before the id could be stored.
 describe.runIf(serverUrl !== undefined && process.env['ONLY_DATABASE'] !== 'embedded')(
   'first messages whose ids cannot be stored',
   () => {
     it.each(campaignCases([14, 9], 1))(
-      'stay the only ones when the database is away for %i s',
+      'remain the only ones when the database is away for %i s',
       async (seconds) => {
         const { telegram, ollama, proxy, database } = await openGateway(serverUrl ?? '');
         for (const chat of CHATS) telegram.says(chat, `question ${chat}`, chat);

@@ -1,4 +1,4 @@
-/** A message that ends the process, with nine others under way: real processes, started again by a supervisor. */
+/** A message that ends the process, with nine others in progress: real processes, restarted by a supervisor. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { runsAll } from '../../campaign.ts';
 import { answers, say } from '../../crash/chat-actions.ts';
@@ -22,13 +22,13 @@ const CASES = [
   return isHere && (isUsual || runsAll);
 });
 
-/** Deaths of a suspect beside others, before it is alone for long enough: 250 ms, 500 ms, 1 s, 2 s. */
+/** Deaths of a suspect next to others, before it runs alone for long enough: 250 ms, 500 ms, 1 s, 2 s. */
 const UNCLEAR_DEATHS = 4;
 
 let scenario: Scenario | undefined;
 afterEach(() => scenario?.close());
 
-/** A supervisor's part: what has ended is started again. Throws while a message is still under way. */
+/** Plays the supervisor: restarts what has ended. Throws while a message is still in progress. */
 async function untilAllOver(run: Scenario, gateway: GatewayProcess): Promise<void> {
   if (!gateway.running) {
     await gateway.kill();
@@ -38,7 +38,7 @@ async function untilAllOver(run: Scenario, gateway: GatewayProcess): Promise<voi
 }
 
 describe.each(CASES)('a message that ends the process ($tool, $database)', ({ postgresUrl, tool }) => {
-  it('is told once, and nine that were under way with it are answered', async () => {
+  it('is reported once, and nine that were in progress with it are answered', async () => {
     const run = (scenario = await startScenario({ postgresUrl }));
     const { ollama, gateways } = run;
     ollama.answer({ text: ANSWER, perSecond: 4 }, { when: 'innocent', times: Infinity });
@@ -50,7 +50,8 @@ describe.each(CASES)('a message that ends the process ($tool, $database)', ({ po
     await vi.waitFor(() => expect(ollama.active).toBe(INNOCENTS.length), { timeout: 20_000 });
     await say(url, 'poison', 'poison');
     await vi.waitFor(() => untilAllOver(run, gateway), { timeout: 150_000, interval: 200 });
-    // Until the time alone is longer than what ends the process needs, others run beside it and no death is clear.
+    // Until it is alone for longer than it takes to end the process, others run next to it and no death is
+    // conclusive.
     const deaths = gateway.exits.length;
     expect(deaths).toBeGreaterThanOrEqual(SUSPECT_CRASHES + MAX_LONE_CRASHES);
     expect(deaths).toBeLessThanOrEqual(SUSPECT_CRASHES + UNCLEAR_DEATHS + MAX_LONE_CRASHES);

@@ -1,4 +1,4 @@
-/** Two gateways with homes of their own and one Postgres: a file that one has written outlives it. */
+/** Two gateways with separate homes and one Postgres: a file outlives the gateway that wrote it. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { answers, say } from '../../crash/chat-actions.ts';
 import { startScenario } from '../../crash/scenario.ts';
@@ -11,7 +11,7 @@ let scenario: Scenario | undefined;
 afterEach(() => scenario?.close());
 
 describe.skipIf(SERVER === undefined)('the files of a session', () => {
-  it('are read by the other gateway, also after the one that wrote them is dead', async () => {
+  it('are read by the other gateway, even after the one that wrote them is dead', async () => {
     const { gateways, ollama } = (scenario = await startScenario({ postgresUrl: SERVER, gateways: 2 }));
     const [writer, reader] = [gateways[0]!, gateways[1]!];
     const note = { path: 'notes/today.txt', content: 'buy milk' };
@@ -31,7 +31,7 @@ describe.skipIf(SERVER === undefined)('the files of a session', () => {
     reader.start();
     const second = await reader.url();
     await say(second, 'files', 'what is it');
-    // What files hold reaches the model between marks.
+    // The contents of files reach the model between marks.
     const both = ['Noted.', expect.stringMatching(/^It says .*buy milk/s)];
     await vi.waitFor(async () => expect(await answers(second, 'files')).toEqual(both), LONG);
   }, 120_000);

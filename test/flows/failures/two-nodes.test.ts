@@ -1,4 +1,4 @@
-/** Two gateways on one Postgres: what is said to one of them happens on whichever runs it. */
+/** Two gateways on one Postgres: what is sent to one of them happens on whichever runs it. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventsUntil } from '../../channels/http/client.ts';
 import { FRIENDS, openGatewayFixture, WAIT } from '../setup.ts';

@@ -1,4 +1,7 @@
-/** The gateway in German, from the first refusal to the card of a plan, on Telegram, on Discord and over HTTP: the screens as people read them. */
+/**
+ * The gateway in German, from the first refusal to the card of a plan, on Telegram, on Discord and over HTTP: the
+ * screens as people read them.
+ */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ENGLISH } from '../../../src/contracts/texts/english.ts';
 import { GERMAN } from '../../../src/contracts/texts/german.ts';
@@ -12,7 +15,7 @@ const env = { SLACK_BOT_TOKEN: SLACK_TOKEN, SLACK_APP_TOKEN, SLACK_API_ROOT: sla
 afterAll(() => slack.close());
 const ANNA = '9301';
 const german = new Set<unknown>(Object.values(GERMAN));
-/** Sentences that are not the same in both languages. */
+/** Sentences that differ between the two languages. */
 const sentences = Object.values<unknown>(ENGLISH)
   .filter((text) => typeof text === 'string')
   .filter((text) => text.includes(' ') && !text.includes('{') && !german.has(text));
@@ -116,7 +119,7 @@ describeGateway(
       );
     });
 
-    it('on Slack: as the profile of the person tells', async () => {
+    it("on Slack: by the locale of the person's profile", async () => {
       const { chat, person } = slack.workspace.dm('Bert');
       person.locale = 'de-DE';
       slack.says(chat, 'hallo?', person);
@@ -126,7 +129,7 @@ describeGateway(
       );
     });
 
-    it('over HTTP: as the browser tells', async () => {
+    it('over HTTP: by the language of the browser', async () => {
       const headers = { 'accept-language': 'de-AT,de;q=0.9,en;q=0.5' };
       const answer = await fixture().call('/v1/sessions/http:deutsch/messages', {
         json: { content: '/help' },

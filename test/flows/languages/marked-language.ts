@@ -1,11 +1,14 @@
-/** A made-up language in which everything that the gateway says stands between marks: what stands outside of them is data, or was forgotten. */
+/**
+ * A made-up language in which everything that the gateway says is between marks: what is outside of them is data, or
+ * was forgotten.
+ */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ENGLISH } from '../../../src/contracts/texts/english.ts';
 import { PLACE } from '../../../src/contracts/texts/template.ts';
 import type { Template } from '../../../src/contracts/texts/template.ts';
 
-/** Its code. Nobody's app is set to it. */
+/** Its code. No app is set to it. */
 export const MARKED = 'qaa';
 
 /** Writes its file into the home of a gateway. */
@@ -16,8 +19,8 @@ export async function writeMarkedLanguage(home: string): Promise<void> {
 }
 
 /**
- * The words of a screen that stand outside of all marks, each once. Names of commands are none, nor what has digits or no
- * lower-case letter: codes, ids, variables, units.
+ * The words of a screen that are outside of all marks, each once. Names of commands do not count, nor anything with
+ * digits or without a lower-case letter: codes, ids, variables, units.
  */
 export function wordsOutside(screen: string): string[] {
   const rest = screen.replaceAll(/⟦[^⟦⟧]*⟧/g, ' ').replaceAll(/(?<![\w/])\/[a-z]+\b/g, ' ');
@@ -25,7 +28,7 @@ export function wordsOutside(screen: string): string[] {
   return [...new Set(words)].filter((word) => /\p{Ll}/u.test(word) && !/\d/.test(word));
 }
 
-/** Values keep their place outside of the marks: one that is a sentence itself shows. */
+/** Values keep their place outside of the marks: one that is itself a sentence shows up. */
 function marked(template: Template): Template {
   if (typeof template === 'string') return markedText(template);
   const forms = Object.entries(template).map(([form, text]) => [form, markedText(text)]);

@@ -1,6 +1,6 @@
 /**
- * Everything that the gateway says in a chat stands in the tables of texts: in a made-up language that marks each of them, only
- * data stands outside of the marks.
+ * Everything that the gateway says in a chat is in the tables of texts: in a made-up language that marks each of them,
+ * only data is outside of the marks.
  */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -26,7 +26,7 @@ const DATA = new Set(
     'fake latest plain hears default parley chat coder researcher planner teacher agentic auto',
     'queue steer interrupt collect draft edit off on add remove all qaa en de English Deutsch telegram',
     'wipe tell note look fetch list_dir read_file write_file edit_file web_fetch memory cron spawn_agent message send_file',
-    // Of a person, of the model, of the servers, of a tool, of a library, of a file.
+    // From a person, the model, the servers, a tool, a library, a file.
     'npx Person Fine Ollama own words wipes disk word old Invalid PDF structure txt bin pdf http no_plan Wash Paint',
   ].flatMap((words) => words.split(' ')),
 );
@@ -41,7 +41,7 @@ afterAll(async () => {
 async function furnish(home: string): Promise<void> {
   const file = {
     access: { telegram: { allow: [FRIEND] }, owners: { telegram: [OWNER] } },
-    // The texts are looked at here, not the pace of a chat.
+    // This checks the texts, not the pace of a chat.
     channels: { telegram: { editIntervalMs: { private: 1, group: 1 } } },
     language: MARKED,
     limits: { messagesPerMinute: 6_000, messagesAtOnce: 1_000 },
@@ -53,7 +53,7 @@ async function furnish(home: string): Promise<void> {
   await writeMarkedLanguage(home);
 }
 
-/** How a plan is given up; `why` begins what the tables say about it. */
+/** How a plan is given up; `why` is the beginning of the tables' explanation. */
 const GIVEN_UP = [
   {
     mode: 'agentic',
@@ -87,7 +87,10 @@ const options = { telegram: true, tools: riskyTools([]), furnish, model: { fallb
 
 describeGateway('a gateway whose every text is marked', options, (fixture) => {
   const bot = () => fixture().telegram;
-  /** Waits until the chat has so many new messages and nothing is under way; gives what is new, with the labels of buttons. */
+  /**
+   * Waits until the chat has this many new messages and nothing is in progress; returns what is new, with the labels of
+   * buttons.
+   */
   async function newIn(chat: string, act: () => unknown, least = 1): Promise<string> {
     const before = bot().messages(chat).length;
     await act();
@@ -104,7 +107,7 @@ describeGateway('a gateway whose every text is marked', options, (fixture) => {
   /** Words that are neither marked, nor data, nor what the person wrote. */
   const strays = (screen: string, written = ''): string[] =>
     wordsOutside(screen).filter((word) => !DATA.has(word) && !written.split(/\W+/).includes(word));
-  /** Waits until this text stands in the owner's chat, below so many messages. */
+  /** Waits until this text is in the owner's chat, below this many messages. */
   const shows = (from: number, text: string): Promise<void> =>
     vi.waitFor(() => expect(screenOf(OWNER, from)).toContain(text), WAIT);
   const presses = async (chat: string, label: string): Promise<string> => {
@@ -135,7 +138,7 @@ describeGateway('a gateway whose every text is marked', options, (fixture) => {
   describe.each([
     ['an owner', OWNER],
     ['somebody else', FRIEND],
-  ])('tells %s', (_, who) => {
+  ])('notifies %s', (_, who) => {
     it.each(FAILURES)('of a model server that fails: %j', async (failure) => {
       const question = `${JSON.stringify(failure)} ${who}`;
       fixture().ollama.answer({ text: 'Fine. Fine. Fine.', failure }, { when: question, times: 9 });
@@ -200,7 +203,7 @@ describeGateway('a gateway whose every text is marked', options, (fixture) => {
   });
 
   it.each(GIVEN_UP)(
-    'says why a plan in $mode mode was given up: $why',
+    'explains why a plan in $mode mode was given up: $why',
     async ({ mode, step, correct, why }) => {
       const goal = `paint ${why.replaceAll(/\W+/g, '')}`;
       const first = `Wash ${goal}`;
@@ -222,7 +225,7 @@ describeGateway('a gateway whose every text is marked', options, (fixture) => {
     },
   );
 
-  it('tells strangers and unknown groups how they get in', async () => {
+  it('tells strangers and unknown groups how to get in', async () => {
     const screens = [
       await newIn(STRANGER, () => bot().says(STRANGER, 'hello', STRANGER)),
       await newIn(GROUP, () => bot().says(GROUP, '@parley_test_bot hello', OWNER)),

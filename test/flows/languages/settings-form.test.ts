@@ -1,4 +1,4 @@
-/** The form of the settings in the language of its reader: in German, and with what a language by file says. */
+/** The form of the settings in the language of its reader: in German, and with what a language file says. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -19,7 +19,7 @@ describePage('the form of the settings', (tab) => {
   beforeAll(async () => void (fixture = await openFurnishedGateway()));
   afterAll(() => fixture.close());
 
-  /** Opens the form with all its groups and lists; gives its texts, line by line. */
+  /** Opens the form with all its groups and lists; returns its texts, line by line. */
   async function formIn(options: OpenOptions): Promise<string[]> {
     const page = await tab.open(fixture.gateway.url, { ...options, token: OWNER });
     await page.locator('#transcript').waitFor();
@@ -58,14 +58,14 @@ describePage('the form of the settings', (tab) => {
     }
   });
 
-  it('tells every setting in English to an English browser', async () => {
+  it('shows every setting in English to an English browser', async () => {
     const shown = await formIn({ locale: 'en-GB' });
     const hidden = new Set(['$schema']);
     const missing = [...english.keys()].filter((name) => !inEnglish(shown).includes(name));
     expect(missing.filter((name) => !hidden.has(name))).toEqual([]);
   });
 
-  it('says what the file of a language says, and English where that says nothing', async () => {
+  it('shows what the file of a language says, and English where that says nothing', async () => {
     const folder = path.join(fixture.home, 'languages');
     await mkdir(folder, { recursive: true });
     const texts = {

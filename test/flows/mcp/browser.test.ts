@@ -1,4 +1,7 @@
-/** A browser comes by MCP: the tools of a public browser server, through a whole gateway, asked for as any tool that acts. */
+/**
+ * A browser through MCP: the tools of a public browser server, through a whole gateway, approved like any tool that
+ * acts.
+ */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { BROWSER_TOOL_NAMES } from '../../fakes/mcp/browser-tools.ts';
 import { scripted, seenBy, WAIT } from '../../fakes/mcp/servers.ts';
@@ -17,7 +20,7 @@ interface Waiting {
   warning: string;
 }
 
-describeGateway('a browser by MCP', { file }, (fixture) => {
+describeGateway('a browser through MCP', { file }, (fixture) => {
   const asked = (tool: string): Promise<Waiting> =>
     vi.waitFor(async () => {
       const { approvals }: { approvals: Waiting[] } = await (await fixture().call('/v1/approvals')).json();
@@ -35,7 +38,7 @@ describeGateway('a browser by MCP', { file }, (fixture) => {
     }, WAIT);
   }, 60_000);
 
-  it('offers the model every one of its tools, with arguments as the server gives them', async () => {
+  it('offers the model every one of its tools, with arguments as the server declares them', async () => {
     await fixture().post('offers', 'what can you do');
     const { body } = await fixture().modelCall('what can you do');
     const tools = new Map((body.tools ?? []).map((tool) => [tool.function.name, tool.function]));
@@ -45,7 +48,7 @@ describeGateway('a browser by MCP', { file }, (fixture) => {
     await fixture().idle('http:offers');
   });
 
-  it('opens a page when a person allows it, and what the page says presses nothing', async () => {
+  it('opens a page when a person allows it, and what the page says clicks nothing', async () => {
     const { ollama } = fixture();
     const url = 'https://bakery.example/';
     ollama.answer(

@@ -1,4 +1,4 @@
-/** A gateway that is killed while an MCP server works on a call. */
+/** A gateway that is killed while an MCP server is working on a call. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

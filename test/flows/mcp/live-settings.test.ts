@@ -1,4 +1,4 @@
-/** MCP servers come, change and go with an edit of `config.json`, while the gateway runs. */
+/** MCP servers are added, changed and removed by editing `config.json` while the gateway runs. */
 import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, expect, it, vi } from 'vitest';
@@ -10,7 +10,7 @@ const seen = seenBy(afterAll);
 const KEY = 'fake-secret-0123456789';
 const notes = (tools: string[]) => scripted(tools, { FAKE_LOG: seen.file });
 
-describeGateway('MCP servers by an edit', { file: {}, env: { NOTES_KEY: KEY } }, (fixture) => {
+describeGateway('MCP servers, by editing the settings', { file: {}, env: { NOTES_KEY: KEY } }, (fixture) => {
   const edit = async (content: unknown): Promise<void> => {
     const file = path.join(fixture().home, 'config.json');
     const text = typeof content === 'string' ? content : JSON.stringify(content);
@@ -53,7 +53,7 @@ describeGateway('MCP servers by an edit', { file: {}, env: { NOTES_KEY: KEY } },
     expect(fixture().log.join('')).not.toContain(KEY);
   });
 
-  it('ends a changed server after the call that runs, and connects it again with the new settings', async () => {
+  it('stops a changed server after the running call, and reconnects it with the new settings', async () => {
     await withServers({ notes: notes(['look', 'slow', 'hang']) });
     await areUp({ notes: 3 });
     fixture().ollama.answer({ toolCalls: [{ name: 'notes__slow', args: {} }] }, { when: 'take your time' });
@@ -76,7 +76,7 @@ describeGateway('MCP servers by an edit', { file: {}, env: { NOTES_KEY: KEY } },
     expect(seen.lines().filter((line) => line.startsWith('started'))).toHaveLength(started + 1);
   });
 
-  it('keeps servers whose settings are the same, and ends removed ones with their tools', async () => {
+  it('keeps servers whose settings are the same, and stops removed ones with their tools', async () => {
     await withServers({ notes: notes(['look']), more: notes(['echo']) });
     await areUp({ notes: 1, more: 1 });
     const started = seen.lines().filter((line) => line.startsWith('started')).length;
@@ -86,7 +86,7 @@ describeGateway('MCP servers by an edit', { file: {}, env: { NOTES_KEY: KEY } },
     expect(seen.lines().filter((line) => line.startsWith('started'))).toHaveLength(started);
   });
 
-  it('changes nothing for an edit that cannot be used, and says line, column and why', async () => {
+  it('changes nothing for an invalid edit, and reports line, column and reason', async () => {
     await edit(
       '{\n  "mcp": { "servers": {\n    "notes": { "command": "node", "env": { "KEY": "${NO_SUCH_KEY}" } }\n  } }\n}',
     );

@@ -1,4 +1,4 @@
-/** Signing in at an MCP server: asked for in /status, done with a browser, renewed by itself, and asked for again. */
+/** Signing in at an MCP server: asked for in /status, done with a browser, renewed on its own, and asked for again. */
 import { stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, expect, it, vi } from 'vitest';
@@ -24,7 +24,7 @@ async function furnish(home: string): Promise<void> {
   await writeFile(path.join(home, 'config.json'), JSON.stringify(file), { mode: 0o600 });
 }
 
-describeGateway('an MCP server that wants a sign-in', { furnish }, (fixture) => {
+describeGateway('an MCP server that requires a sign-in', { furnish }, (fixture) => {
   const server = (): FakeOauthServer => {
     const [first] = servers;
     if (first === undefined) throw new Error('no server has been started');
@@ -57,7 +57,7 @@ describeGateway('an MCP server that wants a sign-in', { furnish }, (fixture) => 
   };
   const file = (): string => path.join(loginsFolder(fixture().home), 'notes.json');
 
-  it('is named in /status with the command to run, and connected as soon as somebody has signed in', async () => {
+  it('is named in /status with the command to run, and connected as soon as someone has signed in', async () => {
     await expectStatus(/notes: down[^]*run "npx parley mcp login notes"/);
     expect(server().asked.filter((route) => route.startsWith('POST /register'))).toEqual([]);
     await signIn();
@@ -85,7 +85,7 @@ describeGateway('an MCP server that wants a sign-in', { furnish }, (fixture) => 
     expect(server().tokens).toHaveLength(before + 2);
   });
 
-  it('survives a restart, and is asked for again once the server has taken it back', async () => {
+  it('survives a restart, and is asked for again once the server has revoked it', async () => {
     await fixture().restart();
     await expectStatus(/notes: up/);
     server().revoke();
@@ -107,7 +107,7 @@ describeGateway('an MCP server that wants a sign-in', { furnish }, (fixture) => 
     expect(await status()).not.toContain('mcp login');
   });
 
-  it('that the person refuses is said with the reason, and a foreign answer is not taken', async () => {
+  it("that the person refuses is reported with the reason, and someone else's answer is not accepted", async () => {
     server().refuses = true;
     const refused = signIn(async (address) => {
       const callback = new URL(address).searchParams.get('redirect_uri') ?? '';

@@ -1,4 +1,7 @@
-/** MCP servers through a whole gateway: their tools are asked for, run, stopped, and changed in the middle of a turn; what they send stays text of others. */
+/**
+ * MCP servers through a whole gateway: their tools are approved, run, stopped, and changed in the middle of a turn;
+ * what they send remains text of others.
+ */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { mcpCommand } from '../../../src/mcp/command.ts';
 import { scripted, seenBy, WAIT } from '../../fakes/mcp/servers.ts';
@@ -10,7 +13,7 @@ const file = {
   mcp: {
     servers: {
       browser: scripted(BROWSER, { FAKE_LOG: seen.file }),
-      // Its descriptions count as the operator's, and its reads need no question.
+      // Its descriptions count as the operator's, and its reads need no approval.
       notes: { ...scripted(['look', 'search']), trusted: true },
       gone: { command: '/nonexistent/program' },
     },
@@ -45,7 +48,7 @@ describeGatewayOnEachDatabase('MCP servers', { file }, (fixture) => {
       const messages = await fixture().messages(`http:${session}`);
       expect(messages.at(-1)?.content).toContain(text);
     }, WAIT);
-  /** What the model read last in this conversation. */
+  /** The last thing the model read in this conversation. */
   const lastResult = (said: string): string => {
     const call = fixture().ollama.calls.findLast(({ body }) => JSON.stringify(body.messages).includes(said));
     return call?.body.messages.findLast(({ role }) => role === 'tool')?.content ?? '';
@@ -61,7 +64,7 @@ describeGatewayOnEachDatabase('MCP servers', { file }, (fixture) => {
     }, WAIT);
   }, 60_000);
 
-  it('offer their tools beside the built-in ones; a call waits for a person, runs once, and its result is text of others', async () => {
+  it('offer their tools next to the built-in ones; a call waits for a person, runs once, and its result is text of others', async () => {
     fixture().ollama.answer(
       { toolCalls: [{ name: 'browser__echo', args: { text: 'open the page' } }] },
       { when: 'say it in the browser' },
@@ -83,7 +86,7 @@ describeGatewayOnEachDatabase('MCP servers', { file }, (fixture) => {
     expect(row?.sources).toContain('mcp:browser');
   });
 
-  it('that are trusted are read without a question, and what they say is text of others all the same', async () => {
+  it('that are trusted are read without a question, and what they say is still text of others', async () => {
     fixture().ollama.answer({ toolCalls: [{ name: 'notes__look', args: {} }] }, { when: 'which colour' });
     await fixture().post('reads', 'which colour');
     await answered('reads', 'echo: which colour');
@@ -91,7 +94,7 @@ describeGatewayOnEachDatabase('MCP servers', { file }, (fixture) => {
     expect(lastResult('which colour')).toContain('text of others, from the MCP server notes');
   });
 
-  it('describe their tools between marks, and taint whoever reads it', async () => {
+  it('describe their tools between marks, and taint a conversation that reads it', async () => {
     await fixture().post('described', 'what can you do');
     const { body } = await fixture().modelCall('what can you do');
     const tools = body.tools ?? [];
@@ -144,7 +147,7 @@ describeGatewayOnEachDatabase('MCP servers', { file }, (fixture) => {
     expect(row?.sources).toContain('mcp:notes');
   });
 
-  it('are shown with their state, and with their errors to operators alone', async () => {
+  it('are shown with their state, and with their errors only to operators', async () => {
     const { mcp } = await fixture().gateway.health();
     expect(mcp).toMatchObject({ notes: { state: 'up', tools: 2 }, gone: { state: 'down', tools: 0 } });
     expect(JSON.stringify(mcp)).not.toContain('nonexistent');
@@ -167,7 +170,7 @@ describeGatewayOnEachDatabase('MCP servers', { file }, (fixture) => {
     expect(text).toContain('cannot be started');
   });
 
-  it('are told when the turn is stopped', async () => {
+  it('are notified when the turn is stopped', async () => {
     fixture().ollama.answer({ toolCalls: [{ name: 'browser__hang', args: {} }] }, { when: 'wait for ever' });
     await fixture().post('stops', 'wait for ever');
     await decide((await asked('stops')).id, 'approved');

@@ -1,4 +1,7 @@
-/** Pictures and sounds that tools of MCP servers bring are files of the session; models that see are shown them; people see how far a call is. */
+/**
+ * Images and audio from tools of MCP servers are files of the session; vision models are shown them; users see a call's
+ * progress.
+ */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, it, vi } from 'vitest';
@@ -13,7 +16,7 @@ const models = [
 ];
 const file = { mcp: { servers: { camera: { ...scripted(['photo']), trusted: true } } } };
 
-describeGateway('pictures of MCP servers', { file, model: { models } }, (fixture) => {
+describeGateway('images from MCP servers', { file, model: { models } }, (fixture) => {
   /** What the model is asked after the tool has run. */
   const takePhoto = async (session: string, said: string) => {
     fixture().ollama.answer({ toolCalls: [{ name: 'camera__photo', args: {} }] }, { when: said });
@@ -28,7 +31,7 @@ describeGateway('pictures of MCP servers', { file, model: { models } }, (fixture
     }, WAIT);
   };
 
-  /** The message behind the result. */
+  /** The message after the result. */
   const shownIn = <Message extends { content: string }>(messages: readonly Message[]): Message | undefined =>
     messages.find(({ content }) => content.startsWith('[Pictures that tools have brought (camera__photo)'));
 
@@ -39,7 +42,7 @@ describeGateway('pictures of MCP servers', { file, model: { models } }, (fixture
     }, WAIT);
   }, 60_000);
 
-  it('are files of the session, which a model that sees is shown behind the result, and again with the next question', async () => {
+  it('are files of the session, which a vision model is shown after the result, and again with the next question', async () => {
     const messages = await takePhoto('sees', 'what is in front of the garden');
     const result = messages.findLast(({ role }) => role === 'tool')?.content ?? '';
     const [, picture = ''] =
@@ -60,7 +63,7 @@ describeGateway('pictures of MCP servers', { file, model: { models } }, (fixture
     await fixture().idle('http:sees');
   });
 
-  it('are told to a model that does not see', async () => {
+  it('are described to a model without vision', async () => {
     await fixture().post('blind', 'hello there');
     await fixture().modelCall('hello there');
     await fixture().idle('http:blind');
@@ -72,7 +75,7 @@ describeGateway('pictures of MCP servers', { file, model: { models } }, (fixture
     await fixture().idle('http:blind');
   });
 
-  it('come with events about how far the call is', async () => {
+  it('come with events about the progress of the call', async () => {
     fixture().ollama.answer(
       { toolCalls: [{ name: 'camera__photo', args: {} }] },
       { when: 'what is beside the garden' },

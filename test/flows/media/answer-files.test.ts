@@ -1,4 +1,7 @@
-/** What an answer brings besides its text, through a whole gateway: pictures that it shows, and code that is too long for messages. */
+/**
+ * What an answer brings besides its text, through a whole gateway: images that it shows, and code that is too long for
+ * messages.
+ */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
@@ -10,7 +13,7 @@ const file = { access: { telegram: { allow: FRIENDS }, discord: { dm: 'open' } }
 
 describeGatewayOnEachDatabase('files of an answer', { telegram: true, discord: true, file }, (fixture) => {
   const screen = (chat: string) => fixture().telegram.screen(chat);
-  /** Puts a picture into the folder of a session that has had a turn. */
+  /** Puts an image into the folder of a session that has had a turn. */
   const draw = async (session: string, name: string): Promise<void> => {
     const [row] = await fixture().sql<
       { folder: string }[]
@@ -27,7 +30,7 @@ describeGatewayOnEachDatabase('files of an answer', { telegram: true, discord: t
     await fixture().idle(`telegram:${chat}`);
   };
 
-  it('are pictures after the text, which are kept, in place of their Markdown', async () => {
+  it('are images after the text, which are kept, in place of their Markdown', async () => {
     const chat = people.next().value ?? '';
     await ask(chat, 'hello', 'Hello.', 'Hello.');
     await draw(`telegram:${chat}`, 'out/my chart.png');
@@ -46,7 +49,7 @@ describeGatewayOnEachDatabase('files of an answer', { telegram: true, discord: t
     });
   });
 
-  it('may be all that an answer has', async () => {
+  it('may be the whole answer', async () => {
     const chat = people.next().value ?? '';
     await ask(chat, 'hello', 'Hello.', 'Hello.');
     await draw(`telegram:${chat}`, 'cat.png');
@@ -54,7 +57,7 @@ describeGatewayOnEachDatabase('files of an answer', { telegram: true, discord: t
     expect(screen(chat)).toEqual(['Hello.', '[photo cat.png]']);
   });
 
-  it('over HTTP are attachments of the answer that name the place in its text', async () => {
+  it('over HTTP are attachments of the answer that name their place in its text', async () => {
     await fixture().post('shown', 'hello');
     await fixture().idle('http:shown');
     await draw('http:shown', 'chart.png');
@@ -73,7 +76,7 @@ describeGatewayOnEachDatabase('files of an answer', { telegram: true, discord: t
     expect(Buffer.from(await back.arrayBuffer())).toEqual(PNG);
   });
 
-  it('are code that would fill more than three messages, where the platform ends them early', async () => {
+  it("are code that would fill more than three messages, given the platform's message length", async () => {
     const code = Array.from({ length: 700 }, (_, nth) => `print("line ${nth} of the program")`).join('\n');
     const answer = `Here:\n\n\`\`\`python\n${code}\n\`\`\`\n\nDone.`;
     const { channel, person } = fixture().discord.dm();
@@ -98,7 +101,7 @@ describeGatewayOnEachDatabase('files of an answer', { telegram: true, discord: t
     expect(sent?.file?.bytes.toString()).toBe(`${code}\n`);
   });
 
-  it('are on screen once after a restart that met them on their way', async () => {
+  it('are on screen once after a restart in the middle of sending', async () => {
     const chat = people.next().value ?? '';
     await ask(chat, 'hello', 'Hello.', 'Hello.');
     await draw(`telegram:${chat}`, 'late.png');

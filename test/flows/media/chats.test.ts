@@ -9,7 +9,7 @@ import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 const VOICE = Buffer.from('OggS\0\x02 a recording of somebody');
-/** As in the text that the model gets. */
+/** As in the text that the model reads. */
 const MARK = /\[[0-9a-f]{16}: text of others/;
 
 let speech: FakeTranscription | undefined;
@@ -36,7 +36,7 @@ describeGatewayOnEachDatabase('what people send in chats', options, (fixture) =>
     ...fixture().telegram.files.document({ bytes: Buffer.from(`text of ${name}`), name }),
     ...(caption !== undefined && { caption }),
   });
-  /** What the model was told by the person in the turn whose text contains this. */
+  /** What the person said to the model in the turn whose text contains this. */
   const heard = async (said: string): Promise<string> => {
     const { body } = await fixture().modelCall(said);
     return (
@@ -61,7 +61,7 @@ describeGatewayOnEachDatabase('what people send in chats', options, (fixture) =>
     expect(await filesOf(`telegram:${chat}`)).toEqual([['a.txt', 'b.txt', 'c.txt']]);
   });
 
-  it('hears voice messages on both platforms, as the words of their senders', async () => {
+  it("transcribes voice messages on both platforms, as their senders' own words", async () => {
     const chat = someone();
     speech?.says(VOICE, `good morning ${chat}`);
     fixture().ollama.answer({ text: 'Good morning!' }, { when: `good morning ${chat}` });
@@ -79,7 +79,7 @@ describeGatewayOnEachDatabase('what people send in chats', options, (fixture) =>
     expect(speech?.heard.at(-1)).toMatchObject({ model: 'whisper-1', bytes: VOICE });
   });
 
-  it('says what is wrong with a recording that the server cannot read, and answers the rest', async () => {
+  it('reports what is wrong with a recording that the server cannot read, and answers the rest', async () => {
     const chat = someone();
     speech?.fails(400, '{"error":{"message":"unknown codec"}}');
     const voice = { ...fixture().telegram.files.voice(VOICE, 3), caption: `listen ${chat}` };
@@ -89,11 +89,11 @@ describeGatewayOnEachDatabase('what people send in chats', options, (fixture) =>
     await vi.waitFor(() => expect(fixture().telegram.screen(chat).join('\n')).toContain(sentence), WAIT);
   });
 
-  it('says how large files may be that Telegram gives to bots', async () => {
+  it('reports the maximum size of files that Telegram gives to bots', async () => {
     const chat = someone();
     const file = { name: 'film.mkv', bytes: Buffer.from('x'), size: 21 * 1024 * 1024 };
     const { document } = fixture().telegram.files.document(file);
-    // An app that does not state the size.
+    // From an app that does not state the size.
     const unstated = { ...Object(document), file_size: undefined };
     fixture().telegram.sends(chat, { document: unstated, caption: `watch ${chat}` }, chat);
     const sentence = 'Telegram gives bots only files of up to 20 MB.';
@@ -113,7 +113,7 @@ describeGatewayOnEachDatabase('what people send in chats', options, (fixture) =>
     expect(MARK.test(await heard(words))).toBe(isOfOthers);
   });
 
-  it('takes the caption of a forwarded picture for text of others', async () => {
+  it('treats the caption of a forwarded picture as text of others', async () => {
     const chat = someone();
     const forward_origin = {
       type: 'user',
@@ -126,7 +126,7 @@ describeGatewayOnEachDatabase('what people send in chats', options, (fixture) =>
     expect(text).toContain('the user has forwarded it');
   });
 
-  it('reads files and long texts on Discord, also once their links have expired', async () => {
+  it('reads files and long texts on Discord, even once their links have expired', async () => {
     const { discord } = fixture();
     const { channel, person } = discord.dm('Bob');
     const file = (name: string, content: string) =>
@@ -146,7 +146,7 @@ describeGatewayOnEachDatabase('what people send in chats', options, (fixture) =>
     await vi.waitFor(() => expect(telegram.updates.waiting).toBe(1), WAIT);
     const polls = telegram.count('getUpdates');
     telegram.sends(chat, { media_group_id: 'cut', ...picture('a.txt', `both ${chat}`) }, chat);
-    // The gateway has the first part, and asks for others in vain.
+    // The gateway has the first part, and requests the others in vain.
     telegram.outage = 'cut';
     await vi.waitFor(() => expect(telegram.count('getUpdates')).toBeGreaterThan(polls), WAIT);
     await fixture().restart(async () => {
@@ -157,7 +157,7 @@ describeGatewayOnEachDatabase('what people send in chats', options, (fixture) =>
     expect(await filesOf(`telegram:${chat}`)).toEqual([['a.txt', 'b.txt']]);
   });
 
-  it('answers what of an album came after the rest was stored, also when Telegram delivers all of it again', async () => {
+  it('answers the part of an album that arrived after the rest was stored, even when Telegram delivers all of it again', async () => {
     const { telegram } = fixture();
     const chat = someone();
     telegram.sendsAlbum(chat, [picture('a.txt'), picture('b.txt', `early ${chat}`)], chat, 'late');

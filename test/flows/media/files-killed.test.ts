@@ -1,4 +1,4 @@
-/** A real process killed while an album comes in and while files go out: nothing is lost, nothing is done twice. */
+/** A real process killed while an album arrives and while files are sent: nothing is lost, nothing is done twice. */
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,7 +13,7 @@ import { FRIENDS, OWNER } from '../setup.ts';
 const LONG_WAIT = { timeout: 60_000, interval: 10 };
 const until = (check: () => void): Promise<void> => vi.waitFor(check, LONG_WAIT);
 
-/** A gateway in a process of its own, with a chat of one person. */
+/** A gateway in a separate process, with a chat of one person. */
 async function setUp() {
   const folder = await mkdtemp(path.join(tmpdir(), 'parley-killed-'));
   const home = path.join(folder, 'home');
@@ -66,21 +66,21 @@ async function setUp() {
   };
 }
 
-it('reads an album once and answers it once, killed as it is fetched, between its files, and with the model', async () => {
+it('reads an album once and answers it once, killed while it is fetched, between its files, and during the model call', async () => {
   const { telegram, ollama, chat, screen, killAndStart, asked, kept } = await setUp();
   const part = (name: string) =>
     telegram.files.document({ bytes: Buffer.from(`text of ${name}`), name, mimeType: 'text/plain' });
-  // The first file is half there.
+  // The first file is half downloaded.
   telegram.files.failure('silence');
   telegram.sendsAlbum(chat, [{ ...part('one.txt'), caption: 'the album' }, part('two.txt')], chat);
   await until(() => expect(telegram.files.downloads).toBe(1));
   telegram.files.failure('silence', 1);
   await killAndStart();
-  // The first one is stored, the second half there.
+  // The first one is stored, the second half downloaded.
   await until(() => expect(telegram.files.downloads).toBe(3));
   ollama.answer({ text: 'Never said.', hold: true }, { when: 'the album' });
   await killAndStart();
-  // Both are stored, and the model has been asked.
+  // Both are stored, and the model has been called.
   await until(() => expect(asked('the album')).toHaveLength(1));
   ollama.answer('Two texts.', { when: 'the album' });
   await killAndStart();
@@ -88,7 +88,7 @@ it('reads an album once and answers it once, killed as it is fetched, between it
   expect(asked('the album')).toHaveLength(2);
   for (const { body } of asked('the album'))
     expect(lastUserText(body)).toMatch(/text of one\.txt[\s\S]*text of two\.txt/);
-  // Each file was fetched once to its end.
+  // Each file was fetched completely once.
   expect(telegram.files.downloads).toBe(4);
   const { files, messages } = await kept();
   expect(files.toSorted()).toEqual(['1-one.txt', '1.2-two.txt']);
@@ -97,7 +97,7 @@ it('reads an album once and answers it once, killed as it is fetched, between it
 
 // Its waits for the platform take a minute.
 it.runIf(runsAll)(
-  'sends a file once when it is killed before the platform takes it, and once more at most when it is killed before the note',
+  'sends a file once when it is killed before the platform accepts it, and at most twice when it is killed before the note',
   async () => {
     const { telegram, ollama, chat, screen, killAndStart, asked } = await setUp();
     const call = (name: string, args: object) => ({ toolCalls: [{ name, args }] });
@@ -108,7 +108,7 @@ it.runIf(runsAll)(
       ollama.answer({ text: 'Never said.', hold: true }, said);
       telegram.says(chat, `send ${name}`, chat);
     };
-    /** Kills it while the model says that the file was sent; the next process hears the end of that. */
+    /** Kills it while the model reports that the file was sent; the next process receives the rest of that. */
     const killWithTheModel = async (name: string): Promise<void> => {
       await until(() => expect(asked(`send ${name}`)).toHaveLength(3));
       ollama.answer(`Sent ${name}.`, { when: `send ${name}` });
@@ -116,14 +116,15 @@ it.runIf(runsAll)(
       await until(() => expect(screen()).toContain(`Sent ${name}.`));
     };
     const copies = (name: string): number => screen().filter((text) => text === `[document ${name}]`).length;
-    // The call is on its way, and the platform has not taken it.
+    // The call is in flight, and the platform has not accepted it.
     telegram.failure({ kind: 'silence', method: 'sendDocument' });
     send('before.txt');
     await until(() => expect(telegram.silenced).toBe(1));
     await killWithTheModel('before.txt');
     await until(() => expect(copies('before.txt')).toBe(1));
 
-    // The platform shows the file, and its answer has not come: Telegram has no way to ask, so one copy more is possible.
+    // The platform shows the file, and its answer has not arrived: Telegram offers no way to check, so one
+    // extra copy is possible.
     telegram.failure({ kind: 'delay', ms: 8_000, method: 'sendDocument' });
     send('after.txt');
     await until(() => expect(copies('after.txt')).toBe(1));

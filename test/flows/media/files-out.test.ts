@@ -1,4 +1,7 @@
-/** Files that go out, through a whole gateway: a photo and a document in each chat, in the session over HTTP, once after a restart. */
+/**
+ * Outgoing files, through a whole gateway: a photo and a document in each chat, in the session over HTTP, once after a
+ * restart.
+ */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -21,7 +24,7 @@ async function folderOf(fixture: GatewayFixture, session: string): Promise<strin
   return folder;
 }
 
-describeGatewayOnEachDatabase('files that go out', { telegram: true, discord: true, file }, (fixture) => {
+describeGatewayOnEachDatabase('outgoing files', { telegram: true, discord: true, file }, (fixture) => {
   const screen = (chat: string) => fixture().telegram.screen(chat);
 
   it('are on screen with their captions, in order, and exactly as they were when they were sent', async () => {
@@ -46,7 +49,7 @@ describeGatewayOnEachDatabase('files that go out', { telegram: true, discord: tr
     });
   });
 
-  it('on Discord come with their caption in one message', async () => {
+  it('on Discord arrive with their caption in one message', async () => {
     const { channel, person } = fixture().discord.dm();
     const said = { when: `note for ${channel.id}` };
     fixture().ollama.answer(call('write_file', { path: 'note.md', content: '# Note' }), said);
@@ -61,7 +64,7 @@ describeGatewayOnEachDatabase('files that go out', { telegram: true, discord: tr
     ]);
   });
 
-  it('are shown as their content is: a picture as a photo, as a document on request, sound as a voice message', async () => {
+  it('are shown according to their content: an image as a photo, or a document on request, audio as a voice message', async () => {
     const chat = people.next().value ?? '';
     fixture().ollama.answer({ text: 'Hello.' }, { when: `hello ${chat}` });
     fixture().telegram.says(chat, `hello ${chat}`, chat);
@@ -97,7 +100,7 @@ describeGatewayOnEachDatabase('files that go out', { telegram: true, discord: tr
     expect(results.join('\n')).toMatch(/said\.ogg is no picture[\s\S]*no "missing\.pdf"[\s\S]*leads out of/);
   });
 
-  it('over HTTP are attachments of a stored message, told as an event, with their bytes in the session', async () => {
+  it('over HTTP are attachments of a stored message, announced by an event, with their bytes in the session', async () => {
     await fixture().post('files', 'hello');
     await fixture().idle('http:files');
     const response = await fixture().call('/v1/sessions/http:files/events');
@@ -124,7 +127,7 @@ describeGatewayOnEachDatabase('files that go out', { telegram: true, discord: tr
     expect(await readFile(kept, 'utf8')).toBe('Plan');
   });
 
-  it('that the chat does not take are refused before anything is sent, with the limit', async () => {
+  it('that the chat does not accept are refused before anything is sent, with the limit', async () => {
     const { channel, person } = fixture().discord.dm();
     fixture().ollama.answer({ text: 'Hello.' }, { when: `hi ${channel.id}` });
     fixture().discord.says(channel, `hi ${channel.id}`, person);
@@ -139,7 +142,7 @@ describeGatewayOnEachDatabase('files that go out', { telegram: true, discord: tr
     expect(body.messages.find(({ role }) => role === 'tool')?.content).toContain('takes at most 10 MB');
   });
 
-  it('wait out a restart, and are on screen once', async () => {
+  it('survive a restart, and are on screen once', async () => {
     const chat = people.next().value ?? '';
     const said = { when: `later ${chat}` };
     fixture().ollama.answer(call('write_file', { path: 'late.txt', content: 'late' }), said);

@@ -13,7 +13,7 @@ const models = [
 ];
 
 describeGatewayOnEachDatabase('files that people send', { telegram: true, model: { models } }, (fixture) => {
-  /** Sends something from a chat of its own; gives the session and what the model got last. */
+  /** Sends something from a new chat; returns the session and the last message that the model got. */
   const send = async (
     fields: (files: ReturnType<typeof fixture>['telegram']['files']) => Params,
     caption: string,
@@ -38,7 +38,7 @@ describeGatewayOnEachDatabase('files that people send', { telegram: true, model:
   const sentBy = async (session: string) =>
     (await fixture().messages(session)).findLast(({ role }) => role === 'user')?.attachments;
 
-  it('shows a photo to a model that sees: small, upright, without its metadata', async () => {
+  it('shows a photo to a vision model: small, upright, without its metadata', async () => {
     const bytes = await photo(2_400, 1_800);
     const { session, heard } = await send((files) => files.photo(bytes), 'what plant is this?');
     expect(heard.images).toHaveLength(1);
@@ -65,7 +65,7 @@ describeGatewayOnEachDatabase('files that people send', { telegram: true, model:
     expect(body.messages.filter(({ images }) => images !== undefined)).toHaveLength(1);
   });
 
-  it('tells a model that cannot see what was sent', async () => {
+  it('tells a model without vision what was sent', async () => {
     const bytes = await photo(300, 200);
     const { heard } = await send((files) => files.photo(bytes), 'can you see it?', { model: 'blind' });
     expect(heard.images).toBeUndefined();
@@ -84,7 +84,7 @@ describeGatewayOnEachDatabase('files that people send', { telegram: true, model:
     expect(telegram.screen(person).join('\n')).not.toContain('only read text');
   });
 
-  it('reads a PDF to the model between marks, and the rest of it on request', async () => {
+  it('passes a PDF to the model between marks, and the rest of it on request', async () => {
     const pages = Array.from({ length: 90 }, (_, index) => `Line ${index} ${'of the report '.repeat(20)}`);
     const bytes = pdf([...pages, 'The total is 4711 euros']);
     fixture().ollama.answer(
@@ -105,7 +105,7 @@ describeGatewayOnEachDatabase('files that people send', { telegram: true, model:
     expect(results.some(({ content }) => content.includes('4711'))).toBe(true);
   });
 
-  it('says of each file that cannot be used why, and goes on with the text', async () => {
+  it('explains for each file why it cannot be used, and continues with the text', async () => {
     const bomb = zipBomb(200);
     const { screen, heard } = await send(
       (files) => files.document({ bytes: bomb, name: 'bomb.docx' }),
@@ -148,7 +148,7 @@ describeGatewayOnEachDatabase('files that people send', { telegram: true, model:
     expect(row?.['sources']).toEqual(['local']);
   });
 
-  it('forgets the files with their session', async () => {
+  it('deletes the files with their session', async () => {
     const { session } = await send(
       (files) => files.document({ bytes: Buffer.from('x'), name: 'x.txt' }),
       'to forget',

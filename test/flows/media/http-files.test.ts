@@ -1,4 +1,4 @@
-/** Files over HTTP, all the way: what a model gets of uploads and of files in the bodies of requests. */
+/** Files over HTTP, end to end: what a model gets of uploads and of files in the bodies of requests. */
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -32,7 +32,7 @@ describeGatewayOnEachDatabase('files over HTTP', { model: { models }, furnish },
     type: 'image_url',
     image_url: { url: dataOf('image/png', bytes) },
   });
-  /** Asks for a completion; gives its status, its body, and the last message that the model got. */
+  /** Requests a completion; returns its status, its body, and the last message that the model got. */
   const complete = async (text: string, parts: object[], { session = '', model = 'seeing' } = {}) => {
     const content = [{ type: 'text', text }, ...parts];
     const headers: Record<string, string> = session === '' ? {} : { 'x-session-id': session };
@@ -54,7 +54,7 @@ describeGatewayOnEachDatabase('files over HTTP', { model: { models }, furnish },
   };
 
   describe('in a completion without a session', () => {
-    it('show a picture to the model, and are kept nowhere', async () => {
+    it('show an image to the model, and are not kept anywhere', async () => {
       const { status, heard } = await complete('what is on it?', [imagePart(await png(2_000, 500))]);
       expect(status).toBe(200);
       expect(heard?.images).toHaveLength(1);
@@ -75,7 +75,7 @@ describeGatewayOnEachDatabase('files over HTTP', { model: { models }, furnish },
       expect(heard?.content).toContain('The code word is heron.');
     });
 
-    it('tell it what is said in a recording, as words of the message', async () => {
+    it('give it the words of a recording, as words of the message', async () => {
       listening?.says(OGG, 'which bird is it?');
       const audio = { data: OGG.toString('base64'), format: 'ogg' };
       const { status, heard } = await complete('listen:', [{ type: 'input_audio', input_audio: audio }]);
@@ -89,7 +89,7 @@ describeGatewayOnEachDatabase('files over HTTP', { model: { models }, furnish },
       expect(refused.body.error.message).toContain('unknown codec');
     });
 
-    it('are refused by name where the model cannot see, or the file cannot be read', async () => {
+    it('are refused by name if the model has no vision, or the file cannot be read', async () => {
       const blind = await complete('can you see?', [imagePart(await png(10, 10))], { model: 'blind' });
       expect(blind).toMatchObject({
         status: 400,
@@ -106,7 +106,7 @@ describeGatewayOnEachDatabase('files over HTTP', { model: { models }, furnish },
   });
 
   describe('in a session', () => {
-    it('show a picture of a completion to the model, also with the next question, and to who reads the session', async () => {
+    it('show an image of a completion to the model, also with the next question, and to readers of the session', async () => {
       const bytes = await png(40, 30);
       const { status, heard } = await complete('look at it', [imagePart(bytes)], { session: 'shown' });
       expect([status, heard?.images?.length]).toEqual([200, 1]);
@@ -125,7 +125,7 @@ describeGatewayOnEachDatabase('files over HTTP', { model: { models }, furnish },
       ]);
     });
 
-    it('bring what was uploaded, without words, and go with the session', async () => {
+    it('deliver what was uploaded, without text, and are deleted with the session', async () => {
       const { file, mimeType } = await upload('brought', 'photo.png', await png(40, 30));
       expect(mimeType).toBe('image/png');
       const json = { content: '', files: [file], model: 'seeing' };
@@ -145,7 +145,7 @@ describeGatewayOnEachDatabase('files over HTTP', { model: { models }, furnish },
       expect(gone.status).toBe(404);
     });
 
-    it('are told in words when one was removed before its turn', async () => {
+    it('are mentioned in text when one was removed before its turn', async () => {
       const { file } = await upload('removed', 'gone.txt', Buffer.from('soon gone'));
       fixture().ollama.answer({ text: 'Wait.', hold: true }, { when: 'first of all' });
       await fixture().post('removed', 'first of all');

@@ -1,4 +1,4 @@
-/** A real process killed while an answer is being spoken, and again while the voice message is on its way. */
+/** A real process killed while an answer is being spoken, and again while the voice message is in flight. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -45,14 +45,14 @@ it('sends a spoken answer once, killed while it is spoken and before the platfor
   const release = speech.hold();
   ollama.answer({ text: 'Once.' }, { when: 'say it once' });
   telegram.says(chat, 'say it once', chat);
-  // The text is there, and the server is still speaking.
+  // The text is on screen, and the server is still speaking.
   await until(() => expect(telegram.screen(chat).at(-1)).toBe('Once.'));
   await until(() => expect(speech.spoken).toHaveLength(1));
   await gateway.kill();
   release();
   telegram.failure({ kind: 'silence', method: 'sendVoice' });
   await start();
-  // The sound is kept and posted, and the platform has not taken it.
+  // The audio is stored and posted, and the platform has not accepted it.
   await until(() => expect(telegram.silenced).toBe(1));
   expect(speech.spoken).toHaveLength(2);
   await gateway.kill();

@@ -1,4 +1,7 @@
-/** Answers that are spoken, through a whole gateway: heard in each chat and over HTTP, never waited for, told once where they fail. */
+/**
+ * Spoken answers, through a whole gateway: played in each chat and over HTTP, never waited for, reported once where
+ * they fail.
+ */
 import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, expect, it, vi } from 'vitest';
@@ -16,7 +19,7 @@ afterAll(async () => {
   await Promise.all(servers.map((server) => server.close()));
 });
 
-/** The server of the gateway that runs now. */
+/** The server of the running gateway. */
 function server(): FakeSpeech {
   const newest = servers.at(-1);
   if (newest === undefined) throw new Error('no server has been started');
@@ -35,7 +38,7 @@ async function save(home: string, more: object): Promise<void> {
   await rename(path.join(home, 'next.json'), path.join(home, 'config.json'));
 }
 
-describeGatewayOnEachDatabase('answers that are spoken', options, (fixture) => {
+describeGatewayOnEachDatabase('spoken answers', options, (fixture) => {
   const screen = (chat: string) => fixture().telegram.screen(chat);
   /** Waits until the newest messages on Telegram are these. */
   const shows = (chat: string, ...texts: string[]) =>
@@ -87,7 +90,7 @@ describeGatewayOnEachDatabase('answers that are spoken', options, (fixture) => {
     );
   });
 
-  it('are a file of the session over HTTP, told as an event', async () => {
+  it('are a file of the session over HTTP, announced by an event', async () => {
     const command = { json: { content: '/voice on' } };
     await fixture().call('/v1/sessions/http:spoken/messages', command);
     const events = await fixture().call('/v1/sessions/http:spoken/events');
@@ -102,7 +105,7 @@ describeGatewayOnEachDatabase('answers that are spoken', options, (fixture) => {
     });
   });
 
-  it('are cut after a sentence where they are long, and say so; code and addresses are not spoken', async () => {
+  it('are cut after a sentence if they are long, and report it; code and addresses are not spoken', async () => {
     const chat = someone();
     await switchOn(chat);
     const code = '```js\nalert(1)\n```';
@@ -127,7 +130,7 @@ describeGatewayOnEachDatabase('answers that are spoken', options, (fixture) => {
     await shows(chat, '[voice answer.ogg]', '[voice answer.ogg]');
   });
 
-  it('fail with one line in the log and one sentence in the chat, and are heard again once the server is back', async () => {
+  it('fail with one line in the log and one sentence in the chat, and work again once the server is back', async () => {
     const chat = someone();
     await switchOn(chat);
     const failed = (): number =>
@@ -147,7 +150,7 @@ describeGatewayOnEachDatabase('answers that are spoken', options, (fixture) => {
     await shows(chat, 'Text two.', 'Text three.', '[voice answer.ogg]');
   });
 
-  it('need a server: /voice on says what to set, and a change of config.json counts at once', async () => {
+  it('need a server: /voice on explains what to set, and a change of config.json applies at once', async () => {
     const { home } = fixture();
     const chat = someone();
     await save(home, {});
@@ -165,7 +168,7 @@ describeGatewayOnEachDatabase('answers that are spoken', options, (fixture) => {
 });
 
 describeGateway('a gateway without a text-to-speech server', {}, (fixture) => {
-  it('says over HTTP what to set', async () => {
+  it('explains over HTTP what to set', async () => {
     const answer = await fixture().call('/v1/sessions/http:mute/messages', {
       json: { content: '/voice on' },
     });

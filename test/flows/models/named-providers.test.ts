@@ -1,4 +1,4 @@
-/** One gateway with Ollama and two OpenAI-compatible servers: each session has a model of its own server. */
+/** One gateway with Ollama and two OpenAI-compatible servers: each session has a model from its own server. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
 import type { FakeLlama } from '../../fakes/llama-server/llama-server.ts';
@@ -47,7 +47,7 @@ describe('Ollama and two OpenAI-compatible servers in one gateway', { timeout: S
     return data.map(({ id }) => id);
   }
 
-  it('lists the models of all three under names that can be called', async () => {
+  it('lists the models of all three under names that can be used in calls', async () => {
     const ids = await listed();
     expect(ids).toEqual([
       'default',
@@ -84,11 +84,11 @@ describe('Ollama and two OpenAI-compatible servers in one gateway', { timeout: S
     expect(fixture.log.join('')).not.toContain(KEY);
   });
 
-  it('refuses a provider that is not configured, by what to write', async () => {
+  it('refuses a provider that is not configured, and shows what to write', async () => {
     expect(await choose('a', 'gpo/fake')).toEqual([404, expect.stringContaining('providers.gpo')]);
   });
 
-  it('goes on with the others while one is away', async () => {
+  it('keeps using the others while one is down', async () => {
     await attic.close();
     expect(await listed()).toEqual([
       'default',

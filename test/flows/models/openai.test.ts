@@ -1,4 +1,4 @@
-/** Which model server a gateway takes, from its environment to an answer over HTTP. */
+/** Which model server a gateway uses, from its environment to an answer over HTTP. */
 import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
@@ -24,7 +24,7 @@ describe('a gateway with an OpenAI-compatible server', { timeout: START_MS }, ()
     await rm(home, { recursive: true });
   });
 
-  /** Starts a gateway with both servers there, asks it once, and gives the answer and what it logged. */
+  /** Starts a gateway with both servers running, asks it once, and returns the answer and what it logged. */
   async function ask(env: Record<string, string>): Promise<{ answer: string; log: string }> {
     const llama = await startFakeLlama({ apiKey: KEY });
     const ollama = await startFakeOllama({ fallback: 'I am Ollama' });
@@ -58,7 +58,7 @@ describe('a gateway with an OpenAI-compatible server', { timeout: START_MS }, ()
     expect(answer + log).not.toContain(KEY);
   });
 
-  it('says in the answer that the key is refused, by the name of its variable', async () => {
+  it('reports in the answer that the key is refused, by the name of its variable', async () => {
     const { answer } = await ask({ MODEL: 'openai/fake', OPENAI_API_KEY: 'wrong-key' });
     expect(answer).toContain('OPENAI_API_KEY');
     expect(answer).not.toContain('wrong-key');

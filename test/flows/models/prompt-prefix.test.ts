@@ -1,4 +1,7 @@
-/** The prompt of a conversation stays as it was, byte for byte, up to each new message: model servers keep what they have read. */
+/**
+ * The prompt of a conversation stays the same, byte for byte, up to each new message: model servers keep what they have
+ * read.
+ */
 import { expect, it } from 'vitest';
 import type { FakeCall } from '../../fakes/ollama/ollama.ts';
 import { describeGateway, FRIENDS } from '../setup.ts';
@@ -12,10 +15,10 @@ describeGateway('the prompt of a conversation', { telegram: true }, (fixture) =>
     await fixture().idle(`telegram:${CHAT}`);
     return body;
   };
-  /** All but the note at its end, which tells the time. */
+  /** All but the note at its end, which gives the time. */
   const known = ({ messages }: FakeCall['body']) => messages.slice(0, -1);
 
-  it('grows at its end only, with the default profile and tools, quotes and files', async () => {
+  it('grows only at its end, with the default profile and tools, quotes and files', async () => {
     const { telegram } = fixture();
     telegram.says(CHAT, 'good morning', CHAT);
     const calls = [await callFor('good morning')];
@@ -48,7 +51,7 @@ describeGateway('the prompt of a conversation', { telegram: true }, (fixture) =>
     }
   });
 
-  it('says at its end when and where it is, who writes, in what role, and has quotes and files in the message itself', async () => {
+  it('states at its end when and where it is, who is writing, in what role, and has quotes and files in the message itself', async () => {
     const call = fixture().ollama.calls.find(({ body }) =>
       JSON.stringify(body.messages).includes('and of this'),
     );

@@ -1,4 +1,4 @@
-/** One gateway, two model servers at the same time: by profile, by conversation, and with one of them away. */
+/** One gateway, two model servers at the same time: by profile, by conversation, and with one of them down. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -55,7 +55,7 @@ describe('two model servers in one gateway', { timeout: START_MS }, () => {
     await llama.close();
   });
 
-  it('lists the models of both beside the profiles', async () => {
+  it('lists the models of both next to the profiles', async () => {
     const answer = await fixture.call('/v1/models');
     const { data }: { data: { id: string }[] } = await answer.json();
     expect(data.map(({ id }) => id)).toEqual([
@@ -87,7 +87,7 @@ describe('two model servers in one gateway', { timeout: START_MS }, () => {
     expect(fixture.ollama.calls).toHaveLength(calls + 1);
   });
 
-  it('lists the models of both by /model to an owner, the current one first and marked', async () => {
+  it('lists the models of both with /model to an owner, the current one first and marked', async () => {
     expect(await say(fixture, 'shows', '/model')).toBe(
       'Model: `fake`\nChange it with /model NAME:\n▶ fake:latest\n· plain:latest\n· openai/fake',
     );
@@ -98,7 +98,7 @@ describe('two model servers in one gateway', { timeout: START_MS }, () => {
     );
   });
 
-  it('changes the server of a conversation by /model, and refuses a model that no server has', async () => {
+  it('changes the server of a conversation with /model, and refuses a model that no server has', async () => {
     expect(await say(fixture, 'moves', '/model openai/fake')).toContain('openai/fake');
     llama.answer('from llama-server');
     await fixture.post('moves', 'hello');
@@ -112,7 +112,7 @@ describe('two model servers in one gateway', { timeout: START_MS }, () => {
     expect(await lastWords(fixture, 'moves')).toBe('echo: hello again');
   });
 
-  it('continues with one server while the other is away, and says which one is', async () => {
+  it('continues with one server while the other is down, and reports which one is', async () => {
     await llama.close();
     const answer = await fixture.call('/v1/models');
     const { data }: { data: { id: string }[] } = await answer.json();
@@ -197,7 +197,7 @@ it(
 );
 
 it(
-  'says which key is missing, and keeps the model and the profile of the conversation (S-43)',
+  'reports which key is missing, and keeps the model and the profile of the conversation (S-43)',
   async () => {
     const llama = await startFakeLlama({ apiKey: 'sesame-of-the-server' });
     const fixture = await openGatewayFixture('embedded', {
@@ -222,7 +222,7 @@ it(
       });
       expect([patched.status, await patched.text()]).toEqual([502, missing]);
       expect((await fixture.store.ledger.session('http:keys'))?.profileId).toBe('default');
-      // Who asks for it in one call is told the same.
+      // A client that asks for it in one call gets the same error.
       expect(await answerOf(fixture, 'far')).toEqual([502, missing]);
       await fixture.post('keys', 'and you?');
       await fixture.idle('http:keys');

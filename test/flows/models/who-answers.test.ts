@@ -1,4 +1,4 @@
-/** Which model answers, as people see it: named ones that are missing, ones that cannot, ones without tools. */
+/** Which model answers, as users see it: named ones that are missing, that fail, or that cannot call tools. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
@@ -8,7 +8,7 @@ import { describeGateway, WAIT } from '../setup.ts';
 const [able, plain] = FAKE_MODELS;
 const models =
   able === undefined || plain === undefined ? [] : [able, plain, { ...able, name: 'big:latest' }];
-/** As Ollama words it. */
+/** In Ollama's words. */
 const NO_MEMORY = 'model requires more system memory (41.2 GiB) than is available (14.8 GiB)';
 
 async function furnish(home: string): Promise<void> {
@@ -21,7 +21,7 @@ async function furnish(home: string): Promise<void> {
   await writeFile(path.join(home, 'config.json'), '{}', { mode: 0o600 });
 }
 
-describeGateway('who answers', { env: { MODEL: 'gone' }, furnish, model: { models } }, (fixture) => {
+describeGateway('the answering model', { env: { MODEL: 'gone' }, furnish, model: { models } }, (fixture) => {
   const say = async (id: string, content: string): Promise<string> => {
     const answer = await fixture().call(`/v1/sessions/http:${id}/messages`, { json: { content } });
     const { reply }: { reply?: string } = await answer.json();
@@ -58,7 +58,7 @@ describeGateway('who answers', { env: { MODEL: 'gone' }, furnish, model: { model
   const ready = async (): Promise<{ model: Record<string, unknown> }> =>
     await (await fixture().call('/readyz')).json();
 
-  it('names at the start what settings name and no server has, with the command that fetches it', async () => {
+  it('is checked at the start: models that settings name and no server has are listed, with the command that fetches them', async () => {
     const { model } = await fixture().gateway.health();
     expect(model).toMatchObject({ state: 'degraded', name: 'gone' });
     expect(model.missing).toEqual([
@@ -70,7 +70,7 @@ describeGateway('who answers', { env: { MODEL: 'gone' }, furnish, model: { model
     expect(await new Response(body).text()).not.toContain('gone');
   });
 
-  it('says once who answers instead and why, in the chat, /model, /status and /readyz, and once when the model is back', async () => {
+  it('is reported once if it is a substitute and why, in the chat, /model, /status and /readyz, and once when the original is back', async () => {
     await say('large', '/profile large');
     const notices = noticesOf('large');
     const refused = { failure: { kind: 'status', status: 500, error: NO_MEMORY } } as const;
@@ -109,7 +109,7 @@ describeGateway('who answers', { env: { MODEL: 'gone' }, furnish, model: { model
     await notices.end();
   });
 
-  it('talks only with a model that cannot call tools, promises none, and says so', async () => {
+  it('only talks if it cannot call tools, promises none, and says so', async () => {
     await ask('talks', 'hello nobody');
     expect(await answering('talks')).toMatchObject({ configured: 'gone', from: 'gateway', tools: null });
     await say('talks', '/model plain');
@@ -138,7 +138,7 @@ describeGateway('who answers', { env: { MODEL: 'gone' }, furnish, model: { model
     expect(able.messages[0]?.content).toContain('Use your tools');
   });
 
-  it('says what may be chosen for a new session, begins it with the choice, and names the model of each answer', async () => {
+  it('can be chosen for a new session, which starts with it, and is named for each answer', async () => {
     const choices = await (await fixture().call('/v1/choices')).json();
     expect(choices).toMatchObject({ mode: 'planner', model: { configured: 'gone' }, problem: null });
     expect(choices.models).toEqual(['fake:latest', 'plain:latest', 'big:latest']);
@@ -166,7 +166,7 @@ describeGateway('who answers', { env: { MODEL: 'gone' }, furnish, model: { model
     ]);
   });
 
-  it('makes the plan that was asked for with the model that answers instead', async () => {
+  it('makes the requested plan even as a substitute', async () => {
     await say('plans', '/profile large');
     const refused = { failure: { kind: 'status', status: 500, error: NO_MEMORY } } as const;
     const steps = '## Milestones\n- Tea\n\n## Steps\n1. [SELF] Boil water';

@@ -1,4 +1,7 @@
-/** A newcomer on Telegram and Discord, without any configuration: a plan, a page, a subagent, an approval, and a file that comes back. */
+/**
+ * A newcomer on Telegram and Discord, without any configuration: a plan, a page, a subagent, an approval, and a file to
+ * download.
+ */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { startFakeWebsite } from '../../fakes/network/web-pages.ts';
 import type { FakeWebsite } from '../../fakes/network/web-pages.ts';

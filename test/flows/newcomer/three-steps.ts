@@ -1,8 +1,8 @@
-/** What a newcomer asks first: something with three steps, on a gateway that nobody has configured. */
+/** What a newcomer asks first: something with three steps, on a gateway that no one has configured. */
 import type { FakeOllama } from '../../fakes/ollama/ollama.ts';
 import type { FakeWebsite } from '../../fakes/network/web-pages.ts';
 
-/** What the model says to a request with this tag, until it is done; `hold` keeps the agent's first call back. */
+/** What the model says to a request with this tag, until it is done; `hold` delays the agent's first call. */
 export function scriptThreeSteps(
   ollama: FakeOllama,
   website: FakeWebsite,

@@ -1,4 +1,4 @@
-/** Tools that the caller runs, in a session: the turn waits for their results, and nothing is lost meanwhile. */
+/** Tools that the caller runs, in a session: the turn waits for their results, and nothing is lost in the meantime. */
 import { createHash } from 'node:crypto';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ const says = (content: string) => [{ role: 'user' as const, content }];
 const result = (tool_call_id: string, content: string) => ({ role: 'tool' as const, tool_call_id, content });
 const call = (id: string, at = 'home') => ({ name: 'look', args: { at }, id });
 
-describeGatewayOnEachDatabase('a session and tools of its caller', {}, (fixture) => {
+describeGatewayOnEachDatabase("a session and its caller's tools", {}, (fixture) => {
   const inSession = (session: string) =>
     new OpenAI({
       baseURL: `${fixture().gateway.url}/v1`,
@@ -29,7 +29,7 @@ describeGatewayOnEachDatabase('a session and tools of its caller', {}, (fixture)
     inSession(session).chat.completions.create({ model: 'default', messages, tools: [LOOK], ...more });
 
   describe('that calls them', () => {
-    it('gives the calls back, waits without a worker, and goes on with their results', async () => {
+    it('returns the calls, waits without a worker, and continues with their results', async () => {
       const { ollama } = fixture();
       ollama.answer({ text: 'One moment.', toolCalls: [call('call_1'), call('call_2', 'work')] });
       const first = await complete('goes-on', says('where am I needed?'));
@@ -57,7 +57,7 @@ describeGatewayOnEachDatabase('a session and tools of its caller', {}, (fixture)
       ]);
     });
 
-    it('streams both halves, and takes the whole history of clients that send it', async () => {
+    it('streams both halves, and accepts the whole history of clients that send it', async () => {
       const { ollama } = fixture();
       ollama.answer({ text: 'Wait.', toolCalls: [call('call_s')] });
       const question = says('stream it');
@@ -90,7 +90,7 @@ describeGatewayOnEachDatabase('a session and tools of its caller', {}, (fixture)
       expect(messages.find(({ role }) => role === 'tool')?.content).toBe('still there');
     });
 
-    it('calls again, under new options of the later request', async () => {
+    it("calls again, under the later request's new options", async () => {
       const { ollama } = fixture();
       ollama.answer('{"at": "a"}');
       const forced = { tool_choice: { type: 'function', function: { name: 'look' } }, temperature: 0.1 };
@@ -106,7 +106,7 @@ describeGatewayOnEachDatabase('a session and tools of its caller', {}, (fixture)
       expect(third.choices[0]?.message.content).toBe('Seen.');
     });
 
-    it('joins a repeated request with the same results to the turn that goes on', async () => {
+    it('joins a repeated request with the same results to the turn that is continuing', async () => {
       const { ollama } = fixture();
       ollama.answer({ text: 'Wait.', toolCalls: [call('call_d')] });
       await complete('repeats', says('twice'));
@@ -142,7 +142,7 @@ describeGatewayOnEachDatabase('a session and tools of its caller', {}, (fixture)
       expect((await complete('waits', says('hello again'))).choices[0]?.message.content).toBe('Hello.');
     });
 
-    it('takes exactly the results it waits for', async () => {
+    it('accepts exactly the results it waits for', async () => {
       fixture().ollama.answer({ toolCalls: [call('call_x'), call('call_y')] });
       await complete('exact', says('two of them'));
       for (const results of [
@@ -162,7 +162,7 @@ describeGatewayOnEachDatabase('a session and tools of its caller', {}, (fixture)
       expect(done.choices[0]?.message.content).toBe('Fine.');
     });
 
-    it('gives its results to nobody else, and says nothing of sessions that are not there', async () => {
+    it('accepts results from no one else, and reveals nothing about sessions that do not exist', async () => {
       fixture().ollama.answer({ toolCalls: [call('call_p')] });
       await complete('private', says('mine'));
       const token = 'token-of-a-stranger-1234567890';
@@ -182,7 +182,7 @@ describeGatewayOnEachDatabase('a session and tools of its caller', {}, (fixture)
       }
     });
 
-    it('tells readers of its events what it waits for, and gives the calls again to the same request', async () => {
+    it('shows readers of its events what it waits for, and returns the calls again to the same request', async () => {
       fixture().ollama.answer({ toolCalls: [call('call_e')] });
       const headers = { 'X-Session-Id': 'events', 'Idempotency-Key': 'one' };
       const ask = () => complete('events', says('look'), {}).then((answer) => answer);
@@ -202,7 +202,7 @@ describeGatewayOnEachDatabase('a session and tools of its caller', {}, (fixture)
     });
   });
 
-  describe('beside the gateway’s own', () => {
+  describe('next to the gateway’s own', () => {
     it('offers only the caller’s, or both when the header asks for it', async () => {
       const { ollama } = fixture();
       ollama.answer('one');
@@ -230,7 +230,7 @@ describeGatewayOnEachDatabase('a session and tools of its caller', {}, (fixture)
   });
 
   describe('and other options', () => {
-    it('honours sampling, limits and system messages in a session', async () => {
+    it('honors sampling, limits and system messages in a session', async () => {
       fixture().ollama.answer('Aye.');
       await inSession('options').chat.completions.create({
         model: 'default',
@@ -251,7 +251,7 @@ describeGatewayOnEachDatabase('a session and tools of its caller', {}, (fixture)
       expect(JSON.stringify((await fixture().modelCall('and now?')).body.messages)).not.toContain('pirate');
     });
 
-    it('checks the form of an answer in a session, and tells the one that has another', async () => {
+    it('checks the format of an answer in a session, and reports one that does not match', async () => {
       const ask = () =>
         inSession('forms').chat.completions.create({
           model: 'default',
@@ -264,7 +264,7 @@ describeGatewayOnEachDatabase('a session and tools of its caller', {}, (fixture)
       await expect(ask()).rejects.toThrow(/not the form that was asked for/);
     });
 
-    it('answers the responses API in a session, and goes on only from its newest response', async () => {
+    it('answers the responses API in a session, and continues only from its newest response', async () => {
       const { ollama } = fixture();
       const tools = [{ type: 'function' as const, strict: false, ...LOOK.function }];
       ollama.answer({ toolCalls: [call('call_q')] });

@@ -1,4 +1,7 @@
-/** Chat completions by OpenAI's own client against a whole gateway, without a session: each feature passes, or is refused by its name. */
+/**
+ * Chat completions by OpenAI's own client against a whole gateway, without a session: each feature works, or is
+ * refused by name.
+ */
 import OpenAI from 'openai';
 import { zodResponseFormat } from 'openai/helpers/zod';
 import { describe, expect, it } from 'vitest';
@@ -20,7 +23,7 @@ describeGateway('the openai client', {}, (fixture) => {
   const client = (maxRetries = 0) =>
     new OpenAI({ baseURL: `${fixture().gateway.url}/v1`, apiKey: OWNER, maxRetries });
 
-  describe('with tools of its own', () => {
+  describe('with its own tools', () => {
     it('gets the calls back, and the answer after their results; the model sees no other tool', async () => {
       const { ollama } = fixture();
       ollama.answer({ toolCalls: [{ name: 'look', args: { at: 'home' }, id: 'call_a' }] });
@@ -55,7 +58,7 @@ describeGateway('the openai client', {}, (fixture) => {
       });
     });
 
-    it('streams the calls as deltas that its own helper puts together', async () => {
+    it('streams the calls as deltas that its own helper assembles', async () => {
       const calls = [
         { name: 'look', args: { at: 'a' }, id: 'call_1' },
         { name: 'look', args: { at: 'b' }, id: 'call_2' },
@@ -101,12 +104,12 @@ describeGateway('the openai client', {}, (fixture) => {
       expect(one.choices[0]?.message.tool_calls).toHaveLength(1);
     });
 
-    it('is told when the model cannot call tools', async () => {
+    it('gets an error when the model cannot call tools', async () => {
       const asked = client().chat.completions.create({ model: 'plain', messages: says('x'), tools: [LOOK] });
       await expect(asked).rejects.toMatchObject({ status: 400, param: 'tools', code: 'unsupported_value' });
     });
 
-    it('is told when arguments of a strict tool do not match', async () => {
+    it('gets an error when arguments of a strict tool do not match', async () => {
       fixture().ollama.answer({ toolCalls: [{ name: 'look', args: { at: 7 } }] });
       const strict = { ...LOOK, function: { ...LOOK.function, strict: true } };
       const asked = client().chat.completions.create({
@@ -117,7 +120,7 @@ describeGateway('the openai client', {}, (fixture) => {
       await expect(asked).rejects.toMatchObject({ status: 502, code: 'invalid_answer' });
     });
 
-    it('runs its tools by its own runner', async () => {
+    it('runs its tools with its own runner', async () => {
       fixture().ollama.answer({ toolCalls: [{ name: 'look', args: { at: 'home' } }] });
       fixture().ollama.answer((body) => `I saw ${body.messages.at(-1)?.content}.`);
       const runner = client().chat.completions.runTools({
@@ -138,8 +141,8 @@ describeGateway('the openai client', {}, (fixture) => {
     });
   });
 
-  describe('with a form for the answer', () => {
-    it('parses an answer that matches its schema, which the model server was given', async () => {
+  describe('with a format for the answer', () => {
+    it('parses an answer that matches its schema, which was passed to the model server', async () => {
       fixture().ollama.answer('{"city": "Oslo", "people": 700000}');
       const answer = await client().chat.completions.parse({
         model: 'default',
@@ -156,7 +159,7 @@ describeGateway('the openai client', {}, (fixture) => {
     it.each([
       ['prose', 'Oslo has 700,000 people.'],
       ['the wrong fields', '{"city": "Oslo"}'],
-    ])('is told of %s, whole and streamed', async (_what, text) => {
+    ])('gets an error for %s, whole and streamed', async (_what, text) => {
       const { ollama } = fixture();
       const request = {
         model: 'default',
@@ -173,7 +176,7 @@ describeGateway('the openai client', {}, (fixture) => {
       }).rejects.toThrow(/not the form that was asked for/);
     });
 
-    it('takes any JSON object with json_object, and an answer that was cut off for what it is', async () => {
+    it('accepts any JSON object with json_object, and a truncated answer as such', async () => {
       const { ollama } = fixture();
       const ask = () =>
         client().chat.completions.create({
@@ -190,7 +193,7 @@ describeGateway('the openai client', {}, (fixture) => {
     });
   });
 
-  it('is refused what this model server cannot do', async () => {
+  it('gets an error for what this model server cannot do', async () => {
     const ask = (more: object) =>
       client().chat.completions.create({ model: 'plain', messages: says('x'), ...more });
     await expect(ask({ logit_bias: { '5': 1 } })).rejects.toMatchObject({ status: 400, param: 'logit_bias' });
@@ -199,7 +202,7 @@ describeGateway('the openai client', {}, (fixture) => {
     expect((await ask({ reasoning_effort: 'none' })).choices[0]?.finish_reason).toBe('stop');
   });
 
-  it('gets likelihoods where the model server tells them', async () => {
+  it('gets likelihoods if the model server reports them', async () => {
     fixture().ollama.answer({ text: ['yes'], extra: { logprobs: [{ token: 'yes', logprob: -0.25 }] } });
     const answer = await client().chat.completions.create({
       model: 'default',

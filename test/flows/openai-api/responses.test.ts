@@ -1,4 +1,7 @@
-/** Responses, vectors and models by OpenAI's own client against a whole gateway, without a session: each feature passes, or is refused by its name. */
+/**
+ * Responses, vectors and models by OpenAI's own client against a whole gateway, without a session: each feature works,
+ * or is refused by name.
+ */
 import OpenAI from 'openai';
 import { zodTextFormat } from 'openai/helpers/zod';
 import { describe, expect, it } from 'vitest';
@@ -16,7 +19,7 @@ const LOOK = {
 const says = (content: string) => [{ role: 'user' as const, content }];
 const place = z.object({ city: z.string(), people: z.number() });
 
-describeGateway('the openai client, beside chat completions', {}, (fixture) => {
+describeGateway('the openai client, besides chat completions', {}, (fixture) => {
   const client = (maxRetries = 0) =>
     new OpenAI({ baseURL: `${fixture().gateway.url}/v1`, apiKey: OWNER, maxRetries });
 
@@ -68,7 +71,7 @@ describeGateway('the openai client, beside chat completions', {}, (fixture) => {
         expect(types).toContain(type);
     });
 
-    it('goes on after the outputs of its function calls', async () => {
+    it('continues after the outputs of its function calls', async () => {
       fixture().ollama.answer((body) => `Seen: ${body.messages.at(-1)?.content}`);
       const response = await client().responses.create({
         model: 'default',
@@ -82,7 +85,7 @@ describeGateway('the openai client, beside chat completions', {}, (fixture) => {
       expect(response.output_text).toBe('Seen: a cat');
     });
 
-    it('parses a form, and says that an answer was cut off', async () => {
+    it('parses a format, and reports that an answer was cut off', async () => {
       fixture().ollama.answer('{"city": "Oslo", "people": 1}');
       const parsed = await client().responses.parse({
         model: 'default',
@@ -109,13 +112,13 @@ describeGateway('the openai client, beside chat completions', {}, (fixture) => {
       ['include', { include: ['message.output_text.logprobs'] }],
       ['text.verbosity', { text: { verbosity: 'low' } }],
       ['reasoning.mode', { reasoning: { mode: 'pro' } }],
-    ])('is refused what is not there: %s', async (param, json) => {
+    ])('gets an error for what does not exist: %s', async (param, json) => {
       const response = await fixture().call('/v1/responses', { json: { input: 'x', ...json } });
       expect([response.status, await response.json()]).toMatchObject([400, { error: { param } }]);
     });
   });
 
-  it('gets vectors, as numbers and as the base64 it asks for by itself', async () => {
+  it('gets vectors, as numbers and as the base64 it requests on its own', async () => {
     const input = ['one', 'three'];
     const decoded = await client().embeddings.create({ model: 'fake', input });
     const plain = await client().embeddings.create({ model: 'fake', input, encoding_format: 'float' });
@@ -134,7 +137,7 @@ describeGateway('the openai client, beside chat completions', {}, (fixture) => {
     await expect(tokens).rejects.toMatchObject({ status: 400, param: 'input' });
   });
 
-  it('finds a model by its name, and is told of one that is not there', async () => {
+  it('finds a model by name, and gets an error for one that does not exist', async () => {
     expect(await client().models.retrieve('fake:latest')).toMatchObject({
       id: 'fake:latest',
       object: 'model',

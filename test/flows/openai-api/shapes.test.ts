@@ -1,4 +1,4 @@
-/** Requests in the shapes that clients send which cannot be run here: openai's Python package, Open WebUI. */
+/** Requests in the form that clients send which cannot be run here: openai's Python package, Open WebUI. */
 import { describe, expect, it } from 'vitest';
 import { describeGateway } from '../setup.ts';
 
@@ -16,7 +16,7 @@ describeGateway('requests of other clients', {}, (fixture) => {
   const says = (content: string) => [{ role: 'user', content }];
 
   describe('by openai’s Python package', () => {
-    it('call tools and send the assistant’s message back as it came, with its nulls', async () => {
+    it('call tools and send the assistant’s message back unchanged, with its nulls', async () => {
       const parameters = {
         properties: { at: { title: 'At', type: 'string' } },
         required: ['at'],
@@ -49,7 +49,7 @@ describeGateway('requests of other clients', {}, (fixture) => {
       expect(second.body.choices[0].message.content).toBe('A cat.');
     });
 
-    it('parse into a Pydantic model, by definitions and references', async () => {
+    it('parse into a Pydantic model, through definitions and references', async () => {
       const schema = {
         $defs: {
           Step: {
@@ -94,7 +94,7 @@ describeGateway('requests of other clients', {}, (fixture) => {
     });
   });
 
-  it('by Open WebUI: a title in a whole answer, with its own ids beside', async () => {
+  it('by Open WebUI: a title in a whole answer, along with its own ids', async () => {
     fixture().ollama.answer('{"title": "Cats"}');
     const asked = {
       model: 'default',
@@ -110,7 +110,7 @@ describeGateway('requests of other clients', {}, (fixture) => {
     );
   });
 
-  it('by clients of other servers: a field that this API does not have is refused by its name', async () => {
+  it('by clients of other servers: a field that this API does not have is refused by name', async () => {
     for (const field of [
       'top_k',
       'min_p',

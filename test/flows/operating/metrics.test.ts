@@ -1,4 +1,4 @@
-/** What Prometheus reads of a whole gateway, and that the dashboard and the alert rules name nothing else. */
+/** What Prometheus reads from a whole gateway, and that the dashboard and the alert rules name nothing else. */
 import { readFileSync } from 'node:fs';
 import { expect, it, vi } from 'vitest';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';

@@ -16,7 +16,7 @@ describeGatewayOnEachDatabase('the prompt in a trace', { env: { BRAVE_API_KEY: S
     return turnId;
   };
 
-  it('is read over HTTP only where it is asked for, without secrets, and not by others', async () => {
+  it('is read over HTTP only when requested, without secrets, and not by others', async () => {
     const turnId = await asked();
     const path = `/v1/turns/${turnId}/trace`;
     expect(await (await fixture().call(path)).json()).not.toHaveProperty('prompt');

@@ -1,4 +1,7 @@
-/** An upgrade of one gateway after the other: two versions at work on one Postgres, and no message lost, doubled or overtaken. */
+/**
+ * An upgrade of one gateway after the other: two versions running on one Postgres, and no message lost, doubled or
+ * overtaken.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +15,7 @@ import { OWNER } from '../setup.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const SESSIONS = 6;
-/** Messages of each session that come at least before the next step. */
+/** The minimum number of messages in each session before the next step. */
 const STEP = 5;
 const LONG = { timeout: 120_000, interval: 100 };
 
@@ -31,7 +34,7 @@ function git(...args: string[]): string | undefined {
 
 const JOURNAL = 'drizzle/meta/_journal.json';
 
-/** The migrations of a commit, in their order. */
+/** The migrations of a commit, in order. */
 function migrationsOf(commit: string): string[] {
   const journal: { entries?: { tag: string; when: number }[] } = JSON.parse(
     git('show', `${commit}:${JOURNAL}`) ?? '{}',
@@ -40,8 +43,8 @@ function migrationsOf(commit: string): string[] {
 }
 
 /**
- * The newest commit whose migrations are the beginning of today's, and not all of them; undefined without that part of the
- * history. A commit beside the line that led here may have migrations that were made again later.
+ * The newest commit whose migrations are a proper prefix of today's; undefined without that part of the history. A
+ * commit on a side branch may have migrations that were regenerated later.
  */
 function versionBefore(): string | undefined {
   const now = migrationsOf('HEAD');
@@ -77,7 +80,7 @@ interface Shown {
 }
 
 it.skipIf(older === undefined || databaseUrl === undefined)(
-  'the older version works on beside the newer one, is stopped, and everything is answered once and in order',
+  'the older version keeps running next to the newer one, is stopped, and everything is answered once and in order',
   async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'parley-upgrade-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -101,7 +104,7 @@ it.skipIf(older === undefined || databaseUrl === undefined)(
     const headers = { authorization: `Bearer ${OWNER}`, 'content-type': 'application/json' };
     const accepted = Array.from({ length: SESSIONS }, () => 0);
     const over = new AbortController();
-    /** Sends one message after the other, each until a gateway has taken it: as clients that retry do. */
+    /** Sends one message after the other, each until a gateway has accepted it: as retrying clients do. */
     const write = async (session: number): Promise<void> => {
       for (let nth = 1, tries = 0; !over.signal.aborted; tries += 1) {
         const url = urls[(session + nth + tries) % urls.length] ?? '';

@@ -1,4 +1,4 @@
-/** Traces as an OpenTelemetry collector receives them of a whole gateway. */
+/** Traces as an OpenTelemetry collector receives them from a whole gateway. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startFakeCollector } from '../../fakes/otlp/collector.ts';
 import type { CollectedSpan, FakeCollector } from '../../fakes/otlp/collector.ts';
@@ -35,7 +35,7 @@ describe('traces for OpenTelemetry', () => {
     return of();
   };
 
-  it('are one trace a turn with its model calls and tools, and without a word of anybody', async () => {
+  it("are one trace per turn with its model calls and tools, and without a word of anyone's text", async () => {
     fixture.ollama.answer({ toolCalls: [{ name: 'list_dir', args: { path: '.' } }] }, { when: 'my secret' });
     const spans = await spansOf(await fixture.post('traced', 'Look at my secret'));
     const byName = Object.groupBy(spans, ({ name }) => name);
@@ -74,7 +74,7 @@ describe('traces for OpenTelemetry', () => {
     expect(spans.filter(({ name }) => name === 'invoke_agent default')).toHaveLength(1);
   });
 
-  it('cost an answer nothing when the collector refuses them, which the log says once', async () => {
+  it('cost an answer nothing when the collector refuses them, which is logged once', async () => {
     collector.status = 400;
     for (const id of ['away', 'gone']) {
       await fixture.post(id, 'Hello');

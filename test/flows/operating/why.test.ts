@@ -35,7 +35,7 @@ describeGatewayOnEachDatabase(
       fixture().sql<{ id: string; reason: string | null }[]>`
       select id, reason from turn where session = ${`telegram:${chat}`} order by lane_seq`;
 
-    it('1: its channel hands over no messages of that kind', async () => {
+    it('1: its channel passes on no messages of that kind', async () => {
       const chat = person();
       fixture().telegram.says(chat, 'from an inline bot', chat, {
         fields: { via_bot: { id: 5, is_bot: true, first_name: 'x' } },
@@ -67,7 +67,7 @@ describeGatewayOnEachDatabase(
         .toMatch(/\(rate_limited\): its sender wrote too fast/);
     });
 
-    it('4: too many messages of its session wait', async () => {
+    it('4: too many messages of its session are waiting', async () => {
       const chat = person();
       fixture().ollama.answer({ text: 'late', hold: true }, { when: `block ${chat}` });
       says(chat, `block ${chat}`);
@@ -82,7 +82,7 @@ describeGatewayOnEachDatabase(
       await fixture().idle(`telegram:${chat}`);
     });
 
-    it('5: every gateway works on as many turns as it may; and while it runs, what it waits for', async () => {
+    it('5: every gateway runs as many turns as it may; and while it is running, what it waits for', async () => {
       const busy = [person(), person(), person()];
       for (const chat of busy) {
         fixture().ollama.answer({ text: 'late', hold: true }, { when: `hold ${chat}` });
@@ -174,7 +174,7 @@ describeGatewayOnEachDatabase(
         .toMatch(/The model answered only with the silent token, so nothing was sent/);
     });
 
-    it('9 and 10: the platform does not take its answer, and then it is given up', async () => {
+    it('9 and 10: the platform does not accept its answer, and then it is given up', async () => {
       const chat = person();
       fixture().ollama.answer({ text: 'an answer', hold: true }, { when: `away ${chat}` });
       says(chat, `away ${chat}`);
@@ -192,7 +192,7 @@ describeGatewayOnEachDatabase(
       telegram.outage = undefined;
     });
 
-    it('says it in the chat to owners, with /why, and on a failed turn names the error', async () => {
+    it('is shown in the chat to owners, with /why, and on a failed turn names the error', async () => {
       const chat = person();
       says(chat, '/why');
       await vi.waitFor(() => expect(screen(chat).at(-1)).toMatch(/Only an owner can see/), WAIT);
@@ -209,7 +209,7 @@ describeGatewayOnEachDatabase(
       );
     });
 
-    it('shows the timeline of an answered turn: queue, context, model call, tools, delivery; the newest one by "last"', async () => {
+    it('includes the timeline of an answered turn: queue, context, model call, tools, delivery; the newest one by "last"', async () => {
       const chat = person();
       fixture().ollama.answer(
         { toolCalls: [{ name: 'list_dir', args: { path: '.' } }] },

@@ -46,7 +46,7 @@ function startParley(home: string, env: Record<string, string>): Started {
 }
 
 describe('--workers', () => {
-  it('takes auto, or a number within its bounds', () => {
+  it('accepts auto, or a number within its bounds', () => {
     expect(readWorkers([])).toBe(1);
     expect(readWorkers(['--workers', 'auto'], 4)).toBe(4);
     expect(readWorkers(['--workers', 'auto'], 400)).toBe(MAX_WORKERS);
@@ -113,7 +113,7 @@ describe.runIf(process.env['DATABASE_URL'] !== undefined)('two workers [postgres
     });
 
   it.skipIf(!hasTerminal)(
-    'print one link to sign in on a terminal, from the supervisor, and it works',
+    'print one sign-in link on a terminal, from the supervisor, and it works',
     async () => {
       const second = await mkdtemp(path.join(tmpdir(), 'parley-workers-'));
       const terminal = spawn(
@@ -155,7 +155,7 @@ describe.runIf(process.env['DATABASE_URL'] !== undefined)('two workers [postgres
     90_000,
   );
 
-  it('are nodes of their own, and a killed one is started again and loses nothing', async () => {
+  it('are separate nodes, and a killed one is restarted and loses nothing', async () => {
     await vi.waitFor(async () => expect(await live()).toEqual([':1', ':2']), LONG);
     ollama.answer({ text: 'Here after all.', hold: true }, { when: 'stay' });
     await call('/v1/sessions/http:workers/messages', { content: 'stay' });
@@ -182,7 +182,7 @@ describe.runIf(process.env['DATABASE_URL'] !== undefined)('two workers [postgres
     await vi.waitFor(async () => expect(await live()).toEqual([':1', ':2']), LONG);
   }, 90_000);
 
-  it('give the metrics of all of them, whichever is asked', async () => {
+  it('return the metrics of all of them, whichever is asked', async () => {
     for (let n = 0; n < 4; n += 1) {
       const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${OWNER}` } });
       const text = await answer.text();
@@ -194,7 +194,7 @@ describe.runIf(process.env['DATABASE_URL'] !== undefined)('two workers [postgres
     }
   });
 
-  it('end together, with the work they hold released, when the supervisor is asked to', async () => {
+  it('end together, releasing the work they hold, when the supervisor is asked to', async () => {
     parley.child.kill('SIGTERM');
     const [code] = await once(parley.child, 'exit');
     expect(code).toBe(0);

@@ -1,4 +1,4 @@
-/** Administration over HTTP: what an admin token sees and changes, and that no other token does. */
+/** Administration over HTTP: what an admin token sees and changes, and that no other token can. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
@@ -15,7 +15,7 @@ describeGatewayOnEachDatabase('administration', { telegram: true, file }, (fixtu
   const read = async (route: string) => (await send('GET', route)).body;
   const configFile = (): string => path.join(fixture().home, 'config.json');
 
-  it('is for admin tokens alone', async () => {
+  it('is for admin tokens only', async () => {
     const token = 'only-chats-and-nothing-else-1';
     await fixture().store.access.putToken({ hash: hashSecret(token), name: 'friend', scopes: ['chat'] });
     const routes = ['health', 'access', 'tokens', 'profiles', 'memories', 'dead-letters', 'log', 'config'];
@@ -26,7 +26,7 @@ describeGatewayOnEachDatabase('administration', { telegram: true, file }, (fixtu
     expect((await send('PATCH', '/v1/config', change, token)).status).toBe(403);
   });
 
-  it('approves who was given a code, grants and takes rights', async () => {
+  it('approves a user who was given a code, grants and revokes rights', async () => {
     fixture().telegram.says('9301', 'hello', '9301');
     const shown = await vi.waitFor(() => {
       const [, code] = /\b([A-Z0-9]{8})\b/.exec(fixture().telegram.screen('9301').join(' ')) ?? [];
@@ -50,7 +50,7 @@ describeGatewayOnEachDatabase('administration', { telegram: true, file }, (fixtu
     expect((await send('DELETE', '/v1/access/grants/telegram/dm/9301')).status).toBe(404);
   });
 
-  it('makes a token whose secret is shown once, and revokes it, but never that of the request', async () => {
+  it('creates a token whose secret is shown once, and revokes it, but never the token of the request', async () => {
     const made = await send('POST', '/v1/tokens', { name: 'script', scopes: ['approve'], expiresInDays: 30 });
     expect(made.body).toMatchObject({ name: 'script', scopes: ['chat', 'approve'], expired: false });
     const { id, secret } = made.body;
@@ -67,7 +67,7 @@ describeGatewayOnEachDatabase('administration', { telegram: true, file }, (fixtu
     }, WAIT);
   });
 
-  it('renames a token and gives it another secret, after which the one before is dead', async () => {
+  it('renames a token and gives it another secret, which invalidates the old one', async () => {
     const { body: made } = await send('POST', '/v1/tokens', { name: 'old name' });
     const renamed = await send('PATCH', `/v1/tokens/${made.id}`, { name: 'new name' });
     expect(renamed.body).toEqual({ id: made.id, name: 'new name' });
@@ -87,7 +87,7 @@ describeGatewayOnEachDatabase('administration', { telegram: true, file }, (fixtu
     });
   });
 
-  it('lists facts of everybody in pages, and deletes one', async () => {
+  it("lists everyone's facts in pages, and deletes one", async () => {
     const fact = { session: 'http:a', untrusted: false } as const;
     for (const [key, user] of [
       ['k1', 'telegram:1'],
@@ -141,7 +141,7 @@ describeGatewayOnEachDatabase('administration', { telegram: true, file }, (fixtu
     expect(await read('/v1/log?level=warn')).toEqual({ lines: expect.any(Array) });
   });
 
-  it('changes config.json with its comments, says what counts when, and refuses stale and wrong changes', async () => {
+  it('changes config.json with its comments, reports what applies when, and refuses stale and wrong changes', async () => {
     await writeFile(configFile(), '{\n  // Ours.\n  "limits": { "messagesPerMinute": 30 }\n}\n');
     const before = await read('/v1/config');
     expect(before.written).toEqual({ limits: { messagesPerMinute: 30 } });

@@ -1,4 +1,4 @@
-/** `parley backup` beside a gateway at work, and `parley restore` into other homes and the other kind of database. */
+/** `parley backup` next to a running gateway, and `parley restore` into other homes and the other kind of database. */
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile, copyFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -27,7 +27,7 @@ const ROWS_LEFT_OUT = [
   'session_file',
   'session_folder',
 ];
-/** What the home has for its process, and is made anew. */
+/** What the home has for its process, and is recreated. */
 const FILES_LEFT_OUT = /^(pg|pg\..*|cache|logs|instance|lock\..*|life\..*|[^/]*\.schema\.json|backups)(\/|$)/;
 
 const backup = (env: Environment, ...args: string[]): Promise<string> =>
@@ -35,7 +35,7 @@ const backup = (env: Environment, ...args: string[]): Promise<string> =>
 const restore = (env: Environment, ...args: string[]): Promise<string> =>
   restoreCommand(loadConfig(env), { log: silentLog }, readBackupOptions('restore', args));
 
-/** Every row of every table as text; a lane that a gateway works on now has nobody in the backup. */
+/** Every row of every table as text; a lane that a gateway is working on now has no owner in the backup. */
 async function rowsOf(sql: postgres.Sql): Promise<Record<string, string[]>> {
   const tables = await sql<
     { name: string }[]
@@ -54,7 +54,7 @@ async function rowsOf(sql: postgres.Sql): Promise<Record<string, string[]>> {
   return rows;
 }
 
-/** The same of a database that no gateway runs with. */
+/** The same for a database that no gateway is running on. */
 async function restoredRows(env: Environment): Promise<Record<string, string[]>> {
   const home = env['GATEWAY_HOME'] ?? '';
   const database = await openDatabaseOf({ home, databaseUrl: env['DATABASE_URL'], log: silentLog });
@@ -72,7 +72,7 @@ async function restoredRows(env: Environment): Promise<Record<string, string[]>>
   }
 }
 
-/** The files of a home that belong into a backup, with content and whether they can be run. */
+/** The files of a home that belong in a backup, with content and whether they can be executed. */
 async function filesOf(home: string): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   for (const entry of await readdir(home, { withFileTypes: true, recursive: true })) {
@@ -105,7 +105,7 @@ async function emptyPostgres(env: Environment): Promise<Environment> {
   return { ...env, GATEWAY_HOME: await folder(), DATABASE_URL: database.url };
 }
 
-/** What is in the embedded database, also in an empty Postgres; gives the environment of that. */
+/** Copies the embedded database into an empty Postgres as well; returns the environment of that. */
 async function intoPostgres(
   embedded: Environment,
   all: { rows: Record<string, string[]>; files: Record<string, string>; shared: object[] },
@@ -123,7 +123,7 @@ async function intoPostgres(
 }
 
 describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
-  it('keeps a gateway at work, and puts it into another home and the other kind of database without a difference', async () => {
+  it('keeps a gateway running, and puts it into another home and the other kind of database without a difference', async () => {
     const { env, home, kind, ollama, sql } = fixture();
     const place = await folder();
     const secret = path.join(place, 'passphrase');
@@ -133,7 +133,7 @@ describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
     await writeFile(path.join(home, 'notes/empty'), '');
     await writeFile(path.join(home, 'notes/large'), Buffer.alloc(700_000, 'line of notes\n'));
 
-    // A chat with a past and a file, and three turns that run.
+    // A chat with a history and a file, and three running turns.
     const sent = await fetch(`${fixture().gateway.url}/v1/sessions/http:desk/files?name=plan.txt`, {
       method: 'POST',
       headers: { authorization: `Bearer ${OWNER}` },
@@ -156,7 +156,7 @@ describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
       expect(await backup(env, file, '--passphrase-file', secret)).toMatch(
         /^Written: .* rows, \d+ files\)\.$/,
       );
-      // Nothing but the tables of running processes has changed meanwhile.
+      // Nothing but the tables of running processes has changed in the meantime.
       expect(await rowsOf(sql)).toEqual(rows);
       return rows;
     }, WAIT);
@@ -177,7 +177,7 @@ describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
     const last =
       kind === 'postgres' ? await intoPostgres(embedded, { rows: before, files, shared }) : embedded;
 
-    // What ran goes on there.
+    // What was running continues there.
     const gateway = await startGateway(loadConfig(last), { log: silentLog });
     try {
       for (const name of running)
@@ -192,7 +192,7 @@ describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
     }
   });
 
-  it('refuses what would lose data, and leaves all as it was', async () => {
+  it('refuses what would lose data, and leaves everything unchanged', async () => {
     const { env, home, kind } = fixture();
     const place = await folder();
     const file = path.join(place, 'one.backup');
@@ -201,13 +201,13 @@ describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
     await expect(backup(env, path.join(home, 'here'))).rejects.toThrow(/belong into its folder .*backups/);
     const typed = await parley(['backup', path.join(home, 'backups/here')], env);
     expect(typed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Written: /) });
-    // Of a slow machine it says what it waits for.
+    // On a slow machine it reports what it is waiting for.
     expect(typed.stderr).toMatch(/^(Waiting for [^\n]*…\n)*$/);
     expect(await parley(['restore'], env)).toMatchObject({
       code: 1,
       stderr: 'Expected: restore FILE [--passphrase-file FILE] [--replace]\n',
     });
-    // Beside a gateway that runs.
+    // Next to a running gateway.
     const beside = kind === 'postgres' ? { ...env, GATEWAY_HOME: await folder() } : env;
     await expect(restore(beside, file, '--replace')).rejects.toThrow(/Stop them first|is in use by process/);
 

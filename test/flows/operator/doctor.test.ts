@@ -1,4 +1,7 @@
-/** `parley doctor` beside a running gateway, on a machine without one, and on broken set-ups, each of which it names. */
+/**
+ * `parley doctor` next to a running gateway, on a machine without one, and on broken setups, each of which it
+ * identifies.
+ */
 import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -22,7 +25,7 @@ async function complaints(environment: Environment, ...args: string[]): Promise<
   return lines.join('\n');
 }
 
-describe('parley doctor on a broken set-up', () => {
+describe('parley doctor on a broken setup', () => {
   let home = '';
   let model: Awaited<ReturnType<typeof startFakeOllama>>;
   let env: Environment = {};
@@ -37,7 +40,7 @@ describe('parley doctor on a broken set-up', () => {
   });
   const settings = (text: string, mode = 0o600) => writeFile(path.join(home, 'config.json'), text, { mode });
 
-  it('finds nothing on one that is whole, and leaves the home as it was', async () => {
+  it('finds nothing on one that is intact, and leaves the home as it was', async () => {
     expect(await complaints(env)).toBe('\nAll is well.');
     await expect(stat(path.join(home, 'pg'))).rejects.toThrow(/ENOENT/);
   });
@@ -53,7 +56,7 @@ describe('parley doctor on a broken set-up', () => {
     );
   });
 
-  it('names 3: a home that others can change, and --fix takes their rights away', async () => {
+  it('names 3: a home that others can change, and --fix revokes their rights', async () => {
     await chmod(home, 0o777);
     await settings('{}', 0o644);
     const said = await complaints(env);
@@ -142,7 +145,7 @@ describe('parley doctor on a broken set-up', () => {
     expect(await complaints({ ...bot, DISCORD_BOT_TOKEN: 'wrong' })).toMatch(/error +Discord +.*token/);
   });
 
-  it('names 14: the program of an MCP server that is not there, and 15: a sandbox that cannot run', async () => {
+  it('names 14: the missing program of an MCP server, and 15: a sandbox that cannot run', async () => {
     await settings(
       '{"mcp": {"servers": {"notes": {"command": "no-such-program"}}}, "tools": {"exec": true}}',
     );
@@ -152,7 +155,7 @@ describe('parley doctor on a broken set-up', () => {
     expect(said).toMatch(/error +Sandbox +Running programs is unavailable: /);
   });
 
-  it('names 16: an embedded database that is not whole, and 17: a TZ that names no zone', async () => {
+  it('names 16: an embedded database that is incomplete, and 17: a TZ that names no zone', async () => {
     await mkdir(path.join(home, 'pg'));
     await writeFile(path.join(home, 'pg', 'postmaster.opts'), '');
     const said = await complaints({ ...env, TZ: 'Mars/Phobos' });
@@ -171,8 +174,8 @@ describe('parley doctor on a broken set-up', () => {
   });
 });
 
-describeGatewayOnEachDatabase('parley doctor beside a gateway', { telegram: true }, (fixture) => {
-  it('sees it, its database and its port, and says so', async () => {
+describeGatewayOnEachDatabase('parley doctor next to a gateway', { telegram: true }, (fixture) => {
+  it('sees it, its database and its port, and reports them', async () => {
     const { env, gateway, home } = fixture();
     const port = new URL(gateway.url).port;
     const { text, ok } = await doctorCommand([], { ...env, PORT: port }, PLAIN);

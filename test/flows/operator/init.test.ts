@@ -1,4 +1,7 @@
-/** `parley init`: by answers and by flags, from nothing to a home that a gateway starts with, and again to change it. */
+/**
+ * `parley init`: with answers and with flags, from nothing to a home that a gateway starts with, and again to change
+ * it.
+ */
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -33,7 +36,7 @@ describe('parley init', () => {
   const settings = () => readFile(path.join(home, 'config.json'), 'utf8');
   const variables = () => readFile(path.join(home, '.env'), 'utf8');
 
-  /** What is on screen after these answers, a line each; undefined = nobody answers. */
+  /** What is on screen after these answers, one line each; undefined = no one answers. */
   async function init(answers: readonly string[] | undefined, ...flags: string[]): Promise<string> {
     const screen = new PassThrough();
     const shown = text(screen);
@@ -76,7 +79,7 @@ describe('parley init', () => {
     expect(shown).not.toContain(FAKE_TOKEN);
   });
 
-  it('asks for whatever else a channel cannot do without', async () => {
+  it('asks for whatever else a channel requires', async () => {
     const homeserver = await FakeHomeserver.open();
     try {
       const flags = ['--matrix-token', MATRIX_TOKEN, '--model', 'fake', '--time-zone', 'UTC'];
@@ -116,7 +119,7 @@ describe('parley init', () => {
     expect(await init(undefined, '--yes')).toContain('Nothing was changed.');
   });
 
-  it('says what to do where no model server answers, and writes nothing that is not valid', async () => {
+  it('explains what to do if no model server answers, and writes nothing invalid', async () => {
     env['OLLAMA_HOST'] = 'http://127.0.0.1:9';
     expect(await init(undefined, '--yes', '--model', 'later')).toContain(
       'Install Ollama from https://ollama.com',

@@ -1,4 +1,4 @@
-/** The log as its operator reads it: the file in the home, and `parley logs` beside a running gateway and after it. */
+/** The log as its operator reads it: the file in the home, and `parley logs` next to a running gateway and after it. */
 import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ describe('parley logs', () => {
   });
   afterEach(() => rm(home, { recursive: true, force: true }));
 
-  it('shows a turn by its id while the gateway runs, follows what comes, and reads the file afterwards', async () => {
+  it('shows a turn by its id while the gateway runs, follows new lines, and reads the file afterwards', async () => {
     const model = await startFakeOllama({ fallback: { text: 'Good morning.' } });
     try {
       const settings = { GATEWAY_HOME: home, GATEWAY_TOKEN: TOKEN, OLLAMA_HOST: model.url };
@@ -55,7 +55,7 @@ describe('parley logs', () => {
     }
   }, 60_000);
 
-  it('says in one sentence that there is no log yet, and what it expects', async () => {
+  it('reports in one sentence that there is no log yet, and what it expects', async () => {
     const none = await parley(['logs'], { GATEWAY_HOME: home });
     expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('logs/parley.log yet') });
     for (const wrong of [

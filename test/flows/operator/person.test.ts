@@ -1,4 +1,4 @@
-/** Everything of one person: told, exported and deleted, while what belongs to others stays row by row. */
+/** Everything about one person: listed, exported and deleted, while what belongs to others stays row by row. */
 import { expect, it } from 'vitest';
 import { personCommand } from '../../../src/commands/person.ts';
 import { loadConfig } from '../../../src/config.ts';
@@ -11,7 +11,7 @@ const [ada = '', bob = '', eve = ''] = FRIENDS;
 /** Words that only one person says, to find them in any table. */
 const secretOf = (person: string, n: number): string => `secret${person}x${n}`;
 
-/** Rows of every table as text, by table; timestamps of lanes and sessions move by themselves and are left out. */
+/** Rows of every table as text, by table; timestamps of lanes and sessions change on their own and are left out. */
 async function rows({ sql }: GatewayFixture): Promise<string[]> {
   const tables = await sql<{ name: string }[]>`
     select tablename as name from pg_tables where schemaname = 'public'
@@ -43,7 +43,7 @@ describeGatewayOnEachDatabase(
       return text;
     };
 
-    it('is exported and deleted whole, and not a row of others changes', async () => {
+    it('is exported and deleted completely, and not a row of others changes', async () => {
       const on = fixture();
       const { store, telegram, sql } = on;
       await store.access.addGrant('telegram', 'dm', ada);
@@ -88,7 +88,7 @@ describeGatewayOnEachDatabase(
       const after = await rows(on);
       const leaks = after.filter((row) => row.includes(`secret${ada}`) || row.includes(`telegram:${ada}`));
       expect(leaks).toEqual([]);
-      // Rows of others are as they were: those that named Ada nowhere.
+      // Rows of others are unchanged: those that named Ada nowhere.
       const ofOthers = before.filter((row) => !row.includes(ada));
       const kept = new Set(after);
       // Rows of Ada's turns that hold only the id of the turn.
@@ -113,7 +113,7 @@ describeGatewayOnEachDatabase(
       expect(await person('delete', `telegram:${ada}`, '--yes')).toContain('sessions of their own: none');
     });
 
-    it('names what is no person, and what config.json still says', async () => {
+    it('names ids that are not a person, and what config.json still says', async () => {
       for (const wrong of ['http:x', 'telegram:ada', 'nothing'])
         await expect(person('export', wrong)).rejects.toThrow(/is no person: expected CHANNEL:ID/);
       await expect(person('delete', `telegram:${bob}`)).rejects.toThrow(/config\.json still names them/);

@@ -1,4 +1,4 @@
-/** Signing in by the word of an identity proxy, as docs/operating.md sets it up: a real proxy process of its own address. */
+/** Signing in through an identity proxy, as docs/operating.md sets it up: a real proxy process with its own address. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { afterAll, expect, it } from 'vitest';
 import { MAX_PROXY_USER } from '../../../src/contracts/operator/proxy-sign-in.ts';
 import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
 
-/** The proxy's own address on loopback: what is not sent by it comes from 127.0.0.1. */
+/** The proxy's own address on loopback: what it does not send comes from 127.0.0.1. */
 const PROXY = '127.0.0.2';
 const PAGE = { 'x-parley-page': '1' };
 
@@ -24,7 +24,10 @@ const settings: {
 const write = (home: string, file: object): Promise<void> =>
   writeFile(path.join(home, 'config.json'), JSON.stringify(file), { mode: 0o600 });
 
-/** Passes each request on to the port that its path begins with, under the public name, with the user's header replaced by those that a test asks for. */
+/**
+ * Forwards each request to the port that its path begins with, under the public name, with the user's header replaced
+ * by those that a test asks for.
+ */
 const PROGRAM = `
   const http = require('node:http');
   http.createServer((incoming, outgoing) => {
@@ -60,7 +63,7 @@ async function startProxy(): Promise<string> {
 const proxy = startProxy();
 
 describeGatewayOnEachDatabase(
-  'signing in by a proxy',
+  'signing in through a proxy',
   { furnish: (home) => write(home, settings) },
   (fixture) => {
     const at = async (way: 'proxy' | 'direct', route: string): Promise<string> => {
@@ -86,7 +89,7 @@ describeGatewayOnEachDatabase(
       expect(made.status).toBe(201);
     };
 
-    it('gives whom the proxy names the rights of their token by a cookie for the page alone', async () => {
+    it('gives the user whom the proxy names the rights of their token, with a cookie for the page only', async () => {
       await addToken('ada', ['admin']);
       await addToken('team', ['chat']);
       const response = await signIn(['ada@example.org']);
@@ -103,7 +106,7 @@ describeGatewayOnEachDatabase(
       expect(await config(cookie)).toBe(200);
       const grace = cookieOf(await signIn(['grace@example.org']));
       expect([await ask(grace), await config(grace)]).toEqual([200, 403]);
-      // A page that is loaded again goes on with its session; another person at the same browser does not.
+      // A reloaded page continues its session; another person in the same browser does not.
       expect(cookieOf(await signIn(['ada@example.org'], { cookie }))).toBe(cookie);
       expect(cookieOf(await signIn(['grace@example.org'], { cookie }))).not.toBe(cookie);
       const { signIns }: { signIns: { proxyUser: string }[] } = await (
@@ -149,7 +152,7 @@ describeGatewayOnEachDatabase(
       expect(response.headers.get('set-cookie')).toBeNull();
     });
 
-    it('ends a session within a second when its user is taken out, and lets everybody in by a default', async () => {
+    it('ends a session within a second when its user is removed, and lets everyone in with a default', async () => {
       const cookie = cookieOf(await signIn(['grace@example.org']));
       expect(await ask(cookie)).toBe(200);
       const { proxySignIn } = settings;
@@ -166,7 +169,7 @@ describeGatewayOnEachDatabase(
         .toEqual({ signedIn: false, reason: 'proxySignIn in config.json is not set.' });
     });
 
-    it('says that a name of a token is missing or stands for several', async () => {
+    it("reports that a token's name is missing or ambiguous", async () => {
       const users = { 'ada@example.org': 'nobody', 'grace@example.org': 'team' };
       await write(fixture().home, { ...settings, proxySignIn: { users } });
       await expect.poll(async () => (await signIn(['ada@example.org'])).status, WAIT).toBe(403);

@@ -1,4 +1,7 @@
-/** The history of a schedule, as its owner reads it: over HTTP, by the command, and on the page with the trace of a run. */
+/**
+ * The history of a schedule, as its owner reads it: over HTTP, with the command, and on the page with the trace of a
+ * run.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { scheduleCommand } from '../../../src/commands/schedule.ts';
 import { loadConfig } from '../../../src/config.ts';
@@ -30,7 +33,7 @@ async function runsOf(fixture: GatewayFixture, id: string): Promise<Run[]> {
 }
 
 describeGatewayOnEachDatabase('the history of a schedule', {}, (fixture) => {
-  it('has the turn of each run and its end, what was missed, and goes with the schedule', async () => {
+  it('has the turn of each run and its end, what was missed, and is deleted with the schedule', async () => {
     const id = await addSchedule(fixture());
     expect(await runsOf(fixture(), id)).toEqual([]);
     const command = async (...args: string[]): Promise<string> =>
@@ -61,7 +64,7 @@ describeGatewayOnEachDatabase('the history of a schedule', {}, (fixture) => {
     expect(await fixture().sql`select from schedule_run`).toHaveLength(0);
   });
 
-  it('says why a run was skipped', async () => {
+  it('explains why a run was skipped', async () => {
     const id = await addSchedule(fixture());
     fixture().ollama.answer({ text: 'slow', hold: true }, { when: 'take your time' });
     await fixture().post('tides', 'take your time');
@@ -102,7 +105,7 @@ describePage('the history of a schedule on the page', (tab) => {
     await tab.screenshot('schedule-history-trace');
   });
 
-  it('adds a schedule to a chat, and keeps what was typed where the gateway refuses it', async () => {
+  it('adds a schedule to a chat, and keeps what was typed if the gateway refuses it', async () => {
     await fixture.post('harbour', 'hello');
     await fixture.idle('http:harbour');
     const page = await tab.open(fixture.gateway.url, { token: OWNER });

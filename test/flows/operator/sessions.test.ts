@@ -1,4 +1,4 @@
-/** `parley sessions`, `export` and `schedule` beside a running gateway, and the export over HTTP. */
+/** `parley sessions`, `export` and `schedule` next to a running gateway, and the export over HTTP. */
 import { expect, it } from 'vitest';
 import { scheduleCommand } from '../../../src/commands/schedule.ts';
 import { loadConfig } from '../../../src/config.ts';
@@ -20,7 +20,7 @@ describeGatewayOnEachDatabase(
     const sessions = (...args: string[]) => sessionsCommand(args)(fixture().store);
     const schedule = (...args: string[]) => scheduleCommand(args)(fixture().store, loadConfig(fixture().env));
 
-    it('are listed, shown, renamed, exported as people and programs read them, and deleted with --yes only', async () => {
+    it('are listed, shown, renamed, exported for people and programs, and deleted with --yes only', async () => {
       const on = fixture();
       const { env } = on;
       await on.post('book', 'Tell me of Rosalind');
@@ -53,7 +53,7 @@ describeGatewayOnEachDatabase(
       await expect(sessions('show', 'http:book')).rejects.toThrow('There is no session http:book');
     });
 
-    it(`are exported whole, also beyond ${TRANSCRIPT_PAGE} messages`, async () => {
+    it(`are exported completely, even beyond ${TRANSCRIPT_PAGE} messages`, async () => {
       const on = fixture();
       const { sql } = on;
       await on.post('long', 'first');
@@ -91,7 +91,7 @@ describeGatewayOnEachDatabase(
       await expect(schedule('run', id)).rejects.toThrow(`There is no schedule ${id}`);
     });
 
-    it('refuse what they do not know with what they expect', async () => {
+    it('refuse what they do not know, naming what they expect', async () => {
       for (const wrong of [
         ['dance'],
         ['list', 'http:x'],

@@ -11,12 +11,12 @@ describePage('the settings under axe', (tab) => {
   beforeAll(async () => void (fixture = await openFurnishedGateway()));
   afterAll(() => fixture.close());
 
-  it('has nothing to object to on any screen, wide and on a phone, light and dark', async () => {
+  it('have no violations on any screen, wide and on a phone, light and dark', async () => {
     const page = await tab.open(fixture.gateway.url, { token: OWNER });
     const found: Record<string, string[]> = {};
     for (const screen of SCREENS) {
       await goToScreen(page, screen);
-      // What is folded is read, too.
+      // What is folded is checked, too.
       await page
         .locator('#settings details')
         .evaluateAll((all) => all.slice(0, 3).forEach((one) => one.setAttribute('open', '')));

@@ -1,4 +1,4 @@
-/** The forms of the settings, used in a browser before a whole gateway. */
+/** The forms of the settings, used in a browser against a whole gateway. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
@@ -19,7 +19,7 @@ describePage('the forms of the settings', (tab) => {
     return await goToScreen(page, screen);
   }
 
-  it('makes a token that is shown once, renames it, gives it another secret, and revokes it after a question', async () => {
+  it('create a token that is shown once, rename it, give it another secret, and revoke it after a question', async () => {
     const page = await open('tokens');
     await page.getByLabel('Name', { exact: true }).fill('script');
     await page.getByRole('button', { name: 'Create' }).click();
@@ -43,7 +43,7 @@ describePage('the forms of the settings', (tab) => {
     expect(await page.locator('#settings').innerText()).not.toContain(secret);
   });
 
-  it('grants a right and takes it away', async () => {
+  it('grant a right and revoke it', async () => {
     const page = await open('access');
     await page.getByLabel('Id', { exact: true }).fill('7777');
     await page.getByRole('button', { name: 'Add' }).click();
@@ -53,7 +53,7 @@ describePage('the forms of the settings', (tab) => {
     expect(await fixture.store.access.grants()).toEqual([]);
   });
 
-  it('pauses, resumes and edits a schedule, and deletes a fact', async () => {
+  it('pause, resume and edit a schedule, and delete a fact', async () => {
     const page = await open('schedules');
     await page.getByRole('button', { name: 'Pause: Tell me the tides' }).click();
     await page.getByRole('button', { name: 'Resume: Tell me the tides' }).click();
@@ -71,7 +71,7 @@ describePage('the forms of the settings', (tab) => {
     expect(await fixture.store.memories.memories('telegram:7001', 9)).toEqual([]);
   });
 
-  it('shows usage as bars with a table of the same numbers', async () => {
+  it('show usage as bars with a table of the same numbers', async () => {
     const page = await open('usage');
     await page.getByLabel('By').selectOption('channel');
     await page.getByRole('button', { name: 'Show' }).click();
@@ -79,7 +79,7 @@ describePage('the forms of the settings', (tab) => {
     expect(await page.locator('.usage-bar').count()).toBe(1);
   });
 
-  it('changes the configuration in a form, and says what is wrong and what counts when', async () => {
+  it('change the configuration, and explain what is wrong and what applies when', async () => {
     const page = await open('configuration');
     await page.locator('summary', { hasText: 'turns' }).click();
     const rate = page.getByLabel('limits.messagesPerMinute', { exact: true });

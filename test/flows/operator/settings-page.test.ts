@@ -17,7 +17,7 @@ describePage('the settings of a gateway', (tab) => {
     await page.locator('#transcript').waitFor();
     return await goToScreen(page, screen);
   }
-  /** Controls that nobody could tell what they are for. */
+  /** Controls without an accessible name. */
   const unnamed = (page: Page): Promise<string[]> =>
     page.locator('#settings :is(button, a, input, select, textarea)').evaluateAll((found) =>
       found
@@ -34,7 +34,7 @@ describePage('the settings of a gateway', (tab) => {
         .map((one) => one.outerHTML.slice(0, 120)),
     );
 
-  it('has a name on every control of every screen, and fits on a phone in dark mode', async () => {
+  it('have a name on every control of every screen, and fit on a phone in dark mode', async () => {
     const page = await open('overview', PHONE);
     const found: unknown[] = [];
     for (const screen of SCREENS) {
@@ -46,7 +46,7 @@ describePage('the settings of a gateway', (tab) => {
     expect(found).toEqual(SCREENS.map((screen) => [screen, [], false]));
   });
 
-  it('is reached from the list of chats by an admin, shows what is there, and leads back to a chat', async () => {
+  it('are reached from the list of chats by an admin, show what is there, and lead back to a chat', async () => {
     const page = await tab.open(fixture.gateway.url, { token: OWNER });
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByText('Telegram', { exact: true }).waitFor();
@@ -65,7 +65,7 @@ describePage('the settings of a gateway', (tab) => {
     expect(await page.locator('#settings').isVisible()).toBe(false);
   });
 
-  it('is no entry for a token without admin', async () => {
+  it('are not listed for a token without admin', async () => {
     const token = 'only-chats-and-nothing-else-2';
     await fixture.store.access.putToken({ hash: hashSecret(token), name: 'friend', scopes: ['chat'] });
     const page = await tab.open(fixture.gateway.url, { token });

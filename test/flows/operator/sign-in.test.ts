@@ -1,4 +1,4 @@
-/** Signing in by a link: what works once, what never works, and who may end it. */
+/** Signing in with a link: what works once, what never works, and who may end it. */
 import { expect, it } from 'vitest';
 import { CODE_MS } from '../../../src/contracts/operator/sign-in.ts';
 import { hashSecret } from '../../../src/security/index.ts';
@@ -7,7 +7,7 @@ import { describeGatewayOnEachDatabase, WAIT } from '../setup.ts';
 
 const PAGE = { 'x-parley-page': '1', 'content-type': 'application/json' };
 
-describeGatewayOnEachDatabase('signing in by a link', {}, (fixture) => {
+describeGatewayOnEachDatabase('signing in with a link', {}, (fixture) => {
   const at = (path: string) => fixture().gateway.url + path;
   const freshCode = async (): Promise<string> => {
     const link = (await fixture().gateway.signInLink()) ?? '';
@@ -32,7 +32,7 @@ describeGatewayOnEachDatabase('signing in by a link', {}, (fixture) => {
   const ask = (cookie: string, headers: Record<string, string> = PAGE, method = 'GET') =>
     fetch(at('/v1/sessions'), { method, headers: { cookie, ...headers } });
 
-  it('gives a browser the rights of an admin by a code that works once, and the token is in no address', async () => {
+  it('gives a browser the rights of an admin with a code that works once, and the token is in no address', async () => {
     const code = await freshCode();
     const [one, other] = await Promise.all([redeem(code), redeem(code)]);
     expect(new Set([one.status, other.status])).toEqual(new Set([200, 401]));
@@ -44,7 +44,7 @@ describeGatewayOnEachDatabase('signing in by a link', {}, (fixture) => {
     expect(await fixture().dump()).not.toContain(cookie.split('=')[1]);
   });
 
-  it('refuses codes that are too old or guessed, and slows down who guesses', async () => {
+  it('refuses codes that are too old or guessed, and slows down guessing', async () => {
     const { sql } = fixture();
     const code = await freshCode();
     await sql`update sign_in set expires_at = now() - interval '1 second' where hash = ${hashSecret(`code:${code}`)}`;
@@ -55,11 +55,11 @@ describeGatewayOnEachDatabase('signing in by a link', {}, (fixture) => {
     const guesses: number[] = [];
     for (let n = 0; n < 30; n += 1) guesses.push((await redeem(`guess-${n}`)).status);
     expect(guesses).toContain(429);
-    // The right one gets in all the same.
+    // The right one still gets in.
     expect((await redeem(await freshCode())).status).toBe(200);
   });
 
-  it('takes the cookie from its own page only: not from forms, other sites, or allowed origins', async () => {
+  it('accepts the cookie from its own page only: not from forms, other sites, or allowed origins', async () => {
     const cookie = await signIn();
     const host = new URL(fixture().gateway.url).host;
     expect((await ask(cookie, {})).status).toBe(401);
@@ -76,7 +76,7 @@ describeGatewayOnEachDatabase('signing in by a link', {}, (fixture) => {
     expect(secure.headers.get('set-cookie')).not.toContain('Secure');
   });
 
-  it('lists the sessions, and ends them by the page, by an id, by the command, and with their token', async () => {
+  it('lists the sessions, and ends them from the page, by id, with the command, and with their token', async () => {
     const on = fixture();
     const { env, store } = on;
     const [first, second, third, fourth] = [await signIn(), await signIn(), await signIn(), await signIn()];

@@ -1,4 +1,4 @@
-/** Browsers that are signed in, as an owner sees them in the settings and signs them out. */
+/** Signed-in browsers, as an owner sees them in the settings and signs them out. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { signInLink } from '../../../src/security/index.ts';
 import { describePage } from '../../browser/describe-page.ts';
@@ -16,7 +16,7 @@ describePage('the sign-ins in the settings', (tab) => {
 
   const link = async (): Promise<string> =>
     (await signInLink(fixture.store.access, fixture.store.signIns, { url: fixture.gateway.url })) ?? '';
-  /** Signs another browser in; gives its cookie. */
+  /** Signs another browser in; returns its cookie. */
   const signIn = async (agent: string): Promise<string> => {
     const code = new URL(await link()).hash.replace('#code=', '');
     const answer = await fetch(`${fixture.gateway.url}/v1/sign-in`, {
@@ -70,7 +70,7 @@ describePage('the sign-ins in the settings', (tab) => {
     await page.locator('.settings-row-title').waitFor();
   });
 
-  it('tell a token without admin only of its own', async () => {
+  it('show a token without admin only its own', async () => {
     const { hashSecret } = await import('../../../src/security/index.ts');
     const mine = await fixture.store.access.putToken({
       hash: hashSecret('small'),

@@ -1,4 +1,4 @@
-/** What a start says while it takes time. */
+/** What a start reports while it takes time. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -12,7 +12,7 @@ async function freshHome(): Promise<string> {
   return home;
 }
 
-it('says that the first start prepares the database, and what it waits for', async () => {
+it('reports that the first start prepares the database, and what it is waiting for', async () => {
   const settings = { GATEWAY_HOME: await freshHome(), OLLAMA_HOST: 'http://127.0.0.1:9' };
   const first = await startGatewayProcess(settings);
   expect(first.stdout()).toContain('Preparing the database (first start)…');
@@ -22,7 +22,7 @@ it('says that the first start prepares the database, and what it waits for', asy
   expect(second.stdout()).not.toContain('first start');
 }, 60_000);
 
-it('says which Postgres it waits for, why, and how long, without the password', async () => {
+it('reports which Postgres it is waiting for, why, and how long, without the password', async () => {
   const child = startParley(['start'], {
     GATEWAY_HOME: await freshHome(),
     PORT: '0',
@@ -34,7 +34,7 @@ it('says which Postgres it waits for, why, and how long, without the password', 
   expect(child.stdout()).not.toContain('very-secret-word');
 }, 30_000);
 
-it('says so for every other command as well, and names host and port at the end', async () => {
+it('reports it for every other command as well, and names host and port at the end', async () => {
   const databaseUrl = 'postgres://parley:very-secret-word@127.0.0.1:9/parley';
   const child = startParley(['status'], { GATEWAY_HOME: await freshHome(), DATABASE_URL: databaseUrl });
   await expect
@@ -46,7 +46,7 @@ it('says so for every other command as well, and names host and port at the end'
 }, 90_000);
 
 it.skipIf(process.platform !== 'linux')(
-  'ends at once for a home that the system does not let anyone make',
+  'ends at once for a home that the system does not let anyone create',
   async () => {
     for (const args of [['start'], ['status'], ['config', 'set', 'persona', 'Ada']]) {
       const child = startParley(args, { GATEWAY_HOME: '/proc/nope', PORT: '0' });

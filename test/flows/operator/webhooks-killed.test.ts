@@ -1,4 +1,4 @@
-/** Outbound webhooks of a real process that is killed while a post is on its way; and the receiver of the guide. */
+/** Outbound webhooks of a real process that is killed while a post is in flight; and the guide's receiver. */
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -14,7 +14,7 @@ import { OWNER } from '../setup.ts';
 const SECRET = 'a-secret-of-the-receiver-0123456789';
 const WAIT = { timeout: 60_000, interval: 20 };
 
-/** A gateway in a process of its own, with these webhooks. */
+/** A gateway in a separate process, with these webhooks. */
 async function startProcess(webhooks: object): Promise<{
   gateway: GatewayProcess;
   say: (text: string) => Promise<string>;
@@ -48,7 +48,7 @@ async function startProcess(webhooks: object): Promise<{
   return { gateway, say };
 }
 
-it('posts again, under the same id, what was on its way when the process was killed, and goes on in order', async () => {
+it('posts again, under the same id, what was in flight when the process was killed, and continues in order', async () => {
   const ids: string[] = [];
   let silent = true;
   const server = createServer((request, response) => {
@@ -75,7 +75,7 @@ it('posts again, under the same id, what was on its way when the process was kil
   await vi.waitFor(() => expect(ids.slice(1)).toEqual(wanted), WAIT);
 }, 120_000);
 
-it('is received by the program of the guide, with the settings of the guide', async () => {
+it('is received by the program from the guide, with the settings from the guide', async () => {
   const [example] = codeBlocks('docs/http-api.md').filter(({ text }) => text.includes('"webhooks"'));
   const { webhooks } = JSON.parse(example?.text ?? '{}');
   const child = spawn(process.execPath, ['docs/examples/webhook-receiver.ts'], {

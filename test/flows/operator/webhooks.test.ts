@@ -1,4 +1,7 @@
-/** Outbound webhooks of a whole gateway: signed, in order, once each, tried again, without texts unless wanted, and given up visibly. */
+/**
+ * Outbound webhooks of a whole gateway: signed, in order, once each, tried again, without texts unless wanted, and
+ * given up visibly.
+ */
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,7 +19,7 @@ interface Post {
   content?: string;
 }
 
-/** A program that takes posts, and refuses the next `refuse` of them. */
+/** A program that accepts posts, and refuses the next `refuse` of them. */
 class Receiver {
   readonly posts: Post[] = [];
   readonly wrong: string[] = [];
@@ -78,7 +81,7 @@ describeGatewayOnEachDatabase('an outbound webhook', SETTINGS, (fixture) => {
     return turn;
   };
 
-  it('is told once when it is new, and then of what it names, in order, signed and without texts', async () => {
+  it('receives one note when it is new, and then the events it names, in order, signed and without texts', async () => {
     await vi.waitFor(() => expect(plain.posts[0]?.type).toBe('webhook_added'), WAIT);
     const first = await says('facts', 'my secret words');
     const second = await says('facts', 'and more of them');
@@ -100,7 +103,7 @@ describeGatewayOnEachDatabase('an outbound webhook', SETTINGS, (fixture) => {
     expect(whole.of('facts')).toEqual([]);
   });
 
-  it('is told the texts where that is wanted, and only of the sessions that it names', async () => {
+  it('receives the texts if it wants them, and only of the sessions that it names', async () => {
     await says('only-this', 'what is it');
     await says('other', 'not this');
     await vi.waitFor(() => expect(whole.of('only-this')).toHaveLength(2), WAIT);
@@ -110,7 +113,7 @@ describeGatewayOnEachDatabase('an outbound webhook', SETTINGS, (fixture) => {
     expect(texts).toEqual(['what is it', 'echo: what is it']);
   });
 
-  it('gets again what it did not take, before anything newer', async () => {
+  it('receives again what it did not accept, before anything newer', async () => {
     plain.refuse = 1;
     const before = plain.refused;
     const turn = await says('again', 'hello');
@@ -122,7 +125,7 @@ describeGatewayOnEachDatabase('an outbound webhook', SETTINGS, (fixture) => {
     expect(plain.posts.filter(({ id }) => id === `turn_ended:${turn}`)).toHaveLength(1);
   });
 
-  it('is told after a restart of what a crash has kept from its event, once', async () => {
+  it('receives after a restart what a crash had withheld, once', async () => {
     const turn = await says('crash', 'hello');
     await vi.waitFor(() => expect(plain.of('crash')).toHaveLength(2), WAIT);
     // As if the process had died between the commit and the note.
@@ -134,7 +137,7 @@ describeGatewayOnEachDatabase('an outbound webhook', SETTINGS, (fixture) => {
     expect(plain.of('crash')).toEqual(['message_received', 'turn_ended', 'turn_ended']);
   });
 
-  it('is not posted to at an address of this machine unless that is said, and given up after a day, visibly', async () => {
+  it('is not posted to at an address of this machine unless that is set, and given up after a day, visibly', async () => {
     await says('outside', 'hello');
     const waits = async (): Promise<{ error: string | null }[]> => [
       ...(await fixture().sql<{ error: string | null }[]>`

@@ -31,7 +31,7 @@ describeGatewayOnEachDatabase('a plan with a step for the coder', options, (fixt
       return found;
     }, WAIT);
 
-  it('runs it with tools that the plan itself lacks, asks for what its page has tainted, and shows its work', async () => {
+  it('runs it with tools that the plan itself lacks, asks about what its page has tainted, and shows its work', async () => {
     const tag = 'the price list';
     const says = (...answers: Parameters<ReturnType<typeof fixture>['ollama']['answer']>[0][]): void => {
       for (const answer of answers) fixture().ollama.answer(answer, { when: tag });

@@ -1,4 +1,7 @@
-/** Which mode a plan is followed in: the message's mode before the session's, the session's before the configured one, else planner. */
+/**
+ * Which mode a plan is followed in: the message's mode before the session's, the session's before the configured one,
+ * else planner.
+ */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,7 +16,7 @@ import { openScenario } from '../../fakes/agent/turn-setup.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const PLAN = 'Steps\n1. [SELF] Think';
-/** What the model says behind the plan, in each mode. */
+/** What the model says after the plan, in each mode. */
 const BEHIND: Readonly<Record<ExecutionMode, ScriptStep[]>> = {
   planner: [says('Done.')],
   agentic: [says('Thought.'), says('Done.')],
@@ -45,7 +48,7 @@ describeEachDatabase('the mode of a plan', (databases) => {
     },
   );
 
-  it('is not guessed from an old name that a session kept: the user learns the new name (S-03)', async () => {
+  it('is not guessed from an old name that a session kept: the user is shown the new name (S-03)', async () => {
     const store = await databases.open();
     const scenario = await openScenario(databases, { store, provider: new ScriptedProvider() });
     const { turnId, head } = await scenario.say('Think of it');
@@ -65,7 +68,7 @@ describeEachDatabase('the mode of a plan', (databases) => {
   });
 });
 
-it('is planner for new sessions where config.json says nothing, and cannot be what it was called before (S-03, S-04)', async () => {
+it('is planner for new sessions where config.json sets nothing, and its old name is refused (S-03, S-04)', async () => {
   const home = await mkdtemp(path.join(tmpdir(), 'parley-test-'));
   onTestFinished(() => rm(home, { recursive: true }));
   expect(loadConfig({ GATEWAY_HOME: home }).turns.mode).toBe('planner');
@@ -89,7 +92,7 @@ describeGateway('modes of a gateway with a configured default', { telegram: true
     return rows.map(({ mode }) => mode);
   };
 
-  it('new sessions begin with it, whether a message or a command makes them (S-04, S-42)', async () => {
+  it('new sessions begin with it, whether a message or a command creates them (S-04, S-42)', async () => {
     expect(await command('asked', '/mode')).toMatch(/^Mode: teacher\./);
     expect(await command('asked', '/status')).toContain('Mode: teacher');
     await fixture().post('written', 'hello');
@@ -111,7 +114,7 @@ describeGateway('modes of a gateway with a configured default', { telegram: true
     expect(await session.json()).toMatchObject({ mode: 'agentic', queueMode: 'collect', messageCount: 0 });
   });
 
-  it('one message has its own on either channel, an unknown one is refused there (S-03, S-05)', async () => {
+  it('one message may set its own on either channel, an unknown one is refused there (S-03, S-05)', async () => {
     const messages = [{ role: 'user', content: 'completed so' }];
     const complete = (mode: string): Promise<Response> =>
       fixture().call('/v1/chat/completions', {
@@ -133,7 +136,7 @@ describeGateway('modes of a gateway with a configured default', { telegram: true
     expect(await session.json()).toMatchObject({ mode: 'teacher' });
   });
 
-  it('while a plan is carried out the session keeps its mode on every channel, and one message still has its own (S-40)', async () => {
+  it('while a plan runs the session keeps its mode on every channel, and one message may still set its own (S-40)', async () => {
     const folder = path.join(fixture().home, 'profiles', 'planner');
     await mkdir(folder, { recursive: true });
     await writeFile(

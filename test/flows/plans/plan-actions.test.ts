@@ -1,4 +1,7 @@
-/** A plan whose failed step is corrected, in a Telegram and in a Discord chat: at every moment the card is the stored plan. */
+/**
+ * A plan whose failed step is corrected, in a Telegram and in a Discord chat: at every moment the card matches the
+ * stored plan.
+ */
 import { beforeAll, expect, it } from 'vitest';
 import type { CorrectionAction } from '../../../src/contracts/plans/plan.ts';
 import type { Reply } from '../../fakes/ollama/ollama.ts';
@@ -11,7 +14,7 @@ import { discordParticipant, telegramParticipant } from './plan-participants.ts'
 const shop = new Workshop();
 const file = { access: { telegram: { allow: FRIENDS } } };
 
-/** What the model says of the failed step, and what it is asked after that, up to its last words. */
+/** What the model says about the failed step, and what it is asked after that, up to its last words. */
 interface Play {
   action: CorrectionAction;
   script: (planned: PlanChat) => Reply[];
@@ -85,7 +88,7 @@ describeGateway(
   (fixture) => {
     beforeAll(() => openWorkshop(fixture(), shop));
 
-    /** Plays it to its end; gives what is on screen then, and was in between. */
+    /** Plays it to its end; returns what is on screen then, and what was in between. */
     async function play(participant: Participant, { action, script }: Play) {
       const planned = new PlanChat(
         fixture(),

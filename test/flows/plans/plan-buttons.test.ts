@@ -1,4 +1,6 @@
-/** The buttons under a plan's card, pressed on both platforms; and what changes a plan from elsewhere, seen on its card. */
+/**
+ * The buttons under a plan's card, pressed on both platforms; and changes to a plan from elsewhere, seen on its card.
+ */
 import { beforeAll, expect, it } from 'vitest';
 import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
 import type { Reply } from '../../fakes/ollama/ollama.ts';
@@ -20,7 +22,7 @@ describeGateway(
     beforeAll(() => openWorkshop(fixture(), shop));
 
     let opened = 0;
-    /** A plan of two steps on its way; `script` is what the model says between the plan and its last words. */
+    /** A running plan of two steps; `script` is what the model says between the plan and its last words. */
     async function open(
       participant: Participant,
       script: (planned: PlanChat) => Reply[],
@@ -35,7 +37,7 @@ describeGateway(
     const participantOn = async (platform: (typeof PARTICIPANTS)[number]): Promise<Participant> =>
       platform === 'Telegram' ? friend() : await discordParticipant(fixture());
     const both = (planned: PlanChat): Reply[] => [planned.work(), planned.work()];
-    /** Goes on until the tool runs for the first time. */
+    /** Continues until the tool runs for the first time. */
     const atWork = async (planned: PlanChat) => {
       const gate = await planned.follow(({ what }) => what.startsWith('work'));
       if (gate === undefined) throw new Error('no step was begun');
@@ -77,7 +79,7 @@ describeGateway(
     );
 
     it.concurrent.each(PARTICIPANTS)(
-      'skip the step that runs on %s: it fails, and is not repaired (S-28)',
+      'skip the running step on %s: it fails, and is not corrected (S-28)',
       async (platform) => {
         const participant = await participantOn(platform);
         const planned = await open(participant, both);
@@ -107,7 +109,7 @@ describeGateway(
       },
     );
 
-    it.concurrent('answer presses that come too late, from elsewhere, with other data or from strangers, and change nothing', async () => {
+    it.concurrent('answer presses that are too late, from elsewhere, with other data or from strangers, and change nothing', async () => {
       const person = people.next().value ?? '';
       const participant = telegramParticipant(fixture(), person, GROUP);
       const planned = await open(participant, both);
@@ -151,7 +153,7 @@ describeGateway(
       },
     );
 
-    it.concurrent('a paused plan that nobody resumes in time is cancelled on the card of its chat, and its old buttons say so', async () => {
+    it.concurrent('a paused plan that no one resumes in time is cancelled on the card of its chat, and its old buttons report it', async () => {
       const participant = friend();
       const planned = await paused(participant);
       const { sql } = fixture();
@@ -171,7 +173,7 @@ describeGateway(
       expect(await answerOn(fixture(), late)).toBe('This plan is over.');
     });
 
-    it('stop a plan that waited through a restart, in teacher mode, beside the question of its step (S-02)', async () => {
+    it('stop a plan that waited through a restart, in teacher mode, next to the question of its step (S-02)', async () => {
       const participant = friend();
       const planned = await open(participant, () => [{ text: 'First we wash.' }], 'teacher');
       expect(await planned.follow()).toBeUndefined();

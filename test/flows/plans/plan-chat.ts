@@ -1,4 +1,4 @@
-/** A chat in which a plan is carried out gate by gate: every answer of the model and every run of a tool waits to be let on. */
+/** A chat in which a plan runs gate by gate: every answer of the model and every run of a tool waits to be released. */
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,7 +17,7 @@ import type { ReadCard } from '../../fakes/gateway/read-card.ts';
 import { WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
 
-/** Something that waits to be let on. */
+/** Something that waits to be released. */
 interface Gate {
   what: string;
   release(): void;
@@ -29,13 +29,13 @@ export interface SeenMessage {
   buttons: string[];
 }
 
-/** A chat on one platform, with somebody in it who may write. */
+/** A chat on one platform, with a user in it who may write. */
 export interface Participant {
   session: SessionKey;
   says(text: string): void;
   /** The bot's messages, oldest first. */
   seen(): SeenMessage[];
-  /** Presses the newest button of that label; gives what the presser reads. */
+  /** Presses the newest button with that label; returns what the user who pressed reads. */
   press(label: string): Promise<string>;
 }
 
@@ -68,7 +68,7 @@ export class Workshop {
   }
 }
 
-/** Writes the profile that plans and has the tool, and waits until the gateway has read it. The workshop begins anew. */
+/** Writes the profile that plans and has the tool, and waits until the gateway has read it. Resets the workshop. */
 export async function openWorkshop(fixture: GatewayFixture, shop: Workshop): Promise<void> {
   shop.gates.splice(0);
   shop.fails.clear();
@@ -82,7 +82,7 @@ export async function openWorkshop(fixture: GatewayFixture, shop: Workshop): Pro
   }, WAIT);
 }
 
-/** One plan in a chat. `tag` is in all that the model reads of it. */
+/** One plan in a chat. `tag` is in everything that the model reads of it. */
 export class PlanChat {
   readonly #fixture: GatewayFixture;
   readonly #shop: Workshop;
@@ -118,7 +118,7 @@ export class PlanChat {
     return { toolCalls: [{ name: 'work', args: { name } }] };
   }
 
-  /** The next thing that waits; undefined once nothing does and the turn is over or waits for people. */
+  /** The next thing that waits; undefined once nothing does and the turn is over or waits for users. */
   async gate(): Promise<Gate | undefined> {
     return await vi.waitFor(async () => {
       const record = await this.record();
@@ -136,7 +136,7 @@ export class PlanChat {
     }, WAIT);
   }
 
-  /** Lets everything on, gate by gate; at each the card has to come to what is stored. `until` stops before a gate. */
+  /** Releases everything, gate by gate; at each the card has to match what is stored. `until` stops before a gate. */
   async follow(until?: (gate: Gate) => boolean): Promise<Gate | undefined> {
     for (;;) {
       const gate = await this.gate();
@@ -150,7 +150,7 @@ export class PlanChat {
     return this.#fixture.store.plans.latestPlan(this.participant.session);
   }
 
-  /** The card once it says what is stored. */
+  /** The card once it matches what is stored. */
   async settled(): Promise<ReadCard> {
     return await vi.waitFor(async () => {
       const record = await this.record();
@@ -162,7 +162,7 @@ export class PlanChat {
     }, WAIT);
   }
 
-  /** The message that is the plan's card; there is one. */
+  /** The message that is the plan's card; there is exactly one. */
   card(): SeenMessage {
     const cards = this.participant.seen().filter(({ text }) => text.startsWith('Plan: '));
     const [card] = cards;
@@ -170,7 +170,7 @@ export class PlanChat {
     return card;
   }
 
-  /** Waits until somebody's answer has woken the turn. */
+  /** Waits until a user's answer has woken the turn. */
   async awake(): Promise<void> {
     await vi.waitFor(async () => {
       const record = await this.record();

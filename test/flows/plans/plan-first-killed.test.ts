@@ -83,13 +83,13 @@ it('plans once, shows one card and runs each step once, wherever it is killed', 
   expect(asked(TAG)).toBe(2);
   expect(asked('this step now')).toBe(0);
 
-  // The first step is asked for and not answered when the process dies; so the press was committed.
+  // The first step is requested and not answered when the process dies; so the press was committed.
   ollama.answer({ text: 'Never said.', hold: true }, { when: 'this step now' });
   telegram.press(CHAT, 'Run', CHAT);
   await gateway.kill();
   gateway.start();
   await until(() => expect(asked('this step now')).toBe(1));
-  // Telegram has no way to ask for a message: one whose id is not stored yet would be sent again.
+  // Telegram offers no way to check for a message: one whose id is not stored yet would be sent again.
   await vi.waitFor(async () => expect(await storedCards(home)).toBe(2), LONG_WAIT);
   ollama.answer(`Swept ${TAG}.`, { when: 'this step now' });
   ollama.answer(`Mopped ${TAG}.`, { when: 'this step now' });
@@ -99,7 +99,7 @@ it('plans once, shows one card and runs each step once, wherever it is killed', 
     expect(cards()[1]?.text).toMatch(/Completed · 2 of 2 steps done/);
     expect(cards()[0]?.text).toContain('run once');
   });
-  // The step that was under way is asked for again; no other is, and the plan was not started twice.
+  // The interrupted step is requested again; no other is, and the plan was not started twice.
   expect(asked('this step now')).toBe(3);
   expect(telegram.screen(CHAT).filter((text) => text.startsWith('echo: Run the plan'))).toHaveLength(1);
 }, 240_000);

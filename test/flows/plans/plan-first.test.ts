@@ -1,4 +1,4 @@
-/** `/plan`: the plan first, and its run when a person wants it, on each channel. */
+/** `/plan`: the plan first, and its run when a user wants it, on each channel. */
 import { expect, it, vi } from 'vitest';
 import type { Plan } from '../../../src/contracts/plans/plan.ts';
 import type { PlanRecord } from '../../../src/contracts/store/plan-store.ts';
@@ -20,7 +20,7 @@ function plansFor({ ollama }: GatewayFixture, tag: string): void {
 function stepsDone({ ollama }: GatewayFixture, tag: string): string[] {
   return ollama.calls.flatMap(({ body }) => {
     const asked = lastUserText(body);
-    // Results of earlier steps repeat what those were asked.
+    // Results of earlier steps repeat their requests.
     const [, step] = [...asked.matchAll(/Do this step now, and nothing of the others: (.*)/g)].at(-1) ?? [];
     return step !== undefined && asked.includes(tag) ? [step.replace(` ${tag}`, '')] : [];
   });

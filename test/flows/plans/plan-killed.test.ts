@@ -1,4 +1,4 @@
-/** A real process killed while a plan runs: its card is taken up in place, and its buttons work. */
+/** A real process killed while a plan runs: its card is continued in place, and its buttons work. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -14,7 +14,7 @@ const LONG_WAIT = { timeout: 60_000, interval: 50 };
 const [CHAT = ''] = FRIENDS;
 const SAID = 'tidy up the attic';
 
-/** A home whose usual profile plans, and carries its plans out by itself. */
+/** A home whose default profile plans, and runs its plans on its own. */
 async function makeHome(): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'parley-plan-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

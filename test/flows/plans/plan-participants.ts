@@ -1,4 +1,4 @@
-/** Chats of both platforms, as a plan's people use them. */
+/** Chats of both platforms, as users of a plan see them. */
 import { vi } from 'vitest';
 import { FRIENDS, WAIT } from '../setup.ts';
 import type { GatewayFixture } from '../setup.ts';
@@ -22,7 +22,7 @@ export function telegramParticipant(
   };
 }
 
-/** What the presser of a Telegram button reads. */
+/** What the user who pressed a Telegram button reads. */
 export async function answerOn({ telegram }: GatewayFixture, press: string): Promise<string> {
   return await vi.waitFor(() => {
     const text = telegram.pressed.answers.get(press);
@@ -31,7 +31,7 @@ export async function answerOn({ telegram }: GatewayFixture, press: string): Pro
   }, WAIT);
 }
 
-/** A private chat with somebody whom the owner has let in. */
+/** A private chat with a user whom the owner has let in. */
 export async function discordParticipant(fixture: GatewayFixture): Promise<Participant> {
   const { discord, store } = fixture;
   const { channel, person } = discord.dm();

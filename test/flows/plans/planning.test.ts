@@ -74,11 +74,11 @@ describeGateway('planning', { telegram: true, file: FILE }, (fixture) => {
       ['assistant', true, expect.stringContaining('2. Knead')],
       ['assistant', false, 'Bread.'],
     ]);
-    // Planning asks for the same window as the answers: the model was loaded once.
+    // Planning requests the same window as the answers: the model was loaded once.
     expect(fixture().ollama.loads.filter(({ model }) => model === 'fake:latest')).toHaveLength(1);
   });
 
-  it('answers a completion with a plan as without one, and counts what planning cost (N-15)', async () => {
+  it('answers a completion with a plan like one without, and counts what planning cost (N-15)', async () => {
     await planningSession('completed');
     answers(
       'quick question',

@@ -1,4 +1,4 @@
-/** Plans carried out through a whole gateway: over HTTP by themselves, in a chat step by step with buttons. */
+/** Plans that run through a whole gateway: over HTTP on their own, in a chat step by step with buttons. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
@@ -28,7 +28,7 @@ describeGateway('a plan', { telegram: true, file: FILE }, (fixture) => {
   const greet = async (chat: string, shows: (text: RegExp) => Promise<void>): Promise<void> => {
     fixture().telegram.says(chat, 'hello', chat);
     await shows(/echo: hello/);
-    // Asked for over HTTP until it is read: each try in the chat would count as a message of its sender.
+    // Polled over HTTP until it is read: each try in the chat would count as a message of its sender.
     await vi.waitFor(async () => {
       const changed = await fixture().call(`/v1/sessions/telegram:${chat}`, {
         method: 'PATCH',
@@ -60,7 +60,7 @@ describeGateway('a plan', { telegram: true, file: FILE }, (fixture) => {
     expect(events.filter(({ type }) => type === 'plan_completed')).toHaveLength(1);
     const said = events.flatMap((event) => (event.type === 'stream_chunk' ? [event.delta] : [])).join('');
     expect(said).toBe('All is tidy now.');
-    // Every word of a step is told, too, as thinking: it is no part of the answer.
+    // Every word of a step is also streamed as thinking: it is not part of the answer.
     const thoughts = events.flatMap((event) => {
       if (event.type === 'thinking_started') return [`${event.title}: `];
       return event.type === 'thinking_delta' ? [event.delta] : [];
@@ -86,7 +86,7 @@ describeGateway('a plan', { telegram: true, file: FILE }, (fixture) => {
     expect(foreign.status).toBe(404);
   });
 
-  it('waits in a chat for the Run button before each step in teacher mode, and keeps the mode meanwhile (S-02, S-40)', async () => {
+  it('waits in a chat for the Run button before each step in teacher mode, and keeps the mode in the meantime (S-02, S-40)', async () => {
     await planningProfile();
     const chat = OWNER_ID;
     const screen = (): string => fixture().telegram.screen(chat).join('\n');

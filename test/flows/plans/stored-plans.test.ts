@@ -58,7 +58,7 @@ describeGatewayOnEachDatabase(
     }
     const idOf = ({ session }: Participant): string => session.replace('telegram:', '');
 
-    it('is made, changed under its version, run once for a key and run again in another mode, over HTTP', async () => {
+    it('is made, changed under its version, run once per key and run again in another mode, over HTTP', async () => {
       const plan = await made('north');
       expect(plan).toMatchObject({ state: 'stored', version: 1, goal: 'paint the north wall' });
       expect((await fixture().messages('http:north')).at(-1)?.content).toContain(
@@ -162,7 +162,7 @@ describeGatewayOnEachDatabase(
       expect(cards()).toHaveLength(1);
     });
 
-    it('refuses buttons of an older version, of strangers and of other chats, and shows the card anew', async () => {
+    it('refuses buttons of an older version, of strangers and of other chats, and shows the card again', async () => {
       const chat = telegramParticipant(fixture(), people.next().value);
       const { cards, record } = await madeIn(chat, 'the south wall');
       const planId = record?.plan.id ?? '';
@@ -182,7 +182,7 @@ describeGatewayOnEachDatabase(
       expect(await press(idOf(chat), idOf(chat))).toContain('has changed since');
     });
 
-    it('says what to change where planning is off, and /mode tells what is set', async () => {
+    it('explains what to change where planning is off, and /mode shows what is set', async () => {
       const folder = path.join(fixture().home, 'profiles', 'talker');
       await mkdir(folder, { recursive: true });
       await writeFile(
@@ -202,7 +202,7 @@ describeGatewayOnEachDatabase(
       expect(await says('/plans')).toContain('There are no plans');
     });
 
-    it('runs tainted when it was made after text of others was read, whatever was read since', async () => {
+    it('runs tainted when it was made after text of others was read, whatever has been read since', async () => {
       const plan = await made('grey');
       const { sql, store } = fixture();
       await sql`update plan set doc = doc || '{"sources": ["web:evil.example"]}' where id = ${plan.id}`;

@@ -1,4 +1,7 @@
-/** Facts worth keeping, through a whole gateway: found when a conversation is summarized, marked where others had a say, known in a later one. */
+/**
+ * Facts worth keeping, through a whole gateway: found when a conversation is summarized, marked if others were
+ * involved, known in a later one.
+ */
 import { expect, it, vi } from 'vitest';
 import { FACTS_REQUEST } from '../../../src/agent/facts/fact-lines.ts';
 import { lastUserText } from '../../fakes/ollama/request.ts';
@@ -25,7 +28,7 @@ describeGatewayOnEachDatabase('facts worth keeping', {}, (fixture) => {
     }, WAIT);
   };
 
-  it('are remembered after a summary, unverified where the conversation has read text of others, and known in a later one', async () => {
+  it('are remembered after a summary, unverified if the conversation has read text of others, and known in a later one', async () => {
     await talk('own', 'She lives in Oslo.');
     await talk('mixed', 'She wants news from evil.example.', () => {
       const toolCalls = [

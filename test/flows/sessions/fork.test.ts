@@ -1,4 +1,7 @@
-/** Forks in a whole gateway: a conversation that goes another way from one of its messages on, with its files, and nothing done twice. */
+/**
+ * Forks in a whole gateway: a conversation that diverges at one of its messages, with its files, and nothing done
+ * twice.
+ */
 import { expect, it } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { hashSecret } from '../../../src/security/secrets.ts';
@@ -18,7 +21,7 @@ describeGatewayOnEachDatabase('a fork', { tools: riskyTools(ran) }, (fixture) =>
   const said = async (key: string): Promise<string[]> =>
     (await fixture().messages(key)).map(({ content }) => content);
 
-  it('continues from a message, and its source goes on as if nothing had been', async () => {
+  it('continues from a message, and its source continues as if nothing had happened', async () => {
     const { ollama } = fixture();
     const { post, idle } = plainly();
     ollama.answer({ toolCalls: [{ name: 'list_dir', args: { path: '.' } }] }, { when: 'look around' });
@@ -48,7 +51,7 @@ describeGatewayOnEachDatabase('a fork', { tools: riskyTools(ran) }, (fixture) =>
     expect(await said('http:way')).toEqual(['look around', 'Nothing here.', 'and then?', 'echo: and then?']);
   });
 
-  it('has its own copies of the files: each session is deleted without the other', async () => {
+  it('has its own copies of the files: deleting one session does not affect the other', async () => {
     const { call, post, idle } = plainly();
     const url = `${fixture().gateway.url}/v1/sessions/http:papers/files?name=a.txt`;
     const headers = { authorization: `Bearer ${OWNER}` };
@@ -70,7 +73,7 @@ describeGatewayOnEachDatabase('a fork', { tools: riskyTools(ran) }, (fixture) =>
     expect((await fixture().messages(second?.key ?? ''))[0]?.attachments).toMatchObject([{ file }]);
   });
 
-  it('is one session for a repeated request, and says what a wrong one should have been', async () => {
+  it('is one session for a repeated request, and explains an invalid one', async () => {
     await fixture().post('again', 'hello');
     await fixture().idle('http:again');
     const key = { 'idempotency-key': 'fork-1' };
@@ -88,7 +91,7 @@ describeGatewayOnEachDatabase('a fork', { tools: riskyTools(ran) }, (fixture) =>
     expect((await forkOf('http:again', { seq: -1 })).status).toBe(400);
   });
 
-  it('copies nothing of a turn that runs, and waits for no approval of its source', async () => {
+  it('copies nothing of a running turn, and waits for no approval of its source', async () => {
     const { ollama } = fixture();
     const { call } = plainly();
     ollama.answer({ toolCalls: [{ name: 'wipe', args: { word: 'all' } }] }, { when: 'wipe all' });
@@ -106,7 +109,7 @@ describeGatewayOnEachDatabase('a fork', { tools: riskyTools(ran) }, (fixture) =>
     await fixture().idle('http:risky');
   });
 
-  it('belongs to whom its source belongs; nobody forks what they may not see', async () => {
+  it('belongs to the owner of its source; no one forks what they may not see', async () => {
     const kim = 'token-of-kim-0123456789-0123456789';
     await fixture().store.access.putToken({ hash: hashSecret(kim), name: 'kim', scopes: ['chat'] });
     await fixture().call('/v1/sessions/http:of-kim/messages', { token: kim, json: { content: 'mine' } });

@@ -1,4 +1,7 @@
-/** What is remembered, found by meaning in a whole gateway: with a model that is not there, and with one that is named while it runs. */
+/**
+ * What is remembered, found by meaning in a whole gateway: with a model that is missing, and with one that is
+ * configured at runtime.
+ */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
@@ -16,7 +19,7 @@ describeGatewayOnEachDatabase(
       return reply;
     };
 
-    it('is searched by words while the model is missing, which the log names, and by meaning once it is there', async () => {
+    it('is searched by words while the model is missing, which is logged, and by meaning once it is there', async () => {
       const call = { name: 'memory', args: { action: 'save', text: 'Works as a nurse' } };
       fixture().ollama.answer({ toolCalls: [call] }, { when: 'I am a nurse' });
       await fixture().post('me', 'I am a nurse');

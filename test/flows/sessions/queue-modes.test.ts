@@ -1,4 +1,6 @@
-/** Messages that come while an answer is on its way, through a whole gateway: joined, interrupting, collected, as the chat wants it. */
+/**
+ * Messages that arrive during an answer, through a whole gateway: joined, interrupting, collected, as the chat prefers.
+ */
 import { expect, it, vi } from 'vitest';
 import type { ChatBody } from '../../fakes/ollama/ollama.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
@@ -13,7 +15,7 @@ function lastWords({ messages }: ChatBody): string[] {
 }
 
 describeGatewayOnEachDatabase('Queue modes', { telegram: true, discord: true }, (fixture) => {
-  /** Somebody new with a conversation already, whose chat is in this mode. */
+  /** A new user with an existing conversation, whose chat is in this mode. */
   const someone = async (mode: string): Promise<string> => {
     const chat = people.next().value ?? '';
     fixture().ollama.answer({ text: `Hello ${chat}` }, { when: `hi ${chat}` });
@@ -45,7 +47,7 @@ describeGatewayOnEachDatabase('Queue modes', { telegram: true, discord: true }, 
     expect([wrong.status, await wrong.json()]).toMatchObject([400, { error: { param: 'queueMode' } }]);
   });
 
-  it.concurrent('takes a message that comes meanwhile into the running turn at its next iteration (steer)', async () => {
+  it.concurrent('takes a message that arrives in the meantime into the running turn at its next iteration (steer)', async () => {
     const chat = await someone('steer');
     const look = { toolCalls: [{ name: 'list_dir', args: { path: '.' } }], hold: true };
     fixture().ollama.answer(look, { when: `go ${chat}` });
@@ -81,7 +83,7 @@ describeGatewayOnEachDatabase('Queue modes', { telegram: true, discord: true }, 
     expect((await turns(chat)).map(({ reason }) => reason).slice(1)).toEqual(['interrupted', 'completed']);
   });
 
-  it.concurrent('joins messages that follow each other quickly into one, without holding a lane meanwhile (collect)', async () => {
+  it.concurrent('joins messages that follow each other quickly into one, without holding a lane in the meantime (collect)', async () => {
     const chat = await someone('collect');
     const paste = Array.from({ length: 600 }, (_, n) => `line${n}`).join('\n');
     const pieces = [`read ${chat}\n${paste.slice(0, 1_900)}`, paste.slice(1_900, 3_800), paste.slice(3_800)];

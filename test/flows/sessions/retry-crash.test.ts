@@ -1,4 +1,4 @@
-/** A gateway killed while it answers a question again: the new answer comes once, and stays the one that counts. */
+/** A gateway killed while it answers a question again: the new answer arrives once, and remains the current one. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { answers, retry, say } from '../../crash/chat-actions.ts';
 import { startScenario } from '../../crash/scenario.ts';

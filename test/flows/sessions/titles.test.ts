@@ -1,4 +1,4 @@
-/** Titles of chats: made once after the first answer, set by people, and never in the way of a turn. */
+/** Titles of chats: generated once after the first answer, set by users, and never in the way of a turn. */
 import { expect, it, vi } from 'vitest';
 import { TITLE_REQUEST } from '../../../src/agent/title/title-text.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
@@ -23,7 +23,7 @@ describeGatewayOnEachDatabase('the title of a chat', { telegram: true }, (fixtur
     fixture().ollama.titleCalls.filter(({ body }) => body.messages.some(({ content }) => content === said))
       .length;
 
-  it('is made once, by the model that answered, and told to whoever follows the chat', async () => {
+  it('is generated once, by the model that answered, and sent to all who follow the chat', async () => {
     fixture().ollama.answer('**"Trains to Rome."**', { when: TITLE_REQUEST });
     await fixture().post('rome', 'How do I get to Rome?');
     const events = await fixture().call('/v1/sessions/http:rome/events');
@@ -45,7 +45,7 @@ describeGatewayOnEachDatabase('the title of a chat', { telegram: true }, (fixtur
     expect(usage).toHaveLength(1);
   });
 
-  it('can be set and taken away over HTTP; without one the next answer makes it', async () => {
+  it('can be set and removed over HTTP; without one the next answer generates it', async () => {
     await fixture().post('tea', 'How is tea made?');
     await titled('http:tea', 'A short talk');
     expect(await (await change('http:tea', 'Tea')).json()).toMatchObject({ title: 'Tea' });
@@ -63,14 +63,14 @@ describeGatewayOnEachDatabase('the title of a chat', { telegram: true }, (fixtur
     ]);
   });
 
-  it('is the first words where the model gives none', async () => {
+  it('is the first words if the model gives none', async () => {
     fixture().ollama.answer('"…"', { when: TITLE_REQUEST });
     await fixture().post('words', 'What is the weather like in Oslo?');
     await titled('http:words', 'What is the weather like in Oslo?');
     expect(titleCallsOn('What is the weather like in Oslo?')).toBe(1);
   });
 
-  it('gives way to the next turn of its chat, which is answered at once', async () => {
+  it('yields to the next turn of its chat, which is answered at once', async () => {
     fixture().ollama.answer({ text: 'late', hold: true }, { when: TITLE_REQUEST });
     await fixture().post('busy', 'first of the busy');
     const call = await vi.waitFor(() => {

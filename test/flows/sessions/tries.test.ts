@@ -1,4 +1,7 @@
-/** Questions asked again, answers chosen among, and answers taken back, over HTTP and in chats: what people see, and what the model reads. */
+/**
+ * Questions asked again, answers switched, and answers undone, over HTTP and in chats: what people see, and what the
+ * model reads.
+ */
 import { expect, it, vi } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { lastUserText } from '../../fakes/ollama/request.ts';
@@ -15,7 +18,7 @@ interface Shown {
 }
 
 describeGatewayOnEachDatabase(
-  'answers that a person takes back or asks for again',
+  'answers that a person undoes or asks for again',
   { telegram: true, tools: riskyTools(ran) },
   (fixture) => {
     const act = (id: string, what: string, json: unknown = {}): Promise<Response> =>
@@ -46,7 +49,7 @@ describeGatewayOnEachDatabase(
       return body.messages.filter(({ role }) => role !== 'system').map((message) => message.content);
     };
 
-    it('gives a second answer to the last question, and the model reads the one that is chosen', async () => {
+    it('gives a second answer to the last question, and the model reads the selected one', async () => {
       fixture().ollama.answer('the first', { when: 'a riddle' });
       const first = await ask('riddle', 'a riddle');
       fixture().ollama.answer('the second', { when: 'a riddle' });
@@ -71,7 +74,7 @@ describeGatewayOnEachDatabase(
       expect((await nextReads('riddle', 'at last')).slice(0, 2)).toEqual(['a riddle', 'the second']);
     });
 
-    it('takes question and answer back one after the other, visibly, and puts them back', async () => {
+    it('undoes question and answer one after the other, visibly, and restores them', async () => {
       await ask('undone', 'one');
       const second = await ask('undone', 'two');
       expect(await (await act('undone', 'undo')).json()).toEqual({ turnId: second, content: 'two' });
@@ -89,7 +92,7 @@ describeGatewayOnEachDatabase(
       expect(await nextReads('undone', 'fresh')).toEqual(['fresh']);
     });
 
-    it('changes nothing while an answer is written, and says so', async () => {
+    it('changes nothing while an answer is being written, and says so', async () => {
       await ask('busy', 'before');
       fixture().ollama.answer({ text: 'slow', hold: true }, { when: 'take your time' });
       const turnId = await fixture().post('busy', 'take your time');
@@ -104,7 +107,7 @@ describeGatewayOnEachDatabase(
       expect((await act('busy', 'undo')).status).toBe(200);
     });
 
-    it('tells the person and the model what the first answer has done already', async () => {
+    it('tells the user and the model what the first answer has already done', async () => {
       fixture().ollama.answer(
         { toolCalls: [{ name: 'note', args: { word: 'milk' } }] },
         { when: 'note milk' },
@@ -121,7 +124,7 @@ describeGatewayOnEachDatabase(
       expect(await shown('effects')).toContain('note milk');
     });
 
-    it('goes on with the second answer after a restart in its middle, and gives it once', async () => {
+    it('continues with the second answer after a restart in its middle, and gives it once', async () => {
       fixture().ollama.answer('first try', { when: 'over the restart' });
       await ask('restarted', 'over the restart');
       fixture().ollama.answer({ text: 'cut off', hold: true }, { when: 'over the restart' });
@@ -137,7 +140,7 @@ describeGatewayOnEachDatabase(
       expect(await nextReads('restarted', 'so?')).toEqual(['over the restart', 'second try', 'so?']);
     });
 
-    it('works with /retry and /undo in a chat, for whoever asked', async () => {
+    it('works with /retry and /undo in a chat, for the user who asked', async () => {
       const [ann = ''] = FRIENDS;
       const says = (text: string): number => fixture().telegram.says(ann, text, ann);
       const seen = (text: string): Promise<void> =>

@@ -1,4 +1,7 @@
-/** Edits of every kind while the gateway runs: bindings, groups, schedules, prompt files, profiles and their fallbacks count at once. */
+/**
+ * Edits of every kind while the gateway runs: bindings, groups, schedules, prompt files, profiles and their fallbacks
+ * apply at once.
+ */
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
@@ -20,7 +23,7 @@ const FILE = {
 };
 
 describeGatewayOnEachDatabase('an edit', { telegram: true, file: FILE, model: { models } }, (fixture) => {
-  /** Writes a file as editors do: beside it first, then in its place. */
+  /** Writes a file as editors do: next to it first, then in its place. */
   const write = async (name: string, content: unknown): Promise<void> => {
     const file = path.join(fixture().home, name);
     await mkdir(path.dirname(file), { recursive: true });
@@ -36,7 +39,7 @@ describeGatewayOnEachDatabase('an edit', { telegram: true, file: FILE, model: { 
     }, WAIT);
   };
   let count = 0;
-  /** What the model was asked when somebody wrote; the question ends with a number of its own. */
+  /** What the model was asked when a user wrote; the question ends with a unique number. */
   const asks = async (from: string, chat = from) => {
     count += 1;
     const text = `question ${count}.`;
@@ -45,7 +48,7 @@ describeGatewayOnEachDatabase('an edit', { telegram: true, file: FILE, model: { 
     await fixture().idle(`telegram:${chat}`);
     return { body, system: body.messages.find(({ role }) => role === 'system')?.content ?? '' };
   };
-  /** Asks until the prompt says this: a profile counts once it is read. */
+  /** Asks until the prompt says this: a profile applies once it is read. */
   const asksUntil = (what: string): Promise<void> =>
     vi.waitFor(async () => expect((await asks(OWNER)).system).toContain(what), { ...WAIT, interval: 200 });
   const says = async (from: string, text: string): Promise<string> => {
@@ -58,7 +61,7 @@ describeGatewayOnEachDatabase('an edit', { telegram: true, file: FILE, model: { 
     }, WAIT);
   };
 
-  it('of a profile, its fallbacks and the prompt files counts for the next turn', async () => {
+  it('of a profile, its fallbacks and the prompt files applies to the next turn', async () => {
     await write('workspace/AGENTS.md', 'Greet people by name.');
     await asksUntil('Greet people by name.');
     await write('workspace/AGENTS.md', 'Greet nobody.');
@@ -75,7 +78,7 @@ describeGatewayOnEachDatabase('an edit', { telegram: true, file: FILE, model: { 
     expect((await fixture().modelCall(`question ${count}.`)).body.model).toMatch(/^spare/);
   });
 
-  it('of the bindings counts for the next message, and is taken back by the next edit', async () => {
+  it('of the bindings applies to the next message, and is reverted by the next edit', async () => {
     await write('profiles/team/config.json', { enabledTools: [] });
     await write('profiles/team/system_prompt.md', 'You are the team.');
     await vi.waitFor(async () => {
@@ -91,7 +94,7 @@ describeGatewayOnEachDatabase('an edit', { telegram: true, file: FILE, model: { 
     expect((await asks(ANN)).system).not.toContain('You are the team.');
   });
 
-  it('lets the bot read along in a group from then on, and no longer after the next', async () => {
+  it('lets the bot read along in a group from then on, and no longer after the next edit', async () => {
     const { telegram, sql } = fixture();
     const talks = (text: string): void => void telegram.says(GROUP, text, ANN);
     const observed = async (): Promise<string[]> =>
@@ -113,7 +116,7 @@ describeGatewayOnEachDatabase('an edit', { telegram: true, file: FILE, model: { 
     await edit({}, {});
   });
 
-  it('of the schedules counts for the next one: their zone and how many a chat may have', async () => {
+  it('of the schedules applies to the next one: their zone and how many a chat may have', async () => {
     await edit({ schedules: { timeZone: 'Asia/Tokyo', perSession: 1 } });
     expect(await says(ANN, '/schedule add "0 9 * * *" Say good morning')).toContain('(Asia/Tokyo)');
     expect(await says(ANN, '/schedule add "0 10 * * *" Say it again')).toMatch(/at most 1|1 schedule/);

@@ -1,4 +1,4 @@
-/** Web search in a running gateway: named in config.json while it runs, asked by the model, taken away again. */
+/** Web search in a running gateway: configured in config.json at runtime, used by the model, removed again. */
 import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -25,7 +25,7 @@ describeGateway('web search', { file: {} }, (fixture) => {
     return (body.tools ?? []).map((tool) => tool.function.name);
   };
 
-  it('is offered from the moment config.json names a service, taints what it finds, and goes with the setting', async () => {
+  it('is offered as soon as config.json names a service, taints what it finds, and is removed with the setting', async () => {
     expect(await toolsFor('before')).not.toContain('web_search');
     const search = { kind: 'searxng', baseUrl: searxng.root };
     await edit({ search });

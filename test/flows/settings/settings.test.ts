@@ -1,4 +1,4 @@
-/** Settings that change while the gateway runs: what counts at once, for whom, what waits, and edits that cannot be used. */
+/** Settings that change while the gateway runs: what applies at once, for whom, what waits, and invalid edits. */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
@@ -33,7 +33,7 @@ const wait = defineTool({
 });
 
 describeGatewayOnEachDatabase('settings', { telegram: true, file: FILE, tools: [wait] }, (fixture) => {
-  /** Writes the file as editors do: beside it first, then in its place. */
+  /** Writes the file as editors do: next to it first, then in its place. */
   const edit = async (content: unknown): Promise<void> => {
     const file = path.join(fixture().home, 'config.json');
     const text = typeof content === 'string' ? content : JSON.stringify(content);
@@ -69,7 +69,7 @@ describeGatewayOnEachDatabase('settings', { telegram: true, file: FILE, tools: [
     await fixture().post(session, said);
   };
 
-  it('counts for the next turn; a turn that runs keeps what it began with', async () => {
+  it('apply to the next turn; a running turn keeps what it began with', async () => {
     gate = Promise.withResolvers();
     await begin('runs', 'first question');
     await fixture().modelCall('first question');
@@ -90,7 +90,7 @@ describeGatewayOnEachDatabase('settings', { telegram: true, file: FILE, tools: [
     await fixture().idle('http:runs');
   });
 
-  it('lets people in, and limits them, from the edit on', async () => {
+  it('let people in, and limit them, from the edit on', async () => {
     const [stranger = '', other = ''] = STRANGERS;
     const { telegram } = fixture();
     telegram.says(stranger, 'am I heard?', stranger);
@@ -113,7 +113,7 @@ describeGatewayOnEachDatabase('settings', { telegram: true, file: FILE, tools: [
     expect(telegram.screen(other)).toHaveLength(before);
   });
 
-  it('changes nothing while 50 turns run when the edit has three errors, and says where they are', async () => {
+  it('change nothing while 50 turns run when the edit has three errors, and report where they are', async () => {
     gate = Promise.withResolvers();
     const sessions = Array.from({ length: 50 }, (_, index) => `many${index}`);
     await Promise.all(sessions.map((session) => begin(session, `of ${session}.`)));
@@ -152,7 +152,7 @@ describeGatewayOnEachDatabase('settings', { telegram: true, file: FILE, tools: [
     expect(await status()).not.toContain('errors');
   });
 
-  it('names what counts after a restart only, until it is as before', async () => {
+  it('report what applies only after a restart, until it is as before', async () => {
     const channels = { http: { limits: { turnsPerToken: 7 } } };
     await edit({ ...FILE, persona: 'You are Jack.', channels, turns: { concurrency: 9 } });
     const waiting = ['channels.http.limits.turnsPerToken', 'turns.concurrency'];
@@ -161,7 +161,7 @@ describeGatewayOnEachDatabase('settings', { telegram: true, file: FILE, tools: [
     const lines = fixture().log.filter((line) => line.includes('settings_need_restart'));
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain('turns.concurrency');
-    // The rest of the edit counts.
+    // The rest of the edit applies.
     await fixture().post('rest', 'third question');
     const { body } = await fixture().modelCall('third question');
     expect(body.messages[0]?.content).toContain('You are Jack.');
@@ -171,7 +171,7 @@ describeGatewayOnEachDatabase('settings', { telegram: true, file: FILE, tools: [
     expect(await status()).not.toContain('restart');
   });
 
-  it('refuses tools that do not exist, and a file that is gone, and keeps what was', async () => {
+  it('refuse tools that do not exist, and a file that is gone, and keep what was', async () => {
     await edit({ ...FILE, persona: 'You are Jack.', tools: { enabled: ['dance'] } });
     await vi.waitFor(async () => expect((await settings()).errors.join()).toContain('no tool "dance"'), WAIT);
     expect((await settings()).values).toMatchObject({ persona: 'You are Polly.' });
@@ -181,7 +181,7 @@ describeGatewayOnEachDatabase('settings', { telegram: true, file: FILE, tools: [
     await counts({ persona: 'You are Polly.' });
   });
 
-  it('takes over what "parley config set" writes, which keeps the comments', async () => {
+  it('take over what "parley config set" writes, which keeps the comments', async () => {
     await edit(
       `{ // who it is\n  "persona": "You are Polly.",\n  "access": { "telegram": { "allow": ["${FRIENDS[0]}"] } },\n}`,
     );

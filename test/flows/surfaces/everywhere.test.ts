@@ -25,7 +25,7 @@ const SETTINGS = {
   file: {
     access: { telegram: { allow: [FRIEND] } },
     limits: { messagesPerMinute: 600, messagesAtOnce: 60 },
-    // The limits of the platforms have tests of their own.
+    // The limits of the platforms have their own tests.
     channels: {
       slack: { editsPerSecond: { start: 20, most: 20 } },
       matrix: { eventsPerSecond: { start: 20 } },
@@ -49,11 +49,11 @@ That is all.`;
 
 interface Chat {
   says: (text: string) => unknown;
-  /** Gives a command, as people write it there. */
+  /** Gives a command, in the network's syntax. */
   commands: (text: string) => unknown;
   /** What the bot shows there. */
   screen: () => string[];
-  /** What it answers to commands where only their sender sees that; on other networks that is on the screen. */
+  /** Its answers to commands where only their sender sees them; on other networks they are on the screen. */
   replies?: () => string[];
 }
 
@@ -119,13 +119,13 @@ describeGateway('one conversation everywhere', SETTINGS, (fixture) => {
       const page = await tab.open(`${fixture().gateway.url}/#http:everywhere`, { token: OWNER });
       await page.locator('.md', { hasText: 'Hello.' }).waitFor();
 
-      // The model is silent in the middle until every screen was looked at.
+      // The model pauses in the middle until every screen was looked at.
       fixture().ollama.answer({ text: ANSWER, failure: { kind: 'hang', after: 40 } }, { when: QUESTION });
       const { Slack, ...others } = all;
       Slack?.says(QUESTION);
       const onPage = async (): Promise<string> => (await page.locator('main.chat').innerText()).trim();
       const screens = [...Object.values(others), Slack!].map(({ screen }) => screen);
-      // At one and the same moment every screen shows the beginning of the answer, and none its end.
+      // At the same moment every screen shows the beginning of the answer, and none its end.
       await vi.waitFor(async () => {
         const now = [...screens.map((screen) => screen().join('\n')), await onPage()];
         for (const text of now) expect(text).toContain('faster and faster');

@@ -13,7 +13,7 @@ interface Group {
   administrator: (text: string) => unknown;
   member: (text: string) => unknown;
   screen: () => string[];
-  /** The chat around it, which must not hear of the conversation. */
+  /** The chat around it, which must not see the conversation. */
   around: () => string[];
 }
 
@@ -91,7 +91,7 @@ describeGatewayOnEachDatabase('a group that shares the conversation of a person'
     ['a thread on Discord', () => discordGroup(true)],
     ['a topic on Telegram', topic],
   ])(
-    '%s joins by its administrator alone, with the rights of a group, and leaves it again',
+    '%s joins only through its administrator, with the rights of a group, and leaves it again',
     async (_, open) => {
       const chat = people.next().value ?? '';
       await fixture().store.memories.remember(`telegram:${chat}`, {

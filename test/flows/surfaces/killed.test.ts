@@ -1,4 +1,6 @@
-/** A real process killed while one answer streams to chats of every network, and again while its finals are on their way. */
+/**
+ * A real process killed while one answer streams to chats of every network, and again while its finals are in flight.
+ */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { CHATS_OF_A_PERSON, chatsOfPerson, sessionsFor } from '../../crash/links/chats.ts';
 import type { LinkedChat } from '../../crash/links/chats.ts';
@@ -8,7 +10,7 @@ const until = (check: () => void | Promise<void>): Promise<void> =>
   vi.waitFor(check, { timeout: 60_000, interval: 10 });
 const ANSWER = Array.from({ length: 60 }, (_, n) => `word${n}`).join(' ');
 const PAGE = '/v1/sessions/http:shared';
-/** The limits of people and platforms have tests of their own. */
+/** The limits of people and platforms have their own tests. */
 const CONFIG = {
   limits: { messagesPerMinute: 600, messagesAtOnce: 60 },
   channels: {

@@ -1,4 +1,6 @@
-/** One conversation on several chats: a code, two consents, the same questions and answers everywhere, and the way out. */
+/**
+ * One conversation on several chats: a code, two consents, the same questions and answers everywhere, and separating.
+ */
 import { expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
@@ -30,7 +32,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
       .filter((_, index) => seen[index]?.author.bot === true);
   };
   const says = (chat: string, text: string): unknown => fixture().telegram.says(chat, text, chat);
-  /** A private chat on Discord with somebody who may write. */
+  /** A private chat on Discord with a user who may write. */
   const friend = async (name: string): Promise<{ channel: FakeChannel; person: FakePerson }> => {
     const { channel, person } = fixture().discord.dm(name);
     await fixture().store.access.addGrant('discord', 'dm', person.id);
@@ -47,7 +49,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     await seen(chat, '/link ');
     return /\/link ([0-9A-Z]{5}-[0-9A-Z]{5})/.exec(screen(chat).join('\n'))?.[1] ?? '';
   };
-  /** Links a Discord chat to one on Telegram: its code, entered there, and both consents. */
+  /** Links a Discord chat to one on Telegram: the first's code, entered in the second, and both consents. */
   const linked = async (): Promise<{ chat: string; channel: FakeChannel; person: FakePerson }> => {
     const chat = someone();
     const { channel, person } = await friend('Ada');
@@ -63,7 +65,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     return { chat, channel, person };
   };
 
-  it('asks both sides, shows a question of one on the other, and the same answer on both', async () => {
+  it('ask both sides, show a question of one on the other, and the same answer on both', async () => {
     const { chat, channel } = await linked();
     const answer = words(60);
     fixture().ollama.answer({ text: answer, perSecond: 12 }, { when: `tell both ${chat}` });
@@ -83,7 +85,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     expect(grown?.history.length).toBeGreaterThan(1);
   });
 
-  it('reads what was said on either side, and who said it where', async () => {
+  it('read what was said on either side, and who said it where', async () => {
     const { chat, channel, person } = await linked();
     says(chat, `my number is 4711 ${chat}`);
     await seenOn(channel, 'echo:');
@@ -98,7 +100,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     await seen(chat, `Ada on Discord: which number ${chat}?`);
   });
 
-  it('separates a chat, which has its own conversation again', async () => {
+  it('separate a chat, which has its own conversation again', async () => {
     const { chat, channel, person } = await linked();
     fixture().discord.says(channel, '/surfaces', person);
     await seenOn(channel, 'Discord (private chat with Ada)');
@@ -115,7 +117,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     await seen(chat, 'shares its conversation with no other');
   });
 
-  it('takes a code once, says what is wrong with others, and ends guessing', async () => {
+  it('accept a code once, explain what is wrong with others, and stop guessing', async () => {
     const { chat, channel, person } = await linked();
     const used = /\/link ([0-9A-Z-]{11})/.exec(screen(chat).join('\n'))?.[1] ?? '';
     // An owner may write as fast as they like, and guess no faster than others.
@@ -135,7 +137,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     await seenOn(channel, 'on its own again');
   });
 
-  it('joins nothing when one side declines', async () => {
+  it('join nothing when one side declines', async () => {
     const chat = someone();
     const { channel, person } = await friend('Bo');
     const code = await codeOn(chat);
@@ -150,7 +152,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     expect(await fixture().store.surfaces.surface(`telegram:${chat}`)).toBeUndefined();
   });
 
-  it('goes on for the others when one of the chats blocks the bot in the middle of an answer', async () => {
+  it('continue for the others when one of the chats blocks the bot in the middle of an answer', async () => {
     const { chat, channel, person } = await linked();
     const answer = words(60);
     fixture().ollama.answer({ text: answer, perSecond: 15 }, { when: `block me ${chat}` });
@@ -163,7 +165,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     await seenOn(channel, 'shares its conversation with no other');
   });
 
-  it('lets a chat of the page give the code, and ends a turn there from Telegram', async () => {
+  it('let a chat of the page give the code, and end a turn there from Telegram', async () => {
     const chat = someone();
     await fixture().post(`page${chat}`, 'hello');
     await fixture().idle(`http:page${chat}`);
@@ -210,7 +212,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     );
   });
 
-  it('is joined by a group only through its administrator, and keeps what is remembered of people out of it', async () => {
+  it('are joined by a group only through its administrator, and keep what is remembered of people out of it', async () => {
     const chat = someone();
     await fixture().store.memories.remember(`telegram:${chat}`, {
       key: 'birthday',

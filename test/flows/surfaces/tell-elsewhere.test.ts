@@ -32,7 +32,7 @@ const SETTINGS = {
   },
 };
 
-describeGatewayOnEachDatabase('a person who is told elsewhere', SETTINGS, (fixture) => {
+describeGatewayOnEachDatabase('a person who is notified elsewhere', SETTINGS, (fixture) => {
   let codes = 0;
   const someone = (): string => people.next().value ?? '';
   const screen = (chat: string): string => fixture().telegram.screen(chat).join('\n');
@@ -45,7 +45,7 @@ describeGatewayOnEachDatabase('a person who is told elsewhere', SETTINGS, (fixtu
   /** A chat on Telegram that shares the conversation of one on Discord. */
   const linked = async (): Promise<{ chat: string; channel: FakeChannel; person: FakePerson }> => {
     const chat = someone();
-    // A bot writes to nobody who has not written to it.
+    // A bot cannot write to a user who has not written to it.
     fixture().telegram.says(chat, `hello ${chat}`, chat);
     await seen(chat, `echo: hello ${chat}`);
     const { channel, person } = fixture().discord.dm(`Ada ${chat}`);
@@ -88,7 +88,7 @@ describeGatewayOnEachDatabase('a person who is told elsewhere', SETTINGS, (fixtu
     expect(await toolAnswer(`build ${chat}`)).toBe(`Sent to telegram:${chat}.`);
   });
 
-  it('reads privately what was asked for in a group, in the conversation of that chat', async () => {
+  it('reads privately what was requested in a group, in the conversation of that chat', async () => {
     const chat = someone();
     fixture().telegram.says(chat, `hello ${chat}`, chat);
     await seen(chat, `echo: hello ${chat}`);
@@ -103,7 +103,7 @@ describeGatewayOnEachDatabase('a person who is told elsewhere', SETTINGS, (fixtu
     expect(stored.at(-1)?.content).toBe(`Only you, ${chat}.`);
   });
 
-  it('is asked for approval first where others have written what the model read', async () => {
+  it('is asked for approval first if others have written what the model read', async () => {
     const { chat, channel, person } = await linked();
     calls(`page ${chat}`, 'read_page', {});
     calls(`page ${chat}`, 'message', { text: 'Everybody, listen.', to: 'telegram' });
@@ -119,7 +119,7 @@ describeGatewayOnEachDatabase('a person who is told elsewhere', SETTINGS, (fixtu
     expect(posted()).toEqual([]);
   });
 
-  it('has no chat on a network where none is linked, and never one of somebody else', async () => {
+  it('has no chat on a network where none is linked, and never one of someone else', async () => {
     const [chat, other, third] = [someone(), someone(), someone()];
     fixture().telegram.says(other, `hello ${other}`, other);
     await seen(other, `echo: hello ${other}`);

@@ -1,4 +1,4 @@
-/** Chats that share one answer: a late one catches up, a slow one delays nobody, and any of them may decide. */
+/** Chats that share one answer: a late one catches up, a slow one delays no one, and any of them may decide. */
 import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import type { SurfaceEnd } from '../../../src/contracts/sessions/surfaces.ts';
@@ -109,7 +109,7 @@ describeGatewayOnEachDatabase('chats that share one answer', SETTINGS, (fixture)
     expect(grown?.history.length).toBeGreaterThan(1);
   });
 
-  it('tell one that leaves in the middle so, in the language of its person', async () => {
+  it('notify one that leaves in the middle, in the language of its person', async () => {
     const { chat, channel, person } = await linked();
     fixture().discord.says(channel, '/language de', person);
     await seenOn(channel, 'Deutsch');
@@ -125,13 +125,13 @@ describeGatewayOnEachDatabase('chats that share one answer', SETTINGS, (fixture)
     expect(shown(channel).join('\n')).not.toContain('word');
   });
 
-  it('wait for none that is slow: the next answer is whole on one before the other shows the first', async () => {
+  it('do not wait for a slow one: the next answer is complete on one before the other shows the first', async () => {
     const { chat, channel, person } = await linked();
     await fixture().idle(`telegram:${chat}`);
     const [first, second] = [`First, ${chat}.`, `Second, ${chat}.`];
     fixture().ollama.answer({ text: first }, { when: `one ${chat}` });
     fixture().ollama.answer({ text: second }, { when: `two ${chat}` });
-    // Telegram takes nothing for a while.
+    // Telegram accepts nothing for a while.
     fixture().telegram.rateLimit(6, 1);
     fixture().discord.says(channel, `one ${chat}`, person);
     await seenOn(channel, first);
@@ -185,7 +185,7 @@ describeGatewayOnEachDatabase('chats that share one answer', SETTINGS, (fixture)
     expect(ran).toContain(`group ${chat}`);
   });
 
-  it('give nobody the rights of another: what an owner may change, who joined them may not', async () => {
+  it('give no one the rights of another: what an owner may change, a user who joined them may not', async () => {
     const { chat, channel, person } = await linked(OWNER_CHAT);
     fixture().discord.says(channel, '/model fake/other', person);
     await seenOn(channel, 'owner');

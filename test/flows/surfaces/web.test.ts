@@ -1,10 +1,10 @@
-/** Codes that are entered on the web: the conversation there goes on, and a chat of any network joins it. */
+/** Codes that are entered on the web: the conversation there continues, and a chat of any network joins it. */
 import { expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
-// Nobody types that fast; the limit of a sender has tests of its own.
+// No one types that fast; the limit of a sender has its own tests.
 const SETTINGS = {
   telegram: true,
   file: { access: { telegram: { allow: FRIENDS } }, limits: { messagesPerMinute: 600, messagesAtOnce: 60 } },
@@ -30,7 +30,7 @@ describeGatewayOnEachDatabase('codes that are entered on the web', SETTINGS, (fi
     (await answer.json()).error.code,
   ];
 
-  it('asks both sides, and the conversation on the web goes on in both', async () => {
+  it('ask both sides, and the conversation on the web continues in both', async () => {
     const chat = someone();
     const page = `web${chat}`;
     says(chat, `only on Telegram ${chat}`);
@@ -73,7 +73,7 @@ describeGatewayOnEachDatabase('codes that are entered on the web', SETTINGS, (fi
     );
   });
 
-  it('says what is wrong with a code, and ends guessing by the token', async () => {
+  it('explain what is wrong with a code, and stop guessing by the token', async () => {
     const chat = someone();
     const [page, other] = [`wrong${chat}`, `other${chat}`];
     const token = 'a-token-that-guesses-codes-0123456789';
@@ -101,7 +101,7 @@ describeGatewayOnEachDatabase('codes that are entered on the web', SETTINGS, (fi
     expect(await codeIn(await enter(`telegram:${chat}`, code))).toEqual([400, 'not_an_http_session']);
   });
 
-  it('keeps its conversation when it separates, and every other chat leaves', async () => {
+  it('let the web keep its conversation when it separates, and every other chat leaves', async () => {
     const [first, second] = [someone(), someone()];
     const page = `home${first}`;
     for (const chat of [first, second]) {

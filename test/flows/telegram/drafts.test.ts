@@ -1,4 +1,4 @@
-/** Answers as drafts, as growing messages, or only whole: what each chat has chosen by `/stream`. */
+/** Answers as drafts, as growing messages, or only whole: what each chat has chosen with `/stream`. */
 import { expect, it, vi } from 'vitest';
 import type { Answer } from '../../fakes/ollama/ollama.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
@@ -11,7 +11,7 @@ const file = {
 };
 
 describeGateway('the way in which answers appear', { telegram: true, file }, (fixture) => {
-  /** Somebody who has chosen a way; undefined = nothing. */
+  /** A user who has chosen a way; undefined = none. */
   const someone = async (mode?: string): Promise<string> => {
     const person = people.next().value ?? '';
     if (mode === undefined) return person;
@@ -31,7 +31,7 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
       .telegram.messages(person)
       .filter(({ text }) => !text.startsWith('From the next'));
 
-  it('is a draft that grows, and gives way to one message with the whole answer', async () => {
+  it('is a growing draft, replaced by one message with the whole answer', async () => {
     const { telegram } = fixture();
     const person = await someone('draft');
     asks(person, 'draft it', { text: words(60), perSecond: 30 });
@@ -76,7 +76,7 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     expect(telegram.drafts.shown(person).some(({ text }) => /^word[1-9]/.test(text))).toBe(true);
   });
 
-  it('is "Thinking…" before the first word, and nothing stays on screen but the answer when the gateway ends in the middle', async () => {
+  it('is "Thinking…" before the first word, and only the answer stays on screen when the gateway ends in the middle', async () => {
     const { telegram } = fixture();
     const person = await someone('draft');
     fixture().ollama.answer({ text: 'first try', hold: true }, { when: `go on ${person}` });
@@ -88,10 +88,10 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     await vi.waitFor(() => expect(answersOf(person).map(({ text }) => text)).toEqual(['whole answer']), WAIT);
   });
 
-  it('is nothing but the whole answer where it is off, with typing before', async () => {
+  it('is only the whole answer where it is off, with typing before', async () => {
     const { telegram } = fixture();
     const person = await someone('off');
-    // Longer than typing waits for its next turn, when the chat has just been written to.
+    // Longer than typing has to wait after the chat has just been written to.
     asks(person, 'say it at once', { text: words(60), perSecond: 10 });
     await vi.waitFor(() => expect(answersOf(person)).toHaveLength(1), WAIT);
     expect(answersOf(person)[0]?.shown).toEqual([words(60)]);
@@ -99,7 +99,7 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     expect(telegram.chats.peek(person)?.actions.length).toBeGreaterThan(0);
   });
 
-  it('is a growing message where nobody has chosen, and in groups, which have no drafts', async () => {
+  it('is a growing message if no way was chosen, and in groups, which have no drafts', async () => {
     const { telegram } = fixture();
     const person = await someone();
     asks(person, 'grow', { text: words(60), perSecond: 60 });
@@ -160,7 +160,7 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     expect(telegram.count('sendRichMessageDraft')).toBe(calls);
   });
 
-  it('is a message that grows where the server knows no drafts, which is not asked again there', async () => {
+  it('is a growing message if the server does not support drafts, which are not tried again there', async () => {
     const { telegram } = fixture();
     const person = await someone('draft');
     telegram.failure({

@@ -1,4 +1,7 @@
-/** In groups of Telegram, what is of use only to one person is shown only to them; values to enter elsewhere have a button that copies them. */
+/**
+ * In Telegram groups, what is useful to only one person is shown only to them; values to enter elsewhere have a copy
+ * button.
+ */
 import { expect, it, vi } from 'vitest';
 import { saysHidden } from '../../fakes/telegram/hidden.ts';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
@@ -16,7 +19,7 @@ describeGateway('messages in groups for one person', { telegram: true, file }, (
   const says = (chat: string, text: string, from: string): void =>
     void fixture().telegram.says(chat, text, from);
 
-  it('hide the reply to /status where the bot is an administrator', async () => {
+  it('hide the reply to /status if the bot is an administrator', async () => {
     const { telegram } = fixture();
     telegram.chats.open(ADMIN).botIsAdmin = true;
     const person = someone();
@@ -39,7 +42,7 @@ describeGateway('messages in groups for one person', { telegram: true, file }, (
     expect(telegram.screen(ADMIN).join('\n')).not.toContain('too fast');
   });
 
-  it('are shown to all where Telegram hides none, which is then not asked again', async () => {
+  it('are shown to all if Telegram hides none, which is then not tried again', async () => {
     const { telegram } = fixture();
     const person = someone();
     const asked = () => fixture().log.filter((line) => line.includes('telegram_message_not_hidden')).length;
@@ -52,7 +55,7 @@ describeGateway('messages in groups for one person', { telegram: true, file }, (
     expect(asked() - before).toBe(1);
   });
 
-  it('answer a hidden command hidden, also where the bot is no administrator', async () => {
+  it('answer a hidden command hidden, even if the bot is not an administrator', async () => {
     const { telegram } = fixture();
     const person = someone();
     saysHidden(telegram, MENU, '/status', person);
@@ -75,7 +78,7 @@ describeGateway('values to enter elsewhere', { telegram: true, file }, (fixture)
       return copy;
     }, WAIT);
 
-  it('have a button that copies them: a pairing code for whoever runs the gateway, a code that links chats', async () => {
+  it('have a copy button: a pairing code for the operator of the gateway, a code that links chats', async () => {
     const { telegram } = fixture();
     telegram.says(STRANGER, 'hello', STRANGER);
     expect(await copied(STRANGER)).toMatch(/^npx parley pair approve \S+$/);

@@ -1,4 +1,7 @@
-/** Answers that gain by it come as rich messages; where Telegram refuses one, as before, and it is not asked again there. */
+/**
+ * Answers that benefit from it are sent as rich messages; if Telegram refuses one, as before, and it is not tried again
+ * there.
+ */
 import { beforeAll, expect, it, vi } from 'vitest';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
@@ -33,20 +36,20 @@ describeGateway('rich messages', { telegram: true }, (fixture) => {
     expect(messages[0]?.text).toContain('| tea | green | 2 |');
   });
 
-  it('show a long answer as one message, and take away what it was cut into while it grew', async () => {
+  it('show a long answer as one message, and remove the pieces it was cut into while it grew', async () => {
     const person = asks('a long one', words(1_500));
     const messages = await delivered(person, 1);
     expect(messages.map(({ text }) => text)).toEqual([words(1_500)]);
   });
 
-  it('leave a short answer of words as it was', async () => {
+  it('leave a short text answer as it was', async () => {
     const person = asks('short', 'Just **words**.');
     const [message] = await delivered(person, 1);
     expect(message?.rich).toBeUndefined();
     expect(message?.text).toBe('Just words.');
   });
 
-  it('give way to messages of the usual kind where Telegram refuses one, also for the next answers there', async () => {
+  it('fall back to messages of the usual kind if Telegram refuses one, also for the next answers there', async () => {
     const { telegram } = fixture();
     for (const status of [400, 404]) {
       const method = status === 400 ? 'editMessageText' : 'sendRichMessage';

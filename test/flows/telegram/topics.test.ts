@@ -1,4 +1,4 @@
-/** Where private chats and groups have topics, each conversation has its own, named by its title. */
+/** In private chats and groups with topics, each conversation has its own, named by its title. */
 import { beforeAll, expect, it, vi } from 'vitest';
 import { namesTopic, opensTopic } from '../../fakes/telegram/topics.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
@@ -8,13 +8,13 @@ const people = FRIENDS.values();
 describeGateway('topics of private chats', { telegram: true }, (fixture) => {
   beforeAll(async () => {
     fixture().telegram.topics.inPrivate = true;
-    // The bot asks at its start who it is.
+    // When it starts, the bot asks Telegram who it is.
     await fixture().restart();
   });
   const someone = (): string => people.next().value ?? '';
   const nameOf = (chat: string, topic: number | undefined) =>
     fixture().telegram.topics.names.get(`${chat} ${topic}`);
-  /** The topic that the bot has opened last. */
+  /** The topic that the bot opened last. */
   const opened = async (chat: string): Promise<number> => {
     await shown(chat, 'write to me here');
     return (
@@ -37,7 +37,7 @@ describeGateway('topics of private chats', { telegram: true }, (fixture) => {
       WAIT,
     );
 
-  it('/new opens a topic whose conversation is its own, while the one before goes on', async () => {
+  it('/new opens a topic with a separate conversation, while the previous one continues', async () => {
     const chat = someone();
     says(chat, `one ${chat}`);
     await shown(chat, `echo: one ${chat}`);
@@ -65,7 +65,7 @@ describeGateway('topics of private chats', { telegram: true }, (fixture) => {
     await vi.waitFor(() => expect(nameOf(chat, topic)).toBe(`A trip to the sea ${chat}`), WAIT);
   });
 
-  it('so is a topic that a person has opened without a name, but none that they have named', async () => {
+  it('so is a topic that a user has opened without a name, but none that they have named', async () => {
     const chat = someone();
     const { telegram } = fixture();
     const unnamed = opensTopic(telegram, chat);
@@ -78,7 +78,7 @@ describeGateway('topics of private chats', { telegram: true }, (fixture) => {
     expect([nameOf(chat, named), nameOf(chat, renamed)]).toEqual(['Mine', 'Mine, too']);
   });
 
-  it('begins the conversation in place where Telegram opens no topic', async () => {
+  it('/new starts the conversation in place if Telegram opens no topic', async () => {
     const chat = someone();
     const description = 'Bad Request: the chat is not a forum';
     fixture().telegram.failure({ kind: 'status', method: 'createForumTopic', status: 400, description });
@@ -107,7 +107,7 @@ describeGateway('topics of a group', IN_FORUM, (fixture) => {
       expect(found).toContain(threadId);
     }, WAIT);
 
-  it('/new begins in place and says why where the bot may not manage topics, and opens one where it may', async () => {
+  it('/new starts in place and explains why if the bot may not manage topics, and opens one if it may', async () => {
     const { telegram } = fixture();
     const group = telegram.chats.open(FORUM, { topics: [] });
     says('/new');
@@ -120,7 +120,7 @@ describeGateway('topics of a group', IN_FORUM, (fixture) => {
     const [topic = 0] = group.topics;
     await shown('write to me here', topic);
     says('only in the topic', topic);
-    // In a group the model reads who has said it.
+    // In a group the model reads who said it.
     await shown('only in the topic', topic);
     says('/title A trip to the sea', topic);
     await vi.waitFor(
@@ -129,7 +129,7 @@ describeGateway('topics of a group', IN_FORUM, (fixture) => {
     );
   });
 
-  it('/new says nothing of topics in a group that has none', async () => {
+  it('/new does not mention topics in a group that has none', async () => {
     const { telegram } = fixture();
     telegram.chats.open(FORUM).isForum = false;
     const before = telegram.messages(FORUM).length;

@@ -1,4 +1,4 @@
-/** When calls to a server may go out: the waits that it asks for, and those after it has refused the caller. */
+/** When calls to a server may go out: the waits it asks for, and those after it has refused the caller. */
 import { describe, expect, it } from 'vitest';
 import { Pauses, Refusals } from '../../../src/lib/async/call-gate.ts';
 
@@ -14,7 +14,7 @@ describe('pauses', () => {
     expect(pauses.left('send')).toBe(0);
   });
 
-  it('are so many, and the one that was told longest ago is forgotten', () => {
+  it('are limited in number, and the oldest one is dropped', () => {
     const pauses = new Pauses(2, () => 0);
     pauses.note('a', 10);
     pauses.note('b', 20);
@@ -31,7 +31,7 @@ describe('refusals', () => {
     const waits = { firstMs: 5, capMs: 60, lastsAfterMs: 600, lastingMs: 3_600 };
     return { clock, refusals: new Refusals(waits, () => clock.now) };
   };
-  /** So many refusals, each when the one before may be asked about; gives their waits. */
+  /** This many refusals, each as soon as a retry is allowed after the last; returns their waits. */
   const refuse = ({ clock, refusals }: ReturnType<typeof begin>, times: number): number[] =>
     Array.from({ length: times }, () => {
       refusals.note();
@@ -40,14 +40,14 @@ describe('refusals', () => {
       return leftMs;
     });
 
-  it('are asked about after twice the wait each time, up to a cap', () => {
+  it('are retried after twice the wait each time, up to a cap', () => {
     const begun = begin();
     expect([begun.refusals.state, begun.refusals.leftMs]).toEqual([undefined, 0]);
     expect(refuse(begun, 6)).toEqual([5, 10, 20, 40, 60, 60]);
     expect([begun.refusals.state, begun.refusals.leftMs]).toEqual(['refused', 0]);
   });
 
-  it('are there to stay once they have lasted, and are asked about seldom then, but soon where the server told nothing', () => {
+  it('count as lasting after a while, and are then retried rarely, but soon if the server gave no reason', () => {
     const { clock, refusals } = begin();
     refusals.note();
     clock.now = 599;
@@ -60,7 +60,7 @@ describe('refusals', () => {
     expect(refusals.leftMs).toBe(20);
   });
 
-  it('are forgotten with the first call that is taken', () => {
+  it('are cleared by the first accepted call', () => {
     const begun = begin();
     refuse(begun, 3);
     begun.refusals.clear();

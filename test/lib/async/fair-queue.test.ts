@@ -1,4 +1,4 @@
-/** That the fair queue holds its limit, serves keys in turn, and forgets those who gave up. */
+/** The fair queue keeps its limit, serves keys in turn, and forgets callers that gave up. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createFairQueue } from '../../../src/lib/async/fair-queue.ts';
@@ -6,7 +6,7 @@ import { createFairQueue } from '../../../src/lib/async/fair-queue.ts';
 const never = new AbortController().signal;
 
 describe('a fair queue', () => {
-  it('lets in up to its limit, and says undefined when too many wait', async () => {
+  it('admits up to its limit, and returns undefined when too many wait', async () => {
     const queue = createFairQueue(1, 1);
     const leave = await queue.enter('a', never);
     const waiting = queue.enter('a', never);
@@ -39,7 +39,7 @@ describe('a fair queue', () => {
     expect([queue.running, queue.waiting]).toEqual([0, 0]);
   });
 
-  it('never exceeds its limit, serves each key in order, and never lets a key wait twice as long as the others', async () => {
+  it('never exceeds its limit, serves each key in order, and never makes a key wait twice as long as others', async () => {
     const keys = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(keys, async (asked) => {
@@ -58,7 +58,7 @@ describe('a fair queue', () => {
         for (const key of ['a', 'b', 'c']) {
           const mine = served.filter((entry) => entry.key === key).map((entry) => entry.index);
           expect(mine).toEqual(mine.toSorted((x, y) => x - y));
-          // While a key waits, nobody else is served twice before it.
+          // While a key waits, no other key is served twice before it.
           const turns = served.map((entry) => entry.key);
           const before = turns.slice(0, Math.max(0, turns.indexOf(key)));
           expect(new Set(before).size).toBe(before.length);

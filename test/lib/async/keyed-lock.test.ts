@@ -1,10 +1,10 @@
-/** Tasks of one key in order, those of others beside them, and no wait that outlives its signal. */
+/** Tasks of one key in order, those of others concurrently, and no wait that outlives its signal. */
 import { expect, it } from 'vitest';
 import { KeyedLock } from '../../../src/lib/async/keyed-lock.ts';
 
 const never = new AbortController().signal;
 
-it('runs tasks of one key one after another, also after one that failed, and keeps nothing', async () => {
+it('runs tasks of one key one after another, even after one failed, and keeps nothing', async () => {
   const lock = new KeyedLock();
   const order: string[] = [];
   const first = Promise.withResolvers<void>();
@@ -25,7 +25,7 @@ it('runs tasks of one key one after another, also after one that failed, and kee
   expect(lock.size).toBe(0);
 });
 
-it('gives up a wait with its signal; whoever waits behind still waits for those before', async () => {
+it('gives up a wait with its signal; tasks behind it still wait for those before', async () => {
   const lock = new KeyedLock();
   const first = Promise.withResolvers<void>();
   const stop = new AbortController();

@@ -1,4 +1,4 @@
-/** A state is written once it has lasted for the time given, and its end only after its beginning. */
+/** A state is written once it has lasted for the given time, and its end only after its beginning. */
 import { expect, it } from 'vitest';
 import { LastingNote } from '../../../src/lib/async/lasting-note.ts';
 import { FakeClock } from '../../fakes/clock.ts';
@@ -19,7 +19,7 @@ function build(write: (holds: boolean) => Promise<void> = async () => undefined)
   return { clock, note, written, failures };
 }
 
-it('writes nothing for a state that is over before the time', async () => {
+it('writes nothing for a state that ends before the time', async () => {
   const { clock, note, written } = build();
   note.begin();
   await clock.advance(999);
@@ -28,7 +28,7 @@ it('writes nothing for a state that is over before the time', async () => {
   expect([written, clock.waiting]).toEqual([[], 0]);
 });
 
-it('writes a lasting state once, and its end once, each time anew', async () => {
+it('writes a lasting state once, and its end once, every time', async () => {
   const { clock, note, written } = build();
   for (let round = 0; round < 2; round += 1) {
     note.begin();

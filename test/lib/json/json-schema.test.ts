@@ -1,4 +1,4 @@
-/** The check of JSON values against a JSON Schema: the same verdicts as another checker, in bounded time. */
+/** The check of JSON values against a JSON Schema: the same verdicts as another checker, in limited time. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -52,19 +52,19 @@ describe('a value and its schema', () => {
     expect(schemaProblem(schema, value)).toBe(problem);
   });
 
-  it('counts characters, not halves of them', () => {
+  it('counts characters, not surrogate halves', () => {
     expect(schemaProblem({ maxLength: 1 }, '👩')).toBeUndefined();
   });
 });
 
-describe('schemas from outside', () => {
-  it('are refused where they cannot be followed', () => {
+describe('external schemas', () => {
+  it('are refused when they cannot be followed', () => {
     expect(schemaProblem({ $ref: 'https://example.org/x' }, 1)).toMatch(/cannot be followed.*outside/);
     expect(schemaProblem({ $ref: '#/$defs/x' }, 1)).toMatch(/leads nowhere/);
     expect(schemaProblem({ $ref: '#/__proto__/constructor' }, 1)).toMatch(/leads nowhere/);
   });
 
-  it('end within bounds, however they multiply themselves', () => {
+  it('end within limits, however much they multiply', () => {
     const endless = { $ref: '#' };
     expect(schemaProblem(endless, 1)).toContain(`${MAX_SCHEMA_DEPTH} levels`);
     const names = Array.from({ length: 40 }, (_, index) => `d${index}`);
@@ -77,11 +77,11 @@ describe('schemas from outside', () => {
     expect(process.cpuUsage(startedAt).user / 1_000).toBeLessThan(1_000);
   });
 
-  it('cannot make a pattern run: a regular expression from outside may take for ever', () => {
+  it('cannot run a pattern: an external regular expression could take forever', () => {
     expect(schemaProblem({ type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(40)}!`)).toBeUndefined();
   });
 
-  it('give the verdicts that zod gives, for any schema and any value', () => {
+  it('give the same verdicts as zod, for any schema and any value', () => {
     const leaf = fc.constantFrom<Record<string, unknown>>(
       { type: 'string' },
       { type: 'integer' },

@@ -24,12 +24,12 @@ it.each([
   [{ path: 'a', odd: 2 }, '- odd is refused: must be odd'],
   [{ path: 'a', more: 1 }, '- the value has unknown fields: more'],
   [7, '- the value must be of type object'],
-])('says of %j: %s', (value, told) => {
+])('describes %j: %s', (value, told) => {
   const { error } = schema.safeParse(value);
   expect(error && describeIssues(error)).toBe(told);
 });
 
-it('tells the first issues of many, and how many there are', () => {
+it('reports the first issues of many, and how many there are', () => {
   const { error } = z.array(z.string()).safeParse(Array.from({ length: 20 }, () => 7));
   const lines = (error && describeIssues(error))?.split('\n') ?? [];
   expect(lines).toHaveLength(9);

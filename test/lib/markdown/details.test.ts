@@ -1,4 +1,4 @@
-/** What a writer wants folded, found in blocks as Markdown without raw HTML gives them. */
+/** What a writer wants collapsed, found in blocks as Markdown without raw HTML yields them. */
 import { expect, it } from 'vitest';
 import { foldDetails, MAX_DETAILS_DEPTH } from '../../../src/lib/markdown/details.ts';
 import type { Details } from '../../../src/lib/markdown/details.ts';
@@ -12,7 +12,7 @@ const seen = (markdown: string): unknown[] =>
   );
 const wordsOf = (nodes: Details['children']): string[] => nodes.map(wordsBelow);
 
-it('takes what stands between the two ends, with the summary apart', () => {
+it('takes the content between the tags, with the summary separate', () => {
   const one = '<details>\n<summary>The **proof**</summary>\n\nFirst.\n\n- a\n- b\n\n</details>\n\nAfter.';
   expect(seen(`Before.\n\n${one}`)).toEqual([
     'Before.',
@@ -24,7 +24,7 @@ it('takes what stands between the two ends, with the summary apart', () => {
   ]);
 });
 
-it('finds the end right below a list, a table and code', () => {
+it('finds the end directly below a list, a table and code', () => {
   const around = (text: string): string => `<details>\n<summary>T</summary>\n\n${text}\n</details>\n\nAfter.`;
   for (const [text, inside] of [
     ['- a\n- b', 'a b'],
@@ -34,7 +34,7 @@ it('finds the end right below a list, a table and code', () => {
     expect(seen(around(text))).toEqual([{ title: ['T'], inside: [inside] }, 'After.']);
 });
 
-it('keeps details in details, and reaches to the end while its writer has not come to it', () => {
+it('keeps nested details, and extends to the end of the text while the closing tag is not yet written', () => {
   const inner = '<details>\n\ninner\n\n</details>';
   const [outer, after] = foldDetails(
     parseMarkdown(`<details>\n\na\n\n${inner}\n\nb\n\n</details>\n\nc`).children,
@@ -50,7 +50,7 @@ it('leaves everything else as it is', () => {
     expect(seen(text)).toEqual([text.replaceAll('`', '')]);
 });
 
-it('folds so many details in details; deeper ones lose their tags and keep their words', () => {
+it('collapses a limited number of nested details; deeper ones lose their tags and keep their text', () => {
   const depthOf = (nodes: ReturnType<typeof foldDetails>): number =>
     Math.max(
       0,

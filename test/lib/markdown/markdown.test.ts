@@ -1,4 +1,4 @@
-/** The parser's guard: what is read as markup, what is taken as it stands, and where the line is. */
+/** The parser's guard: what is parsed as markup, what is taken literally, and where the line is. */
 import { describe, expect, it } from 'vitest';
 import { MAX_MARKUP, MAX_NESTING, MAX_PARSED, parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import { HARD_SEGMENT, Segments } from '../../../src/delivery/text/segments.ts';
@@ -6,7 +6,7 @@ import { HARD_SEGMENT, Segments } from '../../../src/delivery/text/segments.ts';
 const kinds = (text: string) => parseMarkdown(text).children.map((block) => block.type);
 
 describe('the parser', () => {
-  it('parses markup up to its bound and takes more of it as plain text', () => {
+  it('parses markup up to its limit and treats more of it as plain text', () => {
     const code = '`a` '.repeat(MAX_MARKUP / 2);
     const tame = code.slice(0, code.lastIndexOf('`', code.length - 4));
     const first = (text: string) => {
@@ -16,12 +16,12 @@ describe('the parser', () => {
     expect([first(tame), first(code)]).toEqual(['inlineCode', 'text']);
   });
 
-  it('parses a text up to its longest and takes a longer one as plain text', () => {
+  it('parses a text up to its length limit and treats a longer one as plain text', () => {
     const longest = '# a\n'.padEnd(MAX_PARSED, 'x');
     expect([kinds(longest), kinds(`${longest}x`)]).toEqual([['heading', 'paragraph'], ['paragraph']]);
   });
 
-  it('reads quotes nested to its bound and takes deeper ones as plain text', () => {
+  it('parses quotes nested up to its limit and treats deeper ones as plain text', () => {
     expect(kinds(`${'>'.repeat(MAX_NESTING)} a`)).toEqual(['blockquote']);
     expect(kinds(`${'>'.repeat(MAX_NESTING + 1)} a`)).toEqual(['paragraph']);
   });
@@ -30,7 +30,7 @@ describe('the parser', () => {
     expect(kinds(`\`\`\`\n${sign.repeat(60)}\n\`\`\``)).toEqual(['code']);
   });
 
-  it.each(['-', '+', '*'])('counts %s as a list only before a blank', (sign) => {
+  it.each(['-', '+', '*'])('treats %s as a list only before a space', (sign) => {
     expect(kinds(`**a**\n\n${sign.repeat(60)}x`)).toEqual(['paragraph', 'paragraph']);
     const first = parseMarkdown(`**a**\n\n${sign.repeat(60)}x`).children[0];
     expect(first?.type === 'paragraph' && first.children[0]?.type).toBe('strong');
@@ -63,7 +63,7 @@ describe('the parser', () => {
 });
 
 describe('segments', () => {
-  it('never hold more than their bound, whatever comes', () => {
+  it('never exceed their limit, whatever the input', () => {
     for (const piece of ['x', '- a\n', '|a|b|\n', '> a\n', 'a b ', '```\n', '😀']) {
       const segments = new Segments();
       const text = piece.repeat(Math.ceil((3 * HARD_SEGMENT) / piece.length));

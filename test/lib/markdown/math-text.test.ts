@@ -1,4 +1,4 @@
-/** Formulas in Markdown: simple ones become signs, others code, and everything else stays as it is. */
+/** Formulas in Markdown: simple ones become symbols, others code, and everything else stays as it is. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { renderTelegram } from '../../../channels/telegram/rendering/render.ts';
@@ -25,7 +25,7 @@ describe('a formula', () => {
     ['\\[\\begin{matrix} a & b \\end{matrix}\\]', '<code>\\begin{matrix} a &amp; b \\end{matrix}</code>'],
     ['\\(x^{y^z}\\)', '<code>x^{y^z}</code>'],
     ['\\[\nx^{q!}\n\\]', '<code>x^{q!}</code>'],
-  ])('%j is too much for signs, and is code', (markdown, expected) => {
+  ])('%j is too complex for symbols, and becomes code', (markdown, expected) => {
     expect(shown(markdown)).toBe(expected);
   });
 

@@ -1,4 +1,4 @@
-/** Code and images by their place in a Markdown text. */
+/** Code and images by their position in a Markdown text. */
 import { describe, expect, it } from 'vitest';
 import { fencedBlocks } from '../../../src/lib/markdown/fenced-blocks.ts';
 import { imagesIn } from '../../../src/lib/markdown/text-images.ts';
@@ -19,7 +19,7 @@ describe('the blocks of code in a text', () => {
     ]);
   });
 
-  it('are found in a text of many fences in no time', () => {
+  it('are found quickly in a text of many fences', () => {
     const text = '`````````` x\n'.repeat(20_000);
     const before = performance.now();
     expect(fencedBlocks(text).length).toBeGreaterThan(0);
@@ -30,7 +30,7 @@ describe('the blocks of code in a text', () => {
 describe('the images of a text', () => {
   const pathsIn = (text: string) => imagesIn(text).map(({ path }) => path);
 
-  it('are those that name a file, with their place and what they show', () => {
+  it('are those that name a file, with their position and description', () => {
     const text = 'See ![the *chart*](out/my%20chart.png "t") and ![](<a b.png>).';
     const found = imagesIn(text);
     expect(found.map(({ alt, path, start, end }) => [alt, path, text.slice(start, end)])).toEqual([
@@ -39,7 +39,7 @@ describe('the images of a text', () => {
     ]);
   });
 
-  it('are no addresses, no code and no links', () => {
+  it('are not addresses, code or links', () => {
     expect(
       pathsIn('![a](https://x.org/a.png) ![b](data:image/png;base64,AA) ![c](//x/y.png) [d](d.png)'),
     ).toEqual([]);

@@ -23,7 +23,7 @@ it('counts an emoji of several code points as one wide character', () => {
   expect(drawTable([['👩‍🚀', 'x'], ['ab']])).toBe('👩‍🚀 | x\n---+--\nab |');
 });
 
-it('takes ragged rows, empty ones and line breaks', () => {
+it('accepts ragged rows, empty ones and line breaks', () => {
   expect(drawTable([])).toBe('');
   expect(drawTable([[]])).toBe('\n');
   expect(drawTable([['a\nb', ''], [], ['c', 'd', 'e']])).toBe(

@@ -1,4 +1,4 @@
-/** The renewal of a sign-in: once for all calls that need it, whoever makes it. */
+/** The renewal of a sign-in: once for all calls that need it, whichever connection does it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -29,7 +29,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A connection as the gateway makes it: what a 401 of it does. */
+/** A connection the way the gateway creates it: what a 401 on it does. */
 function connection(): { renew(): Promise<string>; refresh(): string | undefined } {
   const provider = renewal(logins(), 'notes', server.url);
   if (provider === undefined) throw new Error('nobody has signed in');
@@ -53,7 +53,7 @@ it('uses each refresh token once, however many calls are refused at the same tim
   expect(await one.renew()).toBe('AUTHORIZED');
 });
 
-it('goes on with what another connection has renewed meanwhile', async () => {
+it('continues with what another connection has renewed in the meantime', async () => {
   const [one, other] = [connection(), connection()];
   await one.renew();
   expect(await other.renew()).toBe('AUTHORIZED');
@@ -61,7 +61,7 @@ it('goes on with what another connection has renewed meanwhile', async () => {
   expect(renewals()).toBe(3);
 });
 
-it('asks for a new sign-in when the server has taken it back', async () => {
+it('asks for a new sign-in when the server has revoked it', async () => {
   const one = connection();
   server.revoke();
   await expect(one.renew()).rejects.toThrow('npx parley mcp login notes');

@@ -1,4 +1,4 @@
-/** What is spoken after a turn, on each database: queued with its end, spoken once, posted once, whatever dies between. */
+/** Speech after a turn, on each database: queued with its end, spoken once, posted once, whatever dies in between. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -23,8 +23,8 @@ const speech = {
   apiKeyEnv: undefined,
 };
 
-describeEachDatabase('answers that are spoken after their turn', (databases) => {
-  /** Ends a turn with this answer; gives the heads that its end has claimed. */
+describeEachDatabase('answers spoken after their turn', (databases) => {
+  /** Ends a turn with this answer; returns the heads that its end has claimed. */
   const answer = async (store: TestStore, text: string, { voice = true, speak = true } = {}) => {
     const node = await store.lanes.register('one', 60_000);
     const accepted = await store.ledger.accept({ ...request(text), node });
@@ -39,7 +39,7 @@ describeEachDatabase('answers that are spoken after their turn', (databases) => 
     return { turnId, heads };
   };
 
-  /** The parts over this store; `asked` counts the texts that were spoken. */
+  /** The parts over this store; `asked` collects the spoken texts. */
   const parts = async (store: TestStore, change: Partial<SpeakAnswersDeps> = {}) => {
     const root = await mkdtemp(path.join(tmpdir(), 'parley-spoken-'));
     onTestFinished(() => rm(root, { recursive: true }));
@@ -65,7 +65,7 @@ describeEachDatabase('answers that are spoken after their turn', (databases) => 
   const spoken = async (store: TestStore) =>
     (await store.ledger.messages(KEY, { limit: 9 })).filter(({ attachments }) => attachments !== undefined);
 
-  it('are queued in the step that ends the turn, beside the delivery, where the session is spoken to', async () => {
+  it('are queued in the step that ends the turn, next to the delivery, when the session uses speech', async () => {
     const store = await databases.open();
     const { turnId, heads } = await answer(store, 'Hello.');
     expect(heads.map(({ lane }) => lane).toSorted()).toEqual([`out:${KEY}`, `speech:${KEY}`]);
@@ -83,7 +83,7 @@ describeEachDatabase('answers that are spoken after their turn', (databases) => 
     ]);
   });
 
-  it('are spoken once and posted once, though the node dies after the sound is kept, and again after the post', async () => {
+  it('are spoken and posted once, though the node dies after the sound is stored, and again after the post', async () => {
     const store = await databases.open();
     const { turnId, heads } = await answer(store, 'Hello **there**.');
     const head = heads.find(({ lane }) => lane === `speech:${KEY}`);
@@ -111,7 +111,7 @@ describeEachDatabase('answers that are spoken after their turn', (databases) => 
     });
   });
 
-  it('are left out when the session is gone, or nobody wants to hear them any more', async () => {
+  it('are left out when the session is gone, or no one wants to hear them anymore', async () => {
     const store = await databases.open();
     const { heads } = await answer(store, 'Hello.');
     const head = heads.find(({ lane }) => lane === `speech:${KEY}`);
@@ -126,7 +126,7 @@ describeEachDatabase('answers that are spoken after their turn', (databases) => 
     expect(asked).toEqual([]);
   });
 
-  it('that are no sound are told of in the chat', async () => {
+  it('are reported in the chat when they are not sound', async () => {
     const store = await databases.open();
     const { heads } = await answer(store, 'Hello.');
     const head = heads.find(({ lane }) => lane === `speech:${KEY}`);

@@ -1,4 +1,4 @@
-/** Text to speech over HTTP: what is asked, what is made of each answer, and where it ends. */
+/** Text to speech over HTTP: what is requested, how each answer is handled, and where it ends. */
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { GatewayError } from '../../../src/contracts/errors.ts';
@@ -44,7 +44,7 @@ async function ask(asked: Asked = {}): Promise<Uint8Array> {
   return await synthesize('Good morning.', speech, signal);
 }
 
-/** The error of a text that is not spoken; it tells neither key nor address. */
+/** The error of a text that is not spoken; it reveals neither key nor address. */
 async function failure(asked: Asked = {}): Promise<GatewayError> {
   const error: unknown = await ask(asked).catch((thrown: unknown) => thrown);
   if (!(error instanceof GatewayError)) throw new Error(`no GatewayError but ${inspect(error)}`);
@@ -55,7 +55,7 @@ async function failure(asked: Asked = {}): Promise<GatewayError> {
 }
 
 describe('a text', () => {
-  it('is sent with model, voice and format, and comes back as sound', async () => {
+  it('is sent with model, voice and format, and is returned as sound', async () => {
     const sound = await ask({ settings: { model: 'kokoro', voice: 'nova' } });
     expect(Buffer.from(sound)).toEqual(OGG);
     expect(server.spoken).toEqual([
@@ -66,7 +66,7 @@ describe('a text', () => {
 });
 
 describe('a text-to-speech server', () => {
-  it('that is away or busy for a moment is asked again', async () => {
+  it('is retried when it is briefly down or busy', async () => {
     server.fails(503);
     server.fails(429, '', { 'retry-after': '0.01' });
     expect(Buffer.from(await ask())).toEqual(OGG);
@@ -80,21 +80,21 @@ describe('a text-to-speech server', () => {
     [302, '', {}, 'bad_response', /speech\.baseUrl/],
     [200, '<html>', { 'content-type': 'text/html' }, 'bad_response', /speech\.baseUrl/],
     [200, '', { 'content-type': 'audio/ogg' }, 'bad_response', /speech\.baseUrl/],
-  ])('that answers with status %i and %.30s is told apart', async (status, body, headers, code, message) => {
+  ])('is told apart by its answer with status %i and %.30s', async (status, body, headers, code, message) => {
     for (let n = 0; n < 3; n += 1) server.fails(status, body, headers);
     expect(await failure()).toMatchObject({ code, message: expect.stringMatching(message) });
   });
 
-  it('that refuses the key names the variable with it', async () => {
+  it('is reported with the variable of the key when it refuses the key', async () => {
     expect((await failure({ key: 'wrong' })).message).toContain('check SPEECH_KEY');
   });
 
-  it('that sends more than a limit is read up to it', async () => {
+  it('is read up to a limit when it sends more', async () => {
     expect(await ask({ maxBytes: OGG.length })).toHaveLength(OGG.length);
     expect(await failure({ maxBytes: OGG.length - 1 })).toMatchObject({ code: 'too_large' });
   });
 
-  it('that falls silent is given up, and at once when the gateway stops', async () => {
+  it('is abandoned when it falls silent, and immediately when the gateway stops', async () => {
     server.fails('silence');
     expect(await failure({ totalMs: 100 })).toMatchObject({ code: 'timeout' });
     server.fails('silence');
@@ -104,7 +104,7 @@ describe('a text-to-speech server', () => {
     await expect(asked).rejects.toThrow('stopped');
   });
 
-  it('that cannot be reached, or hangs up, names the setting', async () => {
+  it('is reported with the setting when it cannot be reached or hangs up', async () => {
     await server.close();
     expect((await failure()).message).toMatch(/ECONNREFUSED.*speech\.baseUrl/);
     const raw = await startRawServer();
@@ -128,7 +128,7 @@ describe('the settings', () => {
     expect(speechRule.safeParse(settings).success).toBe(false);
   });
 
-  it('name a variable that is not set, and one that no header can carry', () => {
+  it('name a variable that is not set, and one that cannot be sent in a header', () => {
     const file = speechRule.parse({ baseUrl: 'http://x', apiKeyEnv: 'SPEECH_KEY' });
     expect(configureSpeech(file, {}).errors).toEqual([
       'speech.apiKeyEnv: the environment variable SPEECH_KEY is not set',

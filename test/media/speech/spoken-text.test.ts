@@ -1,4 +1,4 @@
-/** What of an answer is read aloud. */
+/** Which parts of an answer are read aloud. */
 import { describe, expect, it } from 'vitest';
 import { MAX_PARSED } from '../../../src/lib/markdown/markdown.ts';
 import { spokenText } from '../../../src/media/speech/spoken-text.ts';
@@ -6,13 +6,13 @@ import { spokenText } from '../../../src/media/speech/spoken-text.ts';
 const words = (markdown: string): string => spokenText(markdown, 4_000).text;
 
 describe('what is read aloud', () => {
-  it('is the words of headings, paragraphs, lists, quotes and tables, each with an end', () => {
+  it('is the text of headings, paragraphs, lists, quotes and tables, each with a final stop', () => {
     const markdown =
       '# Plan\n\nDo **this**\nnow!\n\n- one\n- two *and* `three`\n\n> said so\n\n| a | b |\n|---|---|\n| 1 | 2 |\n';
     expect(words(markdown)).toBe('Plan.\nDo this now!\none.\ntwo and three.\nsaid so.\na, b.\n1, 2.');
   });
 
-  it('is no code, no picture and no address; of a link its words', () => {
+  it('excludes code, pictures and addresses; of a link only its text', () => {
     const markdown =
       'See [the manual](https://example.org/a?b=c) or https://example.org/x, please.\n\n```js\nalert(1)\n```\n\n![chart](chart.png)\n\n---\n\nDone.';
     expect(words(markdown)).toBe('See the manual or, please.\nDone.');
@@ -23,7 +23,7 @@ describe('what is read aloud', () => {
     expect(spokenText('🎉 …', 100)).toEqual({ text: '', isCut: false });
   });
 
-  it('ends after a sentence where it is too long, else after a word, and says so', () => {
+  it('ends after a sentence when it is too long, else after a word, and says so', () => {
     const text = 'One is short. Two is longer. Three.';
     expect(spokenText(text, text.length)).toEqual({ text, isCut: false });
     expect(spokenText(text, text.length - 1)).toEqual({ text: 'One is short. Two is longer.', isCut: true });

@@ -1,4 +1,4 @@
-/** Speech to text over HTTP: what is sent, what is made of each answer, and where it ends. */
+/** Speech to text over HTTP: what is sent, how each answer is handled, and where it ends. */
 import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -56,7 +56,7 @@ async function ask({ settings, apiKey = KEY, totalMs = 5_000, ...asked }: Asked 
   return await transcriber.transcribe({ path: voice, name: 'my secret.exe', mimeType, seconds }, signal);
 }
 
-/** The error of a recording that cannot be heard; it tells neither key nor address. */
+/** The error of a recording that cannot be transcribed; it reveals neither key nor address. */
 async function failure(asked: Asked = {}): Promise<GatewayError> {
   const error: unknown = await ask(asked).catch((thrown: unknown) => thrown);
   if (!(error instanceof GatewayError)) throw new Error(`no GatewayError but ${inspect(error)}`);
@@ -67,13 +67,13 @@ async function failure(asked: Asked = {}): Promise<GatewayError> {
 }
 
 describe('a recording', () => {
-  it('is sent whole with model and language, under a name that tells only its format', async () => {
+  it('is sent whole with model and language, under a name that reveals only its format', async () => {
     server.says(VOICE, 'Good morning');
     expect(await ask({ settings: { model: 'large', language: 'de' } })).toBe('Good morning');
     expect(server.heard).toEqual([{ model: 'large', language: 'de', name: 'recording.ogg', bytes: VOICE }]);
   });
 
-  it('is known by its format, whatever its codec', async () => {
+  it('is identified by its format, whatever its codec', async () => {
     await writeFile(voice, 'fLaC and some sound');
     await ask({ mimeType: 'audio/flac; codecs=flac' });
     expect(server.heard[0]?.name).toBe('recording.flac');
@@ -88,7 +88,7 @@ describe('a recording', () => {
     expect(server.heard).toHaveLength(1);
   });
 
-  it('longer than is allowed is not sent', async () => {
+  it('that is longer than allowed is not sent', async () => {
     const settings = { maxMinutes: 1 };
     await ask({ settings, seconds: 60 });
     const { code, message } = await failure({ settings, seconds: 61 });
@@ -96,7 +96,7 @@ describe('a recording', () => {
     expect(server.heard).toHaveLength(1);
   });
 
-  it('with very much speech is cut in the middle, which the text says', async () => {
+  it('with a lot of speech is cut in the middle, which the text says', async () => {
     server.says(VOICE, 'x'.repeat(MAX_SPOKEN_CHARS));
     expect(await ask()).toHaveLength(MAX_SPOKEN_CHARS);
     server.says(VOICE, 'x'.repeat(MAX_SPOKEN_CHARS + 1));
@@ -105,7 +105,7 @@ describe('a recording', () => {
 });
 
 describe('a speech-to-text server', () => {
-  it('that is away or busy for a moment is asked again', async () => {
+  it('is retried when it is briefly down or busy', async () => {
     server.fails(503);
     server.fails(429, '', { 'retry-after': '0.01' });
     expect(await ask()).toBe('(nothing)');
@@ -126,7 +126,7 @@ describe('a speech-to-text server', () => {
     expect(await failure()).toMatchObject({ code, message: expect.stringMatching(message) });
   });
 
-  it('is told apart by its refusals: the key, and a format that it does not know', async () => {
+  it('has distinguishable refusals: the key, and a format that it does not know', async () => {
     expect((await failure({ apiKey: 'wrong' })).message).toContain('TRANSCRIPTION_API_KEY');
     await writeFile(voice, 'no sound at all');
     expect(await failure()).toMatchObject({
@@ -135,7 +135,7 @@ describe('a speech-to-text server', () => {
     });
   });
 
-  it('that falls silent is given up, and at once when the turn is stopped', async () => {
+  it('is abandoned when it falls silent, and immediately when the turn is stopped', async () => {
     server.fails('silence');
     expect(await failure({ totalMs: 100 })).toMatchObject({ code: 'timeout' });
     server.fails('silence');
@@ -145,7 +145,7 @@ describe('a speech-to-text server', () => {
     await expect(asked).rejects.toThrow('stopped');
   });
 
-  it('that cannot be reached, or hangs up, names the setting', async () => {
+  it('is reported with the setting when it cannot be reached or hangs up', async () => {
     await server.close();
     expect(await failure()).toMatchObject({
       code: 'unavailable',

@@ -1,4 +1,4 @@
-/** The file of a backup: what is written is read again, and what was cut, changed or is too large is refused by name. */
+/** The file of a backup: what is written can be read back, and a cut, changed or oversized one is refused by name. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -60,7 +60,7 @@ describe.each([
   ['plain', undefined],
   ['encrypted', PASSPHRASE],
 ])('a backup that is %s', (_, passphrase) => {
-  it('gives what was written, then its end, and only its owner may read it', async () => {
+  it('returns what was written, then its end, and only its owner may read it', async () => {
     await write(RECORDS, passphrase);
     const records = await read(passphrase);
     expect(records.slice(0, -1)).toEqual(RECORDS);
@@ -69,7 +69,7 @@ describe.each([
     expect(await readdir(folder)).toEqual(['one.backup']);
   });
 
-  it('is refused when it was cut anywhere', async () => {
+  it('is refused when it is cut anywhere', async () => {
     await write(RECORDS, passphrase);
     const whole = await readFile(file);
     for (const length of [whole.length - 1, whole.length - 9, whole.length >> 1, whole.indexOf('\n') + 1]) {
@@ -80,7 +80,7 @@ describe.each([
     }
   });
 
-  it('is refused when one byte was changed', async () => {
+  it('is refused when one byte is changed', async () => {
     await write(RECORDS, passphrase);
     const whole = await readFile(file);
     for (const part of [0.1, 0.5, 0.9]) {
@@ -94,7 +94,7 @@ describe.each([
 });
 
 describe('a passphrase', () => {
-  it('that is wrong, missing, or given for a file without one is told', async () => {
+  it('is reported when it is wrong, missing, or given for a file without one', async () => {
     await write(RECORDS, PASSPHRASE);
     expect((await readFile(file)).includes('config.json')).toBe(false);
     await expect(read('twelve charz')).rejects.toThrow(/cannot be decrypted: the passphrase is wrong/);
@@ -103,7 +103,7 @@ describe('a passphrase', () => {
     await expect(read(PASSPHRASE)).rejects.toThrow(/is not encrypted/);
   });
 
-  it('has 12 characters at least', async () => {
+  it('has at least 12 characters', async () => {
     await expect(write([HEAD], 'eleven char')).rejects.toThrow(/at least 12 characters/);
     await write([HEAD], PASSPHRASE);
     expect(await readdir(folder)).toEqual(['one.backup']);
@@ -111,7 +111,7 @@ describe('a passphrase', () => {
 });
 
 describe('a file that is refused', () => {
-  it('is none of ours, of a newer version, or not there', async () => {
+  it('is not ours, from a newer version, or missing', async () => {
     await writeFile(file, 'PK\u0003\u0004 something else');
     await expect(read()).rejects.toThrow(/one\.backup is no backup of Parley/);
     await writeFile(file, '{"parley":"backup","format":2}\n');
@@ -120,7 +120,7 @@ describe('a file that is refused', () => {
     await expect(read()).rejects.toThrow(/one\.backup cannot be read/);
   });
 
-  it('has a digest that does not fit, a line that cannot be read, or something after its end', async () => {
+  it('has a digest that does not match, a line that cannot be read, or something after its end', async () => {
     const made = (...lines: string[]): Promise<void> =>
       writeFile(
         file,
@@ -141,7 +141,7 @@ describe('a file that is refused', () => {
     await expect(read()).rejects.toThrow(/is cut off/);
   });
 
-  it('leaves nothing behind where its records end with an error', async () => {
+  it('leaves nothing behind when its records end with an error', async () => {
     async function* broken(): AsyncGenerator<BackupRecord> {
       yield HEAD;
       throw new Error('the database is away');
@@ -151,7 +151,7 @@ describe('a file that is refused', () => {
   });
 });
 
-it('has lines of 64 MiB at most', async () => {
+it('has lines of at most 64 MiB', async () => {
   const empty = JSON.stringify({ type: 'bytes', base64: '' }).length;
   const longest = 'A'.repeat(MAX_LINE_BYTES - empty);
   await write([{ type: 'bytes', base64: longest }]);
@@ -162,7 +162,7 @@ it('has lines of 64 MiB at most', async () => {
   await expect(read()).rejects.toThrow(/a line of more than 64 MiB/);
 });
 
-it('is refused when it is encrypted and something was put behind its last byte', async () => {
+it('is refused when it is encrypted and something was appended', async () => {
   await write(RECORDS, PASSPHRASE);
   await writeFile(file, Buffer.concat([await readFile(file), Buffer.from('more')]));
   await expect(read(PASSPHRASE)).rejects.toThrow(/cannot be decrypted/);

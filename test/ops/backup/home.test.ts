@@ -1,4 +1,4 @@
-/** The files of a home on their way into a backup and out of one. */
+/** The files of a home on their way into and out of a backup. */
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -17,7 +17,7 @@ async function put(file: string, text: string): Promise<void> {
 }
 
 describe('the files of a home', () => {
-  it('are not taken for missing where they cannot be looked at', async () => {
+  it('are not treated as missing when they cannot be read', async () => {
     await put('profiles', 'a file where the backup has a folder');
     const staging = await createStaging(home);
     await staging.begin('profiles/ada.json', 0o600);
@@ -27,7 +27,7 @@ describe('the files of a home', () => {
     await staging.discard();
   });
 
-  it('are all but links, what is made anew, and backups', async () => {
+  it('are all except links, what is regenerated, and backups', async () => {
     const parts = ['config.json', 'profiles/ada.json', 'workspace/sessions/a/pg', 'token'];
     const left = [
       'pg/base/1',
@@ -50,7 +50,7 @@ describe('the files of a home', () => {
     expect(found.toSorted()).toEqual(parts.toSorted());
   });
 
-  it('come in pieces of 256 KiB, an empty one without any', async () => {
+  it('are read in pieces of 256 KiB, an empty one without any', async () => {
     await put('empty', '');
     await put('whole', 'x'.repeat(262_144));
     await put('wide', 'x'.repeat(262_145));
@@ -63,7 +63,7 @@ describe('the files of a home', () => {
 });
 
 describe('what arrives for a home', () => {
-  it('takes its place at the end, private, and an .env that is there stays', async () => {
+  it('is put in place at the end, private, and an existing .env stays', async () => {
     await put('.env', 'MODEL=mine');
     const staging = await createStaging(home);
     for (const [file, text] of [
@@ -81,7 +81,7 @@ describe('what arrives for a home', () => {
     expect((await readdir(home)).toSorted()).toEqual(['.env', 'bin']);
   });
 
-  it('does not take the place of another content, and of the same only in name', async () => {
+  it('does not replace different content, and leaves identical content alone', async () => {
     await put('config.json', '{}');
     const staging = await createStaging(home);
     await staging.begin('config.json', 0o600);
@@ -96,7 +96,7 @@ describe('what arrives for a home', () => {
     expect(await readdir(home)).toEqual(['config.json']);
   });
 
-  it('takes the place of all files of sessions where it replaces', async () => {
+  it('replaces all session files when told to replace', async () => {
     await put('workspace/sessions/old/a', 'old');
     await put('notes', 'stay');
     for (const replace of [false, true]) {

@@ -1,4 +1,4 @@
-/** Tool calls in the shapes that servers give them. */
+/** Tool calls in the shapes that servers send them. */
 import { MAX_CALLS_KEPT } from '../../../src/agent/deps.ts';
 import { MAX_CALL_CHARS } from '../../../src/providers/openai/pieces.ts';
 import { delta, DONE, LAST, LIST_CALL, message, ollama, openai, STOP } from './wire.ts';

@@ -1,4 +1,4 @@
-/** Every way in which model servers were seen to answer otherwise than their API says: what each provider makes of it. */
+/** Every way in which model servers have been seen to deviate from their API: how each provider handles it. */
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ProviderError, wordError } from '../../../src/contracts/errors.ts';
@@ -19,7 +19,7 @@ import { INNER_WORDS, MARKUP, VALIDATOR_WORDS } from './seen.ts';
 import type { Case, Outcome } from './wire.ts';
 
 const ALL = [...MARKUP_CASES, ...CALL_CASES, ...SHAPE_CASES, ...REFUSAL_CASES];
-/** How many ways of failing the first version was tried with. */
+/** How many ways of failing the first version was tested with. */
 const TRIED = 172;
 
 let upstream: ScriptedUpstream;
@@ -46,7 +46,7 @@ function providerFor({ kind, whole }: Case): LLMProvider {
   return provider;
 }
 
-/** Asks once, as an agent with tools would. */
+/** Asks once, the way an agent with tools would. */
 async function ask(tried: Case): Promise<LLMResponse | ProviderError> {
   current = tried;
   const request = question(`${tried.kind} ${tried.name}`, {
@@ -63,7 +63,7 @@ async function ask(tried: Case): Promise<LLMResponse | ProviderError> {
   }
 }
 
-/** What is not as the case says, a line each. */
+/** Deviations from the expectations of the case, one per line. */
 function problemsOf(tried: Case, got: LLMResponse | ProviderError, requests: number): string[] {
   const { outcome } = tried;
   const isError = got instanceof ProviderError;
@@ -122,14 +122,14 @@ function answerProblems(tried: Case, got: LLMResponse, same: Same): string[] {
   ];
 }
 
-describe('a model server that answers otherwise', () => {
-  it(`was tried in at least ${TRIED} ways, each with a name of its own`, () => {
+describe('a model server that deviates from its API', () => {
+  it(`was tested in at least ${TRIED} ways, each with a unique name`, () => {
     expect(ALL.length).toBeGreaterThanOrEqual(TRIED);
     expect(new Set(ALL.map(({ kind, name }) => `${kind} ${name}`)).size).toBe(ALL.length);
   });
 
   it.each(ALL.map((tried): [string, string, Case] => [tried.kind, tried.name, tried]))(
-    '(%s) with %s gives what it means',
+    '(%s) with %s yields what it means',
     async (_kind, _name, tried) => {
       const before = upstream.calls.length;
       const got = await ask(tried);

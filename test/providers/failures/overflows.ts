@@ -1,4 +1,4 @@
-/** Prompts that are too long, in the words of the servers. */
+/** Prompts that are too long, as the servers report them. */
 
 /** By server: status, body. */
 export const OVERFLOWS: readonly (readonly [string, number, unknown])[] = [

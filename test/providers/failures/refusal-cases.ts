@@ -1,4 +1,4 @@
-/** Calls that a server refuses: too long, too often, not with this model, not at all. */
+/** Calls that a server refuses: too long, too frequent, not with this model, not at all. */
 import { OVERFLOWS } from './overflows.ts';
 import { HELLO, refusal } from './wire.ts';
 import type { Case } from './wire.ts';

@@ -1,4 +1,4 @@
-/** Streams and fields in shapes of their own: ends, lines, counts, answers that come whole. */
+/** Streams and fields in unusual shapes: ends, lines, counts, answers that arrive whole. */
 import { MAX_LINE_BYTES } from '../../../src/providers/answers/text-splitters.ts';
 import { delta, DONE, event, HELLO, LAST, line, message, ollama, openai, STOP } from './wire.ts';
 import type { Case } from './wire.ts';

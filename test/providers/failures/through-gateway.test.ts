@@ -1,4 +1,4 @@
-/** Model servers that answer otherwise, behind a whole gateway: what callers of its HTTP API get, with a session and without. */
+/** Model servers that deviate from their API, behind a full gateway: what HTTP API callers get, with or without a session. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -15,15 +15,15 @@ import type { Case } from './wire.ts';
 import { openGatewayFixture, WAIT } from '../../flows/setup.ts';
 import type { GatewayFixture } from '../../flows/setup.ts';
 
-/** A start with an embedded database takes seconds, and more on a busy machine. */
+/** Startup with an embedded database takes seconds, and longer on a busy machine. */
 const START_MS = 90_000;
 const CHATTER = 'a-token-that-may-only-chat-0123456789';
-/** A turn with many tool calls takes long beside others on a busy machine. */
+/** A turn with many tool calls takes long when run next to others on a busy machine. */
 const LONG_WAIT = { ...WAIT, timeout: 60_000 };
-/** Calls at once. */
+/** Concurrent calls. */
 const AT_ONCE = 8;
 
-/** Answered, whatever the server does: one piece of a case is enough, and errors that people wait for are left out. */
+/** Answered, whatever the server does: one piece of a case is enough, and errors that make users wait are left out. */
 const ANSWERED = [...MARKUP_CASES, ...CALL_CASES, ...SHAPE_CASES].filter(
   ({ name, outcome, whole }) =>
     outcome.code === undefined && whole !== true && !/three characters|more calls than/.test(name),
@@ -32,7 +32,7 @@ const ANSWERED = [...MARKUP_CASES, ...CALL_CASES, ...SHAPE_CASES].filter(
 /** A turn costs far more than a completion: every third case stands for its neighbours. */
 const IN_SESSION = ANSWERED.filter((_, index) => index % 3 === 0);
 
-/** Parts of answers that never end, by what they hold. */
+/** Parts of answers that never end, by content. */
 const ENDLESS: Readonly<Record<string, { start?: string; part: string }>> = {
   words: { part: delta({ content: 'x'.repeat(2_000) }) },
   blanks: { part: delta({ content: ' '.repeat(2_000) }) },
@@ -58,7 +58,7 @@ const DONE: Record<Case['kind'], readonly string[]> = {
 let upstream: ScriptedUpstream;
 let fixture: GatewayFixture;
 
-/** What is asked names the case: `openai: a call in one piece`. */
+/** The question names the case: `openai: a call in one piece`. */
 const titleOf = ({ kind, name }: Case): string => `${kind}: ${name}`;
 const byTitle = new Map([...ANSWERED, ...REFUSAL_CASES].map((tried) => [titleOf(tried), tried]));
 
@@ -81,7 +81,7 @@ interface Answered {
   headers: Headers;
 }
 
-/** What a token without `admin` may choose: the usual model, or the profile that is for everyone and has one of Ollama. */
+/** What a token without `admin` may choose: the default model, or the profile open to everyone with an Ollama model. */
 const modelOf = ({ kind }: Pick<Case, 'kind'>): string => (kind === 'openai' ? 'openai/fake' : 'on-ollama');
 
 async function furnish(home: string): Promise<void> {
@@ -91,7 +91,7 @@ async function furnish(home: string): Promise<void> {
     path.join(folder, 'config.json'),
     JSON.stringify({ usableBy: 'everyone', model: 'ollama/fake' }),
   );
-  // The scripted server answers what the cases ask, and no call for a title.
+  // The scripted server answers the requests of the cases, but no title call.
   const settings = JSON.stringify({ afterTurn: { title: false } });
   await writeFile(path.join(home, 'config.json'), settings, { mode: 0o600 });
 }
@@ -106,7 +106,7 @@ async function complete(content: string, model: string, token = CHATTER): Promis
   return { status: answer.status, text, headers: answer.headers };
 }
 
-/** A message into a session of its own; the text is the stored one. */
+/** A message into a separate session; the text is the stored one. */
 async function inSession(content: string, model: string, id: string): Promise<Answered> {
   const route = `/v1/sessions/http:${id}/messages`;
   const answer = await fixture.call(route, { token: CHATTER, json: { content, model } });
@@ -120,7 +120,7 @@ async function inSession(content: string, model: string, id: string): Promise<An
   return { status: 200, text: stored.content, headers: answer.headers };
 }
 
-/** Asks all cases, some at once. */
+/** Asks all cases, several concurrently. */
 async function askAll(
   cases: readonly Case[],
   ask: (tried: Case, index: number) => Promise<Answered>,
@@ -134,7 +134,7 @@ async function askAll(
   return answers;
 }
 
-/** What went wrong, one line each: a turn lost, markup, words of a validator, inner addresses. */
+/** What went wrong, one per line: a lost turn, markup, validator output, internal addresses. */
 function wrongIn(answers: ReadonlyMap<Case, Answered>): string[] {
   return [...answers].flatMap(([tried, { status, text }]) => {
     const { outcome } = tried;
@@ -150,7 +150,7 @@ function wrongIn(answers: ReadonlyMap<Case, Answered>): string[] {
   });
 }
 
-describe('a gateway in front of a model server that answers otherwise', { timeout: START_MS * 3 }, () => {
+describe('a gateway in front of a model server that deviates from its API', { timeout: START_MS * 3 }, () => {
   beforeAll(async () => {
     upstream = await startScriptedUpstream(choose);
     const env = { OPENAI_BASE_URL: upstream.openaiUrl, OLLAMA_HOST: upstream.ollamaUrl };
@@ -176,7 +176,7 @@ describe('a gateway in front of a model server that answers otherwise', { timeou
     expect(wrongIn(answers)).toEqual([]);
   });
 
-  it('maps the reasons of an end to those of OpenAI', async () => {
+  it('maps finish reasons to those of OpenAI', async () => {
     const reasonOf = async (name: string): Promise<string | undefined> => {
       const json = { model: 'openai/fake', messages: [{ role: 'user', content: `openai: ${name}` }] };
       const headers = { 'x-session-id': `reason-${name.replaceAll(/\W/g, '-')}` };
@@ -215,7 +215,7 @@ describe('a gateway in front of a model server that answers otherwise', { timeou
     ['ollama: an overflow', 400, undefined],
     ['openai: 503 with Retry-After', 503, '7'],
   ])(
-    'says what is the matter with %s: %i, and nothing about addresses and settings',
+    'says what is wrong with %s: %i, and nothing about addresses and settings',
     async (said, status, retryAfter) => {
       const { kind } = byTitle.get(said) ?? { kind: 'openai' as const };
       const got = await complete(said, modelOf({ kind }));
@@ -226,7 +226,7 @@ describe('a gateway in front of a model server that answers otherwise', { timeou
     },
   );
 
-  it('ends a turn at once when the server asks for a long pause, and says when to come back', async () => {
+  it('ends a turn immediately when the server asks for a long pause, and says when to retry', async () => {
     const before = upstream.calls.length;
     const said = 'openai: 429 with Retry-After 60';
     const { text } = await inSession(said, 'openai/fake', 'pause');
@@ -242,7 +242,7 @@ describe('a gateway in front of a model server that answers otherwise', { timeou
     expect(fixture.log.join('')).toContain('OPENAI_API_KEY');
   });
 
-  it('goes on without tools where the server refuses them, and asks with them once', async () => {
+  it('continues without tools when the server refuses them, and asks with them only once', async () => {
     const said = 'openai: vLLM without a tool parser';
     const got = [await inSession(said, 'openai/fake', 'no-tools'), await complete(said, 'openai/fake')];
     expect(got.map(({ text }) => text)).toEqual(['Hello.', 'Hello.']);

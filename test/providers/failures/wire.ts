@@ -1,7 +1,7 @@
-/** Answers of both kinds of servers, from the parts that a case is about. */
+/** Answers of both kinds of servers, built from the parts that a case is about. */
 import type { UpstreamAnswer } from '../../fakes/model/scripted-upstream.ts';
 
-/** What must come of a case: an answer with these parts, or an error with this code. */
+/** The expected result of a case: an answer with these parts, or an error with this code. */
 export interface Outcome {
   text?: string;
   thinking?: string;
@@ -9,18 +9,18 @@ export interface Outcome {
   finish?: string;
   usage?: Record<string, number>;
   code?: string;
-  /** A part of what people read of the error. */
+  /** A part of the error text that users read. */
   words?: string;
   retryAfterMs?: number;
   /** Calls that reach the server. */
   requests?: number;
 }
 
-/** One way in which a server answers otherwise than its API says, or fails. */
+/** One way in which a server deviates from its API, or fails. */
 export interface Case {
   name: string;
   kind: 'openai' | 'ollama';
-  /** The answers to its calls, the last one to all further calls. */
+  /** The answers to its calls; the last one answers all further calls. */
   answers: readonly UpstreamAnswer[];
   outcome: Outcome;
   /** A server that cannot stream: `stream: false` in its settings. */
@@ -58,7 +58,7 @@ export function ollama(name: string, body: readonly (string | Uint8Array)[], out
   return { name, kind: 'ollama', answers: [{ body }], outcome };
 }
 
-/** A text as tokens of so many characters, from both kinds. */
+/** A text as tokens of this many characters, from both kinds. */
 export function asText(name: string, text: string, size: number, outcome: Outcome): Case[] {
   const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, at) =>
     text.slice(at * size, (at + 1) * size),
@@ -69,7 +69,7 @@ export function asText(name: string, text: string, size: number, outcome: Outcom
   ];
 }
 
-/** A refusal with a status and a body, to every call or only to the first, after which the server answers. */
+/** A refusal with a status and a body, for every call or only the first, after which the server answers. */
 export function refusal(
   kind: Case['kind'],
   name: string,

@@ -1,9 +1,9 @@
-/** What the filter makes of an answer, in one piece or in many. */
+/** What the filter returns for an answer, in one piece or in many. */
 import type { ChatChunk, FinishReason, ToolSchema } from '../../../src/contracts/model/provider.ts';
 import { createAnswerFilter } from '../../../src/providers/filter/answer-filter.ts';
 import { createCallMaker, offeredTools } from '../../../src/providers/answers/tool-calls.ts';
 
-/** The tools that are offered where nothing else is said. */
+/** The tools that are offered by default. */
 export const TOOLS: readonly ToolSchema[] = [
   {
     name: 'list_dir',
@@ -31,7 +31,7 @@ export interface FilterSetup {
   finishReason?: FinishReason;
 }
 
-/** Filters an answer that comes in these pieces. */
+/** Filters an answer that arrives in these pieces. */
 export function filterPieces(
   pieces: readonly string[],
   { tools = TOOLS, habits = { startsInThought: false }, finishReason = 'stop' }: FilterSetup = {},
@@ -65,14 +65,14 @@ function collect(filtered: Filtered, chunk: ChatChunk): void {
   }
 }
 
-/** Cuts a text after every so many characters. */
+/** Cuts a text into chunks of this many characters. */
 function cutEvery(text: string, size: number): string[] {
   return Array.from({ length: Math.ceil(text.length / size) }, (_, index) =>
     text.slice(index * size, (index + 1) * size),
   );
 }
 
-/** Filters an answer whole, a character at a time, and in pieces of several sizes; throws when they differ. */
+/** Filters an answer whole, by character, and in pieces of several sizes; throws when the results differ. */
 export function filterText(text: string, setup: FilterSetup = {}): Filtered {
   const fresh = (): FilterSetup => ({ ...setup, habits: { startsInThought: false, ...setup.habits } });
   const whole = filterPieces([text], fresh());

@@ -6,7 +6,7 @@ import { filterPieces, filterText } from './setup.ts';
 
 const LIST = { name: 'list_dir', args: { path: '.' } };
 
-/** Every form that was seen, each a call of `list_dir` with the path ".". */
+/** Every form seen in practice, each a call of `list_dir` with the path ".". */
 const FORMS: readonly (readonly [string, string])[] = [
   ['Hermes', '<tool_call>\n{"name": "list_dir", "arguments": {"path": "."}}\n</tool_call>'],
   ['Hermes with its end left out', '<tool_call>{"name": "list_dir", "arguments": {"path": "."}}'],
@@ -102,7 +102,7 @@ describe('a tool call written as text', () => {
     expect(filterText(answer).calls).toEqual([{ name: 'list_dir', args: { path: '42', depth: 3 } }]);
   });
 
-  it('whose JSON is broken is told to the model as malformed, not to the person', () => {
+  it('is reported to the model as malformed, not to the user, when its JSON is broken', () => {
     const { text, calls } = filterText(
       '<tool_call>{"name": "list_dir", "arguments": {"path": "a</tool_call>',
     );
@@ -112,7 +112,7 @@ describe('a tool call written as text', () => {
     ]);
   });
 
-  it('comes after a thought', () => {
+  it('can follow a thought', () => {
     const answer = '<think>I must look.</think>\n{"name": "list_dir", "parameters": {"path": "."}}';
     expect(filterText(answer)).toMatchObject({ text: '', thinking: 'I must look.', calls: [LIST] });
   });
@@ -122,7 +122,7 @@ describe('a tool call written as text', () => {
     expect(filterText(answer)).toMatchObject({ text: answer, calls: [] });
   });
 
-  it('is text when it is longer than what is held', () => {
+  it('is text when it exceeds the hold limit', () => {
     const answer = (size: number) =>
       `<tool_call>{"name": "write_file", "arguments": {"content": "${'x'.repeat(size)}"}}</tool_call>`;
     const room = MAX_HELD_CALL - answer(0).length + '</tool_call>'.length;
@@ -181,7 +181,7 @@ describe('the filter', () => {
     '\ud800',
   ];
 
-  it('gives the same for every cut of every answer', () => {
+  it('gives the same result for every cut of every answer', () => {
     const answers = fc.array(fc.constantFrom(...WORDS), { maxLength: 14 }).map((words) => words.join(''));
     const cuts = fc.array(fc.nat({ max: 200 }), { maxLength: 10 });
     fc.assert(
@@ -210,7 +210,7 @@ describe('the filter', () => {
     );
   });
 
-  it('takes time in proportion to the answer', () => {
+  it('takes time proportional to the length of the answer', () => {
     const hostile = [
       '<',
       '`',

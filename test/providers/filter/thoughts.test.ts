@@ -1,4 +1,4 @@
-/** Thoughts and marks of turns that a model wrote into its text. */
+/** Thoughts and turn markers that a model wrote into its text. */
 import { describe, expect, it } from 'vitest';
 import { MAX_HELD_MARKS } from '../../../src/providers/filter/filter-state.ts';
 import { filterPieces, filterText } from './setup.ts';
@@ -21,18 +21,18 @@ describe('a thought in the text', () => {
     ['<|start|>assistant<|channel|>final<|message|>Hello.', ''],
     ['<think>\n\n</think>\n\nHello.', ''],
     ['</think>\n\nHello.', ''],
-  ])('is taken out of %j', (answer, thinking) => {
+  ])('is removed from %j', (answer, thinking) => {
     expect(filterText(answer)).toMatchObject({ text: 'Hello.', thinking, calls: [], finishReason: 'stop' });
   });
 
-  it('that is not closed is all of the answer', () => {
+  it('is the whole answer when it is not closed', () => {
     expect(filterText('<think>Let me see', { finishReason: 'length' })).toMatchObject({
       text: '',
       thinking: 'Let me see',
     });
   });
 
-  it('may hold quotes, code and tags before its end', () => {
+  it('can contain quotes, code and tags before its end', () => {
     const thought = 'They said "think", `<b>` and <i>.</i> "Done"';
     expect(filterText(`<think>${thought}</think>Hello.`)).toMatchObject({
       text: 'Hello.',
@@ -41,7 +41,7 @@ describe('a thought in the text', () => {
   });
 
   it.each(['Let me see.\n</think>\n\nHello.', 'Let me see.</think>Hello.'])(
-    'without its opening tag is everything before the end of %j, and the model is known from then on',
+    'without its opening tag is everything before the end of %j, and the model is remembered from then on',
     (answer) => {
       const habits = { startsInThought: false };
       expect(filterPieces([answer], { habits })).toMatchObject({ text: 'Hello.' });
@@ -53,12 +53,12 @@ describe('a thought in the text', () => {
     },
   );
 
-  it('of a model that is known to begin in one is thinking from its first character', () => {
+  it('starts at the first character for a model known to begin with one', () => {
     const habits = { startsInThought: true };
     expect(filterText('Hm.</think>Hello.', { habits })).toMatchObject({ text: 'Hello.', thinking: 'Hm.' });
   });
 
-  it('was none when such a model does not end it: its text is the answer, and the model is not known any more', () => {
+  it('was none when such a model does not end it: its text is the answer, and the model is forgotten', () => {
     const habits = { startsInThought: true };
     expect(filterPieces(['Hello', ' you.'], { habits })).toMatchObject({ text: 'Hello you.' });
     expect(habits.startsInThought).toBe(false);
@@ -67,7 +67,7 @@ describe('a thought in the text', () => {
   });
 });
 
-describe('an answer that speaks about markup', () => {
+describe('an answer that talks about markup', () => {
   it.each([
     'Models write <think> before and </think> after a thought.',
     'The tags are `<think>` and `</think>`.',
@@ -109,11 +109,11 @@ describe('the end of a turn', () => {
     'Hello.<｜end▁of▁sentence｜>',
     'Hello.<|endoftext|>',
     'Hello.<|return|>',
-  ])('is taken off %j', (answer) => {
+  ])('is removed from %j', (answer) => {
     expect(filterText(answer)).toMatchObject({ text: 'Hello.', over: false });
   });
 
-  it('is taken off behind code and quotes', () => {
+  it('is removed after code and quotes', () => {
     expect(filterText('```js\nx\n```<|im_end|>').text).toBe('```js\nx\n```');
     expect(filterText('Say "yes"<|im_end|>').text).toBe('Say "yes"');
   });
@@ -122,11 +122,11 @@ describe('the end of a turn', () => {
     'Hello.<|im_end|>\n<|im_start|>user\nAnd you?',
     'Hello.<|eot_id|><|start_header_id|>user<|end_header_id|>And you?',
     'Hello.<end_of_turn>\n<start_of_turn>user\nAnd you?',
-  ])('is the end of the answer where the model goes on with the turn of another: %j', (answer) => {
+  ])('ends the answer when the model continues with someone else’s turn: %j', (answer) => {
     expect(filterText(answer)).toMatchObject({ text: 'Hello.', over: true });
   });
 
-  it('is text again when more marks and blanks follow than are held', () => {
+  it('is text again when more markers and blanks follow than can be held', () => {
     const blanks = ' '.repeat(MAX_HELD_MARKS);
     expect(filterText(`Hello.</s>${blanks}`).text).toBe(`Hello.</s>${blanks}`);
     expect(filterText(`Hello.</s>${blanks.slice(4)}`).text).toBe('Hello.');

@@ -1,4 +1,4 @@
-/** How calls share an Ollama: places, turns, stopping while waiting, and connections. */
+/** How calls share an Ollama: slots, turns, stopping while waiting, and connections. */
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
@@ -15,7 +15,7 @@ const said = async (ollama: LLMProvider, request: ChatRequest): Promise<string> 
   (await collectChat(ollama.streamChat(request, never))).content;
 
 describe('calls to Ollama', () => {
-  it('run side by side up to the limit, and the rest wait', async () => {
+  it('run concurrently up to the limit, and the rest wait', async () => {
     const { fake, ollama } = await pairs.start({ concurrency: 3 });
     fake.answer({ hold: true, text: 'late' }, { times: 12 });
     const all = Array.from({ length: 12 }, (_, index) => said(ollama, question(`${index}`)));
@@ -45,7 +45,7 @@ describe('calls to Ollama', () => {
     expect(ahead).toEqual([0, 1, 2, 3]);
   });
 
-  it('are sent only when whoever waited for their place has heard of it, and give it back where that fails', async () => {
+  it('are sent only after the caller was notified of its slot, and release the slot when that fails', async () => {
     const { fake, ollama } = await pairs.start({ concurrency: 1 });
     fake.answer({ hold: true, text: 'first' });
     const places: string[] = [];
@@ -109,7 +109,7 @@ describe('calls to Ollama', () => {
     expect(await said(ollama, question('last'))).toBe('echo: last');
   });
 
-  it('use kept connections again', async () => {
+  it('reuse kept connections', async () => {
     const { fake, ollama } = await pairs.start();
     for (let call = 0; call < 20; call += 1) await said(ollama, question('hi'));
     expect(fake.connections).toBeLessThanOrEqual(2);
@@ -125,7 +125,7 @@ describe('calls to Ollama', () => {
     expect(new Set(await Promise.all(all))).toEqual(new Set(['a b c']));
   });
 
-  it('are over with the done line, and a connection that does not end is given up', async () => {
+  it('end with the done line, and a connection that does not end is abandoned', async () => {
     const { fake, ollama } = await pairs.start();
     fake.answer({ text: 'all of it', failure: { kind: 'linger' } });
     expect(await said(ollama, question('hi'))).toBe('all of it');
@@ -134,7 +134,7 @@ describe('calls to Ollama', () => {
     expect((await call.closed).by).toBe('client');
   });
 
-  it('hold the server back when the reader is slow, and lose nothing by it', async () => {
+  it('slow the server down when the reader is slow, and lose nothing', async () => {
     const { fake, ollama } = await pairs.start();
     const text = Array.from({ length: 512 }, () => 'x'.repeat(64 * 1024));
     fake.answer({ text });
@@ -150,7 +150,7 @@ describe('calls to Ollama', () => {
     expect(length).toBe(512 * 64 * 1024);
   });
 
-  it('end as stopped when the provider is closed under them', async () => {
+  it('end as stopped when the provider is closed during a call', async () => {
     const { fake, ollama } = await pairs.start();
     fake.answer({ hold: true });
     const drained = drain(ollama.streamChat(question('hi'), never));
@@ -180,7 +180,7 @@ describe('calls to Ollama', () => {
   });
 });
 
-/** Lets the event loop go round, so that everything that can move has moved. */
+/** Lets the event loop turn, so that all pending work has run. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await setImmediate();
 }

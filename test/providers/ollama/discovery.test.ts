@@ -1,4 +1,4 @@
-/** What the Ollama provider finds out about a model, how long it believes it, and when it asks again. */
+/** What the Ollama provider finds out about a model, how long it trusts it, and when it asks again. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -12,7 +12,7 @@ import { never, question } from '../request.ts';
 const pairs = createPairs();
 afterEach(() => pairs.closeAll());
 
-describe('what is known of a model', () => {
+describe('what is known about a model', () => {
   it('comes from the server: window, tools, thinking, vision (B-25)', async () => {
     const { ollama } = await pairs.start();
     const can = { tools: true, thinking: true, vision: false };
@@ -20,7 +20,7 @@ describe('what is known of a model', () => {
     expect(await ollama.capabilities('plain', never)).toMatchObject({ contextWindow: 8_192, tools: false });
   });
 
-  it('is asked for once in five minutes, however many ask (B-26)', async () => {
+  it('is requested once in five minutes, however many ask (B-26)', async () => {
     let clock = 0;
     const { fake, ollama } = await pairs.start({ monotonicNow: () => clock });
     const asked = (): number => fake.requests.filter((request) => request === 'POST /api/show').length;
@@ -34,7 +34,7 @@ describe('what is known of a model', () => {
     expect(asked()).toBe(2);
   });
 
-  it('is asked for anew after an overflow, and then holds the window that was really loaded (B-11)', async () => {
+  it('is requested again after an overflow, and then holds the window that was actually loaded (B-11)', async () => {
     const { ollama } = await pairs.start({}, { maxWindow: 512 });
     const long = question('word '.repeat(1_000), { contextWindow: 16_384 });
     expect((await ollama.capabilities('fake', never)).contextWindow).toBe(32_768);
@@ -42,7 +42,7 @@ describe('what is known of a model', () => {
     expect((await ollama.capabilities('fake', never)).contextWindow).toBe(512);
   });
 
-  it('does not take a smaller window that somebody asked for as the limit', async () => {
+  it('does not treat a smaller window that someone requested as the limit', async () => {
     let clock = 0;
     const { ollama } = await pairs.start({ monotonicNow: () => clock });
     await collectChat(ollama.streamChat(question('hi', { contextWindow: 1_024 }), never));
@@ -50,7 +50,7 @@ describe('what is known of a model', () => {
     expect((await ollama.capabilities('fake', never)).contextWindow).toBe(32_768);
   });
 
-  it('is not remembered when it failed', async () => {
+  it('is not remembered after a failure', async () => {
     const { fake, ollama } = await pairs.start();
     await expect(ollama.capabilities('new', never)).rejects.toMatchObject({ code: 'unknown_model' });
     fake.setModels([{ name: 'new:latest', contextLength: 4_096, capabilities: ['completion'] }]);
@@ -61,7 +61,7 @@ describe('what is known of a model', () => {
   it.each([
     ['lists its models', { models: [{ name: 'fake' }] }],
     ['lists nothing either', undefined],
-  ])('is taken on trust where the server cannot describe models and %s', async (_what, tags) => {
+  ])('is assumed when the server cannot describe models and %s', async (_what, tags) => {
     const server = createServer((request, response) => {
       const known = request.url === '/api/chat' || (request.url === '/api/tags' && tags !== undefined);
       if (!known)
@@ -84,7 +84,7 @@ describe('what is known of a model', () => {
     expect(await other).toMatchObject(tags === undefined ? guessed : { code: 'unknown_model' });
   });
 
-  it('is not waited for longer than the server may take', async () => {
+  it('is not awaited longer than the server may take', async () => {
     const raw = await startRawServer();
     const ollama = pairs.providerAt({ baseUrl: raw.url, answerWithinMs: 50 });
     const silent = { code: 'unavailable', message: expect.stringContaining('0.05 s') };
@@ -93,7 +93,7 @@ describe('what is known of a model', () => {
     await raw.close();
   });
 
-  it('is not waited for by a caller who was stopped', async () => {
+  it('is not awaited by a stopped caller', async () => {
     const { ollama } = await pairs.start();
     await expect(ollama.capabilities('fake', AbortSignal.abort())).rejects.toMatchObject({ code: 'aborted' });
     await expect(ollama.models(AbortSignal.abort())).rejects.toMatchObject({ code: 'aborted' });

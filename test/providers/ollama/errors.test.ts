@@ -1,4 +1,4 @@
-/** What the Ollama provider makes of failures: each named, with what to do about it, and no secret in any message. */
+/** How the Ollama provider reports failures: each named, with what to do about it, and no secret in any message. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../../src/contracts/errors.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
@@ -18,7 +18,7 @@ async function errorAfter(failure: Failure) {
 }
 
 describe('a failure of Ollama', () => {
-  it('tells how to fetch a model that is not there', async () => {
+  it('explains how to fetch a missing model', async () => {
     const { ollama } = await pairs.start();
     const { error } = await drain(ollama.streamChat(question('hi', { model: 'gone:7b' }), never));
     expect(error).toMatchObject({
@@ -28,7 +28,7 @@ describe('a failure of Ollama', () => {
   });
 
   it.each(['http://127.0.0.1:1', 'http://no-such-host.invalid:11434'])(
-    'tells what to start when nobody is at %s',
+    'says what to start when nothing listens at %s',
     async (baseUrl) => {
       const { error } = await drain(pairs.providerAt({ baseUrl }).streamChat(question('hi'), never));
       expect(error).toMatchObject({ code: 'unavailable', retryable: true });
@@ -53,12 +53,12 @@ describe('a failure of Ollama', () => {
     expect(await errorAfter({ kind: 'status', status, error })).toMatchObject({ code, retryable });
   });
 
-  it('says so when OLLAMA_HOST names something that is not Ollama', async () => {
+  it('reports when OLLAMA_HOST points to something that is not Ollama', async () => {
     const error = await errorAfter({ kind: 'status', status: 404, error: 'nginx', html: true });
     expect(error).toMatchObject({ code: 'bad_response', message: expect.stringContaining('OLLAMA_HOST') });
   });
 
-  it('repeats the text of an error line, and recognises an overflow in it', async () => {
+  it('repeats the text of an error line, and recognizes an overflow in it', async () => {
     const broken = await errorAfter({ kind: 'error_line', after: 1, error: 'unexpected EOF' });
     expect(broken).toMatchObject({
       code: 'bad_response',
@@ -69,7 +69,7 @@ describe('a failure of Ollama', () => {
   });
 
   it.each(['no json', '{"done":', '[]', '7', 'null', '{}{}', '<html>'])(
-    'takes %j for garbage, not for silence',
+    'treats %j as garbage, not as silence',
     async (bytes) => {
       const printed = vi.spyOn(console, 'warn');
       const error = await errorAfter({ kind: 'bytes', after: 1, bytes: `${bytes}\n` });
@@ -79,7 +79,7 @@ describe('a failure of Ollama', () => {
     },
   );
 
-  it('takes a line of 1 MiB and refuses one byte more, whole or not', async () => {
+  it('accepts a line of 1 MiB and refuses one byte more, complete or not', async () => {
     const head = '{"message":{"content":"';
     const tail = '"}}';
     const full = `${head}${'x'.repeat(MAX_LINE_BYTES - head.length - tail.length)}${tail}`;
@@ -94,7 +94,7 @@ describe('a failure of Ollama', () => {
     );
   });
 
-  it('is retried once in silence when a kept connection was closed before any byte', async () => {
+  it('is silently retried once when a kept connection was closed before any byte', async () => {
     const { fake, ollama } = await pairs.start();
     await collectChat(ollama.streamChat(question('warm'), never));
     fake.answer({ failure: { kind: 'reset' } });
@@ -106,7 +106,7 @@ describe('a failure of Ollama', () => {
     expect(error).toMatchObject({ code: 'unavailable', retryable: true });
   });
 
-  it('leaves no mark when the server closes idle connections between 100 calls', async () => {
+  it('does not show when the server closes idle connections between 100 calls', async () => {
     const { fake, ollama } = await pairs.start();
     for (let call = 0; call < 100; call += 1) {
       fake.closeIdle();
@@ -129,13 +129,13 @@ describe('a failure of Ollama', () => {
     expect(String(error)).not.toContain('s3cret');
   });
 
-  it('refuses an OLLAMA_HOST that is no address when it is made', () => {
+  it('refuses an OLLAMA_HOST that is not an address when it is created', () => {
     expect(() => pairs.providerAt({ baseUrl: 'http://[nobody' })).toThrow(ConfigError);
     expect(() => pairs.providerAt({ baseUrl: 'http://[nobody' })).toThrow('OLLAMA_HOST');
   });
 
   it.each(['127.0.0.1:PORT', ':PORT', '0.0.0.0:PORT', 'localhost:PORT', ' http://127.0.0.1:PORT/ '])(
-    'understands OLLAMA_HOST=%s as other tools do',
+    'understands OLLAMA_HOST=%s the way other tools do',
     async (spelled) => {
       const { fake } = await pairs.start();
       const baseUrl = spelled.replace('PORT', new URL(fake.url).port);

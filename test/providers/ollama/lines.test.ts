@@ -1,4 +1,4 @@
-/** That Ollama's stream is read as whole JSON objects only, whatever bytes come in whatever packets. */
+/** Ollama's stream is read only as complete JSON objects, whatever bytes arrive in whatever packets. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ProviderError } from '../../../src/contracts/errors.ts';
@@ -12,7 +12,7 @@ import { readPackets } from '../answers.ts';
 
 const failed = (error: string): ProviderError => new ProviderError('bad_response', error);
 
-/** Reads packets as one answer and gives the texts that came, and the error that ended it. */
+/** Reads packets as one answer; returns the texts received and the error that ended it. */
 async function textsOf(packets: readonly Uint8Array[]) {
   const { chunks, error, ends } = await readPackets(
     packets,
@@ -25,7 +25,7 @@ async function textsOf(packets: readonly Uint8Array[]) {
 const line = (content: string): string => JSON.stringify({ message: { content }, done: false });
 
 describe('the lines of an answer', () => {
-  it('give text and ProviderErrors, whatever bytes come', async () => {
+  it('yield text and ProviderErrors, whatever bytes arrive', async () => {
     const json = fc.constantFrom(
       '{"a":1}\n',
       '{"done":true}\n',
@@ -71,13 +71,13 @@ describe('the lines of an answer', () => {
     );
   });
 
-  it('may end without a newline, but not in half a line', async () => {
+  it('may end without a newline, but not in the middle of a line', async () => {
     expect(await textsOf([Buffer.from(`${line('a')}\n{"done":true}`)])).toMatchObject({ finished: 1 });
     const { error } = await textsOf([Buffer.from(`${line('a')}\n{"done":tr`)]);
     expect(error).toMatchObject({ code: 'bad_response' });
   });
 
-  it('count when they stand before a failure in the same packet', async () => {
+  it('count when they precede a failure in the same packet', async () => {
     const packet = Buffer.from(`${line('before')}\n{"error":"broken"}\n${line('after')}\n`);
     const { texts, error } = await textsOf([packet]);
     expect(texts).toEqual(['before']);
@@ -89,7 +89,7 @@ describe('the lines of an answer', () => {
     expect(await textsOf(packets)).toEqual({ texts: [], error: undefined, ends: [true], finished: 1 });
   });
 
-  it('that hold more than text are read by the same rules', async () => {
+  it('are read by the same rules when they hold more than text', async () => {
     const rare = [
       { message: { content: 'a', thinking: null }, done: false },
       { message: { content: 'b', tool_calls: [] } },
@@ -103,7 +103,7 @@ describe('the lines of an answer', () => {
 });
 
 describe('a document', () => {
-  it('is taken up to its limit and not a byte more', () => {
+  it('is accepted up to its limit and not a byte more', () => {
     const document = createDocumentCollector();
     expect(document.push(Buffer.alloc(MAX_DOCUMENT_BYTES, 'x'))).toEqual([]);
     expect(document.end()[0]).toHaveLength(MAX_DOCUMENT_BYTES);

@@ -1,4 +1,4 @@
-/** That the Ollama provider keeps the contract of all providers over the fake's real socket. */
+/** The provider contract for the Ollama provider, over the fake's real socket. */
 import { createOllama } from '../../../src/providers/ollama/ollama.ts';
 import { providerContract } from '../../contracts/provider.ts';
 import { startFakeOllama } from '../../fakes/ollama/ollama.ts';

@@ -1,4 +1,4 @@
-/** What callers may ask of an answer, as Ollama is told it: sampling, the form of the answer, effort, likelihoods. */
+/** What callers can request of an answer, as sent to Ollama: sampling, response format, effort, likelihoods. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { MAX_JSON_DEPTH } from '../../../src/lib/json/json.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
@@ -18,7 +18,7 @@ async function sent(more: Partial<ChatRequest>) {
 }
 
 describe('options of a call to Ollama', () => {
-  it('are sent under the names of the server, and only when they are given', async () => {
+  it('are sent under the server’s names, and only when they are given', async () => {
     const body = await sent({
       topP: 0.5,
       seed: 7,
@@ -43,7 +43,7 @@ describe('options of a call to Ollama', () => {
     for (const field of ['format', 'logprobs', 'top_logprobs']) expect(plain).not.toHaveProperty(field);
   });
 
-  it('hold the answer to JSON or to a schema', async () => {
+  it('restrict the answer to JSON or to a schema', async () => {
     expect((await sent({ format: { type: 'json_object' } }))?.format).toBe('json');
     const schema = { type: 'object', properties: { a: { type: 'string' } } };
     expect((await sent({ format: { type: 'json_schema', name: 'x', schema } }))?.format).toEqual(schema);
@@ -80,7 +80,7 @@ describe('options of a call to Ollama', () => {
 });
 
 describe('likelihoods of tokens', () => {
-  it('are asked for, and come with their text', async () => {
+  it('are requested, and arrive with their text', async () => {
     const { fake, ollama } = await pairs.start();
     const logprobs = [
       { token: 'yes', logprob: -0.1, top_logprobs: [{ token: 'no', logprob: -2, bytes: [110] }] },
@@ -98,7 +98,7 @@ describe('likelihoods of tokens', () => {
     });
   });
 
-  it('are left out where the server tells none, and never read unasked', async () => {
+  it('are left out when the server sends none, and never read when not requested', async () => {
     const { fake, ollama } = await pairs.start();
     fake.answer({ text: ['yes'] });
     fake.answer({ text: ['yes'], extra: { logprobs: [{ token: 'yes', logprob: -0.1 }] } });
@@ -122,7 +122,7 @@ describe('a tool call that must be made', () => {
   };
   const wait = { name: 'wait', description: 'Waits.', parameters: { type: 'object', properties: {} } };
 
-  it('is the answer in the form of its arguments, when there is only one tool or it is named', async () => {
+  it('is the answer in the format of its arguments when there is only one tool or it is named', async () => {
     const { fake, ollama } = await pairs.start();
     for (const toolChoice of [{ name: 'look' }, 'required'] as const) {
       fake.answer({ text: ['{"at": ', '"home"}'] });
@@ -142,7 +142,7 @@ describe('a tool call that must be made', () => {
     }
   });
 
-  it('names its tool among several, whose references still lead to their own definitions', async () => {
+  it('names its tool among several, and their references still point to their own definitions', async () => {
     const { fake, ollama } = await pairs.start();
     fake.answer('{"name": "look", "arguments": {"at": "home"}}');
     const request = question('hi', { tools: [wait, look], toolChoice: 'required' });
@@ -161,7 +161,7 @@ describe('a tool call that must be made', () => {
     });
   });
 
-  it('takes no arguments that are nested too deep', async () => {
+  it('rejects arguments that are nested too deeply', async () => {
     const { fake, ollama } = await pairs.start();
     const deep = `{"at": ${'['.repeat(MAX_JSON_DEPTH)}${']'.repeat(MAX_JSON_DEPTH)}}`;
     fake.answer(deep);
@@ -170,7 +170,7 @@ describe('a tool call that must be made', () => {
     expect(toolCalls).toMatchObject([{ name: 'look', args: {}, malformed: expect.any(String) }]);
   });
 
-  it('keeps the text of arguments that were cut off, and fails without any call', async () => {
+  it('keeps the text of truncated arguments, and fails without any call', async () => {
     const { fake, ollama } = await pairs.start();
     fake.answer({ text: '{"at": "ho', doneReason: 'length' });
     const named = question('hi', { tools: [look], toolChoice: { name: 'look' } });

@@ -1,4 +1,4 @@
-/** What the Ollama provider sends: pinned options, only what the model can, and a conversation the server accepts. */
+/** What the Ollama provider sends: pinned options, only what the model supports, and a conversation the server accepts. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import type { ChatMessage, ChatRequest, ToolSchema } from '../../../src/contracts/model/provider.ts';
@@ -38,7 +38,7 @@ describe('a request to Ollama', () => {
     expect(fake.loads).toHaveLength(1);
   });
 
-  it('says whether to think to a model that can, and nothing to one that cannot (N-31)', async () => {
+  it('sends the thinking switch to a model that can think, and nothing to one that cannot (N-31)', async () => {
     expect((await sent(question('hi', { think: true })))?.think).toBe(true);
     expect((await sent(question('hi')))?.think).toBe(false);
     expect(await sent(question('hi', { think: true, model: 'plain' }))).not.toHaveProperty('think');
@@ -50,7 +50,7 @@ describe('a request to Ollama', () => {
     expect(await sent(question('hi', { tools: [] }))).not.toHaveProperty('tools');
   });
 
-  it('tells a conversation with tool calls and their results as the server wants it', async () => {
+  it('sends a conversation with tool calls and their results in the server’s format', async () => {
     const messages: ChatMessage[] = [
       { role: 'system', content: 'be kind' },
       { role: 'user', content: 'look twice' },
@@ -90,7 +90,7 @@ describe('a request to Ollama', () => {
 });
 
 describe('an answer of Ollama', () => {
-  it('brings tool calls from the done line as well as from earlier ones (N-50)', async () => {
+  it('includes tool calls from the done line as well as from earlier ones (N-50)', async () => {
     const { fake, ollama } = await pairs.start();
     for (const toolCallsIn of ['chunk', 'done'] as const) {
       fake.answer({
@@ -104,7 +104,7 @@ describe('an answer of Ollama', () => {
     }
   });
 
-  it('gives calls that share an id an id each', async () => {
+  it('gives calls that share an id separate ids', async () => {
     const { fake, ollama } = await pairs.start();
     const call = { name: 'look', args: {}, id: 'same' };
     fake.answer({ toolCalls: [call, call] });
@@ -113,7 +113,7 @@ describe('an answer of Ollama', () => {
     expect(toolCalls[1]?.id).not.toBe('same');
   });
 
-  it('counts model time in milliseconds and tokens as the server counted them', async () => {
+  it('reports model time in milliseconds and tokens as the server counted them', async () => {
     const { fake, ollama } = await pairs.start();
     fake.answer({ text: 'one two', completionTokens: 41 });
     const { usage } = await collectChat(ollama.streamChat(question('hi'), never));
@@ -122,7 +122,7 @@ describe('an answer of Ollama', () => {
     expect(usage.modelMs).toBeLessThan(10_000);
   });
 
-  it('reads lines that end in CRLF, with empty ones between', async () => {
+  it('reads lines that end in CRLF, with empty lines in between', async () => {
     const { fake, ollama } = await pairs.start();
     fake.answer({ text: 'a b', eol: '\r\n', failure: { kind: 'bytes', after: 1, bytes: '\r\n\n' } });
     expect((await collectChat(ollama.streamChat(question('hi'), never))).content).toBe('a b');

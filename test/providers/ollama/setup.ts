@@ -12,7 +12,7 @@ export interface Pair {
   ollama: LLMProvider;
 }
 
-/** Makes pairs and single providers, and closes whatever it made. */
+/** Creates pairs and single providers, and closes everything it created. */
 export function createPairs() {
   const open: { close(): Promise<void> }[] = [];
   const providerAt = (options: Partial<ServerOptions> & { baseUrl: string }): LLMProvider => {
@@ -33,7 +33,7 @@ export function createPairs() {
   };
 }
 
-/** A reply of the contract in Ollama's words. */
+/** A contract reply in Ollama's format. */
 export function toReply({ tooLong, failure, ...same }: ContractReply): Reply {
   return {
     ...same,

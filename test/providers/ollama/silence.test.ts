@@ -1,4 +1,4 @@
-/** That no limit of the HTTP client ends a long silence; alone in its file, since the clock must be false before undici's first timer. */
+/** No HTTP client limit ends a long silence; alone in its file, since the clock must be fake before undici's first timer. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { createPairs } from './setup.ts';
@@ -10,7 +10,7 @@ afterEach(async () => {
   await pairs.closeAll();
 });
 
-/** Seven minutes in the steps of undici's own clock. */
+/** Seven minutes in steps of undici's own clock. */
 function passSevenMinutes(): void {
   for (let halfSecond = 0; halfSecond < 840; halfSecond += 1) vi.advanceTimersByTime(500);
 }

@@ -1,4 +1,4 @@
-/** What the OpenAI-compatible provider asks for and makes of the pieces it gets. */
+/** What the OpenAI-compatible provider requests and how it handles the pieces it receives. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import type { ChatMessage, ToolSchema } from '../../../src/contracts/model/provider.ts';
@@ -30,7 +30,7 @@ async function answerOf(reply: LlamaReply, more: Parameters<typeof question>[1] 
 }
 
 describe('an answer of an OpenAI-compatible server', () => {
-  it('puts tool arguments together that come a character at a time (N-50)', async () => {
+  it('joins tool arguments that arrive character by character (N-50)', async () => {
     const args = { path: 'ж/"a".txt', deep: [{ n: 1 }] };
     const toolCalls = [
       { name: 'look', args, id: 'one' },
@@ -41,7 +41,7 @@ describe('an answer of an OpenAI-compatible server', () => {
     expect(reply.finishReason).toBe('tool_calls');
   });
 
-  it('gives calls with the same id one of their own each', async () => {
+  it('gives calls with the same id separate ids', async () => {
     const toolCalls = [
       { name: 'look', args: { at: 1 }, id: 'same' },
       { name: 'look', args: { at: 2 }, id: 'same' },
@@ -50,7 +50,7 @@ describe('an answer of an OpenAI-compatible server', () => {
     expect(new Set(reply.toolCalls.map((call) => call.id)).size).toBe(2);
   });
 
-  it('marks a call whose arguments the limit of tokens cut as malformed, and says length', async () => {
+  it('marks a call with arguments cut by the token limit as malformed, and reports length', async () => {
     const { fake, openai } = await pairs.start();
     fake.answer({ toolCalls: [{ name: 'look', args: { path: 'far away' } }] });
     const request = question('hi', { tools: [LOOK], maxTokens: 5 });
@@ -59,7 +59,7 @@ describe('an answer of an OpenAI-compatible server', () => {
     expect(reply.toolCalls).toMatchObject([{ name: 'look', args: {}, malformed: '{"pat' }]);
   });
 
-  it.each(['reasoning_content', 'reasoning'] as const)('takes thinking from %s', async (thinkingIn) => {
+  it.each(['reasoning_content', 'reasoning'] as const)('reads thinking from %s', async (thinkingIn) => {
     const reply = await answerOf({ thinking: 'let me see', thinkingIn, text: 'so' }, { think: true });
     expect(reply).toMatchObject({ thinking: 'let me see', content: 'so' });
   });
@@ -69,7 +69,7 @@ describe('an answer of an OpenAI-compatible server', () => {
     expect(usage).toEqual({ promptTokens: 5, completionTokens: 3, modelMs: 43 });
   });
 
-  it('is the same answer from a server that gives it whole: one chunk of each kind (B-10, B-40)', async () => {
+  it('is the same from a server that sends it whole: one chunk of each kind (B-10, B-40)', async () => {
     const reply = {
       thinking: 'Let me see.',
       text: 'I look it up.',
@@ -96,7 +96,7 @@ describe('an answer of an OpenAI-compatible server', () => {
   });
 
   it.each(['finish', 'done'] as const)(
-    'is complete without its %s, which the other stands for',
+    'is complete without its %s, because the other implies it',
     async (part) => {
       expect(await answerOf({ text: 'all of it', failure: { kind: 'without', part } })).toMatchObject({
         content: 'all of it',
@@ -105,14 +105,14 @@ describe('an answer of an OpenAI-compatible server', () => {
     },
   );
 
-  it('is over with [DONE], and a connection that does not end is given up', async () => {
+  it('ends with [DONE], and a connection that does not end is abandoned', async () => {
     const { fake, openai } = await pairs.start();
     fake.answer({ text: 'all of it', failure: { kind: 'linger' } });
     expect((await collectChat(openai.streamChat(question('hi'), never))).content).toBe('all of it');
     expect((await (await fake.nextCall()).closed).by).toBe('client');
   });
 
-  it('is read by the same rules where an event holds more than text', async () => {
+  it('is read by the same rules when an event holds more than text', async () => {
     const rare = [
       { choices: [{ delta: { content: 'a', tool_calls: null, reasoning: null }, finish_reason: null }] },
       { choices: [{ delta: { content: 'b', tool_calls: [] } }], usage: null },
@@ -134,7 +134,7 @@ describe('an answer of an OpenAI-compatible server', () => {
     ]);
   });
 
-  it('holds tool calls up to a bound and not past it', () => {
+  it('holds tool calls up to a limit and no further', () => {
     const begin = { index: 0, id: 'a', function: { name: 'f', arguments: '' } };
     const fill = (size: number) => {
       const more = { index: 0, function: { arguments: 'x'.repeat(size) } };
@@ -152,7 +152,7 @@ describe('an answer of an OpenAI-compatible server', () => {
 });
 
 describe('a request to an OpenAI-compatible server', () => {
-  it('carries calls and their results as text, and the thought that led to them', async () => {
+  it('carries calls and their results as text, with the thought that led to them', async () => {
     const { fake, openai } = await pairs.start();
     const call = { id: 'c1', name: 'look', args: { at: 'a' } };
     const messages: ChatMessage[] = [
@@ -170,7 +170,7 @@ describe('a request to an OpenAI-compatible server', () => {
     });
   });
 
-  it('tells a server that knows the switch whether to think, and no other (N-31)', async () => {
+  it('sends the thinking switch only to a server that supports it (N-31)', async () => {
     const { fake, openai } = await pairs.start();
     await collectChat(openai.streamChat(question('a'), never));
     await collectChat(openai.streamChat(question('b', { think: true }), never));
@@ -181,7 +181,7 @@ describe('a request to an OpenAI-compatible server', () => {
   });
 });
 
-describe('what is known of a model', () => {
+describe('what is known about a model', () => {
   it.each([
     [{ id: 'fake', meta: { n_ctx: 4_096, n_ctx_train: 131_072 } }, 4_096],
     [{ id: 'org/fake', owned_by: 'vllm', max_model_len: 32_768 }, 32_768],
@@ -193,13 +193,13 @@ describe('what is known of a model', () => {
     expect(await openai.models(never)).toEqual(['first', model.id]);
   });
 
-  it('is asked for once, however many ask (B-26)', async () => {
+  it('is requested once, however many ask (B-26)', async () => {
     const { fake, openai } = await pairs.start();
     await Promise.all(Array.from({ length: 50 }, () => openai.capabilities('fake', never)));
     expect(fake.requests).toEqual(['GET /v1/models']);
   });
 
-  it('is taken on trust where the server lists nothing', async () => {
+  it('is assumed when the server lists nothing', async () => {
     const { openai } = await pairs.start({}, { models: [] });
     expect((await collectChat(openai.streamChat(question('hi'), never))).content).toBe('echo: hi');
   });

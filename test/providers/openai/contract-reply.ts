@@ -1,8 +1,8 @@
-/** What the provider contract asks of a server, as a reply of the fake llama-server. */
+/** What the provider contract expects of a server, as a reply of the fake llama-server. */
 import type { ContractReply } from '../../contracts/provider.ts';
 import type { LlamaFailure, LlamaReply } from '../../fakes/llama-server/reply.ts';
 
-/** The reply in the fake's own fields. */
+/** The reply in the fake's fields. */
 export function toLlamaReply({ tooLong, failure, ...same }: ContractReply): LlamaReply {
   return {
     ...same,

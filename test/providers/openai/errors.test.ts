@@ -1,4 +1,4 @@
-/** What the OpenAI-compatible provider makes of failures: each named with the variable to change, the key never shown. */
+/** How the OpenAI-compatible provider reports failures: each names the variable to change and never shows the key. */
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../../../src/contracts/errors.ts';
@@ -47,7 +47,7 @@ describe('a failure of an OpenAI-compatible server', () => {
     expect(await errorAfter(refuse(status, error))).toMatchObject({ code, retryable });
   });
 
-  it('is "unavailable, later" while the model is loading, and the next call finds it there', async () => {
+  it('is "unavailable, later" while the model is loading, and the next call finds it loaded', async () => {
     const { fake, openai } = await pairs.start({}, { loading: true });
     const { error } = await drain(openai.streamChat(question('hi'), never));
     expect(error).toMatchObject({ code: 'unavailable', retryable: true });
@@ -56,7 +56,7 @@ describe('a failure of an OpenAI-compatible server', () => {
     expect((await collectChat(openai.streamChat(question('hi'), never))).content).toBe('echo: hi');
   });
 
-  it.each(['data', 'error'] as const)('told mid-stream in a field "%s" keeps its words', async (field) => {
+  it.each(['data', 'error'] as const)('reported mid-stream in a field "%s" keeps its text', async (field) => {
     const error = { code: 500, message: 'out of memory', type: 'server_error' };
     const met = await errorAfter({ kind: 'error', after: 1, error, field });
     expect(met).toMatchObject({ code: 'out_of_memory', message: expect.stringContaining('out of memory') });
@@ -73,7 +73,7 @@ describe('a failure of an OpenAI-compatible server', () => {
     },
   );
 
-  it('names OPENAI_BASE_URL when nobody listens, or the address lacks its /v1', async () => {
+  it('names OPENAI_BASE_URL when nothing listens there, or the address lacks its /v1', async () => {
     const nobody = pairs.providerAt({ baseUrl: 'http://127.0.0.1:1/v1' });
     expect(String((await drain(nobody.streamChat(question('hi'), never))).error)).toContain(
       'OPENAI_BASE_URL',
@@ -83,12 +83,12 @@ describe('a failure of an OpenAI-compatible server', () => {
     await expect(short.models(never)).rejects.toThrow(/OPENAI_BASE_URL.*\/v1/);
   });
 
-  it('names a model the server has when the one asked is unknown', async () => {
+  it('names a model the server has when the requested one is unknown', async () => {
     const { openai } = await pairs.start();
     await expect(openai.capabilities('gone', never)).rejects.toThrow('openai/fake');
   });
 
-  it('is not waited for longer than the server may take to list its models', async () => {
+  it('is not awaited longer than the server may take to list its models', async () => {
     const raw = await startRawServer();
     const openai = pairs.providerAt({ baseUrl: `${raw.url}/v1`, answerWithinMs: 50 });
     const late = { code: 'unavailable', message: expect.stringContaining('0.05 s') };
@@ -98,7 +98,7 @@ describe('a failure of an OpenAI-compatible server', () => {
 });
 
 describe('the key', () => {
-  it('is sent when there is one, and no authorization when there is none', async () => {
+  it('is sent when set, and no authorization otherwise', async () => {
     const { fake, openai } = await pairs.start({ apiKey: KEY }, { apiKey: KEY });
     expect((await collectChat(openai.streamChat(question('hi'), never))).content).toBe('echo: hi');
     expect(new Set(fake.headers.map((headers) => headers.authorization))).toEqual(new Set([`Bearer ${KEY}`]));
@@ -107,7 +107,7 @@ describe('the key', () => {
     expect(open.headers.map((headers) => headers.authorization)).toEqual([undefined, undefined]);
   });
 
-  it('is named by its variable when it is refused, and never shown', async () => {
+  it('is named by its variable when refused, and never shown', async () => {
     const { openai } = await pairs.start({ apiKey: 'wrong' }, { apiKey: KEY });
     const { error } = await drain(openai.streamChat(question('hi'), never));
     expect(error).toMatchObject({ code: 'unauthorized', retryable: false });

@@ -1,4 +1,4 @@
-/** What callers may ask of an answer, as an OpenAI-compatible server is told it. */
+/** What callers can request of an answer, as sent to an OpenAI-compatible server. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import type { ChatChunk, ChatRequest } from '../../../src/contracts/model/provider.ts';
@@ -15,7 +15,7 @@ async function sent(more: Partial<ChatRequest>) {
 }
 
 describe('options of a call to an OpenAI-compatible server', () => {
-  it('are sent as they are in OpenAI’s API', async () => {
+  it('are sent as OpenAI’s API defines them', async () => {
     const tools = [{ name: 'look', description: '', parameters: { type: 'object' }, strict: true }];
     const body = await sent({
       topP: 0.5,
@@ -56,7 +56,7 @@ describe('options of a call to an OpenAI-compatible server', () => {
     });
   });
 
-  it('are not sent when they are not asked for, because many servers refuse fields they do not know', async () => {
+  it('are not sent unless requested, because many servers refuse fields they do not know', async () => {
     const known = ['model', 'messages', 'stream', 'stream_options', 'chat_template_kwargs'];
     expect(Object.keys((await sent({})) ?? {}).toSorted()).toEqual(known.toSorted());
   });
@@ -68,7 +68,7 @@ describe('options of a call to an OpenAI-compatible server', () => {
 });
 
 describe('likelihoods of tokens of an OpenAI-compatible server', () => {
-  it('come with their text', async () => {
+  it('arrive with their text', async () => {
     const { fake, openai } = await pairs.start();
     const event = {
       choices: [

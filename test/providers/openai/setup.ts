@@ -6,7 +6,7 @@ import { startFakeLlama } from '../../fakes/llama-server/llama-server.ts';
 import type { FakeLlama, FakeLlamaOptions } from '../../fakes/llama-server/llama-server.ts';
 import { OPENAI_SERVER } from '../servers.ts';
 
-/** Makes pairs and single providers, and closes whatever it made. */
+/** Creates pairs and single providers, and closes everything it created. */
 export function createLlamaPairs() {
   const open: { close(): Promise<void> }[] = [];
   const providerAt = (options: Partial<OpenaiOptions> & { baseUrl: string }): LLMProvider => {

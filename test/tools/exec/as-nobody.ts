@@ -1,4 +1,4 @@
-/** A sandbox to run programs in, for a process that becomes a user without rights, as a gateway would. */
+/** A sandbox to run programs in, for a process that becomes an unprivileged user, like a gateway. */
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -18,16 +18,16 @@ if (!hasSandbox)
 
 export const wasRoot = process.getuid?.() === 0;
 
-/** A home with secrets, a workspace beside them, and the sandbox over both. */
+/** A home with secrets, a workspace next to them, and the sandbox over both. */
 export interface ExecFixture {
   home: string;
   workspace: string;
   sandbox: Sandbox;
-  /** What exec says to root; empty when the tests do not run as root. */
+  /** What exec answers root; empty when the tests do not run as root. */
   toldRoot: string;
 }
 
-/** Makes it before the tests of the file and removes it after them. The file must have a process of its own. */
+/** Creates it before the tests of the file and removes it afterwards. The file must run in a separate process. */
 export function execFixture(): ExecFixture {
   const fixture = { home: '', workspace: '', toldRoot: '' } as ExecFixture;
   beforeAll(async () => {
@@ -37,7 +37,7 @@ export function execFixture(): ExecFixture {
         ({ content }) => content,
         String,
       );
-      // Limits on processes do not bind root, so exec refuses to work for it.
+      // Process limits do not apply to root, so exec refuses to work for it.
       process.setgroups?.([]);
       process.setgid?.(65_534);
       process.setuid?.(65_534);
@@ -55,12 +55,12 @@ export function execFixture(): ExecFixture {
   return fixture;
 }
 
-/** A sandbox for the fixture's home, with what a test wants different. */
+/** A sandbox for the fixture's home, with a test's overrides. */
 export function sandboxOf({ home }: ExecFixture, over: Partial<SandboxOptions> = {}): Sandbox {
   return createSandbox({ home, hidden: [path.join(home, 'workspace')], ...over });
 }
 
-/** An empty workspace of its own. */
+/** A separate empty workspace. */
 export async function makeWorkspace({ home }: ExecFixture): Promise<string> {
   await mkdir(path.join(home, 'workspace'), { recursive: true });
   return await mkdtemp(path.join(home, 'workspace', 'session-'));
@@ -77,7 +77,7 @@ export async function runIn(
   return await tool.execute(tool.parameters.parse(args), toolContext({ workspace, ...over }));
 }
 
-/** Command lines of processes of this machine that hold `mark`. */
+/** Command lines of processes on this machine that contain `mark`. */
 export async function alive(mark: string): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(

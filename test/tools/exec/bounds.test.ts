@@ -1,4 +1,4 @@
-/** What a run may take of the machine: memory of all its processes, the disk, shared memory. */
+/** What a run may use of the machine: memory of all its processes, the disk, shared memory. */
 import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { alive, execFixture, hasSandbox, makeWorkspace, runIn, sandboxOf } from 
 const MIB = 1024 * 1024;
 const fixture = execFixture();
 
-/** Runs a line in a workspace of its own. */
+/** Runs a line in a separate workspace. */
 async function run(command: string, limits?: Partial<RunLimits>, workspace?: string): Promise<string> {
   const sandbox = sandboxOf(fixture, { limits: { ...RUN_LIMITS, ...limits } });
   return (await runIn(sandbox, workspace ?? (await makeWorkspace(fixture)), { command })).content;
@@ -22,7 +22,7 @@ async function bytesIn(folder: string): Promise<number> {
 }
 
 describe.runIf(hasSandbox)('the memory of a run', () => {
-  it('ends a run whose programs hold more than the bound together, each within its own limit', async () => {
+  it('ends a run whose programs together exceed the limit, though each is within its own', async () => {
     const hold = `perl -e 'my $x = "x" x ${90 * MIB}; sleep 60' mark-of-memory`;
     const began = performance.now();
     const six = Array.from({ length: 6 }, () => `${hold} &`).join(' ');
@@ -44,14 +44,14 @@ describe.runIf(hasSandbox)('the memory of a run', () => {
     await expect.poll(() => alive('mark-of-orphan')).toEqual([]);
   });
 
-  it(`gives ${MAX_SHARED_MEMORY_BYTES} bytes of /dev/shm, and no other place that is only memory`, async () => {
+  it(`provides ${MAX_SHARED_MEMORY_BYTES} bytes of /dev/shm, and no other memory-only place`, async () => {
     const fill = (at: string): string =>
       `head -c ${2 * MAX_SHARED_MEMORY_BYTES} /dev/zero > ${at}/fill; stat -c %s ${at}/fill;`;
     const told = await run(`${fill('/dev/shm')} ${fill('/dev')} ${fill('')} ${fill('/usr')}`);
     expect(told.match(/^\d+$/gm)).toEqual([String(MAX_SHARED_MEMORY_BYTES)]);
   });
 
-  it('is the first to go when the machine has none left', async () => {
+  it('is the first to be reclaimed when the machine runs out', async () => {
     expect(await run('cat /proc/self/oom_score_adj')).toBe('1000\n(exit 0)');
   });
 });
@@ -67,7 +67,7 @@ describe.runIf(hasSandbox)('the disk of a run', () => {
     expect(await bytesIn(workspace)).toBeLessThan(64 * MIB);
   });
 
-  it('ends one that makes too many files', async () => {
+  it('ends one that creates too many files', async () => {
     const many = 'i=0; while :; do : > f$i; i=$((i+1)); done';
     expect(await run(many, limits)).toContain('ended: the workspace may hold 100 files and folders');
   });
@@ -82,19 +82,19 @@ describe.runIf(hasSandbox)('the disk of a run', () => {
     );
   });
 
-  it('counts files whose names are gone, and folders that were shut', async () => {
+  it('counts deleted files that are still open, and folders without permissions', async () => {
     const unnamed = 'exec 3>gone; rm gone; head -c 20M /dev/zero >&3; sleep 30';
     expect(await run(unnamed, limits)).toContain('ended: the workspace may hold 8 MiB');
     const shut = 'mkdir d; cd d; head -c 20M /dev/zero > f; chmod 000 .; sleep 30';
     expect(await run(shut, limits)).toContain('ended: the workspace may hold 8 MiB');
   });
 
-  it('leaves a reserve of the disk, whoever fills it', async () => {
+  it('keeps a reserve of disk space, whoever fills the disk', async () => {
     const told = await run('sleep 30', { freeDiskBytes: Number.MAX_SAFE_INTEGER });
     expect(told).toContain('ended: the disk of the workspace has less than');
   });
 
-  it('can be looked at, or nothing runs; a workspace that was shut is opened again', async () => {
+  it('must be readable, or nothing runs; a workspace without permissions is opened again', async () => {
     await expect(run('true', undefined, path.join(fixture.home, 'missing'))).rejects.toThrow('GATEWAY_HOME');
     const shut = await makeWorkspace(fixture);
     await mkdir(path.join(shut, 'kept'));

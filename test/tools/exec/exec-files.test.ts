@@ -1,4 +1,4 @@
-/** Which files a command line may name. */
+/** Which files a command line can name. */
 import { describe, expect, it } from 'vitest';
 import { wordsOfRun, wordsOfScript } from '../../../src/tools/exec/exec-files.ts';
 
@@ -17,7 +17,7 @@ describe('the words of a run', () => {
     expect(wordsOfRun({ command })).toContain(file);
   });
 
-  it('of an argument list are its arguments as they are, and what stands in them', () => {
+  it('of an argument list are its arguments as they are, and the words in them', () => {
     const words = wordsOfRun({ argv: ['python3', '-c', 'open("data.csv")', 'my file.txt', '--out=x.txt'] });
     for (const file of ['data.csv', 'my file.txt', 'x.txt']) expect(words).toContain(file);
   });

@@ -1,4 +1,4 @@
-/** `exec` against a real bubblewrap: what a program sees, what ends it, and that nothing runs without the sandbox. */
+/** `exec` with a real bubblewrap: what a program sees, what ends it, and that nothing runs without the sandbox. */
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -26,15 +26,15 @@ async function attempt(args: Record<string, unknown>, using: Sandbox | undefined
 }
 
 describe('without the sandbox', () => {
-  it('is off, and says what switches it on (B-20)', async () => {
+  it('is off, and says how to turn it on (B-20)', async () => {
     expect(await attempt({ command: 'id' }, undefined)).toContain('config.json');
   });
 
-  it.runIf(wasRoot)('runs nothing for root, whom the limits do not bind', () => {
+  it.runIf(wasRoot)('runs nothing for root, because the limits do not apply to root', () => {
     expect(fixture.toldRoot).toContain('runs as root');
   });
 
-  it('runs nothing bare when bubblewrap is missing, and says what to install', async () => {
+  it('runs nothing unsandboxed when bubblewrap is missing, and says what to install', async () => {
     const { workspace } = fixture;
     const without = sandboxOf(fixture, { bwrap: '/nonexistent/bwrap' });
     const answer = await attempt({ command: `touch ${workspace}/bare` }, without);
@@ -53,12 +53,12 @@ describe('without the sandbox', () => {
     expect(answer).not.toContain('ran');
   });
 
-  it('takes a probe that is missing from the answer for a failed one', () => {
+  it('treats a probe missing from the answer as failed', () => {
     expect(failedProbes('')).toContain('capabilities');
     expect(failedProbes('networks=loeth0')).toContain('networks');
   });
 
-  it('takes a command or a list of arguments, not both and not neither', () => {
+  it('accepts either a command or a list of arguments, but not both or neither', () => {
     const { parameters } = createExec(() => undefined);
     expect(parameters.safeParse({}).success).toBe(false);
     expect(parameters.safeParse({ command: 'a', argv: ['a'] }).success).toBe(false);
@@ -89,7 +89,7 @@ describe.runIf(hasSandbox)('what a program sees', () => {
     expect(content).not.toContain('root:');
   });
 
-  it('has no way to a server of this machine, and none to a new namespace', async () => {
+  it('cannot reach a server on this machine or create a new namespace', async () => {
     let connections = 0;
     const server = createServer((socket) => {
       connections += 1;
@@ -125,7 +125,7 @@ describe.runIf(hasSandbox)('what ends a program', () => {
     },
   );
 
-  it('takes a child left in the background with it when it ends by itself', async () => {
+  it('takes background children down when it ends on its own', async () => {
     expect((await exec({ command: 'setsid sleep 8765432 >/dev/null & echo left' })).content).toBe(
       'left\n(exit 0)',
     );
@@ -141,7 +141,7 @@ describe.runIf(hasSandbox)('what ends a program', () => {
     await expect.poll(() => alive('9876543')).toEqual([]);
   });
 
-  it('leaves nothing behind, however soon after the start a program is stopped', async () => {
+  it('leaves nothing behind, however soon after its start it is stopped', async () => {
     const mark = 'sleep 8642097';
     const took: number[] = [];
     for (let round = 0; round < 40; round += 1) {
@@ -161,7 +161,7 @@ describe.runIf(hasSandbox)('what ends a program', () => {
     expect((await exec({ command: 'cat; echo end' })).content).toBe('end\n(exit 0)');
   });
 
-  it('ends a flood and keeps its head and tail in bounded memory', async () => {
+  it('stops a flood of output, keeping its head and tail in limited memory', async () => {
     const before = process.memoryUsage.rss();
     const { content } = await exec({ command: 'echo first; yes' });
     expect(content).toContain(`more than ${MAX_PRINTED_BYTES} bytes`);
@@ -170,7 +170,7 @@ describe.runIf(hasSandbox)('what ends a program', () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(50 * 1024 * 1024);
   });
 
-  it('bounds the size of a file, the memory and the number of processes', async () => {
+  it('limits file size, memory and the number of processes', async () => {
     const { content } = await exec({ command: 'head -c 20G /dev/zero > big; stat -c %s big; rm big' });
     expect(content).toContain(String(MAX_SANDBOX_FILE_BYTES));
     expect(
@@ -184,7 +184,7 @@ describe.runIf(hasSandbox)('what ends a program', () => {
 });
 
 describe.runIf(hasSandbox)('how many run', () => {
-  it(`runs one in a session and ${MAX_RUNS} in all, and says so`, async () => {
+  it(`runs one per session and ${MAX_RUNS} in total, and says so`, async () => {
     const stop = new AbortController();
     const sessions = Array.from({ length: MAX_RUNS }, (_, n) => `telegram:${n}` as const);
     const running = sessions.map((sessionKey) =>
@@ -203,7 +203,7 @@ describe.runIf(hasSandbox)('how many run', () => {
   });
 });
 
-it('keeps everything up to the bound and marks what is missing beyond it', () => {
+it('keeps everything up to the limit and marks what is missing beyond it', () => {
   const kept = keepOutput();
   expect(kept.add(Buffer.alloc(MAX_KEPT_BYTES / 2, 'a'))).toBe(true);
   expect(kept.add(Buffer.alloc(MAX_KEPT_BYTES / 2, 'b'))).toBe(true);

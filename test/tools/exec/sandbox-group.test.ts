@@ -10,7 +10,7 @@ import { execFixture, hasSandbox, makeWorkspace, runIn, sandboxOf } from './as-n
 const MIB = 1024 * 1024;
 const fixture = execFixture();
 
-/** A folder in which groups may be made; what is written into a group stays there to be read. */
+/** A folder in which groups can be created; what is written into a group stays readable. */
 const delegated = (): Promise<string> => mkdtemp(path.join(fixture.home, 'groups-'));
 
 /** The files of the only group in a folder. */
@@ -34,7 +34,7 @@ describe('the folder for groups', () => {
 });
 
 describe('the group of a run', () => {
-  it('bounds memory and processes, and takes in the process that starts all others', async () => {
+  it('limits memory and processes, and contains the process that starts all others', async () => {
     const folder = await delegated();
     const group = await openRunGroup(folder, 64 * MIB);
     expect(await group?.add(4711)).toBe(true);
@@ -47,7 +47,7 @@ describe('the group of a run', () => {
     });
   });
 
-  it('knows that the kernel ended a program for its memory', async () => {
+  it('knows when the kernel killed a program for its memory use', async () => {
     const folder = await delegated();
     const group = await openRunGroup(folder, MIB);
     const [name = ''] = await readdir(folder);
@@ -68,7 +68,7 @@ describe('the group of a run', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('is not there where nobody may make one', async () => {
+  it('does not exist where creating one is not allowed', async () => {
     const locked = path.join(fixture.home, 'locked');
     await mkdir(locked, { mode: 0o555 });
     for (const folder of [undefined, locked, path.join(fixture.home, 'missing', 'below')]) {
@@ -76,7 +76,7 @@ describe('the group of a run', () => {
     }
   });
 
-  it('that may take nothing in leaves the run to the watcher', async () => {
+  it('leaves the run to the watcher when no process can be added', async () => {
     const folder = await delegated();
     const group = await openRunGroup(folder, MIB);
     const [name = ''] = await readdir(folder);
@@ -85,14 +85,14 @@ describe('the group of a run', () => {
   });
 
   it.runIf(hasSandbox)(
-    'holds every run where groups can be made; elsewhere programs run all the same',
+    'contains every run where groups can be created; elsewhere programs run anyway',
     async () => {
       const folder = await delegated();
       const workspace = await makeWorkspace(fixture);
       const within = sandboxOf(fixture, { groups: folder });
       expect((await runIn(within, workspace, { command: 'echo in' })).content).toBe('in\n(exit 0)');
       const groups = await readdir(folder);
-      // That of the sandbox's own test, and that of the run.
+      // One for the sandbox's self-test, and one for the run.
       expect(groups).toHaveLength(2);
       for (const group of groups) {
         expect(await readFile(path.join(folder, group, 'memory.max'), 'utf8')).toBe(

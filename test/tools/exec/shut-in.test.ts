@@ -1,4 +1,4 @@
-/** What the sandbox shows of the machine, and which system calls it leaves. */
+/** What the sandbox shows of the machine, and which system calls it allows. */
 import { rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -36,7 +36,7 @@ describe('the places of the gateway', () => {
     expect(readableFolderOf('/srv/parley')).toBeUndefined();
   });
 
-  it.runIf(hasSandbox)('are not shown: of /usr only the folders of programs are', async () => {
+  it.runIf(hasSandbox)('are not shown: only the program folders of /usr are', async () => {
     const shown = await exec('ls -d /usr/* /usr/local/*');
     expect(shown).toContain('/usr/bin');
     const folders = (shown.match(/^\/usr\/.*$/gm) ?? []).filter((folder) => folder !== '/usr/local');
@@ -44,7 +44,7 @@ describe('the places of the gateway', () => {
     expect(await exec('ls /usr/src /usr/local/src 2>&1')).not.toContain('parley');
   });
 
-  it.runIf(hasSandbox)('stay unknown: no command line inside names the home', async () => {
+  it.runIf(hasSandbox)('stay unknown: no command line inside contains the home', async () => {
     expect(await exec("tr '\\0' ' ' < /proc/1/cmdline; cat /proc/*/cmdline")).not.toContain(fixture.home);
   });
 
@@ -65,7 +65,7 @@ describe('the places of the gateway', () => {
   });
 
   it.runIf(hasSandbox)('are found by the canary, whatever bubblewrap was told to bind', async () => {
-    // A bubblewrap that shows the home as well, at a place of its own.
+    // A bubblewrap that also shows the home, in a separate place.
     const leaky = path.join(fixture.home, 'leaky-bwrap');
     const bind = `--ro-bind ${fixture.home} /usr/share/misc`;
     await writeFile(
@@ -81,7 +81,7 @@ describe('the places of the gateway', () => {
   });
 });
 
-/** What the probes print where everything holds. */
+/** What the probes print when everything holds. */
 async function passingProbes(): Promise<string> {
   const names = failedProbes('');
   const values: Record<string, string> = {
@@ -113,35 +113,32 @@ describe('the filter of system calls', () => {
     expect(seen['shmget']).toBe(38);
   });
 
-  it.runIf(hasSandbox && arch === 'x64')(
-    'looks at the arguments of the calls that programs need',
-    async () => {
-      const attempts: Record<string, string> = {
-        vsock: 'syscall(41, 40, 1, 0)',
-        inet: 'syscall(41, 2, 1, 0)',
-        user_namespace: 'syscall(56, 0x10000011, 0, 0, 0, 0)',
-        typing: 'my $c = "x"; syscall(16, 0, 0x5412, $c)',
-        hiding: 'syscall(157, 4, 0, 0, 0, 0)',
-        naming: 'my $n = "name\\0"; syscall(157, 15, $n, 0, 0, 0)',
-        x32: 'syscall(0x40000000 + 39)',
-      };
-      const script = Object.entries(attempts).map(
-        ([name, call]) => `$! = 0; { ${call}; } print "${name}=", $!+0, "\\n";`,
-      );
-      await writeFile(path.join(fixture.workspace, 'arguments.pl'), script.join('\n'));
-      expect((await exec('perl arguments.pl')).trim().split('\n').slice(0, -1)).toEqual([
-        'vsock=97',
-        'inet=0',
-        'user_namespace=1',
-        'typing=1',
-        'hiding=1',
-        'naming=0',
-        'x32=38',
-      ]);
-    },
-  );
+  it.runIf(hasSandbox && arch === 'x64')('checks the arguments of the calls that programs need', async () => {
+    const attempts: Record<string, string> = {
+      vsock: 'syscall(41, 40, 1, 0)',
+      inet: 'syscall(41, 2, 1, 0)',
+      user_namespace: 'syscall(56, 0x10000011, 0, 0, 0, 0)',
+      typing: 'my $c = "x"; syscall(16, 0, 0x5412, $c)',
+      hiding: 'syscall(157, 4, 0, 0, 0, 0)',
+      naming: 'my $n = "name\\0"; syscall(157, 15, $n, 0, 0, 0)',
+      x32: 'syscall(0x40000000 + 39)',
+    };
+    const script = Object.entries(attempts).map(
+      ([name, call]) => `$! = 0; { ${call}; } print "${name}=", $!+0, "\\n";`,
+    );
+    await writeFile(path.join(fixture.workspace, 'arguments.pl'), script.join('\n'));
+    expect((await exec('perl arguments.pl')).trim().split('\n').slice(0, -1)).toEqual([
+      'vsock=97',
+      'inet=0',
+      'user_namespace=1',
+      'typing=1',
+      'hiding=1',
+      'naming=0',
+      'x32=38',
+    ]);
+  });
 
-  it.runIf(hasSandbox)('leaves what programs need: threads, pipes, processes, files', async () => {
+  it.runIf(hasSandbox)('allows what programs need: threads, pipes, processes, files', async () => {
     const script =
       'mkdir d && echo text > d/f && cat d/f | sort | perl -ne "print uc" && (sleep 0 & wait) && rm -r d';
     expect(await exec(script)).toBe('TEXT\n(exit 0)');
@@ -149,7 +146,7 @@ describe('the filter of system calls', () => {
 
   const AUDIT: Record<FilteredArch, number> = { x64: 0xc000003e, arm64: 0xc00000b7 };
 
-  it.each(['x64', 'arm64'] as const)('decides as it says on %s', (on) => {
+  it.each(['x64', 'arm64'] as const)('decides as documented on %s', (on) => {
     const program = seccompProgram(on);
     const decide = (nr: number, args: number[] = [], audit = AUDIT[on]): string =>
       verdict(program, nr, args, audit);
@@ -175,7 +172,7 @@ describe('the filter of system calls', () => {
   });
 });
 
-/** Runs the program as the kernel would (classic BPF over `struct seccomp_data`). */
+/** Runs the program the way the kernel would (classic BPF over `struct seccomp_data`). */
 function verdict(program: Buffer, nr: number, args: readonly number[], audit: number): string {
   const data = new Map([
     [0, nr],

@@ -1,4 +1,4 @@
-/** The files of a folder, copied into that of a fork: what arrives, what is left out, and what is too much. */
+/** The files of a folder, copied into a fork's folder: what arrives, what is left out, and what is too much. */
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true }));
 
 describe('the copy of a folder', () => {
-  it('has its plain files with their rights, at any depth, also empty ones', async () => {
+  it('has its plain files with their permissions, at any depth, including empty ones', async () => {
     const from = await files.open('from');
     await mkdir(path.join(from, 'deep', 'er'), { recursive: true });
     await writeFile(path.join(from, 'deep', 'er', 'run.sh'), 'echo hi', { mode: 0o700 });
@@ -33,7 +33,7 @@ describe('the copy of a folder', () => {
     expect((await stat(path.join(to, 'empty'))).size).toBe(0);
   });
 
-  it('follows no link and waits for no pipe', async () => {
+  it('follows no links and waits for no pipes', async () => {
     const from = await files.open('from');
     await writeFile(path.join(root, 'secret'), 'of the machine');
     await symlink(path.join(root, 'secret'), path.join(from, 'link'));
@@ -56,7 +56,7 @@ describe('the copy of a folder', () => {
     await expect(files.copy('from', 'to')).rejects.toMatchObject({ code: 'workspace_full' });
   });
 
-  it('does not begin with a file that is larger than all room', async () => {
+  it('does not start on a file that is larger than all available room', async () => {
     const from = await files.open('from');
     await large(from, 2 ** 40);
     await expect(files.copy('from', 'to')).rejects.toMatchObject({ code: 'workspace_full' });
@@ -64,13 +64,13 @@ describe('the copy of a folder', () => {
   });
 });
 
-/** A sparse file of that length. */
+/** A sparse file of this length. */
 async function large(place: string, bytes: number): Promise<void> {
   await writeFile(path.join(place, 'large'), '');
   await truncate(path.join(place, 'large'), bytes);
 }
 
-/** That many folders: entries like files, and cheaper. */
+/** This many folders: entries like files, but cheaper. */
 async function many(place: string, count: number): Promise<void> {
   for (let n = 0; n < count; n += 1) await mkdir(path.join(place, `f${n}`));
 }

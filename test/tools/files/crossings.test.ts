@@ -1,4 +1,4 @@
-/** Two sessions of two people at the same stores and folders: whatever the agent does in one, nothing of the other is seen. */
+/** Two sessions of two users on the same stores and folders: whatever the agent does in one, it sees nothing of the other. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -18,7 +18,7 @@ import { describeEachDatabase, silentLog } from '../../database.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
 const OPERATIONS = campaignSize(10_000);
-/** Every text that is written holds its writer's canary. */
+/** Every written text contains its writer's canary. */
 const PEOPLE = ['telegram:7001', 'telegram:7002'] as const;
 const canaryOf = (who: number): string => `canary-of-${who === 0 ? 'ada' : 'bob'}`;
 

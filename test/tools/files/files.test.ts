@@ -37,7 +37,7 @@ it('lists names, sizes and kinds in order (B-19)', async () => {
   );
 });
 
-it('says that a folder is empty, and that a file is no folder', async () => {
+it('reports when a folder is empty, and when a file is not a folder', async () => {
   await mkdir(path.join(workspace, 'empty'));
   await writeFile(path.join(workspace, 'file'), 'x');
   expect(await call(listDir, { path: 'empty' })).toBe('(empty folder)');
@@ -55,7 +55,7 @@ it(`pages a folder of more than ${MAX_ENTRIES} entries`, async () => {
   expect(await call(listDir, { path: 'many', offset: MAX_ENTRIES })).toBe(`f0${MAX_ENTRIES}  0 bytes`);
 });
 
-it(`looks at the first ${MAX_SCANNED} entries of a folder and says so`, async () => {
+it(`scans the first ${MAX_SCANNED} entries of a folder and says so`, async () => {
   const folder = path.join(workspace, 'thousands');
   await mkdir(folder);
   const names = Array.from({ length: MAX_SCANNED }, (_, n) => path.join(folder, `f${n}`));
@@ -89,7 +89,7 @@ it('reads one page of a file of two gigabytes', async () => {
   expect(page.length).toBeLessThan(MAX_PAGE_BYTES + 100);
 });
 
-it('gives back every character when pages are read one after another, whatever the page size', async () => {
+it('returns every character when pages are read one after another, whatever the page size', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 }).filter((text) => !text.includes('\0')),

@@ -1,4 +1,4 @@
-/** Files that go out: copies of what was sent, which nothing changes afterwards unseen. */
+/** Outgoing files: copies of what was sent, which nothing can change undetected afterwards. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,8 +31,8 @@ afterEach(async () => {
 
 const write = (name: string, content: string | Buffer) => writeFile(path.join(folder, name), content);
 
-describe('a file that goes out', () => {
-  it('is kept as it was, and one content has one copy', async () => {
+describe('an outgoing file', () => {
+  it('is kept as it was, with one copy per content', async () => {
     await write('a.txt', 'first');
     const first = await outgoing.keep('s1', 'a.txt');
     expect(await outgoing.keep('s1', './a.txt')).toEqual(first);
@@ -49,7 +49,7 @@ describe('a file that goes out', () => {
     expect(await readFile(copy.path, 'utf8')).toBe('first');
   });
 
-  it('is known by its content, not by its name', async () => {
+  it('is identified by its content, not by its name', async () => {
     await write('picture.txt', PNG);
     await write('sound.png', OGG);
     await write('drawing.svg', '<svg onload="alert(1)"/>');
@@ -61,7 +61,7 @@ describe('a file that goes out', () => {
     expect(await outgoing.keep('s1', 'drawing.svg')).toMatchObject({ kind: 'file' });
   });
 
-  it('may be a text that lies in no session, and is gone afterwards', async () => {
+  it('can be a text that is in no session, and is gone afterwards', async () => {
     let place = '';
     {
       await using copy = await outgoing.write('print(1)\n');
@@ -71,7 +71,7 @@ describe('a file that goes out', () => {
     expect(existsSync(path.dirname(place))).toBe(false);
   });
 
-  it('is not sent when its copy was changed, and its private copy is gone afterwards', async () => {
+  it('is not sent when its copy was changed, and its private copy is deleted afterwards', async () => {
     await write('a.txt', 'first');
     const kept = await outgoing.keep('s1', 'a.txt');
     let place = '';
@@ -87,7 +87,7 @@ describe('a file that goes out', () => {
     await expect(outgoing.copy('s1', kept)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('is no folder, no link, nothing outside the session, nothing empty and nothing too large', async () => {
+  it('cannot be a folder, a link, outside the session, empty or too large', async () => {
     await write('empty.txt', '');
     await write('most.bin', 'x');
     await truncate(path.join(folder, 'most.bin'), MAX_SENT_BYTES);

@@ -1,4 +1,4 @@
-/** Files that arrive in pieces: whole or not at all, within their bounds, and nowhere but in their folder. */
+/** Files that arrive in pieces: whole or not at all, within their limits, and only in their folder. */
 import { createHash } from 'node:crypto';
 import { link, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -23,7 +23,7 @@ afterEach(() => rm(root, { recursive: true }));
 const MAX_BYTES = 1_000;
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** A file that arrives as these pieces. */
+/** A file that arrives in these pieces. */
 function arriving(pieces: Iterable<string> | AsyncIterable<string>, name = 'inbox/a.txt'): ArrivingFile {
   const chunks = async function* (): AsyncGenerator<Uint8Array> {
     for await (const piece of pieces) yield Buffer.from(piece);
@@ -31,11 +31,11 @@ function arriving(pieces: Iterable<string> | AsyncIterable<string>, name = 'inbo
   return { chunks: chunks(), maxBytes: MAX_BYTES, pathOf: () => name };
 }
 
-/** What is left of files that did not arrive whole. */
+/** What is left of files that did not arrive completely. */
 const leftovers = (): Promise<string[]> => readdir(path.join(root, 'sessions', '.arriving'));
 
 describe('a file that arrives', () => {
-  it('is stored under the path that its content gives', async () => {
+  it('is stored under the path derived from its content', async () => {
     const file: ArrivingFile = {
       ...arriving(['one ', 'two']),
       pathOf: ({ sha256: sum, bytes }) => `inbox/${bytes}-${sum.slice(0, 8)}`,
@@ -56,7 +56,7 @@ describe('a file that arrives', () => {
     expect(await readdir(path.join(place, 'inbox'))).toEqual(['a.txt']);
   });
 
-  it('may be as long as its bound, and is refused as soon as it is longer', async () => {
+  it('can be as long as its limit, and is refused as soon as it is longer', async () => {
     expect(await files.put('s', arriving(['x'.repeat(MAX_BYTES)]))).toMatchObject({ bytes: MAX_BYTES });
     let asked = 0;
     const endless = function* (): Generator<string> {
@@ -73,7 +73,7 @@ describe('a file that arrives', () => {
     expect([await readdir(place), await leftovers()]).toEqual([[], []]);
   });
 
-  it('is not there at all when its sender goes away', async () => {
+  it('does not exist at all when its sender disconnects', async () => {
     const cut = async function* (): AsyncGenerator<string> {
       yield 'half';
       throw new Error('gone');
@@ -93,7 +93,7 @@ describe('a file that arrives', () => {
     expect(await readdir(path.join(place, 'inbox'))).toEqual(['a.txt']);
   });
 
-  it('is never written through a link, over a second name, or outside of the folder', async () => {
+  it('is never written through a link, over a second name, or outside the folder', async () => {
     const outside = path.join(root, 'outside');
     await mkdir(outside);
     await writeFile(path.join(outside, 'a.txt'), 'mine');
@@ -119,7 +119,7 @@ describe('a file that arrives', () => {
 });
 
 describe('a file that is read', () => {
-  it('gives its length, its beginning and its content', async () => {
+  it('returns its length, its beginning and its content', async () => {
     await files.put('s', arriving(['one two']));
     await using file = await files.read('s', 'inbox/a.txt');
     expect([file.bytes, Buffer.from(await file.head(3)).toString(), await text(file)]).toEqual([
@@ -136,7 +136,7 @@ describe('a file that is read', () => {
     expect(await text(file)).toBe('one');
   });
 
-  it('is a plain file of the folder, and nothing else', async () => {
+  it('must be a plain file of the folder', async () => {
     await mkdir(path.join(place, 'folder'));
     await symlink('/etc/passwd', path.join(place, 'link'));
     const codes = ['folder', 'link', '../s/link', 'missing', '/etc/passwd', ''].map((name) =>
@@ -157,7 +157,7 @@ describe('a file that is read', () => {
 });
 
 describe('a file that is removed', () => {
-  it('is gone; a missing one and what is no plain file are told', async () => {
+  it('is gone; a missing one and one that is not a plain file are reported', async () => {
     await files.put('s', arriving(['x']));
     await mkdir(path.join(place, 'folder'));
     expect([await files.discard('s', 'inbox/a.txt'), await files.discard('s', 'inbox/a.txt')]).toEqual([

@@ -1,4 +1,4 @@
-/** The folders of sessions: made for their owner only, removed for good, and read for questions to people. */
+/** The folders of sessions: created for their owner only, removed permanently, and read for approval questions. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
@@ -51,14 +51,14 @@ describe('the list of a folder', () => {
 });
 
 describe('the folder of a session', () => {
-  it('is made once, for its owner only', async () => {
+  it('is created once, for its owner only', async () => {
     const made = await files.open('abc-1');
     expect(await files.open('abc-1')).toBe(made);
     expect((await stat(made)).mode & 0o777).toBe(0o700);
   });
 
   it.each(['', '.', '..', '../x', 'a/b', '.removed-x', 'x\0', 'x'.repeat(101)])(
-    'is never one of the name %j',
+    'is never named %j',
     async (name) => {
       await expect(files.open(name)).rejects.toMatchObject({ code: 'workspace' });
       expect(await files.remove(name)).toBe(false);
@@ -67,7 +67,7 @@ describe('the folder of a session', () => {
     },
   );
 
-  it('is removed with everything in it, also what an earlier removal left when it was killed', async () => {
+  it('is removed with everything in it, including what an earlier, killed removal left', async () => {
     const made = await files.open('gone');
     await mkdir(path.join(made, 'deep', 'er'), { recursive: true });
     await writeFile(path.join(made, 'deep', 'er', 'x'), 'x');
@@ -125,7 +125,7 @@ describe('the files that a call names', () => {
     expect(named.map((file) => 'text' in file)).toEqual([true, false, false]);
   });
 
-  it('are told as what they are when they are no plain files', async () => {
+  it('are reported by type when they are not plain files', async () => {
     const made = await files.open('s');
     await symlink('/etc/passwd', path.join(made, 'link'));
     execFileSync('mkfifo', [path.join(made, 'pipe')]);
@@ -143,7 +143,7 @@ describe('the files that a call names', () => {
     await expect(files.named('s', names)).rejects.toMatchObject({ code: 'too_many_files' });
   });
 
-  it('include those that their texts name, however far, beside them and in the folders of the call', async () => {
+  it('include those that their texts name, transitively, next to them and in the folders of the call', async () => {
     const made = await files.open('s');
     await mkdir(path.join(made, 'sub'));
     const texts = {
@@ -165,7 +165,7 @@ describe('the files that a call names', () => {
     expect(await files.named('s', ['build.sh'])).toHaveLength(1);
   });
 
-  it(`are looked for among at most ${MAX_FOLLOWED_PATHS} paths that files may name, each once`, async () => {
+  it(`are looked up among at most ${MAX_FOLLOWED_PATHS} paths that files may name, each once`, async () => {
     const made = await files.open('s');
     const unseen = Array.from({ length: MAX_FOLLOWED_PATHS - 2 }, (_, n) => `w${n}`).join(' ');
     const words = (text: string): string[] => text.split(' ');
@@ -187,7 +187,7 @@ describe('the files that a call names', () => {
     ]);
   });
 
-  it('say so when their texts name more than there is room for, or are too long to be looked through', async () => {
+  it('report when their texts name more than there is room for, or are too long to scan', async () => {
     const made = await files.open('s');
     const names = Array.from({ length: MAX_NAMED_FILES }, (_, n) => `f${n}`);
     for (const name of names) await writeFile(path.join(made, name), '');

@@ -1,4 +1,4 @@
-/** Two nodes of one database: what one writes into a session's folder, the other finds there. */
+/** Two nodes on one database: what one writes into a session's folder, the other finds there. */
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -16,7 +16,7 @@ interface Node {
   place: string;
 }
 
-/** A node with a home of its own. */
+/** A node with its own home. */
 async function nodeOf(store: TestStore, folder = 'f'): Promise<Node> {
   const root = await mkdtemp(path.join(os.tmpdir(), 'parley-shared-'));
   onTestFinished(() => rm(root, { recursive: true }));
@@ -24,7 +24,7 @@ async function nodeOf(store: TestStore, folder = 'f'): Promise<Node> {
   return { files, place: path.join(root, folder) };
 }
 
-/** Does with a node's copy what a tool call does: it opens the folder, changes it, and shares it. */
+/** Does what a tool call does with a node's copy: opens the folder, changes it, and shares it. */
 async function change({ files, place }: Node, work: (place: string) => Promise<unknown>): Promise<string[]> {
   await files.open('f');
   await work(place);
@@ -39,7 +39,7 @@ const read = async ({ files, place }: Node, name: string): Promise<string> => {
 describeEachDatabase('the files of a session on two nodes', (databases) => {
   const isShared = databases.kind === 'postgres';
 
-  it.skipIf(!isShared)('are the same on both: made, changed, removed, in folders of their own', async () => {
+  it.skipIf(!isShared)('are the same on both: created, changed, removed, in separate folders', async () => {
     const store = await databases.open();
     const [a, b] = [await nodeOf(store), await nodeOf(store)];
     await change(a, async (place) => {
@@ -56,7 +56,7 @@ describeEachDatabase('the files of a session on two nodes', (databases) => {
     expect(await readdir(a.place)).toEqual(['deep']);
   });
 
-  it.skipIf(!isShared)('of a home that did not share them before are stored at its first call', async () => {
+  it.skipIf(!isShared)('are stored at the first call of a home that did not share them before', async () => {
     const store = await databases.open();
     const [a, b] = [await nodeOf(store), await nodeOf(store)];
     await mkdir(a.place);
@@ -65,7 +65,7 @@ describeEachDatabase('the files of a session on two nodes', (databases) => {
     expect(await read(b, 'old.txt')).toBe('from before');
   });
 
-  it.skipIf(!isShared)('lose what a call that died had written, on the node where it died, too', async () => {
+  it.skipIf(!isShared)('lose what a call that died had written, even on the node where it died', async () => {
     const store = await databases.open();
     const a = await nodeOf(store);
     await change(a, (place) => writeFile(path.join(place, 'kept.txt'), 'kept'));
@@ -76,7 +76,7 @@ describeEachDatabase('the files of a session on two nodes', (databases) => {
   });
 
   it.skipIf(!isShared)(
-    'stay on their node when they are too large, which is told once; links are no files',
+    'stay on their node when they are too large, which is reported once; links are not files',
     async () => {
       const store = await databases.open();
       const [a, b] = [await nodeOf(store), await nodeOf(store)];
@@ -93,7 +93,7 @@ describeEachDatabase('the files of a session on two nodes', (databases) => {
     },
   );
 
-  it.skipIf(!isShared)('of both stay when both change something at the same time', async () => {
+  it.skipIf(!isShared)('of both are kept when both change something at the same time', async () => {
     const store = await databases.open();
     const [a, b] = [await nodeOf(store), await nodeOf(store)];
     await Promise.all([a.files.open('f'), b.files.open('f')]);
@@ -107,7 +107,7 @@ describeEachDatabase('the files of a session on two nodes', (databases) => {
     expect([await read(a, 'of b'), await read(b, 'of a')]).toEqual(['of b', 'of a']);
   });
 
-  it.skipIf(!isShared)('are deleted with their session, and come back by no late call', async () => {
+  it.skipIf(!isShared)('are deleted with their session, and no late call brings them back', async () => {
     const store = await databases.open();
     await store.ledger.accept(request('m1'));
     const session = await store.ledger.session('telegram:42');
@@ -123,7 +123,7 @@ describeEachDatabase('the files of a session on two nodes', (databases) => {
     expect(left).toEqual({ files: 0 });
   });
 
-  it.skipIf(isShared)('need no sharing where one process has the database', async () => {
+  it.skipIf(isShared)('need no sharing when one process owns the database', async () => {
     const store = await databases.open();
     expect(store.files).toBeUndefined();
   });

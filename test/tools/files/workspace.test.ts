@@ -62,7 +62,7 @@ describe.each([{ anchored: true }, { anchored: false }])(
       },
     );
 
-    it('answers at once for a pipe that nobody writes to', async () => {
+    it('answers immediately for a pipe that no one writes to', async () => {
       const began = performance.now();
       expect(await codeOf(openInside(workspace, 'pipe', anchored))).toBe('refused');
       expect(performance.now() - began).toBeLessThan(1_000);
@@ -82,16 +82,16 @@ it.each([
   { why: 'name too long', given: 'n'.repeat(MAX_NAME_BYTES + 1) },
   { why: 'too deep', given: `${'d/'.repeat(MAX_PATH_DEPTH)}x` },
   { why: 'path too long', given: `${'n'.repeat(80)}/`.repeat(MAX_PATH_BYTES / 80) },
-])('refuses a path that no workspace has: $why', ({ given }) => {
+])('refuses a path that no workspace can have: $why', ({ given }) => {
   expect(() => pathParts(given)).toThrow(expect.objectContaining({ code: 'bad_path' }));
 });
 
-it('takes names and depths at their bounds', () => {
+it('accepts names and depths at their limits', () => {
   expect(pathParts('n'.repeat(MAX_NAME_BYTES))).toHaveLength(1);
   expect(pathParts(`${'d/'.repeat(MAX_PATH_DEPTH - 1)}x`)).toHaveLength(MAX_PATH_DEPTH);
 });
 
-it('does not mistake a neighbour whose name begins alike for the workspace', async () => {
+it('does not mistake a sibling with the same name prefix for the workspace', async () => {
   expect(await codeOf(openInside(workspace, '../ws-evil/x'))).toBe('bad_path');
   expect(await codeOf(openInside(workspace, 'ws-evil/x'))).toBe('not_found');
 });

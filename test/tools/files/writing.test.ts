@@ -1,4 +1,4 @@
-/** `write_file` and `edit_file`: what they change, what they refuse, and that no race takes a file out of the workspace. */
+/** `write_file` and `edit_file`: what they change, what they refuse, and that no race leads out of the workspace. */
 import {
   chmod,
   link,
@@ -48,7 +48,7 @@ const edit = (file: string, oldText: string, newText: string): Promise<string> =
 const content = (file: string): Promise<string> => readFile(path.join(workspace, file), 'utf8');
 
 describe('write_file', () => {
-  it('writes a file and the folders on the way, replaces it, and leaves nothing beside it (B-17)', async () => {
+  it('writes a file and its parent folders, replaces it, and leaves no other file behind (B-17)', async () => {
     expect(await write('a/b/c.md', 'Привет')).toBe('Wrote 12 bytes to "a/b/c.md".');
     await write('a/b/c.md', 'new');
     expect(await content('a/b/c.md')).toBe('new');
@@ -63,7 +63,7 @@ describe('write_file', () => {
     expect((await stat(path.join(workspace, 'run.sh'))).mode & 0o777).toBe(0o700);
   });
 
-  it('refuses links, dangling ones too, second names and folders, and changes nothing (B-17)', async () => {
+  it('refuses links, including dangling ones, second names and folders, and changes nothing (B-17)', async () => {
     await symlink(path.join(root, 'secret'), path.join(workspace, 'link'));
     await symlink(path.join(root, 'missing'), path.join(workspace, 'dangling'));
     await symlink(root, path.join(workspace, 'up'));
@@ -80,21 +80,21 @@ describe('write_file', () => {
     expect(await readFile(path.join(root, 'secret'), 'utf8')).toBe('outside');
   });
 
-  it('takes a file at its bound and none larger', async () => {
+  it('accepts a file at its limit and none larger', async () => {
     await saveFile(workspace, 'at', Buffer.alloc(MAX_FILE_BYTES));
     await expect(saveFile(workspace, 'over', Buffer.alloc(MAX_FILE_BYTES + 1))).rejects.toMatchObject({
       code: 'too_large',
     });
   });
 
-  it('stops when the session has used its room, in entries', async () => {
+  it('stops when the session has used up its entries', async () => {
     const names = Array.from({ length: MAX_WORKSPACE_ENTRIES - 1 }, (_, n) => path.join(workspace, `f${n}`));
     await Promise.all(names.map((name) => writeFile(name, '')));
     await write('last', '');
     await expect(write('one-more', '')).rejects.toMatchObject({ code: 'workspace_full' });
   });
 
-  it('stops when the session has used its room, in bytes on the disk', async () => {
+  it('stops when the session has used up its bytes on disk', async () => {
     const big = path.join(workspace, 'big');
     await writeFile(big, '');
     await truncate(big, MAX_WORKSPACE_BYTES * 2);
@@ -144,7 +144,7 @@ describe('edit_file', () => {
     expect(await content('f')).toBe('one $& 2');
   });
 
-  it('refuses a passage that is missing or not unique, overlapping ones too, and changes nothing (B-18)', async () => {
+  it('refuses a passage that is missing or not unique, even overlapping, and changes nothing (B-18)', async () => {
     await write('f', 'aaa b b');
     await expect(edit('f', 'c', 'x')).rejects.toMatchObject({ code: 'not_found' });
     await expect(edit('f', 'b', 'x')).rejects.toMatchObject({ code: 'not_unique' });
@@ -167,7 +167,7 @@ describe('edit_file', () => {
     );
   });
 
-  it('refuses what is no UTF-8 text, a folder, a missing or a huge file', async () => {
+  it('refuses a non-UTF-8 file, a folder, a missing or a huge file', async () => {
     await writeFile(path.join(workspace, 'binary'), Buffer.from([0x61, 0xff]));
     await writeFile(path.join(workspace, 'huge'), Buffer.alloc(MAX_FILE_BYTES + 1, 'a'));
     await mkdir(path.join(workspace, 'folder'));
@@ -187,13 +187,13 @@ it.each([
   'skills',
   'skills/x/y',
   'a/MEMORY.md ',
-])('asks before %s is written: later conversations read it by themselves', (path) => {
+])('asks before %s is written: later conversations read it automatically', (path) => {
   for (const tool of [writeTool, editFile])
     expect(tool.reach({ path, content: '', old: '', new: '' })).toBe('outside');
 });
 
 it.each(['notes.md', 'agents.md.txt', 'myskills/x', 'AGENTS.md/x'])(
-  'takes %s for a file of its session',
+  'treats %s as a file of its session',
   (path) => {
     expect(writeTool.reach({ path, content: '' })).toBe('session');
   },

@@ -55,7 +55,7 @@ async function read(page: Page, args: Record<string, unknown> = {}): Promise<Too
   return await tool.execute(tool.parameters.parse({ url: `${origin}/page`, ...args }), toolContext());
 }
 
-/** The text of the page, without what the gateway says of it. */
+/** The text of the page, without the gateway's note about it. */
 function inside({ content }: ToolResult): string {
   return content
     .replace(/^The server answered [^\n]*\n/, '')
@@ -65,7 +65,7 @@ function inside({ content }: ToolResult): string {
 const PARAGRAPH =
   'The harbour master writes the height of the tide into the book every morning, and nobody asks why. ';
 
-it('finds the article of a page and leaves menus, scripts and styles out (B-22)', async () => {
+it('finds the article of a page and leaves out menus, scripts and styles (B-22)', async () => {
   const body = `<html><head><title>Tides &amp; books</title><style>p{color:red}</style></head><body>
     <nav><a href="/home">Home</a><a href="/imprint">Imprint</a></nav><script>steal('canary')</script>
     <article><h2>The book</h2><p>${PARAGRAPH.repeat(3)}</p><ul><li>first</li><li>second</li></ul>
@@ -107,7 +107,7 @@ it('reads documents by their content, in parts, whatever the server calls them',
   expect(long.content).toContain(`go on with "offset": ${MAX_PART_CHARS}`);
 });
 
-it('tells a page, JSON and text that have no type by what they are', async () => {
+it('recognizes an untyped page, JSON and text by content', async () => {
   expect(
     inside(
       await read({ type: '', body: '\n<!doctype html><html><head><title>T</title></head><body><p>short' }),
@@ -117,7 +117,7 @@ it('tells a page, JSON and text that have no type by what they are', async () =>
   expect(inside(await read({ type: 'application/geo+json', body: '{}' }))).toBe('{}');
 });
 
-it('says why a document is not shown, as text of the web', async () => {
+it('says why a document is not shown, as web text', async () => {
   const broken = await read({ type: 'application/pdf', body: '%PDF-1.7 and nothing of one' });
   expect(broken.content).toMatch(/^\(application\/pdf, 27 bytes: not shown, because .*cannot be read/);
   const picture = await read({ type: 'image/png', body: await png(4, 4) });
@@ -141,7 +141,7 @@ it(`keeps ${MAX_TEXT_CHARS} characters of a text, and says so at its end`, async
   expect(await end(MAX_TEXT_CHARS + 1)).toBe(`xxxxx\n(only the first ${MAX_TEXT_CHARS} characters are read)`);
 });
 
-it('names the address that the page came from, after redirects', async () => {
+it('names the final address of the page, after redirects', async () => {
   pages.set('/other', { type: 'text/plain', body: 'moved' });
   expect(await read({ status: 302, location: `${origin}/other`, body: '' })).toMatchObject({
     content: 'moved',
@@ -149,7 +149,7 @@ it('names the address that the page came from, after redirects', async () => {
   });
 });
 
-it('gives a long page in parts, and requests it once', async () => {
+it('returns a long page in parts, and requests it once', async () => {
   const body = 'x'.repeat(MAX_PART_CHARS) + 'end';
   await expect(read({ body }, { offset: MAX_PART_CHARS })).rejects.toMatchObject({ code: 'not_held' });
   const before = requests;
@@ -164,7 +164,7 @@ it('gives a long page in parts, and requests it once', async () => {
   expect((await read({ body: '' })).content).toContain('empty page');
 });
 
-it(`holds ${MAX_HELD_PAGES} pages for their further parts, and says when one is gone`, async () => {
+it(`holds ${MAX_HELD_PAGES} pages for their remaining parts, and reports when one is gone`, async () => {
   const next = (n: number) =>
     read({ type: 'text/plain', body: '' }, { url: `${origin}/${n}`, offset: 12_000 });
   for (let n = 0; n <= MAX_HELD_PAGES; n += 1) {
@@ -175,14 +175,14 @@ it(`holds ${MAX_HELD_PAGES} pages for their further parts, and says when one is 
   expect((await next(1)).content).toBe('end 1');
 });
 
-it('says the status of a page that is not there', async () => {
+it('reports the status of a missing page', async () => {
   const missing = await read({ status: 404, type: 'text/plain', body: 'gone' });
   expect(missing.isError).toBe(true);
   expect(missing.content).toContain('status 404');
   expect(inside(missing)).toBe('gone');
 });
 
-it('follows no page to the metadata of a cloud, nor to this machine (B-22)', async () => {
+it('follows no page to cloud metadata or to this machine (B-22)', async () => {
   const away = (location: string): Promise<ToolResult> => read({ status: 302, location, body: '' });
   await expect(away('http://169.254.169.254/latest/meta-data/')).rejects.toMatchObject({
     code: 'refused_address',
@@ -198,7 +198,7 @@ it.each([
   { what: 'a table in a table in a table', body: '<table><tr><td>'.repeat(100_000) },
   { what: 'formatting without end', body: '<b><i><a href=x>'.repeat(100_000) },
   { what: 'a tag of a megabyte', body: `<p ${'a=b '.repeat(300_000)}>` },
-])('ends with a page made to be slow: $what', async ({ body }) => {
+])('finishes with a page designed to be slow: $what', async ({ body }) => {
   const before = process.memoryUsage.rss();
   const began = performance.now();
   const ended = await read({ body }).then(

@@ -1,16 +1,16 @@
-/** `web_search` before any service: what the configuration makes of it. The services themselves are under `searchContract`. */
+/** `web_search` independent of the service: how it is configured. The services themselves are under `searchContract`. */
 import { expect, it } from 'vitest';
 import { configureSearch, searchRule } from '../../../src/tools/web/search/services.ts';
 import { createWebSearch } from '../../../src/tools/web/web-search.ts';
 import { toolContext } from '../../fakes/agent/tool-context.ts';
 
-it('says what to set where no service is named (B-21)', async () => {
+it('says what to set when no service is named (B-21)', async () => {
   const tool = createWebSearch(() => undefined);
   const search = tool.execute(tool.parameters.parse({ query: 'x' }), toolContext());
   await expect(search).rejects.toThrow(/search\.kind of config\.json, or set BRAVE_API_KEY/);
 });
 
-it('is Brave where only BRAVE_API_KEY is set, at BRAVE_API_ROOT where that is, and nothing where nothing is', () => {
+it('is Brave when only BRAVE_API_KEY is set, at BRAVE_API_ROOT if set, and nothing without settings', () => {
   expect(configureSearch(undefined, {})).toEqual({ search: undefined, errors: [] });
   const key = { BRAVE_API_KEY: 'k' };
   expect(configureSearch(undefined, key).search).toMatchObject({
@@ -25,7 +25,7 @@ it('is Brave where only BRAVE_API_KEY is set, at BRAVE_API_ROOT where that is, a
   });
 });
 
-it('takes the service that config.json names before the variables, and refuses a key that no header can carry', () => {
+it('prefers the service in config.json over the variables, and refuses a key that cannot be sent in a header', () => {
   const file = searchRule.parse({ kind: 'searxng', baseUrl: 'http://127.0.0.1:8888/' });
   expect(configureSearch(file, { BRAVE_API_KEY: 'k' }).search).toMatchObject({
     kind: 'searxng',

@@ -237,6 +237,11 @@ export class ChatView {
         if (receipt.handled && !receipt.session) return;
         this.#sent(key, content.trim() === '' ? (files[0]?.name ?? '') : content);
       } catch (error) {
+        const refusal = error instanceof ApiError && error.isRefusal ? error.message : undefined;
+        if (refusal !== undefined && key === this.key && this.#composer.giveBack(content, refusal)) {
+          this.#showGreeting(shown.takeBack());
+          return;
+        }
         shown.failed(error instanceof ApiError ? error.message : String(error), () => {
           shown.again();
           void attempt();
@@ -271,6 +276,10 @@ export class ChatView {
   /** @param {string} title */
   #setTitle(title) {
     byId('chat-title', HTMLElement).textContent = title;
+    const owner = this.#sidebar.ownerOf(this.key);
+    const badge = byId('owner-badge', HTMLElement);
+    badge.hidden = owner === '';
+    badge.textContent = say('page.chat.owner', { name: owner });
     showChatInTitle(title === say('page.chat.new') ? '' : title);
   }
 

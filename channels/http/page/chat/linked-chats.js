@@ -45,6 +45,8 @@ export class LinkedChats {
   #dialog = byId('linked', HTMLDialogElement);
   #list = byId('linked-list', HTMLElement);
   #asks = byId('linked-asks', HTMLElement);
+  /** The same question in the chat itself. */
+  #askedHere = byId('link-asks', HTMLElement);
   #own = byId('linked-own', HTMLElement);
   #given = byId('linked-given', HTMLElement);
   #form = byId('linked-form', HTMLFormElement);
@@ -116,8 +118,12 @@ export class LinkedChats {
     this.#open.classList.toggle('asks', linked.asks !== null);
     this.#list.replaceChildren(...others.map((chat) => this.#row(chat)));
     const { asks } = linked;
-    this.#asks.replaceChildren(...(asks === null ? [] : this.#question(asks)));
-    this.#asks.hidden = asks === null;
+    for (const place of [this.#asks, this.#askedHere]) {
+      place.replaceChildren(
+        ...(asks === null ? [] : [h('div', { class: 'approval' }, ...this.#question(asks))]),
+      );
+      place.hidden = asks === null;
+    }
     // What was given has done its work once somebody has entered it.
     if (asks !== null) this.#given.replaceChildren();
   }

@@ -215,6 +215,11 @@ export class Transcript {
        */
       failed: (why, again) => turn.question.setUnsent(why, again),
       again: () => turn.question.setSending(content, attachments),
+      /** Takes it away, because it is in the message field again; true when nothing else is shown. */
+      takeBack: () => {
+        this.#shown.remove(turn);
+        return this.#shown.turns.length === 0;
+      },
     };
   }
 

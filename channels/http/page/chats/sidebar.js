@@ -19,7 +19,7 @@ const RELOAD_AFTER_MS = 250;
  * @property {(key: string, seq?: number) => void} open Shows a chat, at the message of this number where there is one.
  * @property {(key: string) => void} deleted
  * @property {(error: unknown) => void} showError
- * @property {(key: string) => void} renamed
+ * @property {(key: string) => void} renamed The name of a chat, or of its owner, is another one, or known now.
  */
 
 /** The list of chats. */
@@ -75,10 +75,11 @@ export class Sidebar {
       sessions.push(...page);
     }
     this.#hasMore = sessions.length >= this.#shown;
-    const title = this.titleOf(this.#current);
+    const named = () => [this.titleOf(this.#current), this.ownerOf(this.#current)].join('\n');
+    const before = named();
     this.#sessions = sessions;
     this.redraw();
-    if (this.titleOf(this.#current) !== title) this.#host.renamed(this.#current);
+    if (named() !== before) this.#host.renamed(this.#current);
     await this.#markRead();
   }
 
@@ -105,6 +106,15 @@ export class Sidebar {
     return session === undefined
       ? (this.#fresh.get(key) ?? key.slice(key.indexOf(':') + 1))
       : nameOf(session);
+  }
+
+  /**
+   * Whose chat it is, where it is somebody else's and the list knows; else empty.
+   * @param {string} key
+   */
+  ownerOf(key) {
+    const session = this.#sessions.find((candidate) => candidate.key === key);
+    return session === undefined || session.own ? '' : (session.ownerName ?? '');
   }
 
   /**

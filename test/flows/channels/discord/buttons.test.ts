@@ -1,4 +1,4 @@
-/** Buttons under answers on Discord, and what they share with commands: stop, ask again, approve for always. */
+/** Buttons under answers on Discord, and what they share with commands: stop, ask again, approve permanently. */
 import { expect, it, vi } from 'vitest';
 import { riskyTools } from '../../../fakes/agent/risky-tools.ts';
 import type { FakeChannel, FakeMessage, FakePerson } from '../../../fakes/discord/platform.ts';
@@ -24,7 +24,7 @@ describeGateway('Discord, by buttons', { discord: true, tools: riskyTools(ran) }
       .map(({ content }) => content)
       .join('\n');
 
-  it('an answer that grows has Stop, which ends it, and one that has ended has Regenerate in its place', async () => {
+  it('a growing answer has Stop, which ends it, and a finished one has Regenerate in its place', async () => {
     const { discord, ollama } = fixture();
     const { channel, person } = await friend();
     ollama.answer({ text: 'word '.repeat(4_000), perSecond: 30 }, { when: 'at length' });
@@ -48,7 +48,7 @@ describeGateway('Discord, by buttons', { discord: true, tools: riskyTools(ran) }
     await vi.waitFor(() => expect(ofBot(channel).slice(0, -1).flatMap(labels)).toEqual([]), WAIT);
   });
 
-  it('Regenerate asks the question again, once; under an older answer it says what it cannot do', async () => {
+  it('Regenerate asks the question again, once; under an older answer it explains what it cannot do', async () => {
     const { discord, ollama } = fixture();
     const { channel, person } = await friend();
     ollama.answer({ text: 'first try' }, { when: 'a riddle' });
@@ -70,7 +70,7 @@ describeGateway('Discord, by buttons', { discord: true, tools: riskyTools(ran) }
     expect(ofBot(channel)).toHaveLength(2);
   });
 
-  it('only the newest answer has Regenerate, also after a restart, and by whatever means they were asked', async () => {
+  it('only the newest answer has Regenerate, also after a restart, and however they were asked', async () => {
     const { discord } = fixture();
     const { channel, person } = await friend();
     discord.says(channel, 'one', person);
@@ -127,7 +127,7 @@ describeGateway('Discord, by buttons', { discord: true, tools: riskyTools(ran) }
     await vi.waitFor(() => expect(told(channel, person)).toContain('ended already'), WAIT);
   });
 
-  it('Always exactly this here runs the same call without a question from then on, and another call not', async () => {
+  it('Always exactly this here runs the same call without a question from then on, but no other call', async () => {
     const { discord, ollama } = fixture();
     const { channel, person } = await friend();
     const calls = (said: string, word: string): void =>

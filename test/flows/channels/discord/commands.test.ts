@@ -1,4 +1,4 @@
-/** Commands on Discord beyond their words: suggestions, the menu of a message, and forms. */
+/** Commands on Discord beyond their text: suggestions, the menu of a message, and forms. */
 import { expect, it, vi } from 'vitest';
 import { riskyTools } from '../../../fakes/agent/risky-tools.ts';
 import { chooses, fillsIn, onMessage, types } from '../../../fakes/discord/acts.ts';
@@ -42,7 +42,7 @@ describeGateway('Discord, by commands and forms', { discord: true, tools: riskyT
       .ollama.calls.map(({ body }) => lastUserText(body))
       .find((text) => text.includes(tag)) ?? '';
 
-  it('are described in German, too, have choices, and those of owners are hidden from members at first', async () => {
+  it('are described in German, too, have choices, and those for owners are hidden from members at first', async () => {
     const { platform } = fixture().discord;
     await vi.waitFor(() => expect(platform.commands.length).toBeGreaterThan(3), WAIT);
     const named = (name: string): unknown =>
@@ -58,7 +58,7 @@ describeGateway('Discord, by commands and forms', { discord: true, tools: riskyT
     expect(undescribed).toEqual([]);
   });
 
-  it('suggest models and profiles to an owner while they type, and nothing to a stranger, who gets no pairing code by it', async () => {
+  it('suggest models and profiles to an owner who is typing, and nothing to a stranger, who gets no pairing code that way', async () => {
     const { discord } = fixture();
     const { channel, person } = await friend(true);
     const model = types(discord, channel, 'model', { name: 'name', value: 'def' }, person);
@@ -110,7 +110,7 @@ describeGateway('Discord, by commands and forms', { discord: true, tools: riskyT
     await vi.waitFor(() => expect(screen(channel, person)).toContain('Read Message History'), WAIT);
   });
 
-  it('Deny asks for a reason in a form; nothing is decided before, and a second form changes nothing', async () => {
+  it('Deny asks for a reason in a form; nothing is decided before that, and a second form changes nothing', async () => {
     const { discord, ollama } = fixture();
     const { channel, person } = await friend();
     ollama.answer({ toolCalls: [{ name: 'wipe', args: { word: 'disk f' } }] }, { when: 'wipe it' });
@@ -128,7 +128,7 @@ describeGateway('Discord, by commands and forms', { discord: true, tools: riskyT
     expect(ran).toEqual([]);
   });
 
-  it('Edit under a plan shows its steps in a form; what comes back is the plan, and an outdated form changes nothing', async () => {
+  it('Edit under a plan shows its steps in a form; what is submitted is the plan, and an outdated form changes nothing', async () => {
     const { discord, ollama } = fixture();
     const { channel, person } = await friend();
     const tag = 'the fence';
@@ -146,7 +146,7 @@ describeGateway('Discord, by commands and forms', { discord: true, tools: riskyT
     expect(screen(channel)).toMatch(card);
   });
 
-  it('/mode and /model without an argument show a menu, and what is chosen counts', async () => {
+  it('/mode and /model without an argument show a menu, and the selection takes effect', async () => {
     const { discord } = fixture();
     const { channel, person } = await friend(true);
     const menu = (): string[] | undefined => discord.visible(channel, person).at(-1)?.select?.values;

@@ -1,4 +1,4 @@
-/** Discord, from what a person writes or asks for to what their screen shows, through a whole gateway. */
+/** Discord, from what a user writes or asks for to what their screen shows, through a whole gateway. */
 import { expect, it, vi } from 'vitest';
 import type { Answer } from '../../../fakes/ollama/ollama.ts';
 import type { FakeChannel, FakePerson } from '../../../fakes/discord/platform.ts';
@@ -9,14 +9,14 @@ const words = (count: number): string => Array.from({ length: count }, (_, n) =>
 
 describeGateway('Discord', { discord: true }, (fixture) => {
   let count = 0;
-  /** A private chat with somebody whom the owner has paired, and the model's answer to them. */
+  /** A private chat with a user whom the owner has paired, and the model's answer to them. */
   const friend = async (): Promise<{ channel: FakeChannel; person: FakePerson; tag: string }> => {
     const { channel, person } = fixture().discord.dm();
     await fixture().store.access.addGrant('discord', 'dm', person.id);
     count += 1;
     return { channel, person, tag: `tag${count}.` };
   };
-  /** A channel of a guild, with a grant of its own. */
+  /** A channel of a guild, with its own grant. */
   const room = async (): Promise<{ channel: FakeChannel; person: FakePerson; tag: string }> => {
     const channel = fixture().discord.platform.addChannel(0);
     await fixture().store.access.addGrant('discord', 'group', channel.id);
@@ -24,7 +24,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
     return { channel, person: fixture().discord.person('Bo'), tag: `tag${count}.` };
   };
   const answers = (tag: string, answer: Answer): void => fixture().ollama.answer(answer, { when: tag });
-  /** What the bot shows; people's own words left out. */
+  /** What the bot shows; users' own messages left out. */
   const screen = (channel: FakeChannel, viewer?: FakePerson): string[] => {
     const seen = fixture().discord.visible(channel, viewer);
     const shown = fixture().discord.screen(channel, viewer);
@@ -66,7 +66,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
     expect(screen(closed)).toEqual([]);
   });
 
-  it('answers in the threads of a granted channel, each a conversation of its own, and in no others', async () => {
+  it('answers in the threads of a granted channel, each a separate conversation, and in no others', async () => {
     const { channel, person, tag } = await room();
     const threads = [
       fixture().discord.platform.addThread(channel),
@@ -77,7 +77,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
     fixture().discord.slash(closed, 'ask', { prompt: `closed ${tag}` }, person);
     fixture().discord.says(threads[0], `one ${tag}`, person, { mention: true });
     fixture().discord.slash(threads[1], 'ask', { prompt: `two ${tag}` }, person);
-    // Among several people the model reads who writes.
+    // Among several people the model reads who is writing.
     const echoed = (text: string): unknown =>
       expect.stringMatching(new RegExp(`^echo: \\[(\\w{16}): Bo writes\\]\n${text}\n\\[\\1: end\\]$`));
     await vi.waitFor(() => expect(screen(threads[0])).toEqual([echoed(`one ${tag}`)]), WAIT);
@@ -151,7 +151,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
     expect(screen(channel).filter((text) => text.includes('word0'))).toHaveLength(1);
   });
 
-  it('forgets the conversation at /new, and shows /status only to who asked', async () => {
+  it('forgets the conversation at /new, and shows /status only to the user who asked', async () => {
     const { channel, person, tag } = await friend();
     fixture().discord.says(channel, `first ${tag}`, person);
     await vi.waitFor(() => expect(screen(channel)).toContain(`echo: first ${tag}`), WAIT);
@@ -175,7 +175,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
     expect(screen(channel)).toEqual(['only once']);
   });
 
-  it('splits a long answer without breaking its code or pinging anybody', async () => {
+  it('splits a long answer without breaking its code or pinging anyone', async () => {
     const { channel, person, tag } = await friend();
     const code = Array.from(
       { length: 75 },

@@ -1,4 +1,4 @@
-/** Discord posts commands to the gateway, signed: whoever asks is answered, and nothing that is not signed is read. */
+/** Discord posts commands to the gateway, signed: they are answered, and nothing that is not signed is read. */
 import { expect, it, vi } from 'vitest';
 import { STALE_MS } from '../../../../channels/discord/interactions/endpoint.ts';
 import { describeGateway, describeGatewayOnEachDatabase, WAIT } from '../../setup.ts';
@@ -9,7 +9,7 @@ const file = { access: { discord: { dm: 'open' } } };
 describeGatewayOnEachDatabase('interactions that Discord posts', { discord: true, file }, (fixture) => {
   const endpoint = () => fixture().discord.platform.endpoint;
 
-  it('are taken where the Developer Portal has found the address to be right', async () => {
+  it('are accepted after the Developer Portal has verified the address', async () => {
     const { discord, gateway } = fixture();
     await endpoint().save(gateway.url + ROUTE);
     const { channel, person } = discord.dm();
@@ -22,7 +22,7 @@ describeGatewayOnEachDatabase('interactions that Discord posts', { discord: true
     await vi.waitFor(() => expect(endpoint().statuses).toEqual([202, 202, 202]), WAIT);
   });
 
-  it('are refused unsigned, signed for another body, too long ago or from the future, and where nobody posts', async () => {
+  it("are refused if unsigned, signed for another body, too old or from the future, and at other channels' addresses", async () => {
     const body = JSON.stringify({ type: 1 });
     const now = Date.now();
     const post = async (headers: Record<string, string>, route = ROUTE): Promise<number> => {
@@ -43,12 +43,12 @@ describeGatewayOnEachDatabase('interactions that Discord posts', { discord: true
     for (const headers of wrong) expect(await post(headers)).toBe(401);
     expect(await post(signed, '/v1/interactions/telegram')).toBe(401);
     expect(await post(signed, '/v1/interactions/nobody')).toBe(401);
-    // Discord tries wrong signatures on purpose: a hundred of them lock nobody out.
+    // Discord tries wrong signatures on purpose: a hundred of them lock no one out.
     for (let n = 0; n < 100; n += 1) expect(await post({})).toBe(401);
     expect(await post(signed)).toBe(200);
   });
 
-  it('that are signed but none are refused', async () => {
+  it('that are signed but malformed are refused', async () => {
     for (const body of ['[]', 'no JSON', '{"type":"1"}']) {
       const init = { method: 'POST', headers: endpoint().headers(body), body };
       expect((await fetch(fixture().gateway.url + ROUTE, init)).status).toBe(400);

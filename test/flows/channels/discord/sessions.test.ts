@@ -20,7 +20,7 @@ const isAnswered = async (discord: FakeDiscord, channel: FakeChannel, texts: str
 };
 
 describe.skipIf(process.env['ONLY_DATABASE'] === 'postgres')('a gateway that is killed', () => {
-  it('resumes its session when it starts again, and answers once what was written meanwhile', async () => {
+  it('resumes its session when it starts again, and answers once what was written in the meantime', async () => {
     const discord = await FakeDiscord.open();
     onTestFinished(() => discord.close());
     const model = await startFakeOllama();
@@ -70,7 +70,7 @@ describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes on one Pos
     await a.close();
   });
 
-  it('continue one session: the other node resumes it, and answers once what was written meanwhile', async () => {
+  it('continue one session: the other node resumes it, and answers once what was written in the meantime', async () => {
     const { discord } = a;
     const [ada, bo] = [discord.dm('Ada'), discord.dm('Bo')];
     discord.says(ada.channel, 'to one node', ada.person);

@@ -10,7 +10,7 @@ import { describeGateway, openGatewayFixture, WAIT } from '../../setup.ts';
 
 const LONG = { ...WAIT, timeout: 40_000 };
 
-/** A channel in a server of each shard, in which the bot answers everybody. */
+/** A channel in a server of each shard, in which the bot answers everyone. */
 function chats({ platform }: FakeDiscord): FakeChannel[] {
   return [0, 1].map((shard) => platform.addChannel(0, { guildId: platform.newGuildId(shard, 2) }));
 }
@@ -20,8 +20,8 @@ const answersIn = (discord: FakeDiscord, channel: FakeChannel): string[] =>
     .visible(channel)
     .flatMap(({ author, content }) => (author.bot === true && content !== '' ? [content] : []));
 
-describeGateway('a bot that is divided among two connections', { discord: true }, (fixture) => {
-  it('is answered over both, also when the number has changed since the last start', async () => {
+describeGateway('a bot that is split across two connections', { discord: true }, (fixture) => {
+  it('is answered over both, even if the number has changed since the last start', async () => {
     const { discord } = fixture();
     await vi.waitFor(() => expect(discord.gateway.connected).toEqual([0]), WAIT);
     discord.gateway.shards = 2;
@@ -38,7 +38,7 @@ describeGateway('a bot that is divided among two connections', { discord: true }
 });
 
 describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes with two shards', () => {
-  it('share them when they start together: each is heard over its own, and both lanes are the one left when the other stops', async () => {
+  it('share them when they start together: each receives over its own, and one takes both lanes when the other stops', async () => {
     const a = await openGatewayFixture('postgres', { discord: true });
     onTestFinished(() => a.close());
     const b = await openGatewayFixture('postgres', { discord: true, beside: a });
@@ -84,11 +84,11 @@ describe.skipIf(process.env['DATABASE_URL'] === undefined)('two nodes with two s
       await vi.waitFor(() => expect(answersIn(discord, room).join()).toContain('alone'), LONG);
     expect(new Set(await owners()).size).toBe(1);
     for (const room of both) expect(answersIn(discord, room)).toHaveLength(2);
-    // The session of the shard that was left goes on, and that of the other was never interrupted.
+    // The session of the abandoned shard continues, and that of the other was never interrupted.
     expect(discord.gateway.counts).toMatchObject({ identifies, resumes: resumes + 1 });
   });
 
-  it('a killed node is followed by the other one, which answers once what was written meanwhile', async () => {
+  it('replace a killed node: the other one answers once what was written in the meantime', async () => {
     const a = await openGatewayFixture('postgres', { discord: true });
     onTestFinished(() => a.close());
     const { discord } = a;

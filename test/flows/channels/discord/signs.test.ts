@@ -1,10 +1,10 @@
-/** Discord as people use it around their words: replies, reactions, roles and edits. */
+/** Discord as people use it besides writing: replies, reactions, roles and edits. */
 import { expect, it, vi } from 'vitest';
 import { changed, edits, reacts } from '../../../fakes/discord/acts.ts';
 import type { FakeChannel, FakeMessage, FakePerson } from '../../../fakes/discord/platform.ts';
 import { describeGateway, WAIT } from '../../setup.ts';
 
-describeGateway('Discord, around the words', { discord: true }, (fixture) => {
+describeGateway('Discord, besides plain messages', { discord: true }, (fixture) => {
   const room = async (): Promise<{ channel: FakeChannel; person: FakePerson }> => {
     const channel = fixture().discord.platform.addChannel(0);
     await fixture().store.access.addGrant('discord', 'group', channel.id);
@@ -31,7 +31,7 @@ describeGateway('Discord, around the words', { discord: true }, (fixture) => {
     expect(ofBot(dm)[0]?.replyTo).toBeUndefined();
   });
 
-  it('a question in a channel shows that it waits, is worked on, and was answered or failed', async () => {
+  it('a question in a channel shows that it is waiting, being worked on, and was answered or failed', async () => {
     const { discord, ollama } = fixture();
     const { channel, person } = await room();
     ollama.answer({ text: 'one', hold: true }, { when: 'question A' });
@@ -53,7 +53,7 @@ describeGateway('Discord, around the words', { discord: true }, (fixture) => {
     expect(quiet.reactions).toEqual([]);
   });
 
-  it('answers all the same in a channel where the bot may not react', async () => {
+  it('questions are still answered in a channel where the bot may not react', async () => {
     const { discord } = fixture();
     const { channel, person } = await room();
     channel.noReactions = true;
@@ -63,7 +63,7 @@ describeGateway('Discord, around the words', { discord: true }, (fixture) => {
     expect(first.reactions).toEqual([]);
   });
 
-  it('👎 or ⏹ at an answer that grows stops it, and nothing at any other message or from a stranger does', async () => {
+  it('👎 or ⏹ at a growing answer stops it, but not at any other message or from a stranger', async () => {
     const { discord, ollama } = fixture();
     const { channel: server, person: bo } = await room();
     const thread = discord.platform.addThread(server);

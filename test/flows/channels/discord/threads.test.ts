@@ -1,4 +1,4 @@
-/** A thread for each question on Discord: a conversation of its own, with its title as its name. */
+/** A thread for each question on Discord: a separate conversation, with its title as its name. */
 import { expect, it, vi } from 'vitest';
 import { TITLE_REQUEST } from '../../../../src/agent/title/title-text.ts';
 import type { FakeChannel } from '../../../fakes/discord/platform.ts';
@@ -17,7 +17,7 @@ describeGatewayOnEachDatabase('threads on Discord', { discord: true, file: SETTI
       .discord.visible(channel)
       .flatMap(({ author, content }) => (author.bot === true && content !== '' ? [content] : []));
 
-  it('a question is answered in a thread that gets its title, and goes on there without a mention', async () => {
+  it('a question is answered in a thread that gets its title, and continues there without a mention', async () => {
     const { discord, ollama } = fixture();
     const { platform } = discord;
     ollama.answer('Trains of the night', { when: TITLE_REQUEST });
@@ -53,7 +53,7 @@ describeGatewayOnEachDatabase('threads on Discord', { discord: true, file: SETTI
     expect(discord.platform.channels.has(refused.id)).toBe(false);
   });
 
-  it('a thread has a grant of its own, where its channel has none', async () => {
+  it('a thread has its own grant, where its channel has none', async () => {
     const { discord } = fixture();
     const channel = discord.platform.addChannel(0);
     const [granted, other] = [discord.platform.addThread(channel), discord.platform.addThread(channel)];

@@ -1,4 +1,4 @@
-/** Matrix, from what a person writes or presses to what their screen shows, through a whole gateway. */
+/** Matrix, from what a user writes or presses to what their screen shows, through a whole gateway. */
 import { afterAll, expect, it, vi } from 'vitest';
 import { addressOf } from '../../../../src/contracts/message.ts';
 import { riskyTools } from '../../../fakes/agent/risky-tools.ts';
@@ -22,7 +22,7 @@ describeGateway('Matrix', { env, tools: riskyTools(ran) }, (fixture) => {
     await fixture().store.access.addGrant('matrix', 'dm', person.id);
     return { room: server.rooms.room(person), person };
   };
-  /** A room of several with a grant of its own. */
+  /** A room of several people with its own grant. */
   const group = async (): Promise<FakeRoom> => {
     const room = server.rooms.room(server.rooms.person('Ada'), server.rooms.person('Bob'));
     await fixture().store.access.addGrant('matrix', 'group', room.id);
@@ -46,7 +46,7 @@ describeGateway('Matrix', { env, tools: riskyTools(ran) }, (fixture) => {
     expect(stored.map(({ content }) => content)).toEqual(['tell me', words(60)]);
   });
 
-  it('keeps a thread apart from its room', async () => {
+  it('keeps a thread separate from its room', async () => {
     const { room, person } = await direct('Tess');
     const root = server.says(room, 'about one', person);
     await vi.waitFor(() => expect(server.screen(room)).toEqual(['echo: about one']), WAIT);
@@ -58,7 +58,7 @@ describeGateway('Matrix', { env, tools: riskyTools(ran) }, (fixture) => {
     expect(await fixture().messages(keyOf(room, root.event_id))).toHaveLength(2);
   });
 
-  it('comes when a stranger invites it, gives them one code, and answers once it is approved', async () => {
+  it('joins when a stranger invites it, gives them one code, and answers once it is approved', async () => {
     const { rooms } = server;
     const eve = rooms.person('Eve');
     const room = rooms.empty();
@@ -71,7 +71,7 @@ describeGateway('Matrix', { env, tools: riskyTools(ran) }, (fixture) => {
     await vi.waitFor(() => expect(server.screen(room).at(-1)).toBe('echo: and now?'), WAIT);
   });
 
-  it('stops an answer at `!stop`, and at a thumb down, at once', async () => {
+  it('stops an answer at `!stop`, and at a thumbs-down, at once', async () => {
     const { room, person } = await direct('Sam');
     for (const [at, end] of [
       () => server.says(room, '!stop', person),
@@ -91,7 +91,7 @@ describeGateway('Matrix', { env, tools: riskyTools(ran) }, (fixture) => {
     server.reacts(room, server.visible(room).at(-1)?.id ?? '', '👎', person);
   };
 
-  it('asks before a dangerous call, and goes on when the person reacts with the number', async () => {
+  it('asks before a dangerous call, and continues when the user reacts with the number', async () => {
     const { room, person } = await direct('Olga');
     fixture().ollama.answer(
       { toolCalls: [{ name: 'wipe', args: { word: 'clean up' } }] },
@@ -111,7 +111,7 @@ describeGateway('Matrix', { env, tools: riskyTools(ran) }, (fixture) => {
     expect(ran).toEqual(['wipe clean up']);
   });
 
-  it('shows an answer in both of two linked chats, whose ids hold what separates ids in an address', async () => {
+  it('shows an answer in both of two linked chats, whose ids contain the separators of addresses', async () => {
     const { room, person } = await direct('Lin');
     const more = Array.from({ length: 3 }, () => server.rooms.room(person));
     const [one = room, linked = room] = [room, ...more].filter(({ id }) => id.includes(':'));
@@ -136,7 +136,7 @@ describeGateway('Matrix', { env, tools: riskyTools(ran) }, (fixture) => {
     for (const where of [linked, one]) await seen(where, /echo: .*Lin writes on Matrix\]\n(together now)/);
   });
 
-  it('keeps to the limits of the homeserver with several answers at once', async () => {
+  it('stays within the limits of the homeserver with several answers at once', async () => {
     const chats = await Promise.all(Array.from({ length: 3 }, (_, at) => direct(`Person ${at}`)));
     const { refused } = server.limits;
     for (const [at, { room, person }] of chats.entries()) {

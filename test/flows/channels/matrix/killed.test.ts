@@ -16,7 +16,7 @@ describe.each(DATABASES)(
     };
 
     it.skipIf(!isHere)(
-      'finishes the answer in the message that is there, and reads what was said meanwhile',
+      'finishes the answer in the existing message, and reads what was said in the meantime',
       async () => {
         const started = await start();
         const whole = await killWhileAnswering(started);
@@ -26,7 +26,7 @@ describe.each(DATABASES)(
     );
 
     it.skipIf(!isHere)(
-      'finishes a message whose answer from the homeserver came too late to be kept, and sends no second one',
+      'finishes a message whose answer from the homeserver came too late to be stored, and sends no second one',
       async () => {
         const { scenario, gateway, matrix, says, screen } = await start();
         const held = Promise.withResolvers<void>();

@@ -11,7 +11,7 @@ const env = { MATRIX_URL: server.root, MATRIX_TOKEN };
 afterAll(() => server.close());
 
 describeGateway('A Matrix room that is replaced', { env }, (fixture) => {
-  it('goes on in the new room: what was not shown yet, the context, and the grant', async () => {
+  it('continues in the new room: with what was not shown yet, the context, and the grant', async () => {
     const { rooms } = server;
     const ada = rooms.person('Ada');
     const room = rooms.room(ada, rooms.person('Bob'));

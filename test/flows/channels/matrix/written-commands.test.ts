@@ -1,4 +1,4 @@
-/** Commands in replies are written as the network takes them: on Matrix with an exclamation mark, never with a slash. */
+/** Commands in replies are written in the network's syntax: on Matrix with an exclamation mark, never with a slash. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ENGLISH } from '../../../../src/contracts/texts/english.ts';
 import { FakeHomeserver, MATRIX_TOKEN } from '../../../fakes/matrix/homeserver.ts';
@@ -16,7 +16,7 @@ const WITH_SLASH = new RegExp(`(?<![\\w/.])/(?:${names.join('|')})\\b(?![/.])`, 
 
 const file = {
   access: { owners: { matrix: [person.id] } },
-  // The texts are looked at here, not the pace of a room or of the account.
+  // This checks the texts, not the pace of a room or of the account.
   channels: { matrix: { editIntervalMs: 1, eventsPerSecond: { start: 1_000, most: 1_000 } } },
   limits: { messagesPerMinute: 6_000, messagesAtOnce: 1_000 },
 };
@@ -24,7 +24,7 @@ const file = {
 describeGateway('Matrix', { env, file, model: { fallback: 'Fine.' } }, (fixture) => {
   beforeAll(async () => await fixture().store.access.addGrant('matrix', 'dm', person.id));
 
-  // The reply to `/link` says how the other networks write it.
+  // The reply to `/link` shows the syntax of the other networks.
   const here = COMMANDS.filter((command) => command !== '/link');
   it.each(here)('writes no command with a slash in the reply to %s', async (command) => {
     const before = server.screen(room).length;

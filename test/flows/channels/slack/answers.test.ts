@@ -1,4 +1,4 @@
-/** Slack, from what a person writes or presses to what their screen shows, through a whole gateway. */
+/** Slack, from what a user writes or presses to what their screen shows, through a whole gateway. */
 import { afterAll, expect, it, vi } from 'vitest';
 import { riskyTools } from '../../../fakes/agent/risky-tools.ts';
 import { buttonsOf } from '../../../fakes/slack/blocks.ts';
@@ -15,7 +15,7 @@ afterAll(() => slack.close());
 const ran: string[] = [];
 
 describeGateway('Slack', { env, tools: riskyTools(ran) }, (fixture) => {
-  /** A channel with a grant of its own. */
+  /** A channel with its own grant. */
   const room = async (): Promise<FakeChat> => {
     const chat = slack.workspace.channel();
     await fixture().store.access.addGrant('slack', 'group', chat.id);
@@ -26,7 +26,7 @@ describeGateway('Slack', { env, tools: riskyTools(ran) }, (fixture) => {
     slack.visible(chat).filter((message) => message.threadTs === threadTs);
   const thread = (chat: FakeChat, threadTs: string): string[] => shown(chat, threadTs).map(textOf);
 
-  it('answers a mention in a thread of its own, which grows by edits and ends as exactly the stored text', async () => {
+  it('answers a mention in a new thread, which grows by edits and ends as exactly the stored text', async () => {
     const chat = await room();
     fixture().ollama.answer({ text: words(60), perSecond: 15 }, { when: 'tell me' });
     slack.says(chat, 'unmentioned', slack.workspace.person('Ada'));
@@ -39,7 +39,7 @@ describeGateway('Slack', { env, tools: riskyTools(ran) }, (fixture) => {
     expect(stored.map(({ content }) => content)).toEqual(['tell me', words(60)]);
   });
 
-  it('keeps two threads of one channel apart', async () => {
+  it('keeps two threads of one channel separate', async () => {
     const chat = await room();
     const [ada, bob] = [slack.workspace.person('Ada'), slack.workspace.person('Bob')];
     const one = slack.says(chat, `${bot} about one`, ada);
@@ -76,7 +76,7 @@ describeGateway('Slack', { env, tools: riskyTools(ran) }, (fixture) => {
     expect((await call.closed).by).toBe('client');
   });
 
-  it('shows the reply to a command to its sender alone, and a question in the channel', async () => {
+  it('shows the reply to a command to its sender only, and a question in the channel', async () => {
     const chat = await room();
     const person = slack.workspace.person('Hugo');
     const help = slack.commands(chat, 'help', person);
@@ -88,7 +88,7 @@ describeGateway('Slack', { env, tools: riskyTools(ran) }, (fixture) => {
     expect(slack.visible(chat)).toHaveLength(1);
   });
 
-  it('asks before a dangerous call with buttons, and goes on when one is pressed', async () => {
+  it('asks before a dangerous call with buttons, and continues when one is pressed', async () => {
     const { chat, person } = slack.workspace.dm('Olga');
     await fixture().store.access.addGrant('slack', 'dm', person.id);
     const toolCalls = [{ name: 'wipe', args: { word: 'clean up' } }];
@@ -113,7 +113,7 @@ describeGateway('Slack', { env, tools: riskyTools(ran) }, (fixture) => {
     );
   });
 
-  it('keeps to the limits of Slack with several answers at once', async () => {
+  it('stays within the limits of Slack with several answers at once', async () => {
     const chats = await Promise.all(Array.from({ length: 5 }, room));
     const { refused } = slack.limits;
     for (const [at, chat] of chats.entries()) {

@@ -20,7 +20,7 @@ describe.each(DATABASES)(
     };
 
     it.skipIf(!isHere)(
-      'finishes the answer in the message that is there, and reads what was said meanwhile',
+      'finishes the answer in the existing message, and reads what was said in the meantime',
       async () => {
         const started = await start();
         const whole = await killWhileAnswering(started);
@@ -30,7 +30,7 @@ describe.each(DATABASES)(
     );
 
     it.skipIf(!isHere)(
-      'sends no second message where the answer of Slack came too late to be kept',
+      'sends no second message when the answer of Slack came too late to be stored',
       async () => {
         const { scenario, gateway, slack, says, screen } = await start();
         scenario.ollama.answer('first', { when: 'known' });

@@ -1,4 +1,4 @@
-/** The search contract over SearXNG, and what is its own: JSON must be allowed, and a proxy before it may want a key. */
+/** The search contract over SearXNG, and its specifics: JSON must be allowed, and a proxy in front of it may require a key. */
 import { expect, it } from 'vitest';
 import { createEgress } from '../../../../src/security/index.ts';
 import { createSearch } from '../../../../src/tools/web/search/search.ts';
@@ -9,12 +9,12 @@ import type { SearxngOptions } from '../../../fakes/search/searxng.ts';
 
 searchContract('searxng', { start: () => startFakeSearxng({}), variable: undefined });
 
-/** Searches a SearXNG that is set up so; the error's words where it does not answer. */
+/** Searches a SearXNG with this setup; returns the error text when it does not answer. */
 async function searchWith(options: SearxngOptions, apiKeyEnv?: string): Promise<unknown> {
   const service = await startFakeSearxng(options);
   try {
     service.results = [{ title: 'Tides', url: 'https://tides.example/' }];
-    // As people copy it from the browser.
+    // The way users copy it from the browser.
     const file = searchRule.parse({ kind: 'searxng', baseUrl: `${service.root}/`, apiKeyEnv });
     const { search, errors } = configureSearch(file, { SEARCH_TOKEN: 'token-of-the-proxy' });
     if (search === undefined) throw new Error(errors.join('\n'));
@@ -27,11 +27,11 @@ async function searchWith(options: SearxngOptions, apiKeyEnv?: string): Promise<
   }
 }
 
-it('says what its settings must allow when it answers pages only', async () => {
+it('says what its settings must allow when it answers only with pages', async () => {
   expect(await searchWith({ formats: ['html'] })).toMatch(/settings\.yml lists json under search\.formats/);
 });
 
-it('needs no key, and sends one that is named, to a proxy before it', async () => {
+it('needs no key, but sends a configured one to a proxy in front of it', async () => {
   const found = [{ title: 'Tides', url: 'https://tides.example/', description: '' }];
   expect(await searchWith({})).toEqual(found);
   expect(await searchWith({ token: 'token-of-the-proxy' }, 'SEARCH_TOKEN')).toEqual(found);

@@ -1,6 +1,7 @@
 /** One question about a tool call: what would run, with which files, and the buttons that decide it. */
 import { ApiError } from '../../api.js';
 import { h } from '../../dom.js';
+import { callArguments, visible } from './call-arguments.js';
 import { clock, say, sayParts } from '../../texts.js';
 
 /** @typedef {import('../../api.js').Approval} Approval */
@@ -16,7 +17,7 @@ const MAX_REASON_CHARS = 500;
  * @param {(note?: string) => Promise<void>} decided called once it is decided, here or elsewhere, with what is to be said besides
  */
 export function approvalCard(api, approval, mayDecide, decided) {
-  const { id, tool, args, files, warning, expiresAt, mayAlways } = approval;
+  const { id, tool, files, warning, expiresAt, mayAlways } = approval;
   const errorText = h('p', { class: 'error-text', role: 'alert' });
   const reason = h('input', {
     type: 'text',
@@ -69,7 +70,7 @@ export function approvalCard(api, approval, mayDecide, decided) {
     'section',
     { 'data-approval': id, class: 'approval', 'aria-label': say('page.approval.of', { tool }) },
     h('p', { class: 'approval-title' }, ...sayParts('page.approval.may_i', { tool: h('code', {}, tool) })),
-    h('pre', { tabindex: '0' }, withVisibleCharacters(JSON.stringify(args, null, 2))),
+    ...callArguments(approval),
     ...files.flatMap(describeFile),
     h('p', {}, warning),
     h(
@@ -87,8 +88,8 @@ export function approvalCard(api, approval, mayDecide, decided) {
  * @param {Approval['files'][number]} file
  */
 function describeFile(file) {
-  const name = h('code', {}, withVisibleCharacters(file.path));
-  const place = file.namedIn === undefined ? undefined : h('code', {}, withVisibleCharacters(file.namedIn));
+  const name = h('code', {}, visible(file.path));
+  const place = file.namedIn === undefined ? undefined : h('code', {}, visible(file.namedIn));
   if ('problem' in file) {
     const { problem } = file;
     return [
@@ -114,17 +115,6 @@ function describeFile(file) {
     ...(text === undefined ? [say('page.approval.file_long')] : []),
     ...(mayNameMore === true ? [say('page.approval.file_more')] : []),
   ].map((note) => h('p', {}, note));
-  const content = text ? [h('pre', { tabindex: '0' }, withVisibleCharacters(text))] : [];
+  const content = text ? [h('pre', { tabindex: '0' }, visible(text))] : [];
   return [heading, ...notes, ...content];
-}
-
-/**
- * The text with invisible and direction-changing characters as numbers: what is read is what runs.
- * @param {string} text
- */
-function withVisibleCharacters(text) {
-  return text.replaceAll(
-    /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\u3164\u115f\u1160\u2800]/gu,
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  );
 }

@@ -2,6 +2,7 @@
 import { draftOf, keepDraft } from './drafts.js';
 import { CommandMenu } from '../../commands/command-menu.js';
 import { byId } from '../../dom.js';
+import { say } from '../../texts.js';
 import { FileTray } from './file-tray.js';
 
 const MAX_HEIGHT_PX = 220;
@@ -13,6 +14,7 @@ export class Composer {
   #send = byId('send', HTMLButtonElement);
   #stop = byId('stop', HTMLButtonElement);
   #note = byId('composer-note', HTMLElement);
+  #refusal = byId('composer-refusal', HTMLElement);
   #menu;
   #files;
   #key = '';
@@ -35,6 +37,7 @@ export class Composer {
       if (!this.#maySend) return;
       const content = this.#draft.value;
       const files = this.#files.takeAll();
+      this.#refusal.textContent = '';
       this.#draft.value = '';
       keepDraft(this.#key, '');
       this.#menu.update();
@@ -42,6 +45,7 @@ export class Composer {
       send(content, files);
     });
     this.#draft.addEventListener('input', () => {
+      this.#refusal.textContent = '';
       keepDraft(this.#key, this.#draft.value);
       this.#menu.update();
       this.#fit();
@@ -74,6 +78,7 @@ export class Composer {
   open(key) {
     this.#key = key;
     this.#draft.value = draftOf(key);
+    this.#refusal.textContent = '';
     this.#menu.update();
     this.#fit();
     this.#files.open(key, key.startsWith('http:'));
@@ -100,6 +105,19 @@ export class Composer {
     keepDraft(this.#key, this.#draft.value);
     this.#fit();
     this.#draft.focus();
+  }
+
+  /**
+   * Takes back a message that the gateway refused, with the reason beside it; false when another one is being written.
+   * @param {string} content
+   * @param {string} why
+   */
+  giveBack(content, why) {
+    if (this.#draft.value !== '' || this.#files.count > 0) return false;
+    this.#files.giveBack();
+    this.begin(content);
+    this.#refusal.textContent = say('page.question.unsent', { why });
+    return true;
   }
 
   focus() {

@@ -25,6 +25,8 @@ export class FileTray {
   #overlay = byId('drop-overlay', HTMLElement);
   /** @type {Chosen[]} */
   #chosen = [];
+  /** What the newest message took. @type {Chosen[]} */
+  #taken = [];
   /** @type {Promise<import('../../api.js').FileLimits> | undefined} */
   #limits;
   #isOpen = false;
@@ -64,6 +66,7 @@ export class FileTray {
    */
   open(key, isOpen) {
     for (const chosen of this.#chosen.splice(0)) this.#discard(chosen);
+    this.#taken = [];
     this.#key = key;
     this.#isOpen = isOpen;
     this.#draw();
@@ -71,9 +74,15 @@ export class FileTray {
 
   /** The files for a message; the tray is empty then. */
   takeAll() {
-    const files = this.#chosen.splice(0).flatMap(({ stored }) => (stored === undefined ? [] : [stored]));
+    this.#taken = this.#chosen.splice(0);
     this.#draw();
-    return files;
+    return this.#taken.flatMap(({ stored }) => (stored === undefined ? [] : [stored]));
+  }
+
+  /** Puts back what was taken last: the message that brought it was refused. */
+  giveBack() {
+    this.#chosen.push(...this.#taken.splice(0));
+    this.#draw();
   }
 
   /** @param {File[]} files */

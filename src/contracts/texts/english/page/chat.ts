@@ -4,6 +4,7 @@ export const pageChat = {
   'page.model.default': '{model} (default)',
   'page.model.replaced': '{name}: {other} answers',
   'page.model.none': 'No model answers',
+  'page.chat.owner': 'Chat of {name}',
   'page.chat.elsewhere': 'This chat is on {label}. You can follow it here and stop a running answer.',
   'page.files.too_many': {
     one: 'A message brings at most {count} file; the rest was left out.',

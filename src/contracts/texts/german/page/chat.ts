@@ -4,6 +4,7 @@ export const pageChat = {
   'page.model.default': '{model} (Standard)',
   'page.model.replaced': '{name}: {other} antwortet',
   'page.model.none': 'Kein Modell antwortet',
+  'page.chat.owner': 'Chat von {name}',
   'page.chat.elsewhere':
     'Dieser Chat ist auf {label}. Du kannst ihm hier folgen und eine laufende Antwort anhalten.',
   'page.files.too_many': {

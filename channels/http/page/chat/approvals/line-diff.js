@@ -1,0 +1,79 @@
+/** What changes between two texts, line by line. Pure. */
+
+/** Lines of both texts together that are compared one by one; of longer ones only what they begin and end with alike is found. */
+export const MAX_COMPARED_LINES = 600;
+
+/** @typedef {{ kind: 'same' | 'removed' | 'added', text: string }} DiffLine */
+
+/**
+ * The lines of both texts in their order: removed ones before those that take their place. Never throws.
+ * @param {string} before
+ * @param {string} after
+ * @returns {DiffLine[]}
+ */
+export function lineDiff(before, after) {
+  const old = linesOf(before);
+  const fresh = linesOf(after);
+  let head = 0;
+  while (head < old.length && head < fresh.length && old[head] === fresh[head]) head += 1;
+  let tail = 0;
+  const rest = Math.min(old.length, fresh.length) - head;
+  while (tail < rest && old.at(-1 - tail) === fresh.at(-1 - tail)) tail += 1;
+  const gone = old.slice(head, old.length - tail);
+  const come = fresh.slice(head, fresh.length - tail);
+  return [
+    ...linesAs('same', old.slice(0, head)),
+    ...(gone.length + come.length > MAX_COMPARED_LINES
+      ? [...linesAs('removed', gone), ...linesAs('added', come)]
+      : compared(gone, come)),
+    ...linesAs('same', old.slice(old.length - tail)),
+  ];
+}
+
+/** @param {string} text */
+function linesOf(text) {
+  return text === '' ? [] : text.split('\n');
+}
+
+/**
+ * @param {DiffLine['kind']} kind
+ * @param {string[]} texts
+ * @returns {DiffLine[]}
+ */
+function linesAs(kind, texts) {
+  return texts.map((text) => ({ kind, text }));
+}
+
+/**
+ * The longest run of lines that both have stays; the rest is removed or added.
+ * @param {string[]} gone
+ * @param {string[]} come
+ * @returns {DiffLine[]}
+ */
+function compared(gone, come) {
+  const width = come.length + 1;
+  /** Lengths of what the rests from each pair of lines on have in common. */
+  const common = new Uint16Array((gone.length + 1) * width);
+  const at = (/** @type {number} */ a, /** @type {number} */ b) => common[a * width + b] ?? 0;
+  for (let a = gone.length - 1; a >= 0; a -= 1)
+    for (let b = come.length - 1; b >= 0; b -= 1)
+      common[a * width + b] =
+        gone[a] === come[b] ? at(a + 1, b + 1) + 1 : Math.max(at(a + 1, b), at(a, b + 1));
+  /** @type {DiffLine[]} */
+  const lines = [];
+  let [a, b] = [0, 0];
+  while (a < gone.length && b < come.length) {
+    if (gone[a] === come[b]) {
+      lines.push({ kind: 'same', text: gone[a] ?? '' });
+      a += 1;
+      b += 1;
+    } else if (at(a + 1, b) >= at(a, b + 1)) {
+      lines.push({ kind: 'removed', text: gone[a] ?? '' });
+      a += 1;
+    } else {
+      lines.push({ kind: 'added', text: come[b] ?? '' });
+      b += 1;
+    }
+  }
+  return [...lines, ...linesAs('removed', gone.slice(a)), ...linesAs('added', come.slice(b))];
+}
