@@ -225,27 +225,35 @@ interface ApiParts extends Parts {
   isReady: () => boolean;
 }
 
-/** What channels may ask of the gateway, with its health and metrics. */
-function createApi(parts: ApiParts) {
-  const { settings, log, store, security, transport, runtime, inbound, demo, isReady } = parts;
-  const config = settings.current();
-  const { bus, ledger, events, loop, channels, delivery, usageMeter, fanout } = transport;
-  const { agent, models, profiles, scheduling, files, mcp } = runtime;
-  const { leader, ...intake } = inbound;
-  const health = createHealth({
-    ledger,
+function openHealth({ settings, log, transport, runtime, inbound, demo, isReady }: ApiParts) {
+  const { models, profiles, mcp } = runtime;
+  return createHealth({
+    ledger: transport.ledger,
     monotonicNow: () => performance.now(),
     log,
     version: packageFile.version,
     demo,
     models: (signal) => models.report(signal),
     replaced: () => models.fallbacks.replaced(),
-    channels: () => channelHealth(config.channels, channels, (channel) => leader.health(channel)),
+    channels: () =>
+      channelHealth(settings.current().channels, transport.channels, (channel) =>
+        inbound.leader.health(channel),
+      ),
     isReady,
     profileErrors: () => profiles.errors(),
     mcp: () => mcp.status(),
     settings: () => settings.report(),
   });
+}
+
+/** What channels may ask of the gateway, with its health and metrics. */
+function createApi(parts: ApiParts) {
+  const { settings, log, store, security, transport, runtime, inbound } = parts;
+  const config = settings.current();
+  const { bus, ledger, events, loop, channels, delivery, usageMeter, fanout } = transport;
+  const { agent, models, profiles, scheduling, files } = runtime;
+  const { leader: _leader, ...intake } = inbound;
+  const health = openHealth(parts);
   const { meters } = transport;
   const metrics = createMetrics({ health, bus, usageMeter, loop, delivery, fanout, meters });
   const gateway = createGatewayApi({

@@ -83,20 +83,16 @@ export async function accept(
 type NotAccepted = Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' }>;
 
 function refusalOf(accepted: NotAccepted, say: Say): Receipt {
-  switch (accepted.kind) {
-    case 'foreign':
-      return { kind: 'refused', code: 'denied' };
-    case 'full': {
-      const reply = say('refused.queue_full', { count: accepted.limit });
-      return { kind: 'refused', code: 'queue_full', reply };
-    }
-    case 'tools_pending': {
-      const reply = say('refused.tools_pending', { ids: accepted.toolCallIds.join(', ') });
-      return { kind: 'refused', code: 'tools_pending', reply };
-    }
-    case 'not_retried':
-      return { kind: 'refused', code: 'not_retried', reply: say.told(WHY_NOT[accepted.why]) };
+  if (accepted.kind === 'foreign') return { kind: 'refused', code: 'denied' };
+  if (accepted.kind === 'full') {
+    const reply = say('refused.queue_full', { count: accepted.limit });
+    return { kind: 'refused', code: 'queue_full', reply };
   }
+  if (accepted.kind === 'tools_pending') {
+    const reply = say('refused.tools_pending', { ids: accepted.toolCallIds.join(', ') });
+    return { kind: 'refused', code: 'tools_pending', reply };
+  }
+  return { kind: 'refused', code: 'not_retried', reply: say.told(WHY_NOT[accepted.why]) };
 }
 
 /** The message in the thread that its channel opens for it, if any; what is said in a chat that shares its session stays there. */

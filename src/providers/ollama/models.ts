@@ -13,7 +13,7 @@ export interface ModelServer {
   url: string;
   at: Where;
   connections: Connections;
-  rules(where: Where, signal: AbortSignal): CallRules;
+  rules: (where: Where, signal: AbortSignal) => CallRules;
   /** Time limit of a question, in milliseconds. */
   answerWithinMs: number;
 }

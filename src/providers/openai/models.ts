@@ -30,7 +30,7 @@ export interface ModelServer {
   url: string;
   at: OpenaiPlace;
   connections: Connections;
-  rules(where: OpenaiPlace, signal: AbortSignal): CallRules;
+  rules: (where: OpenaiPlace, signal: AbortSignal) => CallRules;
   /** Time limit of the list, in milliseconds. */
   answerWithinMs: number;
   /** Whether its models are sent pictures. */

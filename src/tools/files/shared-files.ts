@@ -35,7 +35,6 @@ function rememberIn(known: Map<string, Known>, folder: string, state: Known): vo
 export function createSharedFiles(local: SessionFiles, store: FileStore): SessionFiles {
   const known = new Map<string, Known>();
   const lock = new KeyedLock();
-  const remember = (folder: string, state: Known): void => rememberIn(known, folder, state);
   const open = async (folder: string): Promise<string> => {
     const place = await local.open(folder);
     if (folder === STATELESS_FOLDER) return place;
@@ -44,17 +43,17 @@ export function createSharedFiles(local: SessionFiles, store: FileStore): Sessio
       const before = known.get(folder);
       if (before?.version === version) return;
       // What a home held before it shared its files is stored first.
-      if (version === 0) remember(folder, await storeChanges(store, folder, place));
-      else remember(folder, await fetchChanges(store, folder, place, before));
+      if (version === 0) rememberIn(known, folder, await storeChanges(store, folder, place));
+      else rememberIn(known, folder, await fetchChanges(store, folder, place, before));
     });
     return place;
   };
   const share = async (folder: string): Promise<string[]> => {
     const place = await local.open(folder);
-    return await lock.run(folder, never, async () => {
+    return lock.run(folder, never, async () => {
       const before = known.get(folder);
       const after = await storeChanges(store, folder, place, before);
-      remember(folder, after);
+      rememberIn(known, folder, after);
       return [...after.unshared].filter((name) => before?.unshared.has(name) !== true);
     });
   };
@@ -87,9 +86,9 @@ export function createSharedFiles(local: SessionFiles, store: FileStore): Sessio
       await local.copy(from, to);
       await share(to);
     },
-    async remove(folder) {
+    remove: (folder) => {
       known.delete(folder);
-      return await local.remove(folder);
+      return local.remove(folder);
     },
   };
 }
