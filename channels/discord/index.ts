@@ -113,6 +113,30 @@ export function create(
 
 const Self = z.object({ id: z.string(), username: z.string() });
 
+/** What Discord can show, and how often it may be called. */
+function capabilitiesOf(config: DiscordConfig, replies: Pick<Replies, 'tokenOf'>): Capabilities {
+  return {
+    edit: true,
+    delete: true,
+    draft: undefined,
+    stream: 'edit',
+    typing: true,
+    reactions: (['private', 'group'] as const).filter((kind) => config.reactions[kind]),
+    buttons: true,
+    answerButtons: config.answerButtons,
+    media: true,
+    maxFileBytes: MAX_UPLOAD_BYTES,
+    maxCaption: MAX_LENGTH,
+    threads: true,
+    maxLength: MAX_LENGTH,
+    rates: {
+      callsPerSecond: config.callsPerSecond,
+      of: (place, first) => rateOf(config, place, first && replies.tokenOf(first)),
+    },
+    typingMs: TYPING_MS,
+  };
+}
+
 class DiscordChannel implements Channel {
   readonly name = 'discord';
   readonly capabilities: Capabilities;
@@ -170,26 +194,7 @@ class DiscordChannel implements Channel {
     this.#settings = { ...timing, token, budget, botId };
     const { receive } = deps.gateway;
     this.interactions = new InteractionEndpoint({ ...timing, rest, interactions, receive, botId });
-    this.capabilities = {
-      edit: true,
-      delete: true,
-      draft: undefined,
-      stream: 'edit',
-      typing: true,
-      reactions: (['private', 'group'] as const).filter((kind) => config.reactions[kind]),
-      buttons: true,
-      answerButtons: config.answerButtons,
-      media: true,
-      maxFileBytes: MAX_UPLOAD_BYTES,
-      maxCaption: MAX_LENGTH,
-      threads: true,
-      maxLength: MAX_LENGTH,
-      rates: {
-        callsPerSecond: config.callsPerSecond,
-        of: (place, first) => rateOf(config, place, first && this.#replies.tokenOf(first)),
-      },
-      typingMs: TYPING_MS,
-    };
+    this.capabilities = capabilitiesOf(config, this.#replies);
   }
 
   async identify(signal: AbortSignal): Promise<ChannelIdentity> {
