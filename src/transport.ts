@@ -31,6 +31,7 @@ import { systemClock } from './lib/clock.ts';
 import { createAccessPolicy, ensureFirstToken, ownersOf } from './security/index.ts';
 import { createLanguages, descriptionsOf, jsonSchema, watchFolders } from './settings/index.ts';
 import type { HomeStore } from './store/open-store.ts';
+import { workerRestarts } from './worker.ts';
 import { createOutgoingFiles, createSessionFiles } from './tools/index.ts';
 
 /** How the process around the gateway logs and prints. */
@@ -199,12 +200,12 @@ async function openLanguages(
 
 /** What is noted of turns and of messages that become none: meters, traces, prices. */
 async function openObservers(settings: Settings<Config>, log: Log, store: HomeStore) {
-  const meters = createMeters(packageFile.version);
+  const meters = createMeters(packageFile.version, workerRestarts());
   const prices = () => settings.current().prices;
   const telemetry = await startTelemetry(telemetryOf(settings.current()), log);
   const traces = createTraces(store.traces, prices, [
-    (traced) => meters.turn(traced),
-    (traced) => telemetry.turn(traced),
+    { ended: (traced) => meters.turn(traced), decided: (outcome) => meters.approval(outcome) },
+    { ended: (traced) => telemetry.turn(traced) },
   ]);
   const notes = createRefusalNotes(store.traces, systemClock, log);
   const refusals = {

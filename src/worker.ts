@@ -5,6 +5,14 @@ import type { ChannelHealth } from './contracts/gateway-api.ts';
 /** The variable that tells a worker its number. */
 export const WORKER_NUMBER = 'PARLEY_WORKER';
 
+/** The variable that tells a worker how often it was started again. */
+export const WORKER_RESTARTS = 'PARLEY_WORKER_RESTARTS';
+
+/** How often the supervisor has started this process again after it had died; 0 without a supervisor. */
+export function workerRestarts(): number {
+  return cluster.isWorker ? Number(process.env[WORKER_RESTARTS] ?? 0) : 0;
+}
+
 /** The states of the channels that are on, by name. */
 export type ChannelStates = Readonly<Record<string, ChannelHealth['state']>>;
 

@@ -38,9 +38,7 @@ interface StartOptions {
   cleanup?: Cleanup;
 }
 
-/**
- * Starts `node src/launch.js …` without this machine's own settings; it is killed when the test ends, or by `cleanup`.
- */
+/** Starts `node src/launch.js …` without this machine's own settings; killed when the test ends, or by `cleanup`. */
 export function startParley(
   args: string[],
   environment: Record<string, string>,
@@ -56,7 +54,7 @@ export function startParley(
   };
   const child = spawn(process.execPath, [path.join(root, 'src/launch.js'), ...args], {
     env,
-    // Not in the clone, whose file `.env` may hold the tokens of a developer's own bots.
+    // Not in the clone, where `.env` may hold the tokens of a developer's own bots.
     cwd: tmpdir(),
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -63,7 +63,7 @@ describe('the command line', () => {
     expect(existsSync(nowhere)).toBe(false);
   });
 
-  it('lets a person in while the gateway runs, by the code the person was given', async () => {
+  it('lets a person in while the gateway runs, with the code they were given', async () => {
     const gateway = await startGatewayProcess({ GATEWAY_HOME: home, OLLAMA_HOST: 'http://127.0.0.1:9' });
     const code = newPairingCode();
     const beside = await openStore({ home, log: silentLog, attach: true });
@@ -116,7 +116,7 @@ describe('the command line', () => {
     expect((await run('pair', 'approve', code)).code).toBe(0);
   });
 
-  it('makes a token that works within a second, lists it without its secret, and revokes it', async () => {
+  it('creates a token that works within a second, lists it without its secret, and revokes it', async () => {
     const gateway = await startGatewayProcess({ GATEWAY_HOME: home, OLLAMA_HOST: 'http://127.0.0.1:9' });
     const made = await run('token', 'create', 'laptop', '--scope', 'chat,commands');
     const secret = /parley_\S+/.exec(made.stdout)?.[0] ?? '';

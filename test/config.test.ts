@@ -64,7 +64,7 @@ describe('the configuration', () => {
     expect(message).not.toContain('not-a-token');
   });
 
-  it('refuses user names in place of ids, because names can be taken over', () => {
+  it('refuses user names instead of ids, because names can be taken over', () => {
     expect(load({}, { access: { telegram: { allow: [42] } } }).channels[1]?.access?.allow).toEqual(['42']);
     expect(errorsOf({}, { access: { owners: { telegram: ['@alice'] } } })).toMatch(
       /owners\.telegram\.0.*numeric/,
@@ -75,7 +75,7 @@ describe('the configuration', () => {
     expect(errorsOf({}, '{ "http": ')).toContain('config.json');
   });
 
-  it('refuses unknown fields, so that a typing error cannot open access', () => {
+  it('refuses unknown fields, so that a typo cannot open access', () => {
     expect(errorsOf({}, { acess: {} })).toContain('acess');
   });
 

@@ -26,9 +26,7 @@ import type { DatabasePlace } from '../src/store/database/database.ts';
 const TEMPLATES = fileURLToPath(new URL('.tmp', import.meta.url));
 const MIGRATIONS = fileURLToPath(new URL('../drizzle', import.meta.url));
 
-/**
- * Size in bytes above which a table is truncated instead of deleted from: dead rows would slow the tests that follow.
- */
+/** Size in bytes above which a table is truncated instead of deleted from: dead rows would slow later tests. */
 const TRUNCATE_FROM_BYTES = 262_144;
 
 /** A silent log. */

@@ -1,4 +1,4 @@
-/** What counts as the proof of a behaviour row. */
+/** What counts as proof of a behavior row. */
 import { describe, expect, it } from 'vitest';
 import { proofOf, rowsIn } from './rows.ts';
 

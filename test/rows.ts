@@ -1,5 +1,5 @@
 /**
- * Which behaviour rows the tests prove: `npm run rows` prints `N-01  <test name>` for each row that a passed test names,
+ * Which behavior rows the tests prove: `npm run rows` prints `N-01  <test name>` for each row that a passed test names,
  * from the last complete run of `npm test` (or a fresh one if that is older than HEAD or incomplete), or from the
  * reports that are named after it. Missing rows go to stderr; exits with 1 if a group of FINISHED lacks one.
  */

@@ -83,7 +83,7 @@ describe('the tally', () => {
     ]);
   });
 
-  it('finds the files in which something failed, and none where there is no report', () => {
+  it('finds the files in which something failed, and none if there is no report', () => {
     report('one', { a: 'failed' });
     report('two', { a: 'passed' });
     expect(failedFiles(path.join(folder, 'one.json'))).toEqual(['a.test.ts']);

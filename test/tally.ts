@@ -31,9 +31,7 @@ export interface Tally {
   skipped: number;
   /** What failed, by name. */
   failures: string[];
-  /**
-   * What failed alongside the others but not alone: it counts as it did alone, and is named so that it gets repaired.
-   */
+  /** What failed alongside the others but not alone: it counts as it did alone, and is named to get repaired. */
   unsteady: string[];
 }
 
@@ -90,7 +88,7 @@ function addFailures(sum: Tally, names: readonly string[]): void {
   sum.failures.push(...names);
 }
 
-/** The failed tests of a file by name; the file itself where it broke without one. */
+/** The failed tests of a file by name; the file itself if it broke without one. */
 function failuresOf({ name, status, assertionResults }: FileReport): string[] {
   const file = path.relative(process.cwd(), name);
   const failed = assertionResults.filter((test) => test.status === 'failed');

@@ -5,6 +5,8 @@ import type { Channel, ChannelDeps } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { steadyRates } from '../../src/contracts/delivery.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 import type { Receive } from '../../src/contracts/receive.ts';
 import { createApp } from './app.ts';
 import { WrongTokens } from './limits/wrong-tokens.ts';
@@ -35,8 +37,12 @@ export interface HttpChannel extends Channel {
 const CLOSE_GRACE_MS = 250;
 
 /** Makes the channel. `start` opens the port and throws `ChannelError` when that fails. */
-export function create(config: HttpConfig, deps: HttpDeps): HttpChannel {
-  const makeRunning = prepare(config, deps);
+export function create(
+  config: HttpConfig,
+  deps: HttpDeps,
+  clock: Pick<Clock, 'after'> = systemClock,
+): HttpChannel {
+  const makeRunning = prepare(config, deps, clock);
   let running: Running | undefined;
   let health: ChannelHealth = { state: 'off' };
 
@@ -117,6 +123,7 @@ const CAPABILITIES: Channel['capabilities'] = {
 function prepare(
   config: HttpConfig,
   { log, gateway, languages }: HttpDeps,
+  clock: Pick<Clock, 'after'>,
 ): (receive: Receive) => Promise<Running> {
   const addresses = clientAddresses(config.trustedProxies);
   const wrongTokens = new WrongTokens();
@@ -144,7 +151,7 @@ function prepare(
       isFromProxy: ({ socket }: IncomingMessage) => addresses.ofSocket(socket) === undefined,
     };
     try {
-      return { streams, ...(await serve(config, { deps, authenticator, addresses })) };
+      return { streams, ...(await serve(config, { deps, authenticator, addresses, clock })) };
     } catch (error) {
       streams.close();
       throw error;
@@ -154,18 +161,25 @@ function prepare(
 
 interface Serving extends Pick<Parameters<typeof createApp>[0], 'deps' | 'authenticator'> {
   addresses: ReturnType<typeof clientAddresses>;
+  clock: Pick<Clock, 'after'>;
 }
 
 /** Listens, and answers from then on. */
 async function serve(
   config: HttpConfig,
-  { deps, authenticator, addresses }: Serving,
+  { deps, authenticator, addresses, clock }: Serving,
 ): Promise<Omit<Running, 'streams'>> {
   const sockets = new OpenSockets(config.limits);
   let allowed = allowList(config, config.port);
   const app = createApp({ deps, authenticator, sockets, allowed: () => allowed });
   const server = makeServer((request, env) => app.fetch(request, env));
-  const closeUnknown = serveWebSockets(server, { deps, authenticator, sockets, allowed: () => allowed });
+  const closeUnknown = serveWebSockets(server, {
+    deps,
+    authenticator,
+    sockets,
+    clock,
+    allowed: () => allowed,
+  });
   server.on('connection', (socket) => sockets.add(socket, addresses.ofSocket(socket)));
   server.prependListener('request', (incoming, outgoing) => {
     sockets.serve(incoming, outgoing);

@@ -1,4 +1,4 @@
-/** What the settings of Telegram mean in German, by their paths. */
+/** German descriptions of Telegram's settings, by path. */
 
 export const german: Readonly<Record<string, string>> = {
   'webhook.url':

@@ -1,4 +1,7 @@
-/** Messages in groups that only one person sees (Bot API 10.2, ephemeral messages); where Telegram sends none, everybody sees them. */
+/**
+ * Messages in groups that only one person sees (Bot API 10.2, ephemeral messages); where Telegram does not support
+ * them, everyone sees them.
+ */
 import type { OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError, toGatewayError } from '../../src/contracts/errors.ts';
 import type { Log } from '../../src/contracts/log.ts';
@@ -8,7 +11,7 @@ import type { ChatSettingStore } from '../../src/contracts/store/chat-settings.t
 import type { BotApi } from './api/bot-api.ts';
 import { formatOf, placeOf, textOf } from './api/call-options.ts';
 
-/** A group that took none is not tried for this long: mostly the bot is no administrator there. */
+/** How long a group that refused one is not tried again: usually the bot is not an administrator there. */
 const REFUSED_MS = 24 * 3_600_000;
 
 const SETTING = 'hidden_messages';
@@ -19,7 +22,7 @@ export interface HiddenMessagesDeps {
   log: Log;
 }
 
-/** Sends, edits and deletes such messages; gives nothing for all others. Methods throw only `ChannelError`. */
+/** Sends, edits and deletes such messages; ignores all others. Methods throw only `ChannelError`. */
 export class HiddenMessages {
   readonly #deps: HiddenMessagesDeps;
 
@@ -27,12 +30,12 @@ export class HiddenMessages {
     this.#deps = deps;
   }
 
-  /** Undefined for a part that everybody sees, also because Telegram refuses to hide it. */
+  /** Undefined for a part that everyone sees, also if that is because Telegram refuses to hide it. */
   async send(part: OutboundPart): Promise<SentMessage | undefined> {
     const { onlyFor, chatId } = part;
-    // Anonymous administrators have the id of their group: Telegram does not tell who they are.
+    // Anonymous administrators have the id of their group: Telegram does not say who they are.
     if (onlyFor === undefined || !chatId.startsWith('-') || onlyFor.startsWith('-')) return undefined;
-    // A reply to a hidden message is taken from any bot, other hidden messages only from administrators.
+    // Any bot may reply to a hidden message; other hidden messages require an administrator.
     if (part.repliesHidden !== true && (await this.#isRefused(part))) return undefined;
     try {
       await this.#deps.bot.reachability.ensure();
@@ -45,7 +48,7 @@ export class HiddenMessages {
     }
   }
 
-  /** False for a message that everybody sees. */
+  /** False for a message that everyone sees. */
   async edit(sent: SentMessage, part: OutboundPart): Promise<boolean> {
     const hidden = hiddenOf(sent, part);
     if (hidden === undefined) return false;
@@ -58,7 +61,7 @@ export class HiddenMessages {
     return true;
   }
 
-  /** False for a message that everybody sees. */
+  /** False for a message that everyone sees. */
   async delete(sent: SentMessage, place: Place): Promise<boolean> {
     const hidden = hiddenOf(sent, place);
     if (hidden === undefined) return false;
@@ -85,12 +88,12 @@ export class HiddenMessages {
     const sent = await this.#deps.bot.call('sendMessage', (api, limit) =>
       api.sendMessage(part.chatId, textOf(part), options, limit),
     );
-    // A server that does not know the parameter sends a message that everybody sees.
+    // A server that does not know the parameter sends a message that everyone sees.
     const { ephemeral_message_id: hidden, message_id: id } = sent;
     return hidden === undefined ? { id: String(id) } : { id: `hidden:${hidden}`, metadata: { onlyFor } };
   }
 
-  /** They are gone after a while, and nobody can tell: what is gone needs no change. */
+  /** These messages disappear after a while, and there is no way to check: one that is gone needs no change. */
   async #ignoringGone(method: string, call: () => Promise<void>): Promise<void> {
     try {
       await call();
@@ -121,12 +124,12 @@ export class HiddenMessages {
   }
 }
 
-/** The part for everybody, in whose chat a hidden message cannot be replied to. */
+/** The part for everyone; in its chat a hidden message cannot be replied to. */
 export function visible(part: OutboundPart): OutboundPart {
   return part.repliesHidden === true ? { ...part, replyTo: undefined } : part;
 }
 
-/** Also a 403, which for other calls may be temporary. */
+/** Includes a 403, which for other calls may be temporary. */
 function isRefusal(error: unknown): error is ChannelError {
   if (!(error instanceof ChannelError)) return false;
   if (['rejected', 'place_gone', 'message_gone'].includes(error.code)) return true;

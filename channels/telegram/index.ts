@@ -1,4 +1,6 @@
-/** The Telegram channel: long polling in, messages that grow by edits out, over grammY's Bot API client. */
+/**
+ * The Telegram channel: receives by long polling and sends messages that grow by edits, over grammY's Bot API client.
+ */
 import type { ChannelAccess } from '../../src/contracts/access.ts';
 import type {
   Capabilities,
@@ -37,27 +39,27 @@ import { MAX_CAPTION, MAX_UPLOAD_BYTES } from './files/uploads.ts';
 export interface TelegramConfig {
   /** Secret. */
   token: string;
-  /** A Bot API server of one's own; Telegram's by default. */
+  /** Address of a self-hosted Bot API server; Telegram's by default. */
   apiRoot?: string | undefined;
-  /** Telegram posts updates instead of being asked for them. */
+  /** If set, Telegram posts updates, and the channel does not poll. */
   webhook?: WebhookConfig | undefined;
-  /** Least milliseconds between two edits in one chat. */
+  /** Minimum time between two edits in one chat, in milliseconds. */
   editIntervalMs: PerKind;
-  /** Whether answers that gain by it are sent as rich messages. */
+  /** Whether answers that benefit from it are sent as rich messages. */
   richMessages: 'auto' | 'off';
-  /** How answers appear in chats that have chosen nothing. */
+  /** How answers appear in chats that have not chosen a mode. */
   stream: StreamMode;
-  /** Least milliseconds between two drafts in one chat. */
+  /** Minimum time between two drafts in one chat, in milliseconds. */
   draftIntervalMs: number;
-  /** Calls that may go out at once in a chat. */
+  /** Maximum burst of calls in a chat. */
   burst: PerKind;
-  /** How many of them only finals may use. */
+  /** How many of these calls are reserved for finals. */
   reservedForFinals: PerKind;
-  /** Where questions get reactions of the bot. */
+  /** Where the bot reacts to questions. */
   reactions: { private: boolean; group: boolean };
-  /** Calls in one group in any minute. */
+  /** Maximum number of calls in one group in any minute. */
   groupCallsPerMinute: number;
-  /** Calls a second of the whole bot: at first, and at most. */
+  /** Calls per second of the whole bot: at first, and at most. */
   callsPerSecond: { start: number; most: number };
 }
 
@@ -72,16 +74,16 @@ const MINUTE_MS = 60_000;
 /** Longest message, in UTF-16 units after entity parsing (Bot API `sendMessage`). */
 const MAX_LENGTH = 4_096;
 
-/** A draft is gone after this time (Bot API `sendMessageDraft`). */
+/** A draft disappears after this time (Bot API `sendMessageDraft`). */
 const DRAFT_MS = 30_000;
 
 /** One `sendChatAction` shows for this long. */
 const TYPING_MS = 5_000;
 
-/** The channel's waits, in milliseconds, and the clock that ends calls without an answer. */
+/** The channel's waits, in milliseconds, and the clock that ends calls that get no answer. */
 export interface TelegramTiming extends PollTiming {
   callTimeoutMs: number;
-  /** A download that brings nothing for this long is given up. */
+  /** A download that delivers nothing for this long is aborted. */
   silenceMs: number;
   clock: Clock;
 }
@@ -93,12 +95,12 @@ const TIMING: TelegramTiming = {
   clock: systemClock,
 };
 
-/** The channel's dependencies: a log, its access rules, the commands it offers, and where it reports what happens to chats. */
+/** The channel's dependencies: a log, its access rules, the commands it offers, and where it reports chat events. */
 export interface TelegramDeps extends Omit<ChannelDeps, 'gateway' | 'connections'> {
   gateway: Pick<GatewayApi, 'commands' | 'chatMoved' | 'membershipChanged' | 'noteRefusal' | 'subscribe'>;
 }
 
-/** Makes the channel; nothing is opened before `start`. Never throws. */
+/** Creates the channel; opens nothing before `start`. Never throws. */
 export function create(
   { token, apiRoot, ...settings }: TelegramConfig,
   deps: TelegramDeps,
@@ -142,7 +144,7 @@ export function create(
     typingMs: TYPING_MS,
   };
 
-  /** Remembers where Telegram takes no rich messages. */
+  /** Remembers where Telegram refuses rich messages. */
   async function noting<Result>(
     part: Place & Pick<OutboundPart, 'body'>,
     call: () => Promise<Result>,
@@ -157,7 +159,7 @@ export function create(
     }
   }
 
-  /** Sends to everybody, and remembers what of it may be on screen without its id. */
+  /** Sends to everyone, and remembers which parts may be on screen without a known id. */
   async function sendNoting(part: OutboundPart): Promise<SentMessage> {
     const { chatId, nonce } = part;
     const after = lostSends.newest(chatId);
@@ -247,7 +249,7 @@ export function create(
   };
 }
 
-/** The reactions that tell what becomes of a question. */
+/** The reactions that show the state of a question. */
 const SIGNS: Record<QuestionState, Emoji | undefined> = {
   waiting: '👀',
   working: '✍',
@@ -256,7 +258,7 @@ const SIGNS: Record<QuestionState, Emoji | undefined> = {
   none: undefined,
 };
 
-/** Told while privacy mode keeps from the bot what the settings of groups ask for. */
+/** Reported while privacy mode hides messages from the bot that the group settings require. */
 function noticeOf(access: ChannelAccess | undefined): Pick<ChannelHealth, 'notice'> {
   const needing = groupsThatNeedAll(access);
   if (needing.length === 0) return {};
@@ -265,12 +267,12 @@ function noticeOf(access: ChannelAccess | undefined): Pick<ChannelHealth, 'notic
   };
 }
 
-/** Groups and channels have ids below zero. */
+/** Groups and channels have negative ids. */
 function isGroup(chatId: string): boolean {
   return chatId.startsWith('-');
 }
 
-/** The limit of one chat, which all its topics share. */
+/** The rate limit of one chat, shared by all its topics. */
 function rateOf(chatId: string, settings: Omit<TelegramConfig, 'token' | 'apiRoot'>): PlaceRate {
   const kind = isGroup(chatId) ? 'group' : 'private';
   return {

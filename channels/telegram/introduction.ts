@@ -1,4 +1,4 @@
-/** What Telegram shows of the bot before anybody writes: its menus of commands, its menu button, and what it says of itself. */
+/** What Telegram shows of the bot before anyone writes to it: its command menus, its menu button, and its descriptions. */
 import type { BotCommandScope, LanguageCode } from 'grammy/types';
 import type { CommandListing } from '../../src/contracts/command.ts';
 import { toGatewayError } from '../../src/contracts/errors.ts';
@@ -10,10 +10,10 @@ import type { BotApi } from './api/bot-api.ts';
 import { menuLanguages, toMenu } from './menu.ts';
 import type { MenuCommand, MenuLanguage } from './menu.ts';
 
-/** Owners who get a menu of their own; the commands work for others, too. */
+/** Maximum number of owners who get a menu of their own; the commands work for the others, too. */
 export const MAX_OWNER_MENUS = 20;
 
-/** Longest texts that Telegram takes: in an empty chat, and on the bot's profile. */
+/** Longest texts that Telegram accepts: in an empty chat, and on the bot's profile. */
 const MAX_DESCRIPTION = 512;
 const MAX_SHORT_DESCRIPTION = 120;
 
@@ -21,23 +21,26 @@ export interface IntroductionDeps {
   bot: Pick<BotApi, 'call'>;
   commands: readonly CommandListing[];
   languages: Languages;
-  /** Ids of the owners as they are now. Throws `GatewayError`. */
+  /** Current ids of the owners. Throws `GatewayError`. */
   owners: () => Promise<readonly string[]>;
   chatSettings: ChatSettingStore;
   log: Log;
 }
 
-/** Brings it up to date; what is right already is not written again. */
+/** Keeps it up to date; does not rewrite what is already right. */
 export class Introduction {
   readonly #deps: IntroductionDeps;
-  /** The owners that it was last brought up to date for. */
+  /** The owners at the last update. */
   #owners: string | undefined;
 
   constructor(deps: IntroductionDeps) {
     this.#deps = deps;
   }
 
-  /** At the first call, and where the owners have changed since the last one. `botId` is the bot's own. Never throws. */
+  /**
+   * Updates at the first call, and when the owners have changed since the last one. `botId` is the bot's own. Never
+   * throws.
+   */
   async update(botId: string): Promise<void> {
     const { owners: ownersNow, log } = this.#deps;
     try {
@@ -63,14 +66,14 @@ export class Introduction {
     await this.#describe(bot);
   }
 
-  /** Commands that only owners can use stand only in their own menus. */
+  /** Commands that only owners can use appear only in the owners' menus. */
   async #offerToOwners(bot: `telegram:${string}`, owners: readonly string[]): Promise<void> {
     const { chatSettings, commands, bot: api, log } = this.#deps;
     const before = (await chatSettings.chatSetting(bot, 'owner_menus'))?.split(' ') ?? [];
     const given: string[] = [];
     for (const owner of owners) {
       const scope = { type: 'chat', chat_id: Number(owner) } as const;
-      // Telegram knows no menu for somebody who has never written to the bot.
+      // Telegram has no menu for a person who has never written to the bot.
       const isShown = await this.#offer(scope, commands.filter(isPrivate)).then(
         () => true,
         (error: unknown) => {
@@ -101,7 +104,7 @@ export class Introduction {
     }
   }
 
-  /** The button beside the field for messages opens the menu; one that an operator has set stays. */
+  /** The button beside the message field opens the menu; a button that an operator has set stays. */
   async #showMenuButton(): Promise<void> {
     const { bot } = this.#deps;
     const now = await bot.call('getChatMenuButton', (api, limit) => api.getChatMenuButton({}, limit));
@@ -136,7 +139,7 @@ export class Introduction {
     });
   }
 
-  /** What an operator has written at @BotFather stays; a text of ours is kept up to date. */
+  /** A text that an operator has set at @BotFather stays; one of ours is kept up to date. */
   async #say(bot: `telegram:${string}`, key: PlainKey, most: number, calls: DescriptionCalls): Promise<void> {
     const { chatSettings } = this.#deps;
     const kept = (code: string) => chatSettings.chatSetting(bot, `${key} ${code}`);
@@ -145,7 +148,7 @@ export class Introduction {
     for (const { code, say } of this.#languages()) {
       const text = say(key).slice(0, most).toWellFormed();
       const now = await calls.now(languageOf(code));
-      // Telegram may answer with the text for all languages where there is none of the one that is asked for.
+      // Telegram may return the text for all languages if there is none in the requested language.
       if (now === text || (!ours.has(now) && now !== (await kept(code)))) continue;
       await calls.set(text, languageOf(code));
       await chatSettings.setChatSetting(bot, `${key} ${code}`, text);
@@ -172,7 +175,7 @@ function rowOf({ command, description, is_ephemeral: hidden = false }: Listed): 
 
 type Listed = Pick<MenuCommand, 'command' | 'description'> & { is_ephemeral?: boolean };
 
-/** English is what everybody reads for whose language there is nothing else. */
+/** Everyone whose language has no text gets the English one. */
 function languageOf(code: string): { language_code?: LanguageCode } {
   return code === '' ? {} : { language_code: code as LanguageCode };
 }

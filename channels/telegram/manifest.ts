@@ -1,11 +1,11 @@
-/** Telegram as the gateway knows it before loading it: its settings, its ids and its secrets. */
+/** What the gateway knows about Telegram before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
 import { STREAM_MODES } from '../../src/contracts/delivery.ts';
 import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
 import { withSlash } from '../../src/contracts/isomorphic/fill-text.js';
 import { german } from './german.ts';
 
-/** Least milliseconds between two edits in one chat. */
+/** Minimum time between two edits in one chat, in milliseconds. */
 const interval = z.int().min(1).max(MAX_EDIT_INTERVAL_MS);
 const count = z.int().min(1).max(100);
 const perSecond = z.number().min(1).max(1_000);
@@ -41,7 +41,7 @@ export const manifest = defineChannel({
           ),
       })
       .optional(),
-    /** Telegram allows about one message a second in a private chat, and twenty a minute in a group. */
+    /** Telegram allows about one message per second in a private chat, and twenty per minute in a group. */
     editIntervalMs: z
       .strictObject({
         private: interval
@@ -67,7 +67,7 @@ export const manifest = defineChannel({
     draftIntervalMs: interval
       .default(1_100)
       .describe('least milliseconds between two drafts in a private chat'),
-    /** "Short bursts" are allowed, says Telegram's FAQ. One call of them comes back per interval. */
+    /** Telegram's FAQ allows "short bursts". One call of the burst is restored per interval. */
     burst: z
       .strictObject({
         private: count
@@ -109,7 +109,7 @@ export const manifest = defineChannel({
       .max(1_000)
       .default(20)
       .describe('most messages and edits in one group in any minute'),
-    /** Telegram's FAQ names about thirty messages a second for a bot. */
+    /** Telegram's FAQ names a limit of about thirty messages per second for a bot. */
     callsPerSecond: z
       .strictObject({
         start: perSecond.default(28).describe('calls a second of the whole bot at first'),
@@ -124,9 +124,9 @@ export const manifest = defineChannel({
     userId: /^\d{1,20}$/,
     chatId: /^-?\d{1,20}$/,
     description: 'a numeric id such as 123456789',
-    // Groups have ids below zero.
+    // Groups have negative ids.
     privacyOf: (chatId) => (chatId.startsWith('-') ? 'group' : 'private'),
-    // A private chat has the id of its person.
+    // A private chat has the same id as its person.
     privateChatOf: (userId) => userId,
   },
   secretShapes: [{ pattern: /(?<!\d)\d{6,12}:[A-Za-z0-9_-]{30,}/, replacement: '[telegram-token]' }],

@@ -13,20 +13,20 @@ const NAME = /^[a-z0-9_]{1,32}$/;
 export interface MenuCommand {
   command: string;
   description: string;
-  /** Its message is hidden, too: only its sender and the bot see it. */
+  /** The command message is hidden, too: only its sender and the bot see it. */
   is_ephemeral?: true;
 }
 
-/** A language of the menus: '' for everybody who reads none of the others, else two letters (ISO 639-1). */
+/** A language of the menus: '' for everyone who reads none of the others, else two letters (ISO 639-1). */
 export interface MenuLanguage {
   code: string;
   say: Say;
 }
 
-/** Most languages of menus: each costs some calls at the start. */
+/** Maximum number of menu languages: each one costs some calls at startup. */
 export const MAX_LANGUAGES = 10;
 
-/** The languages that Telegram can tell apart; of the varieties of one the first. */
+/** The languages that Telegram distinguishes; of several variants of a language, the first. */
 export function menuLanguages(languages: Languages): readonly [MenuLanguage, ...MenuLanguage[]] {
   const found = new Map<string, MenuLanguage>();
   for (const code of languages.codes()) {
@@ -37,7 +37,10 @@ export function menuLanguages(languages: Languages): readonly [MenuLanguage, ...
   return [{ code: '', say: inEnglish }, ...[...found.values()].slice(0, MAX_LANGUAGES - 1)];
 }
 
-/** The rows Telegram takes, in the order of the list; one refused name would cost the whole menu. `hides` is for groups. */
+/**
+ * The rows that Telegram accepts, in the order of the list; one refused name would cost the whole menu. `hides` is
+ * for groups.
+ */
 export function toMenu(commands: readonly CommandListing[], say: Say, hides: boolean): MenuCommand[] {
   return commands
     .filter(({ name }) => NAME.test(name))

@@ -1,4 +1,4 @@
-/** Topics of private chats and forum groups: one for each conversation that is begun in the chat, with the title of the conversation as its name. */
+/** Topics of private chats and forum groups: one for each conversation that is started in the chat, named after the title of the conversation. */
 import { toGatewayError } from '../../src/contracts/errors.ts';
 import type { Log } from '../../src/contracts/log.ts';
 import { addressOf, parseAddress } from '../../src/contracts/message.ts';
@@ -12,7 +12,7 @@ import type { TopicNews } from './receiving/inbound-kinds.ts';
 /** Longest name (Bot API `createForumTopic`). */
 const MAX_TOPIC_NAME = 128;
 
-/** For so long after it was opened or named, a topic is named by what its conversation is called. */
+/** How long after it was opened or named a topic is named after its conversation. */
 const NAMED_FOR_MS = 30 * 24 * 3_600_000;
 
 const SETTING = 'topic';
@@ -29,14 +29,14 @@ export interface TopicsDeps {
 /** The topics that this bot names. */
 export class Topics {
   readonly #deps: TopicsDeps;
-  /** Topics are switched on for the bot's private chats (`getMe`). */
+  /** Whether topics are enabled for the bot's private chats (`getMe`). */
   areOn = false;
 
   constructor(deps: TopicsDeps) {
     this.#deps = deps;
   }
 
-  /** `createForumTopic`; undefined where the chat has no topics, `no_right` where the bot may open none. Throws `ChannelError`. */
+  /** `createForumTopic`; undefined if the chat has no topics, `no_right` if the bot may not open any. Throws `ChannelError`. */
   async open({ channel, chatId }: Place, name: string): Promise<Place | 'no_right' | undefined> {
     const hasTopics = chatId.startsWith('-') ? SUPERGROUP.test(chatId) : this.areOn;
     if (!hasTopics) return undefined;
@@ -56,12 +56,12 @@ export class Topics {
     return place;
   }
 
-  /** Remembers whether the name of a person's topic is left to the bot. Never throws. */
+  /** Remembers whether the bot may name a person's topic. Never throws. */
   async note({ chatId, threadId, isNamed }: TopicNews): Promise<void> {
     await this.#keep({ channel: 'telegram', chatId, threadId }, isNamed ? undefined : 'open');
   }
 
-  /** Names the topic of a conversation that has a title now, unless a person has named it. Never throws. */
+  /** Names the topic of a conversation that now has a title, unless a person has named it. Never throws. */
   async title(session: SessionKey, title: string): Promise<void> {
     const { channel, chatId, threadId } = parseAddress(session);
     if (channel !== 'telegram' || threadId === undefined) return;

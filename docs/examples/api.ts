@@ -1183,6 +1183,19 @@ export interface Api {
       languages: string[];
     };
   };
+  'GET /v1/me/memories': {
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'DELETE /v1/me/memories/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
   'GET /v1/settings': {
     answer: {
       [k: string]: unknown;
@@ -1310,6 +1323,23 @@ export interface Api {
       };
     };
     answer: Receipt;
+  };
+  'GET /v1/sessions/{key}/files': {
+    path: {
+      key: string;
+    };
+    answer: {
+      files: {
+        /**
+         * its path, as in `GET /v1/sessions/{key}/files/…`
+         */
+        file: string;
+        name: string;
+        bytes: number;
+        changedAt: string;
+      }[];
+      more: boolean;
+    };
   };
   'POST /v1/sessions/{key}/files': {
     path: {

@@ -1,4 +1,6 @@
-/** One attempt at one head: runs the handler, decides what its outcome or error means for the head, and does that. */
+/**
+ * One attempt at one head: runs the handler, decides what its outcome or error means for the head, and applies that.
+ */
 import { LaneAbort } from '../contracts/bus.ts';
 import type { LaneHandler, LaneOutcome } from '../contracts/bus.ts';
 import { FencedError, GatewayError, toGatewayError } from '../contracts/errors.ts';
@@ -35,7 +37,7 @@ type Verdict =
   | { do: 'release'; delayMs: number; attempt: boolean; error?: string }
   | { do: 'dead_letter'; error: GatewayError };
 
-/** Works on one head to the end of this attempt; gives the heads that are to run next. Never throws. */
+/** Works on one head to the end of this attempt; returns the heads to run next. Never throws. */
 export async function attemptHead(
   head: LaneHead,
   signal: AbortSignal,
@@ -177,7 +179,10 @@ async function moveToDeadLetters(
   }
 }
 
-/** Releases the head, however long the database is unreachable; gives up only when the lane belongs to another node. */
+/**
+ * Releases the head, no matter how long the database is unreachable; gives up only when the lane belongs to another
+ * node.
+ */
 async function release(
   head: LaneHead,
   { delayMs, attempt, error }: { delayMs: number; attempt: boolean; error?: string },

@@ -3,11 +3,11 @@ import type { TurnEmitter } from '../contracts/bus.ts';
 import type { EventBody } from '../contracts/event.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** Longest time a delta is held, in milliseconds. */
+/** Longest time to hold a delta, in milliseconds. */
 export const MAX_JOIN_MS = 30;
 /** Event loop delay above which deltas are joined, in milliseconds. */
 export const LOAD_DELAY_MS = 5;
-/** Turns whose time is almost over are flushed together, so that there are few timers. */
+/** Turns whose deadline is near are flushed together, so that there are few timers. */
 const TIMER_TOLERANCE_MS = 10;
 
 type DeltaBody = Extract<EventBody, { type: 'stream_chunk' | 'thinking_delta' }>;
@@ -15,11 +15,11 @@ type Publish = TurnEmitter['emit'];
 
 export interface DeltaJoinerOptions {
   clock: Clock;
-  /** Recent event loop delay in milliseconds; asked for every delta, so it must be cheap. */
+  /** Recent event loop delay in milliseconds; called for every delta, so it must be cheap. */
   loopDelayMs: () => number;
 }
 
-/** Asked by the event bus about every event of a turn. While the event loop keeps up, nothing is held. */
+/** Consulted by the event bus for every event of a turn. While the event loop keeps up, nothing is held. */
 export class DeltaJoiner {
   readonly #options: DeltaJoinerOptions;
   /** Turns with held deltas, the longest held first. */
@@ -30,7 +30,7 @@ export class DeltaJoiner {
     this.#options = options;
   }
 
-  /** Begins a turn, whose held deltas go to `publish`: those of one model call as one, in order with its other events. */
+  /** Starts a turn, whose held deltas go to `publish`: those of one model call as one, in order with its other events. */
   open(publish: Publish): HeldDeltas {
     return new HeldDeltas(publish, this);
   }
@@ -85,11 +85,11 @@ interface PendingDelta {
 
 /** The held deltas of one turn. */
 export class HeldDeltas {
-  /** Monotonic time at which the oldest held delta came. */
+  /** Monotonic time at which the oldest held delta arrived. */
   heldSince = 0;
   readonly #publish: Publish;
   readonly #joiner: DeltaJoiner;
-  /** In the order they began; few, because an agent makes one call at a time. */
+  /** In the order they started; few, because an agent makes one call at a time. */
   #held: PendingDelta[] = [];
 
   constructor(publish: Publish, joiner: DeltaJoiner) {
@@ -121,7 +121,7 @@ export class HeldDeltas {
   }
 
   #hold(body: DeltaBody, from: { agentId: string } | undefined): void {
-    // Only to the newest that is held of this agent: what an agent says keeps its order.
+    // Only to this agent's newest held delta: an agent's output keeps its order.
     const newest = this.#held.findLast((one) => one.from?.agentId === from?.agentId);
     if (newest?.body.msgId === body.msgId && newest.body.type === body.type) {
       newest.deltas.push(body.delta);

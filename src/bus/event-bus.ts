@@ -38,10 +38,10 @@ export interface EventBusOptions {
 }
 
 /**
- * Makes the event bus of this process. Three things it adds to what is emitted: where this node's listeners may have
- * missed deltas (they were lost between nodes, or a crashed turn was resumed here) they get a `snapshot`, numbered
- * like the last event it stands for; an earlier run of a turn emits nothing more once a later one began; and while the event
- * loop is behind, deltas of one model call are joined.
+ * Makes the event bus of this process. It adds three things to what is emitted: where this node's listeners may have
+ * missed deltas (they were lost between nodes, or a crashed turn was resumed here) they get a `snapshot`, numbered like
+ * the last event it stands for; an earlier run of a turn emits nothing more once a later one has started; and while the
+ * event loop is behind, deltas of one model call are joined.
  */
 export function createEventBus(options: EventBusOptions): EventBus & { stopNotifier: StopNotifier } {
   return new NodeEventBus(options);
@@ -116,7 +116,7 @@ class NodeEventBus implements EventBus {
     if (known?.local && known.epoch === run.epoch) return known;
     const ring = this.#addRing(run, { local: true, seq: this.#rings.lastSeqOf(run), text, whole: true });
     if (this.#link?.any) this.#link.send({ state: { ...runOf(ring), seq: ring.lastSeq, text } });
-    // A listener may have come between the start of this process and that of the resumed turn.
+    // A listener may have been added between the start of this process and that of the resumed turn.
     if (known !== undefined || text !== '') this.#showSnapshot(ring);
     return ring;
   }
@@ -129,14 +129,14 @@ class NodeEventBus implements EventBus {
 
   /**
    * Numbers an event of a turn of this node, keeps it for readers that reconnect, and delivers it. A delta that `held`
-   * holds back comes again, joined with those after it.
+   * holds back comes here again, joined with those after it.
    */
   #publish(ring: TurnRing, body: EventBody, from: { agentId: string } | undefined, held?: HeldDeltas): void {
     // Another node runs the turn now: this one lost its lease and has not noticed it yet.
     if (ring.superseded || held?.holds(body, from) === true) return;
     const { sessionKey, turnId, epoch } = ring;
     const at = this.#clock.epochMs();
-    // The spread stands first, where it costs a third: this object is made for every token.
+    // The spread comes first, which makes it three times as cheap: this object is created for every token.
     const event: AgentEvent = { ...body, sessionKey, turnId, epoch, eventSeq: ring.lastSeq + 1, at };
     if (from !== undefined) markSubagent(event, from.agentId);
     this.#keep(ring, event);
@@ -172,7 +172,7 @@ class NodeEventBus implements EventBus {
     if (known !== undefined && isOld(known, epoch, eventSeq)) return;
     let ring = known;
     if (ring === undefined || ring.epoch < epoch) {
-      // Its beginning was lost, or this node came later than the turn.
+      // Its beginning was lost, or this node started after the turn.
       ring = this.#addRing(run, { local: false, seq: eventSeq - 1, text: '', whole: false });
       this.#link?.send({ want: run });
     } else if (eventSeq > ring.lastSeq + 1) {
@@ -183,7 +183,7 @@ class NodeEventBus implements EventBus {
     this.#listeners.dispatch(event);
   }
 
-  /** What was kept of a deleted session is not for readers of a later one with its name. */
+  /** What was kept of a deleted session must not reach readers of a later one with the same name. */
   #dispatchUnnumbered(event: AgentEvent): void {
     if (event.type === 'session_deleted') this.#rings.forget(event.sessionKey);
     this.#listeners.dispatch(event);
@@ -208,7 +208,7 @@ class NodeEventBus implements EventBus {
   }
 }
 
-/** True for an event of an earlier run, of a run on this node, or one that was received before. */
+/** True for an event of an earlier run, of a run on this node, or one that was already received. */
 function isOld(known: TurnRing, epoch: number, eventSeq: number): boolean {
   if (known.epoch !== epoch) return known.epoch > epoch;
   return known.local || known.lastSeq >= eventSeq;

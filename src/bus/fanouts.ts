@@ -2,7 +2,7 @@
 import type { Fanout, FanoutSecret } from '../contracts/bus.ts';
 import type { Log } from '../contracts/log.ts';
 
-/** What the database offers to its nodes. */
+/** What the database offers its nodes. */
 export interface DatabaseFanout {
   /** Undefined on the embedded database, which has one node. */
   fanout?: Fanout;
@@ -11,8 +11,8 @@ export interface DatabaseFanout {
 }
 
 /**
- * Gives NATS when there is a `natsUrl`, else what the database itself offers; the nodes of one database share a subject and a
- * key. Throws `StoreError`, and `GatewayError('bad_nats_url')`.
+ * Returns NATS when there is a `natsUrl`, else what the database itself offers; the nodes of one database share a
+ * subject and a key. Throws `StoreError`, and `GatewayError('bad_nats_url')`.
  */
 export async function chooseFanout(
   natsUrl: string | undefined,

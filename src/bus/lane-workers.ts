@@ -15,8 +15,8 @@ import type { Log } from '../contracts/log.ts';
 import { attemptHead } from './attempt.ts';
 
 /**
- * Heads of one class that may wait here for capacity. They are few by nature (at most one per lane, and only a finished
- * head brings further ones); past the bound a head is released at once and comes back with a sweep.
+ * Heads of one class that may wait here for capacity. There are few of them (at most one per lane, and only a finished
+ * head leads to further ones); past the limit a head is released at once and returns with a sweep.
  */
 export const MAX_WAITING_HEADS = 1_024;
 
@@ -29,7 +29,7 @@ interface Worker {
 
 interface WorkerPool extends LaneBudget {
   busy: number;
-  /** Claimed heads in the order they came. */
+  /** Claimed heads in the order they arrived. */
   waiting: Map<LaneKey, LaneHead>;
   /**
    * Something was left unclaimed for lack of capacity. From then on until a sweep finds nothing waiting, only sweeps
@@ -52,7 +52,7 @@ export class LaneWorkers {
   readonly #pools = new Map<LaneClass, WorkerPool>();
   readonly #closed = new AbortController();
   readonly #workers = new Map<LaneKey, Worker>();
-  /** Attempts and releases under way. */
+  /** Attempts and releases in progress. */
   readonly #pending = new Set<Promise<void>>();
   #closing = false;
 
@@ -117,7 +117,10 @@ export class LaneWorkers {
       .filter(({ free }) => free > 0);
   }
 
-  /** Runs heads that a sweep for these capacities claimed; a filled one means that there may be more. Never throws. */
+  /**
+   * Runs heads that a sweep for these capacities claimed; a capacity used up means that there may be more. Never
+   * throws.
+   */
   runSwept(capacities: readonly LaneCapacity[], heads: readonly LaneHead[]): void {
     for (const head of heads) {
       const pool = this.#poolFor(head);
@@ -155,7 +158,7 @@ export class LaneWorkers {
     }
   }
 
-  /** Admits nothing more and asks everything that runs to end. */
+  /** Admits nothing more and asks everything that is running to end. */
   shutDown(): void {
     this.#closing = true;
     this.abortAll('shutdown');
@@ -171,9 +174,9 @@ export class LaneWorkers {
     this.#closed.abort();
   }
 
-  /** The pool that runs this head; undefined when it is not for this node to run. */
+  /** The pool that runs this head; undefined when this node must not run it. */
   #poolFor(head: LaneHead): WorkerPool | undefined {
-    // Claimed under an id whose lease has ended, or while closing: the lane becomes free by itself.
+    // Claimed under an id whose lease has ended, or while closing: the lane becomes free on its own.
     if (this.#closing || head.node !== this.#options.node()) return undefined;
     const pool = this.#pools.get(classOf(head.lane));
     if (pool === undefined) this.#release(head);
@@ -211,7 +214,7 @@ export class LaneWorkers {
     if (regained) this.#options.onFree();
   }
 
-  /** What was read for a start at once is old by the time a head has waited. */
+  /** What was read for an immediate start is stale by the time a head has waited. */
   #forgetOpened(lane: LaneKey): void {
     const waiting = this.#pools.get(classOf(lane))?.waiting.get(lane);
     const { next } = this.#workers.get(lane) ?? {};

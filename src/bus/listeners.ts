@@ -1,4 +1,4 @@
-/** Listeners indexed by session and turn: an event finds those that asked for it without looking at the others. */
+/** Listeners indexed by session and turn: an event finds those that subscribed to it without checking the others. */
 import type { EventFilter, EventListener } from '../contracts/bus.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { AgentEvent } from '../contracts/event.ts';
@@ -23,7 +23,7 @@ export class Listeners {
     this.#log = log;
   }
 
-  /** Adds a listener; gives the function that removes it. */
+  /** Adds a listener; returns the function that removes it. */
   add(filter: EventFilter, listener: EventListener): () => void {
     const entry: Entry = { filter, listener, ended: false };
     const key = filter.turnId ?? filter.sessionKey;

@@ -11,11 +11,11 @@ import { NodeLease } from './node-lease.ts';
 import { startTicker } from './ticker.ts';
 import type { Ticker } from './ticker.ts';
 
-/** A node without a heartbeat keeps its lanes this long. */
+/** A node without a heartbeat keeps its lanes for this long. */
 export const LEASE_MS = 10_000;
-/** Time between two renewals of the lease: three may fail before it runs out. */
+/** Time between two renewals of the lease: three may fail before it expires. */
 export const HEARTBEAT_MS = 3_000;
-/** Time between two sweeps for due lanes: what no commit claimed starts this late at most. */
+/** Time between two sweeps for due lanes: what no commit claimed starts at most this late. */
 export const SWEEP_MS = 500;
 /** Time between two reads of the stop marks of running lanes, in one query. */
 export const FLAGS_MS = 500;
@@ -26,7 +26,7 @@ const GAP_MS = 10;
 export interface StopNotifier {
   /** Tells the other nodes. Never throws; may be lost. */
   notify(lane: LaneKey): void;
-  /** Calls `listener` for each lane another node tells of; gives the function that ends it. */
+  /** Calls `listener` for each lane another node tells of; returns the function that ends it. */
   listen(listener: (lane: LaneKey) => void): () => void;
 }
 
@@ -42,7 +42,9 @@ export interface MessageBusOptions {
   /** Stored in the home directory: a restarted process takes back the lanes of its predecessor at once. */
   instance: string;
   log: Log;
-  /** Tells the other nodes of stop marks; the event bus has it. Without it the marks are read in time. */
+  /**
+   * Tells the other nodes of stop marks; the event bus provides it. Without it the marks are read at the next interval.
+   */
   stopNotifier?: StopNotifier;
   /** Default: the constants above. */
   intervals?: Partial<BusIntervals>;
@@ -132,7 +134,7 @@ class NodeMessageBus implements MessageBus {
     return this.#workers.running();
   }
 
-  /** While a suspect runs, the next sweep comes when the others need not wait for it any longer. */
+  /** While a suspect runs, the next sweep runs when the others no longer have to wait for it. */
   async #sweep(): Promise<number | void> {
     const node = this.#lease.node;
     const capacities = this.#workers.capacities();

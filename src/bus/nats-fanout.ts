@@ -1,4 +1,4 @@
-/** The fan-out over NATS core: one subject, no storage, reconnecting by itself, sealed against everybody else on that server. */
+/** The fan-out over NATS core: one subject, no storage, reconnecting on its own, sealed against everyone else on that server. */
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Fanout } from '../contracts/bus.ts';
 import { GatewayError } from '../contracts/errors.ts';
@@ -19,7 +19,10 @@ export interface NatsFanoutOptions {
    * With `tls://` for one of them, none is used without TLS and a certificate that this machine trusts.
    */
   url: string;
-  /** Names the nodes that belong together: the same for all nodes of one database, another for every other database. */
+  /**
+   * Names the nodes that belong together: the same for all nodes of one database, a different one for every other
+   * database.
+   */
   subject: string;
   /** The key those nodes share, 32 bytes: batches that were not sealed with it are dropped. */
   key: Buffer;
@@ -34,7 +37,10 @@ export interface NatsLogin {
   token?: string;
 }
 
-/** Makes the fan-out. It connects at `subscribe`; batches published while the server is away are lost, as agreed. */
+/**
+ * Makes the fan-out. It connects at `subscribe`; batches published while the server is unreachable are lost, as the
+ * contract says.
+ */
 export function createNatsFanout(options: NatsFanoutOptions): Fanout {
   let connection: NatsConnection | undefined;
   let connected = false;
@@ -52,7 +58,8 @@ export function createNatsFanout(options: NatsFanoutOptions): Fanout {
 
   return {
     publish(batch) {
-      // While it is away the client would keep everything for later: old events are worth nothing then.
+      // While the server is unreachable, the client would buffer everything: by then old events are
+      // worthless.
       if (connection === undefined || !connected) return;
       try {
         connection.publish(options.subject, seal.seal(batch));
@@ -85,7 +92,7 @@ export function createNatsFanout(options: NatsFanoutOptions): Fanout {
   };
 }
 
-/** Counts batches that were not taken, and says so at most once in a while. */
+/** Counts refused batches, and logs that only once in a while. */
 function countRefusals({ log, epochNow }: NatsFanoutOptions) {
   let total = 0;
   let counts: Partial<Record<Refusal, number>> = {};

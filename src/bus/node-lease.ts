@@ -1,4 +1,4 @@
-/** This process as a node: its lease is renewed in time, or given up before another node can claim its lanes. */
+/** This process as a node: its lease is renewed in time, or surrendered before another node can claim its lanes. */
 import type { LaneStore } from '../contracts/store/lanes.ts';
 import { pause } from '../lib/async/sleep.ts';
 import type { Log } from '../contracts/log.ts';
@@ -8,7 +8,7 @@ import type { Ticker } from './ticker.ts';
 
 /** Longest wait of `stop` for the database to free the lanes, in milliseconds; otherwise they become free when the lease expires. */
 export const UNREGISTER_MS = 2_000;
-/** Pause between two attempts to register anew, in milliseconds. */
+/** Pause between two attempts to register again, in milliseconds. */
 const REGISTER_GAP_MS = 100;
 
 export interface NodeLeaseOptions {
@@ -20,21 +20,21 @@ export interface NodeLeaseOptions {
   log: Log;
   /** The lease is gone: everything that runs under the old id must end. */
   onLost: () => void;
-  /** Registered anew after a loss. */
+  /** Registered again after a loss. */
   onRegained: () => void;
 }
 
 export class NodeLease {
   readonly #options: NodeLeaseOptions;
   #node: string | undefined;
-  /** Monotonic time until which the lease is certainly valid: counted from before the call that renewed it. */
+  /** Monotonic time until which the lease is certainly valid: counted from before the renewing call. */
   #validUntil = 0;
   #watchdog: NodeJS.Timeout | undefined;
   #heartbeats: Ticker | undefined;
   #stopped = false;
   /** When the first heartbeat was sent that the database has not answered; undefined after an answer. */
   #unansweredSince: number | undefined;
-  /** The lease that was lost because the database could not be reached, until it is registered anew. */
+  /** The lease that was lost because the database could not be reached, until it is registered again. */
   #cutOff: { node: string; since: number } | undefined;
 
   constructor(options: NodeLeaseOptions) {
@@ -42,8 +42,8 @@ export class NodeLease {
   }
 
   /**
-   * The id under which this process holds lanes now; undefined between a loss and the next registration. Compared with the
-   * clock at each call: after a pause of the process, work that was due comes before the watchdog's timer.
+   * The id under which this process holds lanes now; undefined between a loss and the next registration. Compared with
+   * the clock at each call: after a pause of the process, overdue work runs before the watchdog's timer.
    */
   get node(): string | undefined {
     return this.#options.clock.monotonicMs() < this.#validUntil ? this.#node : undefined;
@@ -63,7 +63,7 @@ export class NodeLease {
     });
   }
 
-  /** Ends the lease, so that the lanes are free at once. Never throws. */
+  /** Ends the lease, so that the lanes become free at once. Never throws. */
   async stop(): Promise<void> {
     clearTimeout(this.#watchdog);
     this.#stopped = true;
@@ -109,7 +109,7 @@ export class NodeLease {
     this.#unansweredSince ??= askedAt;
     const renewed = await lanes.heartbeat(node, leaseMs);
     this.#unansweredSince = undefined;
-    // Meanwhile the watchdog may have given the lease up, or `stop` ended it.
+    // In the meantime the watchdog may have surrendered the lease, or `stop` ended it.
     if (this.#node !== node) return;
     if (renewed) this.#trustUntil(askedAt + leaseMs);
     else this.#lose('renewal refused: another process may hold the lanes now');
@@ -129,8 +129,8 @@ export class NodeLease {
   }
 
   /**
-   * Where heartbeats were sent in time, the database was away and nothing that runs here is to blame. Where none was sent,
-   * the process itself stood still, which one of its turns may have brought about.
+   * If heartbeats were sent in time, the database was unreachable and nothing running here is to blame. If none was
+   * sent, the process itself stalled, which one of its turns may have caused.
    */
   #loseUnrenewed(): void {
     const node = this.#node;

@@ -13,7 +13,7 @@ export const HELLO_EVERY_MS = 10_000;
 export const PEER_GONE_MS = 3 * HELLO_EVERY_MS;
 /** Records that may wait for the next batch; beyond it new ones are dropped, and their readers get a snapshot. */
 export const MAX_WAITING_RECORDS = 20_000;
-/** Other nodes known at once; a further one is ignored. */
+/** Other nodes known at once; further ones are ignored. */
 export const MAX_PEERS = 256;
 
 interface Peer {
@@ -46,12 +46,12 @@ export class NodeLink {
     this.#cutter = new BatchCutter(options.nodeId);
   }
 
-  /** True when another node said hello lately. Alone, nothing is turned into JSON. */
+  /** True when another node said hello recently. A lone node serializes nothing to JSON. */
   get any(): boolean {
     return this.#peers.size > 0;
   }
 
-  /** Begins to listen and says hello. Throws what the fan-out throws when it cannot connect. */
+  /** Starts to listen and says hello. Throws what the fan-out throws when it cannot connect. */
   async start(): Promise<void> {
     this.#unsubscribe = await this.#options.fanout.subscribe((batch) => this.#receive(batch));
     this.send({ hello: true });
@@ -103,7 +103,7 @@ export class NodeLink {
     }
   }
 
-  /** The sender; a new one is greeted, so that it learns of this node at once. */
+  /** The sender; a new one is greeted, so that it learns about this node at once. */
   #peerOf(node: string): Peer | undefined {
     let peer = this.#peers.get(node);
     if (peer === undefined) {

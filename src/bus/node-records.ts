@@ -23,7 +23,7 @@ const recordSchema = z.union([
   z.object({ event: z.custom<AgentEvent>((value) => envelopeSchema.safeParse(value).success) }),
   /** State of a run, sent when it begins and on request. `text` is the text up to event `seq`. */
   z.object({ state: run.extend({ seq: z.int().min(0), text: z.string() }) }),
-  /** Events of this run were lost on the way: asks its own node for the state. */
+  /** Events of this run were lost in transit: asks its own node for the state. */
   z.object({ want: run }),
   /** A stop mark was set on this lane: its owner reads the marks at once. */
   z.object({ stop: z.custom<LaneKey>((value) => typeof value === 'string' && value.includes(':')) }),

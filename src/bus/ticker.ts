@@ -2,7 +2,7 @@
 import type { Log } from '../contracts/log.ts';
 
 export interface Ticker {
-  /** Runs within `gapMs`; requested during a run, it runs once more afterwards. Never throws. */
+  /** Runs within `gapMs`; when requested during a run, it runs again afterwards. Never throws. */
   runSoon(): void;
   /** Starts no further run; resolves when the current one has ended. */
   stop(): Promise<void>;
@@ -13,14 +13,14 @@ export interface TickerOptions {
   everyMs: number;
   /** Shorter pause after `runSoon`: a burst of requests is one run. */
   gapMs: number;
-  /** Gives the pause until its next run where that is to be shorter, in milliseconds. */
+  /** Returns the pause until the next run if it should be shorter, in milliseconds. */
   run: () => Promise<number | void>;
   log: Log;
   /** Log event of a failed run; a failure does not keep the next run from starting. */
   failure: string;
 }
 
-/** Begins at once. */
+/** Starts at once. */
 export function startTicker({ everyMs, gapMs, run, log, failure }: TickerOptions): Ticker {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;

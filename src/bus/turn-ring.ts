@@ -4,7 +4,7 @@ import type { AgentEvent } from '../contracts/event.ts';
 import type { SessionKey } from '../contracts/message.ts';
 import { TurnText } from './turn-text.ts';
 
-/** Size of an event against a ring's bound besides its texts: its numbers, keys and place. */
+/** Size of an event toward a ring's limit besides its texts: its numbers, keys and place. */
 export const EVENT_OVERHEAD_BYTES = 64;
 
 /** Dropped events are removed from the array once there are this many. */
@@ -20,17 +20,17 @@ export interface TurnRun {
   epoch: number;
 }
 
-/** An event of which a model call sends many. */
+/** An event type that a model call sends many of. */
 type DeltaEvent = Extract<AgentEvent, { type: 'stream_chunk' | 'thinking_delta' }>;
 
-/** An event, or the text of a delta that otherwise equals the one before it, but for its number and time. */
+/** An event, or the text of a delta that equals the previous one except for its number and time. */
 type Kept = AgentEvent | string;
 
 export class TurnRing implements TurnRun {
   readonly sessionKey: SessionKey;
   readonly turnId: string;
   readonly epoch: number;
-  /** Created by an emitter of this node, which can send the whole text to other nodes. */
+  /** Created by an emitter of this node, which can send the complete text to other nodes. */
   readonly local: boolean;
   /** `eventSeq` before the turn's first event; above 0 when an earlier turn ran under the same epoch. */
   readonly startSeq: number;
@@ -43,7 +43,7 @@ export class TurnRing implements TurnRun {
   /** Monotonic time of `turn_ended`. */
   endedAt: number | undefined;
   #events: Kept[] = [];
-  /** `at` of each event: with it a kept text becomes an event again. */
+  /** `at` of each event, which turns a kept text back into an event. */
   #times: number[] = [];
   /** The newest event, while further deltas may be kept as texts. */
   #series: DeltaEvent | undefined;
@@ -79,12 +79,12 @@ export class TurnRing implements TurnRun {
     return this.#upToDateText().toString();
   }
 
-  /** Keeps the next event, `eventSeq` = `lastSeq` + 1. The oldest are dropped past a bound; the newest always stays. */
+  /** Keeps the next event, `eventSeq` = `lastSeq` + 1. The oldest are dropped past a limit; the newest always stays. */
   push(event: AgentEvent, maxBytes: number): void {
     this.lastSeq += 1;
     this.#times.push(event.at);
     if (isDelta(event)) {
-      // A text lives for a minute where an event would: that is most of what a token leaves behind.
+      // A text is kept for a minute in place of an event: events would be most of what a token leaves behind.
       if (continues(this.#series, event)) this.#events.push(event.delta);
       else this.#events.push((this.#series = event));
       this.#bytesAtMost += EVENT_OVERHEAD_BYTES + BYTES_PER_UNIT * event.delta.length;
@@ -103,7 +103,7 @@ export class TurnRing implements TurnRun {
       this.#first += 1;
     }
     if (this.#first < CUT) return;
-    // What precedes the first kept event goes: as a text it would have lost its series.
+    // What precedes the first kept event is dropped: a text without its series is useless.
     for (const event of this.#eventsFrom(this.#first)) {
       this.#events[this.#first] = event;
       break;
@@ -124,7 +124,7 @@ export class TurnRing implements TurnRun {
     }
   }
 
-  /** The kept events from an index on, as they were. */
+  /** The kept events from an index on, in their original form. */
   *#eventsFrom(index: number): Generator<AgentEvent> {
     let start = index;
     while (start > 0 && typeof this.#events[start] === 'string') start -= 1;
@@ -239,7 +239,7 @@ function sizeOf(kept: Kept): number {
     case 'tool_result':
       return EVENT_OVERHEAD_BYTES + Buffer.byteLength(kept.result);
     default:
-      // Rare events of many shapes: a few per turn, so measuring them as JSON costs nothing that shows.
+      // Rare events of many shapes: a few per turn, so measuring them as JSON costs nothing noticeable.
       return EVENT_OVERHEAD_BYTES + Buffer.byteLength(JSON.stringify(kept));
   }
 }

@@ -34,7 +34,7 @@ export class TurnRings {
     return this.#maxBytes;
   }
 
-  /** The newest ring of this turn, whatever its epoch. */
+  /** The newest ring of this turn, regardless of its epoch. */
   ofTurn(run: Pick<TurnRun, 'sessionKey' | 'turnId'>): TurnRing | undefined {
     return this.#bySession.get(run.sessionKey)?.byTurn.get(run.turnId);
   }
@@ -47,7 +47,7 @@ export class TurnRings {
     return this.#ringsOf(run.sessionKey).findLast(({ epoch }) => epoch === run.epoch)?.lastSeq ?? 0;
   }
 
-  /** Adds a ring and removes that of an earlier run of the same turn, whose readers may have seen text that is void now. */
+  /** Adds a ring and removes that of an earlier run of the same turn, whose readers may have seen text that is now void. */
   add(ring: TurnRing): void {
     const { sessionKey, turnId, epoch } = ring;
     const session = this.#bySession.get(sessionKey) ?? { byTurn: new Map(), newest: ring, highestEpoch: 0 };
@@ -56,7 +56,7 @@ export class TurnRings {
       earlier.superseded = true;
       this.#open.delete(earlier);
       this.#ended.delete(earlier);
-      // Deleted first, so that the new one comes last.
+      // Deleted first, so that the new one is last.
       session.byTurn.delete(turnId);
     }
     session.byTurn.set(turnId, ring);
@@ -83,7 +83,9 @@ export class TurnRings {
     }
   }
 
-  /** Events after `lastEventId`; one snapshot when they are no longer kept. After `FIRST_EVENT_ID` come all that are. */
+  /**
+   * Events after `lastEventId`; one snapshot when they are no longer kept. After `FIRST_EVENT_ID`: all that are kept.
+   */
   replay(sessionKey: SessionKey, lastEventId: string | undefined, epochNow: number): AgentEvent[] {
     const rings = this.#ringsOf(sessionKey);
     const newest = rings.at(-1);

@@ -4,7 +4,7 @@ import type { EventBody } from '../contracts/event.ts';
 /** Consecutive text of one model call. */
 interface CallText {
   msgId: string;
-  /** Deltas as they came, behind pieces that were joined from earlier ones: a delta costs one array slot. */
+  /** Deltas as they arrived, after pieces that were joined from earlier ones: a delta costs one array slot. */
   parts: string[];
   /** Number of parts that are joined pieces. */
   pieces: number;
@@ -38,7 +38,10 @@ export class TurnText {
     }
   }
 
-  /** Joins what came since the last time to one piece: no delta is kept by itself for long, and no text is copied again. */
+  /**
+   * Joins what came since the last time to one piece: no delta is kept separately for long, and no text is copied
+   * again.
+   */
   compact(): void {
     for (const call of this.#calls) {
       if (call.parts.length - call.pieces > 1) call.parts.push(call.parts.splice(call.pieces).join(''));

@@ -93,7 +93,10 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     does: 'print a session with all of its messages',
     options: [['--format md|json', 'for people (default), or for programs']],
   },
-  { usage: 'person export PERSON', does: 'print everything of a person (CHANNEL:ID) as JSON' },
+  {
+    usage: 'person export PERSON',
+    does: 'print everything of a person as JSON (CHANNEL:ID, token:ID, token:ID:user:NAME or proxy:USER)',
+  },
   {
     usage: 'person delete PERSON',
     does: 'delete everything of a person; others keep what is theirs',
@@ -132,6 +135,7 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     does: 'give a token (without ID: the generated first one) a new secret',
   },
   { usage: 'token change ID', does: 'change its scopes or expiry', options: SCOPE_OPTIONS },
+  { usage: 'token rename ID NAME', does: 'give a token another name' },
   { usage: 'token revoke ID', does: 'revoke a token for good' },
   { usage: 'config validate', does: 'check config.json and the environment' },
   { usage: 'config get [FIELD]', does: 'show a setting, such as limits.messagesPerMinute, or all' },

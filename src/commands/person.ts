@@ -1,9 +1,12 @@
 /** `parley person`: everything of one person, exported or deleted. */
 import { parseArgs } from 'node:util';
 import type { Config } from '../config.ts';
+import { endUserKey } from '../../channels/http/routes/end-user.ts';
 import { isId } from '../contracts/access.ts';
+import type { TokenRecord } from '../contracts/access.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import type { Person, PersonData, PersonRow } from '../contracts/operator/people.ts';
+import { proxyTokenOf } from '../contracts/operator/proxy-sign-in.ts';
 import { transcriptOf } from '../contracts/sessions/transcript.ts';
 import { oneLine } from '../lib/text.ts';
 import { deleteSession } from '../ops/sessions-command.ts';
@@ -13,7 +16,7 @@ import { PARLEY } from '../contracts/texts/parley.ts';
 /** Rows that are read at a time. */
 const PAGE = 500;
 
-const USAGE = `Expected: person export CHANNEL:ID | person delete CHANNEL:ID --yes. See: ${PARLEY} person --help`;
+const USAGE = `Expected: person export PERSON | person delete PERSON --yes, with PERSON = CHANNEL:ID, token:ID, token:ID:user:NAME or proxy:USER. See: ${PARLEY} person --help`;
 
 /** What runs a command that was read: gives the output in pieces. Throws `GatewayError`. */
 export type PersonAct = (store: HomeStore, config: Config) => AsyncGenerator<string>;
@@ -23,11 +26,18 @@ export function personCommand(args: readonly string[]): PersonAct {
   const { words, yes } = read(args);
   const [action, name, ...more] = words;
   if (name === undefined || more.length > 0) throw new GatewayError('usage', USAGE);
-  if (action === 'export') return (store, config) => exported(store, personOf(config, name));
-  if (action !== 'delete') throw new GatewayError('usage', USAGE);
-  return async function* removed(store, config) {
-    yield await remove(store, config, { person: personOf(config, name), yes });
+  if (action !== 'export' && action !== 'delete') throw new GatewayError('usage', USAGE);
+  return async function* act(store, config) {
+    const person = await personOf(store, config, name);
+    if (action === 'export') yield* exported(store, { person, name });
+    else yield await remove(store, config, { person, name, yes });
   };
+}
+
+/** A person with the name by which the command was asked for them. */
+interface Named {
+  person: Person;
+  name: string;
 }
 
 function read(args: readonly string[]): { words: string[]; yes: boolean } {
@@ -40,7 +50,45 @@ function read(args: readonly string[]): { words: string[]; yes: boolean } {
   }
 }
 
-function personOf({ channels }: Config, name: string): Person {
+async function personOf({ access }: HomeStore, config: Config, name: string): Promise<Person> {
+  const tokens = await access.tokens();
+  const [, user] = /^proxy:(.+)$/s.exec(name) ?? [];
+  if (user !== undefined) return personOfToken(tokens, tokenNameOf(config, user));
+  const [, id = '', endUser] = /^token:([^:]+)(?::user:(.+))?$/s.exec(name) ?? [];
+  if (id === '') return personOfChannel(config, name);
+  const person = personOfToken(tokens, id);
+  return endUser === undefined ? person : { ...person, endUser: endUserKey(endUser) };
+}
+
+/** The person of a token, by its id or name. */
+function personOfToken(tokens: readonly TokenRecord[], wanted: string): Person {
+  const found = tokens.filter(({ tokenId, name }) => tokenId === wanted || name === wanted);
+  const [token] = found;
+  if (token !== undefined && found.length === 1) return { channel: 'http', id: `token:${token.tokenId}` };
+  const what = found.length === 0 ? 'There is no token' : `There are ${found.length} tokens`;
+  throw new GatewayError(
+    'usage',
+    `${what} ${oneLine(wanted).slice(0, 80)}: give the ID of one. See: ${PARLEY} token`,
+  );
+}
+
+/** The token that only this user of the identity proxy has. */
+function tokenNameOf({ proxySignIn }: Config, user: string): string {
+  const token = proxyTokenOf(proxySignIn, user);
+  const who = oneLine(user).slice(0, 80);
+  if (token === undefined)
+    throw new GatewayError('usage', `proxySignIn in config.json gives ${who} no token.`);
+  const others = Object.keys(proxySignIn?.users ?? {}).filter(
+    (other) => other !== user && proxyTokenOf(proxySignIn, other) === token,
+  );
+  if (others.length === 0 && proxySignIn?.default !== token) return token;
+  throw new GatewayError(
+    'usage',
+    `${who} shares the token ${oneLine(token)} with other users of the proxy, and what is stored belongs to the token: give each user a token of their own in proxySignIn.users, or name the token itself.`,
+  );
+}
+
+function personOfChannel({ channels }: Config, name: string): Person {
   const at = name.indexOf(':');
   const [channel, id] = [name.slice(0, Math.max(0, at)), name.slice(at + 1)];
   const ids = channels.find((one) => one.name === channel)?.ids;
@@ -49,13 +97,13 @@ function personOf({ channels }: Config, name: string): Person {
   const what = oneLine(name).slice(0, 80);
   throw new GatewayError(
     'usage',
-    `"${what}" is no person: expected CHANNEL:ID with the channel ${known.join(' or ')} and the id that it gives people. What HTTP clients stored belongs to tokens: see ${PARLEY} sessions.`,
+    `"${what}" is no person: expected CHANNEL:ID with the channel ${known.join(' or ')} and the id that it gives people, token:ID or token:ID:user:NAME over HTTP, or proxy:USER. See: ${PARLEY} token`,
   );
 }
 
-async function* exported({ people, ledger }: HomeStore, person: Person): AsyncGenerator<string> {
+async function* exported({ people, ledger }: HomeStore, { person, name }: Named): AsyncGenerator<string> {
   const data = await people.person(person);
-  yield `{\n  "person": ${JSON.stringify(`${person.channel}:${person.id}`)},\n  "sessions": [`;
+  yield `{\n  "person": ${JSON.stringify(name)},\n  "sessions": [`;
   let first = true;
   for (const key of data.sessions) {
     const session = await ledger.session(key);
@@ -73,8 +121,8 @@ async function* exported({ people, ledger }: HomeStore, person: Person): AsyncGe
     file: 'files',
     usage: 'usage',
   };
-  for (const [kind, name] of Object.entries(parts)) {
-    yield `,\n  "${name}": [`;
+  for (const [kind, part] of Object.entries(parts)) {
+    yield `,\n  "${part}": [`;
     yield* rowsOf(people, person, kind as PersonRow['kind']);
     yield ']';
   }
@@ -97,10 +145,9 @@ async function* rowsOf(
 async function remove(
   store: HomeStore,
   config: Config,
-  { person, yes }: { person: Person; yes: boolean },
+  { person, name: who, yes }: Named & { yes: boolean },
 ): Promise<string> {
   const data = await store.people.person(person);
-  const who = `${person.channel}:${person.id}`;
   const list = [...goes(data), ...stays(config, person, data)].map((line) => `  - ${line}`).join('\n');
   if (!yes) {
     throw new GatewayError(
@@ -126,7 +173,7 @@ function goes(data: PersonData): string[] {
 }
 
 /** What the command does not touch, and who does. */
-function stays(config: Config, { channel, id }: Person, { shared }: PersonData): string[] {
+function stays(config: Config, { channel, id, endUser }: Person, { shared }: PersonData): string[] {
   const access = config.channels.find(({ name }) => name === channel)?.access;
   const listed = access !== undefined && [...access.allow, ...access.owners].includes(id);
   return [
@@ -135,6 +182,9 @@ function stays(config: Config, { channel, id }: Person, { shared }: PersonData):
       ? [
           'answers to them in sessions with others stay, and so do quotes and group messages that named nobody',
         ]
+      : []),
+    ...(channel === 'http' && endUser === undefined
+      ? [`the token itself stays, and its sign-ins end: revoke it with ${PARLEY} token revoke ID`]
       : []),
     'the log and backups stay until they are replaced',
   ];

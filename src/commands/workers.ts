@@ -5,7 +5,14 @@ import { loadConfig } from '../config.ts';
 import { ConfigError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
-import { bestStates, channelWords, isWorkerMessage, linkLine, WORKER_NUMBER } from '../worker.ts';
+import {
+  bestStates,
+  channelWords,
+  isWorkerMessage,
+  linkLine,
+  WORKER_NUMBER,
+  WORKER_RESTARTS,
+} from '../worker.ts';
 import type { ChannelStates, WorkerReady } from '../worker.ts';
 import { openProcessLog } from './process-log.ts';
 import { collectMetrics } from './worker-metrics.ts';
@@ -51,6 +58,8 @@ class Supervisor {
   /** By the worker's number, from 1. */
   readonly #workers = new Map<number, Worker>();
   readonly #failures = new Map<number, number>();
+  /** How often each worker was started again. */
+  readonly #restarts = new Map<number, number>();
   /** The channels of those that are ready. */
   readonly #ready = new Map<number, ChannelStates>();
   readonly #over = Promise.withResolvers<void>();
@@ -81,7 +90,11 @@ class Supervisor {
   }
 
   #start(number: number): void {
-    const worker = cluster.fork({ [WORKER_NUMBER]: String(number), PARLEY_INSTANCE: this.#instance });
+    const worker = cluster.fork({
+      [WORKER_NUMBER]: String(number),
+      [WORKER_RESTARTS]: String(this.#restarts.get(number) ?? 0),
+      PARLEY_INSTANCE: this.#instance,
+    });
     const startedAt = performance.now();
     this.#workers.set(number, worker);
     this.#log.info({ worker: number, pid: worker.process.pid }, 'worker_started');
@@ -131,6 +144,7 @@ class Supervisor {
     }
     const failures = livedMs > HEALTHY_MS ? 0 : (this.#failures.get(number) ?? 0);
     this.#failures.set(number, failures + 1);
+    this.#restarts.set(number, (this.#restarts.get(number) ?? 0) + 1);
     const waitMs = backoffMs(failures, RESTART_BASE_MS, RESTART_CAP_MS);
     this.#log.error({ worker: number, code, signal, livedMs: Math.round(livedMs), waitMs }, 'worker_died');
     setTimeout(() => {

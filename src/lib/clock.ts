@@ -3,9 +3,12 @@
 export interface Clock {
   /** Epoch milliseconds, for what people read. */
   epochMs(): number;
-  /** Milliseconds from any fixed point that never jump back, for durations: leases and waits do not follow clock changes. */
+  /**
+   * Milliseconds from an arbitrary fixed point that never jump back, for durations: leases and waits do not follow
+   * clock changes.
+   */
   monotonicMs(): number;
-  /** Runs `then` once, `ms` from now; gives the function that cancels it. */
+  /** Runs `then` once, `ms` from now; returns the function that cancels it. */
   after(ms: number, then: () => void): () => void;
 }
 

@@ -3,12 +3,12 @@ import { stripEnd } from './text.ts';
 
 /** Longest name, in UTF-8 bytes: with a prefix it still fits every file system. */
 export const MAX_FILE_NAME_BYTES = 120;
-/** Longest ending that stays when a name is shortened, with its dot, in UTF-16 units. */
+/** Longest extension that is kept when a name is shortened, with its dot, in UTF-16 units. */
 const MAX_ENDING = 12;
 
 /**
- * The last part of a path as a name that means nothing to a file system or a screen: without control characters and marks
- * of writing direction, without dots at its beginning. A name of which nothing is left is `fallback`.
+ * The last part of a path as a name that means nothing to a file system or a screen: without control characters and
+ * marks of writing direction, without dots at its beginning. If nothing of the name is left, it is `fallback`.
  */
 export function safeFileName(given: string, fallback = 'file'): string {
   const last = given.slice(Math.max(given.lastIndexOf('/'), given.lastIndexOf('\\')) + 1);
@@ -23,7 +23,7 @@ export function safeFileName(given: string, fallback = 'file'): string {
   return name === '' ? fallback : shorten(name);
 }
 
-/** Cuts the middle out, so that the ending stays, between whole characters. */
+/** Cuts out the middle between whole characters, so that the extension stays. */
 function shorten(name: string): string {
   if (Buffer.byteLength(name) <= MAX_FILE_NAME_BYTES) return name;
   const dot = name.lastIndexOf('.');

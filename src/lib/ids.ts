@@ -1,4 +1,4 @@
-/** Ids that sort by the time they were made (UUID version 7, RFC 9562). */
+/** Ids that sort by creation time (UUID version 7, RFC 9562). */
 import { randomUUID } from 'node:crypto';
 
 /** A new id, 36 characters; `now` is epoch milliseconds. */

@@ -1,6 +1,6 @@
-/** Finds among names those that somebody may be typing. Pure. */
+/** Finds the names that someone may be typing. Pure. */
 
-/** Those that begin with what was typed, then those that hold it; letters of either case count as the same. */
+/** Those that begin with what was typed, then those that contain it; case does not matter. */
 export function namesLike(typed: string, names: readonly string[]): string[] {
   const wanted = typed.trim().toLowerCase();
   const places = names.map((name) => name.toLowerCase().indexOf(wanted));
@@ -10,7 +10,7 @@ export function namesLike(typed: string, names: readonly string[]): string[] {
   ];
 }
 
-/** How many letters must be added, left out or replaced to make one word of the other. */
+/** How many letters must be added, removed or replaced to turn one word into the other. */
 export function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, column) => column);
   for (let line = 0; line < one.length; line += 1) {

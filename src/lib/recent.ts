@@ -1,6 +1,9 @@
-/** A small cache, bounded in time and number. */
+/** A small cache with limits on age and size. */
 
-/** Keeps at most `max` values for `ttlMs` each; the oldest goes first. `now` gives milliseconds of any steady clock. */
+/**
+ * Keeps at most `max` values for `ttlMs` each; the oldest goes first. `now` returns milliseconds of any monotonic
+ * clock.
+ */
 export class Recent<Value> {
   readonly #entries = new Map<string, { value: Value; until: number }>();
   readonly #ttlMs: number;

@@ -7,7 +7,10 @@ export function cleanText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\u2400');
 }
 
-/** Keeps the head and the tail of a text longer than `max` UTF-16 units, with a mark that tells how much is missing between. */
+/**
+ * Keeps the head and the tail of a text longer than `max` UTF-16 units, with a marker that tells how much is missing in
+ * between.
+ */
 export function clipMiddle(text: string, max: number): string {
   if (text.length <= max) return text;
   const head = Math.ceil(max * 0.7);
@@ -27,8 +30,8 @@ export function oneLine(text: string): string {
 }
 
 /**
- * The text without any of the given characters at its end. A pattern such as `/[.]+$/` looks through every run of them,
- * which takes quadratic time.
+ * The text without any of the given characters at its end. A pattern such as `/[.]+$/` scans every run of them, which
+ * takes quadratic time.
  */
 export function stripEnd(text: string, characters: string): string {
   let end = text.length;
@@ -44,7 +47,7 @@ export function escapeControls(text: string): string {
   );
 }
 
-/** A size for people, in megabytes as platforms name their limits: `1.5 MB`, `50 MB`; of less than a tenth of one, in bytes. */
+/** A size for people, in megabytes as platforms name their limits: `1.5 MB`, `50 MB`; below a tenth of one, in bytes. */
 export function inMegabytes(bytes: number): string {
   if (bytes < 100_000) return `${bytes} bytes`;
   const megabytes = bytes / 1_000_000;

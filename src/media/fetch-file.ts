@@ -1,4 +1,4 @@
-/** Brings the bytes of one file into the session's folder, or finds them there. */
+/** Fetches the bytes of one file into the session's folder, or finds them there. */
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { Channel } from '../contracts/channel.ts';
@@ -14,7 +14,7 @@ const FETCH_MS = 120_000;
 /** How often it is tried, and the first pause in between, in milliseconds. */
 const FETCH_TRIES = 4;
 const RETRY_BASE_MS = 500;
-/** How a file is named that lies in the session's folder already. */
+/** Prefix of a file that is already in the session's folder. */
 export const HERE = 'session:';
 
 interface FetchDeps {
@@ -38,8 +38,8 @@ export interface FetchedFile {
 }
 
 /**
- * The file with its bytes. One that is there under its name was fetched before: by an attempt that a crash ended, or by the
- * channel that received it. Throws `GatewayError`, or the signal's reason.
+ * The file with its bytes. If it exists under its name, it was fetched before: by an attempt that ended in a crash, or
+ * by the channel that received it. Throws `GatewayError`, or the signal's reason.
  */
 export async function fetchFile(
   deps: FetchDeps,
@@ -75,7 +75,7 @@ export async function fetchFile(
   return fetched;
 }
 
-/** The pause in milliseconds before a file is fetched again; undefined to give up. */
+/** The pause in milliseconds before the next attempt to fetch the file; undefined to give up. */
 function pauseAfter(error: unknown, tries: number): number | undefined {
   if (!(error instanceof GatewayError) || !error.retryable || tries + 1 >= FETCH_TRIES) return undefined;
   return Math.max(error.retryAfterMs ?? 0, backoffMs(tries, RETRY_BASE_MS, FETCH_MS));

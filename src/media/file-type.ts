@@ -10,7 +10,9 @@ export const fileTypeOf: FileTypeOf = async (head, name) => {
   return { kind: kindOf(mimeType), mimeType };
 };
 
-/** The type by magic numbers, else by what the text looks like; undefined for bytes that are neither. Never throws. */
+/**
+ * The type by magic numbers, else by what the text looks like; undefined for bytes that match neither. Never throws.
+ */
 export async function mimeTypeOf(bytes: Uint8Array, known: Known = {}): Promise<string | undefined> {
   // The library is loaded with the first file.
   const { fileTypeFromBuffer } = await import('file-type');

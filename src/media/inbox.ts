@@ -25,7 +25,7 @@ import type { FetchedFile } from './fetch-file.ts';
 import { said } from '../contracts/texts/say.ts';
 import type { Said } from '../contracts/texts/say.ts';
 
-/** Bytes of a document that come with the message: about 2,000 tokens, so that several fit a small window. */
+/** Bytes of a document that are sent with the message: about 2,000 tokens, so that several fit a small window. */
 const START_BYTES = 6_000;
 
 export interface InboxDeps {
@@ -34,7 +34,7 @@ export interface InboxDeps {
   keptFiles: Pick<KeptFiles, 'keptBytes'>;
   settings: MediaSettings;
   reader: Reader;
-  /** Undefined: what is said in recordings is not known. */
+  /** Undefined: recordings are not transcribed. */
   transcriber?: Transcriber | undefined;
   log: Log;
 }
@@ -84,13 +84,13 @@ async function receiveOne(
   }
 }
 
-/** The most bytes that a file may have, and what its sender reads of a longer one. */
+/** The most bytes that a file may have, and what its sender reads about a longer one. */
 interface Limit {
   maxBytes: number;
   refusal: Said;
 }
 
-/** Throws `GatewayError` when there is room for none. */
+/** Throws `GatewayError` when there is no room for any. */
 async function limitFor(
   { settings, keptFiles }: InboxDeps,
   { userId }: FilesOfMessage,
@@ -105,7 +105,7 @@ async function limitFor(
     refusal: said('upload.too_large', { most: maxFileMb }),
   };
   if (bytes > ofOne.maxBytes) throw new GatewayError('too_large', ofOne.refusal);
-  // One that lies in the folder already was counted when it came.
+  // One that is already in the folder was counted when it arrived.
   if (media.url.startsWith(HERE)) return ofOne;
   const ofMessage = received.reduce((sum, { attachment }) => sum + (attachment?.bytes ?? 0), 0);
   const room = maxMbPerPerson * MEGABYTE - ofMessage - (await keptFiles.keptBytes(userId, keepDays));
@@ -160,10 +160,10 @@ async function* pieces(bytes: Buffer): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** What the person reads of a file that was refused. */
+/** What the person reads about a refused file. */
 function wordRefusal(error: unknown, limit: Limit | undefined): Said {
   const { code, message, said: told } = toGatewayError(error);
-  // A platform may have a limit of its own, which it words itself.
+  // A platform may have its own limit, which it words itself.
   if (error instanceof ToolError && code === 'too_large' && limit !== undefined) return limit.refusal;
   if (code === 'empty') return said('upload.empty');
   if (code === 'workspace_full') return said('upload.folder_full');

@@ -1,4 +1,4 @@
-/** Files that come with messages: fetched into the session's folder, read apart, kept for a while. */
+/** Files that come with messages: fetched into the session's folder, read in a separate process, kept for a while. */
 import type {
   DocumentText,
   KeepToolFile,

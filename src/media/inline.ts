@@ -1,4 +1,4 @@
-/** Files that a request carries: read for its one answer, and kept nowhere. */
+/** Files that a request contains: read for its one answer and not stored. */
 import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { ReadInline, Transcriber } from '../contracts/media.ts';
 import { safeFileName } from '../lib/file-name.ts';
@@ -10,7 +10,7 @@ export interface InlineDeps {
   reader: Reader;
   /** Of one file. */
   maxFileBytes: number;
-  /** Undefined: what is said in recordings is not known. */
+  /** Undefined: recordings are not transcribed. */
   transcriber: Transcriber | undefined;
 }
 

@@ -1,11 +1,11 @@
-/** Removes the files of messages from the sessions' folders when their time is over. */
+/** Removes the files of messages from the sessions' folders when they expire. */
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import type { KeptFiles } from '../contracts/media.ts';
 import type { SessionFiles } from '../contracts/tools/tool.ts';
 import { picturePath } from './places.ts';
 
-/** A node that was away this long still removes its copies, in days. */
+/** A node that was down for this long still removes its copies, in days. */
 const LATE_DAYS = 7;
 const EVERY_MS = 3_600_000;
 const PAGE = 500;
@@ -29,7 +29,7 @@ export function startSweep(deps: SweepDeps, signal: AbortSignal): void {
   round();
 }
 
-/** Removes what is older than `keepDays`. Gives the number of files. Throws `StoreError`. */
+/** Removes what is older than `keepDays`. Returns the number of files. Throws `StoreError`. */
 export async function sweepKeptFiles(deps: SweepDeps, signal: AbortSignal): Promise<number> {
   const { keptFiles, keepDays } = deps;
   let after = { folder: '', path: '' };

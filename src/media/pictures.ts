@@ -1,11 +1,11 @@
-/** Pictures of sessions' folders, as model servers take them. */
+/** Pictures of sessions' folders, in the form that model servers accept. */
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import type { Pictures } from '../contracts/media.ts';
 import { readWhole } from './fetch-file.ts';
 import type { SessionFiles } from '../contracts/tools/tool.ts';
 
-/** A picture of the longest side that is made has less. */
+/** Resized pictures stay below this even at the maximum side length. */
 const MAX_PICTURE_BYTES = 4_000_000;
 
 /** Makes `Pictures`. */

@@ -1,13 +1,13 @@
-/** Where files of messages lie in the folder of their session. */
+/** Where files of messages are in the folder of their session. */
 import { safeFileName } from '../lib/file-name.ts';
 
-/** The place of the `index`-th file of a message: the same at each attempt. */
+/** The path of the `index`-th file of a message: the same at each attempt. */
 export function inboxPath(laneSeq: number, index: number, name: string): string {
   const number = index === 0 ? `${laneSeq}` : `${laneSeq}.${index + 1}`;
   return `inbox/${number}-${safeFileName(name).replaceAll(' ', '-')}`;
 }
 
-/** The place of a picture as models get it, beside the file that was sent. */
+/** The path of a picture as models get it, next to the file that was sent. */
 export function picturePath(file: string): string {
   const slash = file.lastIndexOf('/');
   return `${file.slice(0, slash)}/.pictures/${file.slice(slash + 1)}.jpg`;

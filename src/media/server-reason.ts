@@ -1,4 +1,4 @@
-/** What servers of speech say of a request that they refuse. */
+/** What speech servers say about a request that they refuse. */
 import { z } from 'zod';
 import { clipEnd, oneLine } from '../lib/text.ts';
 import { parseJson } from '../lib/json/json.ts';

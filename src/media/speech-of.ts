@@ -1,4 +1,4 @@
-/** What is said in recordings, as far as a transcriber is set up. */
+/** What is said in recordings, if a transcriber is set up. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import type { MediaKind, ReceivedFile, Recording, Transcriber } from '../contrac
 import { inEnglish, said } from '../contracts/texts/say.ts';
 import type { Said } from '../contracts/texts/say.ts';
 
-/** Of a recording: what is said in it, or why that is not known. */
+/** What is said in a recording, or why that is unknown. */
 export type Heard = Pick<ReceivedFile, 'spoken' | 'problem' | 'told'>;
 
 /** True for sound. */
@@ -15,7 +15,7 @@ export function isSpeech(kind: MediaKind, mimeType: string): boolean {
   return kind === 'voice' || kind === 'audio' || mimeType.startsWith('audio/');
 }
 
-/** Listens to a recording on this node. Throws only the signal's reason. */
+/** Transcribes a recording on this node. Throws only the signal's reason. */
 export async function listen(
   transcriber: Transcriber | undefined,
   recording: () => Promise<Recording>,
@@ -37,7 +37,10 @@ export function problemOf(told: Said): { problem: string; told: Said } {
   return { problem: inEnglish.told(told), told };
 }
 
-/** Listens to a recording that is kept nowhere. Throws the signal's reason, or the error of a disk that takes nothing. */
+/**
+ * Transcribes a recording that is not stored. Throws the signal's reason, or the error of a disk that cannot be
+ * written.
+ */
 export async function listenTo(
   transcriber: Transcriber | undefined,
   { bytes, ...recording }: Omit<Recording, 'path'> & { bytes: Uint8Array },

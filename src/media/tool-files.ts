@@ -1,4 +1,4 @@
-/** Files that a tool call has brought: kept in the session's folder like those of messages, under the same limits. */
+/** Files from tool calls: kept in the session's folder like those of messages, under the same limits. */
 import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { Attachment, KeepToolFile, KeptFiles } from '../contracts/media.ts';
 import type { SessionFiles } from '../contracts/tools/tool.ts';
@@ -9,7 +9,7 @@ import type { ReadFile, Reader } from './reader/reader.ts';
 import { MEGABYTE } from './settings.ts';
 import type { MediaSettings } from './settings.ts';
 
-/** Digits of its digest that the name of a file begins with: the same content is kept once. */
+/** Digits of the digest that the name of a file begins with: the same content is kept once. */
 const DIGEST_CHARS = 16;
 
 export interface ToolFilesDeps {
@@ -56,7 +56,7 @@ export function createKeepToolFile({ files, keptFiles, settings, reader }: ToolF
   };
 }
 
-/** The ending of a name that fits the content. */
+/** The file name extension that fits the content. */
 function endingOf(mimeType: string): string {
   const [, subtype = ''] = mimeType.split('/');
   const usual: Readonly<Record<string, string>> = {

@@ -23,13 +23,13 @@ import type { TextSplitter } from './answers/text-splitters.ts';
 import { createCallMaker, offeredTools } from './answers/tool-calls.ts';
 import type { MakeToolCall } from './answers/tool-calls.ts';
 
-/** What a kind of server brings to its chats. */
+/** What a kind of server provides for its chats. */
 export interface ChatServer {
   at: Where;
   acquire: AcquireSlot;
   known: Discovery;
   learned: LearnedModels;
-  /** Sends the request; `refused` are the parts that must be written in another way. Throws `ProviderError`. */
+  /** Sends the request; `refused` are the parts that must be written differently. Throws `ProviderError`. */
   send(call: SentCall): Promise<Answer>;
   /** Makes the reader of one answer. */
   read(model: string, makeCall: MakeToolCall): { reader: AnswerReader; splitter: TextSplitter };
@@ -86,7 +86,10 @@ function without(refused: ReadonlySet<RefusedFeature>, can: ModelCapabilities): 
   };
 }
 
-/** Sends a request without the parts that the model is known to refuse. One that it refuses now is learned, and left out. */
+/**
+ * Sends a request without the parts that the model is known to refuse. A part that it refuses now is remembered and
+ * left out.
+ */
 async function sendAccepted(
   server: ChatServer,
   request: ChatRequest,
@@ -106,7 +109,7 @@ async function sendAccepted(
   }
 }
 
-/** The request in words only; the model reads that there were pictures. */
+/** The request without pictures; the model reads that there were some. */
 function withoutImages(request: ChatRequest): ChatRequest {
   const messages = request.messages.map((message): ChatMessage => {
     if (message.role !== 'user' || message.images === undefined) return message;

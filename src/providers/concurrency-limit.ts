@@ -5,12 +5,12 @@ import type { Said } from '../contracts/texts/say.ts';
 import { createFairQueue } from '../lib/async/fair-queue.ts';
 import type { ChatRequest } from '../contracts/model/provider.ts';
 
-/** Calls that may wait; one more is told that the server is busy. */
+/** Calls that may wait; one more gets the error that the server is busy. */
 export const MAX_WAITING_CALLS = 4_096;
 
 /**
- * Waits for a slot and gives the function that releases it. Throws `aborted`, `unavailable` when too many wait already, and
- * what the request's `onPlace` throws.
+ * Waits for a slot and returns the function that releases it. Throws `aborted`, `unavailable` when too many are already
+ * waiting, and what the request's `onPlace` throws.
  */
 export type AcquireSlot = (
   request: Pick<ChatRequest, 'userId' | 'onQueued' | 'onPlace'>,

@@ -1,4 +1,4 @@
-/** A cache of what models can do, as their server says. */
+/** A cache of what models can do, as reported by their server. */
 import { ProviderError } from '../contracts/errors.ts';
 import { said } from '../contracts/texts/say.ts';
 import type { ModelCapabilities } from '../contracts/model/provider.ts';
@@ -7,17 +7,17 @@ import type { ModelCapabilities } from '../contracts/model/provider.ts';
 export const DISCOVERY_TTL_MS = 5 * 60_000;
 /** How long a server may take to list its models or describe one, in milliseconds. */
 export const DISCOVERY_TIMEOUT_MS = 10_000;
-/** The context window of a model that does not tell its own, in tokens. */
+/** The context window of a model that does not report its own, in tokens. */
 export const UNKNOWN_WINDOW = 16_384;
 
 export interface Discovery {
-  /** What the model can do; callers at the same time share one request. Throws `ProviderError`. */
+  /** What the model can do; concurrent callers share one request. Throws `ProviderError`. */
   capabilities: (model: string, signal: AbortSignal) => Promise<ModelCapabilities>;
   /** The next call asks the server again. */
   invalidate: (model: string) => void;
 }
 
-/** Caches what `discover` finds; a failure is not cached, so only models the server knows are. */
+/** Caches what `discover` finds; failures are not cached, so only models the server knows are. */
 export function createDiscovery(
   discover: (model: string) => Promise<ModelCapabilities>,
   monotonicNow: () => number = () => performance.now(),
@@ -28,7 +28,7 @@ export function createDiscovery(
       const known = discovered.get(model);
       if (known !== undefined && monotonicNow() - known.at < DISCOVERY_TTL_MS)
         return untilAborted(known.found, signal);
-      // Not under the caller's signal: callers at the same time share this answer.
+      // Not under the caller's signal: concurrent callers share this answer.
       const entry = { at: monotonicNow(), found: discover(model) };
       discovered.set(model, entry);
       entry.found.catch(() => {

@@ -1,4 +1,4 @@
-/** Vectors of texts from any model server: some texts per request, so that no answer is large. */
+/** Vectors of texts from any model server: a few texts per request, so that no answer is large. */
 import { ProviderError } from '../contracts/errors.ts';
 import type { Embeddings, LLMProvider } from '../contracts/model/provider.ts';
 import type { AcquireSlot } from './concurrency-limit.ts';
@@ -10,14 +10,14 @@ import { readWhole } from './answers/read-answer.ts';
 /** Texts of one request to a server. */
 const EMBED_BATCH = 32;
 
-/** What a kind of server brings to its vectors. */
+/** What a kind of server provides for its vectors. */
 export interface EmbedServer<Place extends Where> {
   at: Place;
   acquire: AcquireSlot;
   connections: Connections;
   rules(where: Place, signal: AbortSignal): CallRules;
   path: string;
-  /** What every request says beside the model, the texts and the dimensions. */
+  /** What every request contains besides the model, the texts and the dimensions. */
   body: object;
   /** Reads an answer's JSON. */
   read: (answer: unknown) => Embeddings;

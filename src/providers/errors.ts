@@ -11,7 +11,7 @@ export interface Where {
   host: string;
   /** Names the setting that holds the address. */
   setting: string;
-  /** How such a server is started, likewise. */
+  /** How to start such a server, as a name or a text, too. */
   start: string | Said;
   /** The model, if one was asked. */
   model?: string | undefined;
@@ -20,7 +20,7 @@ export interface Where {
 /** How much of a server's own text is repeated in a message, in characters. */
 const MAX_QUOTED = 300;
 
-/** The error for a connection that failed; `answered` tells whether the head of an answer had come. */
+/** The error for a connection that failed; `answered` tells whether the head of an answer had arrived. */
 export function lostConnection(where: Where, error: unknown, answered: boolean): ProviderError {
   if (error instanceof ProviderError) return error;
   const { server, host, setting, start } = where;
@@ -42,7 +42,7 @@ export function lostConnection(where: Where, error: unknown, answered: boolean):
   return new ProviderError('unavailable', message, { retryable: true, cause: error });
 }
 
-/** The error for whatever else was thrown (by an answer of another shape, for instance). */
+/** The error for anything else that was thrown (for an answer of another shape, for instance). */
 export function toProviderError({ server, host }: Where, error: unknown): ProviderError {
   if (error instanceof ProviderError) return error;
   const message = said('provider.unreadable', { server, host });

@@ -19,20 +19,20 @@ export interface ModelSettings {
   env: { MODEL?: string | undefined };
 }
 
-/** The model servers, and what answers when nothing names a model. */
+/** The model servers, and the default when nothing names a model. */
 export interface ModelServers {
   provider: LLMProvider;
   /** `MODEL`, with the name of its provider where it needs one. */
   model: string | undefined;
-  /** Without `MODEL`: the server of a model named so gives its first. */
+  /** Without `MODEL`: the server with this name provides its first model. */
   usual: string;
   /** Why no configured server can have a model of that name; undefined when one may. */
   modelProblem: (model: string) => string | undefined;
 }
 
 /**
- * Makes a provider for each server, and the router over them. Without `MODEL`, a server beside Ollama that the
- * environment names (OPENAI_BASE_URL) gives its first model, else the default server does. Throws `ConfigError`.
+ * Makes a provider for each server, and the router over them. Without `MODEL`, a server besides Ollama that the
+ * environment names (OPENAI_BASE_URL) provides its first model, else the default server does. Throws `ConfigError`.
  */
 export async function openModelServers(
   { modelServers: servers, env }: ModelSettings,

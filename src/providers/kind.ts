@@ -1,9 +1,9 @@
-/** A kind of model server: what `config.json` may say of one, and how its provider is made. */
+/** A kind of model server: what `config.json` may say about one, and how its provider is made. */
 import { z } from 'zod';
 import type { LLMProvider } from '../contracts/model/provider.ts';
 import type { PlainKey } from '../contracts/texts/say.ts';
 
-/** Calls to one server that run at once when nothing else is set. */
+/** Concurrent calls to one server when nothing else is set. */
 export const DEFAULT_CONCURRENCY = 32;
 
 /** What every provider is made from, whatever its kind. */
@@ -20,7 +20,7 @@ export interface ServerOptions {
   keySetting: string;
   /** Calls that may run at once; more wait, fair over sessions. */
   concurrency?: number;
-  /** Milliseconds that only rise; for the age of what was discovered. */
+  /** Monotonic milliseconds, for the age of what was discovered. */
   monotonicNow?: () => number;
   /** How long the server may take to list its models and say what one can do, in milliseconds. */
   answerWithinMs?: number;

@@ -1,13 +1,13 @@
-/** What a server has taught about its models: parts of a request that it refused are left out from then on. */
+/** What was learned about a server's models: parts of a request that it refused are left out from then on. */
 import { Recent } from '../lib/recent.ts';
 import type { RefusedFeature } from './refusals.ts';
 
 /** Models of one server that are remembered; one more forgets the oldest. */
 export const MAX_LEARNED_MODELS = 256;
-/** How long it is remembered, in milliseconds: a server may come back with other settings. */
+/** How long it is remembered, in milliseconds: a server may restart with other settings. */
 export const LEARNED_TTL_MS = 60 * 60_000;
 
-/** What is known of one model beside what its server tells. */
+/** What is known about one model besides what its server reports. */
 export interface ModelHabits {
   /** Parts of a request that it refuses. */
   readonly refused: Set<RefusedFeature>;
@@ -20,7 +20,7 @@ export interface LearnedModels {
   of(model: string): ModelHabits;
 }
 
-/** Makes the memory of one server; `monotonicNow` gives milliseconds. */
+/** Makes the memory of one server; `monotonicNow` returns milliseconds. */
 export function createLearnedModels(monotonicNow: () => number = () => performance.now()): LearnedModels {
   const models = new Recent<ModelHabits>(LEARNED_TTL_MS, MAX_LEARNED_MODELS, monotonicNow);
   return {

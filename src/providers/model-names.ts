@@ -14,28 +14,28 @@ export interface ModelPlace {
 }
 
 export interface ModelNames {
-  /** Where a name leads, or why it leads nowhere. */
+  /** The model that a name means, or why it means none. */
   find(name: string): ModelPlace | { problem: Said };
-  /** The name under which everybody calls a provider's model. */
+  /** The public name of a provider's model. */
   nameOf(place: ModelPlace): string;
 }
 
-/** The server that answers when nothing names one: Ollama where something names it or nothing names another, else the first that is named. */
+/** The default server: Ollama if something names it or nothing names another, else the first one named. */
 export function defaultServer(servers: readonly Pick<ModelServer, 'name' | 'namedBy'>[]): string {
   const named = servers.filter(({ namedBy }) => namedBy !== 'nobody');
   return named.some(({ name }) => name === BARE_PROVIDER) ? BARE_PROVIDER : (named[0]?.name ?? BARE_PROVIDER);
 }
 
-/** What a provider's name looks like; beyond that, Ollama's own ids hold slashes (`hf.co/user/model:tag`). */
+/** What a provider's name looks like; beyond that, Ollama's own ids contain slashes (`hf.co/user/model:tag`). */
 const PREFIX = /^([a-z][a-z0-9_-]*)\/(.*)$/s;
 
 /** Names longer than this are cut in messages. */
 const MAX_NAME_SHOWN = 100;
 
 /**
- * Only the name of a configured provider counts as a prefix. A name without one is a model of Ollama, or of the default server
- * where there is no Ollama. Once `config.json` names servers of its own beside another, an unknown prefix before a name
- * without a tag is a mistake and not a part of the model's name.
+ * Only the name of a configured provider counts as a prefix. A name without one is a model of Ollama, or of the default
+ * server if there is no Ollama. Once `config.json` names its own servers next to another, an unknown prefix before a
+ * name without a tag is a mistake and not part of the model's name.
  */
 export function createModelNames(
   servers: readonly ModelServer[],

@@ -1,4 +1,4 @@
-/** What the refusals of model servers have in common: how they are worded, when to come back, what the model cannot do. */
+/** What the refusals of model servers have in common: how they are worded, when to retry, what the model cannot do. */
 import { ProviderError, timeSaid } from '../contracts/errors.ts';
 import type { ProviderErrorCode } from '../contracts/errors.ts';
 import { said } from '../contracts/texts/say.ts';
@@ -13,11 +13,11 @@ export interface Refusal {
   status: number;
   /** The body, clipped. */
   text: string;
-  /** Milliseconds after which the server wants to be asked again, where it says so. */
+  /** Milliseconds after which the server wants to be asked again, if it says so. */
   retryAfterMs?: number | undefined;
 }
 
-/** A part of a request that some models or servers refuse, and that can be left out or written in another way. */
+/** A part of a request that some models or servers refuse, and that can be left out or written differently. */
 export type RefusedFeature = 'tools' | 'thinking' | 'temperature' | 'max_tokens' | 'pictures';
 
 /** A model or its server refused a part of the request; without that part the call may succeed. */
@@ -30,7 +30,10 @@ export class FeatureError extends ProviderError {
   }
 }
 
-/** Prompts that do not fit, in the words of the servers: each word group of a bounded length, so that matching is linear. */
+/**
+ * Prompts that do not fit, in the words of the servers: each word group has a bounded length, so that matching is
+ * linear.
+ */
 const OVERFLOWS: readonly RegExp[] = [
   // llama-server, Ollama
   /exceed_context_size|exceeds the available context|longer than the context length/i,
@@ -46,14 +49,14 @@ const OVERFLOWS: readonly RegExp[] = [
   /maximum prompt length|reduce the length of the (messages|prompt)|tokens \+ .{0,3}max_new_tokens|token limit exceeded|exceeded model token limit|context window exceeds/i,
 ];
 
-/** Ollama, llama.cpp, vLLM and the libraries below them. */
+/** Ollama, llama.cpp, vLLM and the libraries underneath. */
 const OUT_OF_MEMORY =
   /requires more (system |gpu |video )?memory|out of memory|(not enough|insufficient) (system |gpu |video )?memory|cudaMalloc failed|(unable|failed) to allocate .{0,40}(memory|buffer)/i;
 
 const QUOTA =
   /insufficient_(quota|balance|credits|funds)|insufficient (balance|credits|funds)|billing_(hard_limit|not_active)|credit balance is too low/i;
 
-/** llama-server says so with a 500. */
+/** llama-server reports this with a 500. */
 const NO_PICTURES =
   /(image|vision|multi-?modal)( input)?s? (is|are) not supported|(does not|doesn't|not) support (image|vision|multi-?modal)|not a (multi-?modal|vision) model|unknown variant .image_url|mmproj|image_url.{0,40}(not supported|unsupported|not allowed)/i;
 
@@ -131,16 +134,16 @@ function failed(where: Where, code: ProviderErrorCode, refusal: Refusal, words: 
 }
 
 /**
- * The words of an error body, with type and code where it has them; undefined when the body is no error. Servers write
- * `{"error": {"message"}}`, `{"error": "…"}`, `{"message"}` (vLLM), `{"detail"}` (FastAPI, a text or a list), or one of these
- * in an array (Gemini).
+ * The words of an error body, with type and code if it has them; undefined when the body is not an error. Servers write
+ * `{"error": {"message"}}`, `{"error": "…"}`, `{"message"}` (vLLM), `{"detail"}` (FastAPI, a text or a list), or one of
+ * these in an array (Gemini).
  */
 export function saidIn(body: string): string | undefined {
-  // A proxy's page, or that of another kind of server, is not JSON.
+  // A page from a proxy or another kind of server is not JSON.
   return wordsOfError(parseJson(body));
 }
 
-/** The words of an error that was read as JSON; undefined when it is none. */
+/** The words of an error that was read as JSON; undefined when it is not one. */
 function wordsOfError(json: unknown): string | undefined {
   const body = fieldsOf(listOf(json)[0]);
   if (body === undefined) return undefined;
@@ -151,7 +154,7 @@ function wordsOfError(json: unknown): string | undefined {
   const kinds = [inner['type'], inner['code'], inner['status']].filter((kind) => typeof kind === 'string');
   const kind = kinds.map(wordOf).join(', ');
   if (message !== '') return kind === '' ? message : `${message} (${kind})`;
-  // An object without words of its own still says that this is an error.
+  // An object without a message still shows that this is an error.
   return error === undefined || error === null ? undefined : JSON.stringify(error);
 }
 

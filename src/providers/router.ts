@@ -9,8 +9,8 @@ import type { ModelNames } from './model-names.ts';
 const LIST_WITHIN_MS = 3_000;
 
 /**
- * Makes the router over providers by name. A server is first asked when one of its models is (S-49); one that is not
- * configured is an error that says what to set and takes nothing from the others (S-43).
+ * Makes the router over providers by name. A server is first contacted when one of its models is used (S-49); one that
+ * is not configured is an error that says what to set and does not affect the others (S-43).
  */
 export function createRouter(
   providers: ReadonlyMap<string, LLMProvider>,
@@ -47,7 +47,7 @@ export function createRouter(
       const asked = [only, ...others].map((provider) => modelsOf(provider, soon));
       const settled = await Promise.allSettled(asked);
       const lists = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-      // A server that is away must not hide the others; when none answers, the first says why.
+      // An unreachable server must not hide the others; when none answers, the first one's error says why.
       return lists.length === 0 ? await modelsOf(only, signal) : lists.flat();
     },
     async capabilities(named, signal) {

@@ -1,4 +1,4 @@
-/** The options of a call that every kind of server takes by the same names. */
+/** The options of a call that have the same names for every kind of server. */
 import type { ChatRequest } from '../contracts/model/provider.ts';
 
 /** How tokens are chosen, and which texts end the answer. */

@@ -12,9 +12,9 @@ export interface ModelServer extends ServerOptions {
   apiKey: string | undefined;
 }
 
-/** Names of providers; with a slash and a model behind it, such a name says which server is meant. */
+/** Names of providers; followed by a slash and a model, such a name selects the server. */
 const PROVIDER_NAME = /^[a-z][a-z0-9_-]{0,31}$/;
-/** What a header can carry. */
+/** What a header can contain. */
 const API_KEY = /^[\x21-\x7e]+$/;
 
 /** Fields of other programs and earlier versions, and what to write now. */
@@ -45,7 +45,7 @@ export function providersSchemaFor(kinds: readonly ProviderKind[]) {
 
 /**
  * `providers` as the file has it, ready for the schema: with the kinds that names imply, and without fields that have
- * other names now; each of those is an error, a sentence that begins with the field.
+ * since been renamed; each of those is an error, a sentence that begins with the field.
  */
 export function presentProviders(
   given: unknown,
@@ -64,7 +64,7 @@ export function presentProviders(
   return { providers: Object.fromEntries(Object.entries(given).map(present)), errors };
 }
 
-/** An entry of the file, as the schema of its kind gives it. */
+/** An entry of the file, as the schema of its kind returns it. */
 const entryOf = z.looseObject({
   kind: z.string(),
   baseUrl: z.string().optional(),
@@ -96,7 +96,10 @@ export function configureServers(
   return { servers, errors };
 }
 
-/** An address that nobody wrote is assumed only while nothing names another server (by its address, or in the file). */
+/**
+ * An address that no one configured is assumed only while nothing names another server (by its address, or in the
+ * file).
+ */
 function isOnlyAssumed(
   name: string,
   fromEnvironment: ReadonlyMap<string, EnvironmentServer>,
@@ -130,7 +133,7 @@ function joinServer(
     return { error: `${field('baseUrl')}: ${server.addressSetting} names this server already: remove one` };
   }
   const address = baseUrl ?? server?.baseUrl;
-  // Settings of a server that the environment may name another time are no error.
+  // Settings of a server that the environment may name at another time are not an error.
   if (address === undefined && ownKind?.environment !== undefined) return {};
   if (address === undefined) {
     return { error: `${field('baseUrl')}: is missing: write the address, such as http://127.0.0.1:8080/v1` };

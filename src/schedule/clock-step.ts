@@ -1,11 +1,14 @@
-/** Cron lines after the clock was set back: those that repeat within that time go on, and do not wait until it has passed. */
+/**
+ * Cron lines after the clock was set back: those that repeat within that time continue, and do not wait until it has
+ * passed.
+ */
 import { GatewayError } from '../contracts/errors.ts';
 import type { ScheduleRecord, ScheduleStore } from '../contracts/schedules.ts';
 import { nextSlot } from './timing.ts';
 
 /**
- * Moves the slots of such schedules to the next one from now. A slot that comes once in that time, such as a daily one, has
- * had its run and keeps its place. Throws only `StoreError`.
+ * Moves the slots of such schedules to the next one from now. A slot that occurs once in that time, such as a daily
+ * one, has already run and stays where it is. Throws only `StoreError`.
  */
 export async function followClockBack(
   store: Pick<ScheduleStore, 'aheadOfClock' | 'advanceSchedule'>,
@@ -16,7 +19,7 @@ export async function followClockBack(
   }
 }
 
-/** The next slot from now, where more than one lies before the planned one. */
+/** The next slot from now, if more than one lies before the planned one. */
 function earlierSlot({ timing, nextAt, now }: ScheduleRecord & { nextAt: Date; now: Date }) {
   try {
     const first = nextSlot(timing, now.getTime());

@@ -23,9 +23,12 @@ export interface DriverDeps {
 }
 
 export interface Driver {
-  /** Checks at once: there may be an earlier slot than the driver knows of. Never throws. */
+  /** Checks at once: there may be an earlier slot than the driver is aware of. Never throws. */
   soon(): void;
-  /** Starts no further check; resolves when the current one has ended, or after a short wait. Never throws; may be called twice. */
+  /**
+   * Starts no further check; resolves when the current one has ended, or after a short wait. Never throws; may be
+   * called more than once.
+   */
   stop(): Promise<void>;
 }
 
@@ -63,7 +66,7 @@ export function startDriver(deps: DriverDeps): Driver {
   };
 }
 
-/** Runs what is due; gives the milliseconds until the next check. Never throws. */
+/** Runs what is due and returns the milliseconds until the next check. Never throws. */
 async function runDue(deps: DriverDeps, isStopped: () => boolean): Promise<number> {
   try {
     await followClockBack(deps.store);

@@ -1,4 +1,4 @@
-/** The error for a schedule that cannot be made. */
+/** The error for a schedule that cannot be created. */
 import { GatewayError } from '../contracts/errors.ts';
 import type { Said } from '../contracts/texts/say.ts';
 

@@ -17,12 +17,12 @@ import { recipientOf } from '../contracts/texts/languages.ts';
 
 /** A run that is later than this tells the agent so, in milliseconds. */
 const LATE_MS = 60_000;
-/** Messages waiting in a session from which on a slot is skipped, so that tasks leave room for people. */
+/** From this many messages waiting in a session, a slot is skipped, so that tasks leave room for people. */
 export const MAX_WAITING = 20;
 /** When the last slot of a schedule was skipped, it is retried after this, in milliseconds. */
 const AGAIN_MS = 60_000;
 
-/** Why the chat did not take a task: for the history, and as it is told there. */
+/** Why the chat did not accept a task: for the history, and as worded for the chat. */
 interface NotTaken {
   why: PlainKey;
   told: PlainKey;
@@ -57,11 +57,11 @@ export interface FireDeps {
 }
 
 /**
- * Fires a slot. The message id consists of schedule, slot and the run before it (a clock that was set back brings the same
- * slots again), so the session's lane accepts it once, from however many
- * processes it comes: after a crash between message and move, the repeated message changes nothing. A lane per schedule
- * would give the same, at the cost of an owner, a lease and a second commit per run. After a downtime of the gateway the
- * first missed slot runs once, and the next one is in the future. Throws only `StoreError`.
+ * Fires a slot. The message id consists of schedule, slot and the run before it (a clock that was set back repeats the
+ * same slots), so the session's lane accepts it once, no matter how many processes send it: after a crash between
+ * message and move, the repeated message changes nothing. A lane per schedule would achieve the same, at the cost of an
+ * owner, a lease and a second commit per run. After a downtime of the gateway the first missed slot runs once, and the
+ * next one is in the future. Throws only `StoreError`.
  */
 export async function fire(deps: FireDeps, schedule: DueSchedule): Promise<void> {
   const { id, session, address, creatorId, nextAt: slot, now } = schedule;
@@ -114,7 +114,7 @@ function slotAfter({ timing, now, nextAt }: DueSchedule): number | undefined | G
   }
 }
 
-/** Gives the task to the agent; the run says what became of that. */
+/** Passes the task to the agent; the run records the outcome. */
 async function announceTask(
   deps: FireDeps,
   schedule: DueSchedule,
@@ -142,7 +142,7 @@ async function announceTask(
   return skipped(NOT_TAKEN[accepted.kind] ?? OTHERWISE);
 }
 
-/** The task as the agent reads it: who made it, for which time, and whether it is late. */
+/** The task as the agent reads it: who created it, for which time, and whether it is late. */
 function wordsOf({ timing, nextAt, now, task }: DueSchedule, timeZone: string): string {
   const zone = timing.kind === 'cron' ? timing.timeZone : timeZone;
   const late = now.getTime() - nextAt.getTime() > LATE_MS;

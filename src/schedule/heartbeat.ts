@@ -17,7 +17,7 @@ import { nextSlot } from './timing.ts';
 export const HEARTBEAT_ID = 'heartbeat';
 /** The answer of a heartbeat with nothing to say; it is not shown. */
 export const QUIET_TOKEN = 'HEARTBEAT_OK';
-/** Longest list shown to the agent, in UTF-16 units; of a longer one the middle is left out. */
+/** Longest list shown to the agent, in UTF-16 units; the middle of a longer one is left out. */
 export const MAX_INSTRUCTIONS = 20_000;
 
 /** The row belongs to no chat: deleting the chat must not end the heartbeat. */
@@ -42,8 +42,8 @@ export interface HeartbeatDeps {
 
 /**
  * Sets the heartbeat's schedule to the configured interval; 0 = none. All gateways of one database share it: a gateway
- * that finds another interval than its own logs it, since its own may have changed or another gateway's may differ.
- * `now` is epoch milliseconds. Throws only `StoreError`.
+ * that finds an interval different from its own logs it, since its own may have changed or another gateway's may
+ * differ. `now` is epoch milliseconds. Throws only `StoreError`.
  */
 export async function settleHeartbeat(
   { store, log }: { store: Pick<ScheduleStore, 'schedule' | 'addSchedule' | 'removeSchedule'>; log: Log },
@@ -75,8 +75,8 @@ export async function settleHeartbeat(
 }
 
 /**
- * Fires one heartbeat: gives the agent the list, unless it is empty or the chat is busy, then moves the schedule on. Only
- * the node that moves it emits the tick (B-45). Throws only `StoreError`.
+ * Fires one heartbeat: passes the agent the list, unless it is empty or the chat is busy, then moves the schedule on.
+ * Only the node that moves it emits the tick (B-45). Throws only `StoreError`.
  */
 export async function beat(deps: HeartbeatDeps, { timing, nextAt: slot, now }: DueSchedule): Promise<void> {
   const { address, log } = deps;

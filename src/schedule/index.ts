@@ -30,7 +30,7 @@ export interface SchedulingDeps {
   settings: Settings<ScheduleSettings>;
 }
 
-/** What the configuration says of schedules. */
+/** What the configuration says about schedules. */
 export interface ScheduleSettings {
   limits: ScheduleLimits;
   /** IANA name of the zone in which times without one are read. */
@@ -44,7 +44,7 @@ export interface Scheduling {
   commands: readonly Command[];
   /** Starts to run what is due. Throws `StoreError`. */
   start(): Promise<void>;
-  /** Never throws; may be called twice. */
+  /** Never throws; may be called more than once. */
   stop(): Promise<void>;
 }
 

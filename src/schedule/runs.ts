@@ -1,4 +1,4 @@
-/** The history of a schedule: what became of its slots, and in which words. Pure. */
+/** The history of a schedule: what became of its slots, and how that is worded. Pure. */
 import type { NewScheduleRun, ScheduleRecord, ScheduleRun } from '../contracts/schedules.ts';
 import { inEnglish, isTextKey, said } from '../contracts/texts/say.ts';
 import type { Say } from '../contracts/texts/say.ts';
@@ -7,7 +7,7 @@ import { nextSlot } from './timing.ts';
 /** Missed slots of a cron line that are counted one by one. */
 export const MAX_COUNTED = 1_000;
 
-/** How a run ended, in a few words, in English or as `say` says it; its own reason where it did not begin. */
+/** How a run ended, in a few words, in English or as `say` says it; its own reason if it did not start. */
 export function resultOf({ outcome, why, turn }: ScheduleRun, say: Say = inEnglish): string {
   const reason = typeof why === 'object' ? say.told(why) : (why ?? outcome);
   if (outcome === 'skipped') return say('schedule.run_skipped', { why: reason });
@@ -19,7 +19,7 @@ export function resultOf({ outcome, why, turn }: ScheduleRun, say: Say = inEngli
 }
 
 /**
- * The slots after the due one that have passed while no gateway ran, as one run; none where none has passed. Throws
+ * The slots after the due one that passed while no gateway was running, as one run; none if none has passed. Throws
  * `GatewayError('bad_schedule')` for a timing that cannot be read.
  */
 export function missedRuns({

@@ -1,4 +1,4 @@
-/** The schedules as commands, tools and channels use them: added within bounds, listed, removed, described. */
+/** The schedules as commands, tools and channels use them: added within limits, listed, removed, described. */
 import type { CreatorAccess } from '../contracts/access.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import { KEPT_OVER, MAX_TASK_LENGTH } from '../contracts/schedules.ts';
@@ -118,7 +118,7 @@ function checkedTask(text: string): string {
   return task;
 }
 
-/** A task that a person wrote anew is theirs: it has no sources any more. */
+/** A task rewritten by a person is theirs: it no longer has sources. */
 async function changeOne(
   { store, settings, soon }: SchedulesDeps,
   id: string,

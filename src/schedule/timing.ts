@@ -11,7 +11,10 @@ const MAX_EXPRESSION = 200;
 /** Longest interval of `every`, in milliseconds. */
 export const MAX_EVERY_MS = 366 * 24 * 3_600_000;
 
-/** Consecutive slots that are checked for a too short interval: two values of the seconds field give neighbouring slots. */
+/**
+ * Consecutive slots that are checked for a too short interval: two values of the seconds field produce neighboring
+ * slots.
+ */
 const CHECKED_SLOTS = 3;
 
 /**
@@ -35,7 +38,9 @@ export function nextSlot(timing: ScheduleTiming, after: number, anchor: number =
   }
 }
 
-/** The first slot of a schedule made at `now`. Throws `GatewayError('bad_schedule')` naming what makes it unusable. */
+/**
+ * The first slot of a schedule created at `now`. Throws `GatewayError('bad_schedule')` naming what makes it unusable.
+ */
 export function firstSlot(timing: ScheduleTiming, now: number): number {
   const first = nextSlot(timing, now);
   if (timing.kind === 'every' && (timing.everyMs < MIN_EVERY_MS || timing.everyMs > MAX_EVERY_MS)) {
@@ -65,7 +70,7 @@ function readCron(expression: string, timeZone: string): Cron {
     throw badSchedule(said('schedule.no_zone', { zone: timeZone.slice(0, 60) }));
   }
   const shown = expression.slice(0, 60);
-  // The library takes a date for a cron line that fires once; `at` is for that.
+  // The library accepts a date as a cron line that fires once; `at` is for that.
   if (expression.length > MAX_EXPRESSION || /^\s*\d{4}-/.test(expression)) {
     throw badSchedule(said('schedule.no_cron', { expression: shown }));
   }

@@ -40,7 +40,7 @@ const MOMENT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?
 function readMoment(text: string, timeZone: string): number {
   const [whole, day = '', hour = '', minute = '', second = '00', offset] = MOMENT.exec(text.trim()) ?? [];
   const real = new Date(`${day}T${hour}:${minute}:${second}Z`);
-  // A day that its month does not have would silently become one of the next month.
+  // A day that does not exist in its month would silently become one in the next month.
   if (whole === undefined || Number.isNaN(real.getTime()) || !real.toISOString().startsWith(day)) {
     throw badSchedule(said('schedule.no_time', { text: text.slice(0, 60) }));
   }
@@ -59,8 +59,8 @@ function readMoment(text: string, timeZone: string): number {
 }
 
 /**
- * Parses the timing of `/schedule add`: `0 9 * * *`, with or without a time zone behind it, `every 30m`, `in 2 hours`,
- * `at 2026-12-01 09:00`. Never throws: anything else is taken for a cron line.
+ * Parses the timing of `/schedule add`: `0 9 * * *`, optionally followed by a time zone, `every 30m`, `in 2 hours`, `at
+ * 2026-12-01 09:00`. Never throws: anything else is treated as a cron line.
  */
 export function parseWhen(text: string): ScheduleWhen {
   const trimmed = text.trim();

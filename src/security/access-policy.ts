@@ -1,4 +1,4 @@
-/** The access policy that every ingress asks: may this sender write here? The default is no. */
+/** The access policy that every ingress consults: may this sender write here? The default is no. */
 import { hasScope } from '../contracts/access.ts';
 import type {
   AccessStore,
@@ -16,11 +16,17 @@ import { hashSecret, newPairingCode } from './secrets.ts';
 import { createTokenLookup } from './token-lookup.ts';
 import { said } from '../contracts/texts/say.ts';
 
-/** A pairing code is valid for this long, and a stranger gets at most one in that time. */
+/** A pairing code is valid for this long, and a stranger gets at most one within that time. */
 const PAIRING_TTL_MS = 3_600_000;
-/** Valid codes of one channel at once; further strangers get no reply until one is used, or old enough to give way. */
+/**
+ * Valid codes of one channel at once; further strangers get no reply until one is used, or is old enough to be
+ * replaced.
+ */
 export const MAX_PAIRINGS = 3;
-/** A code this old gives way to another stranger's: a few strangers cannot keep everybody else out for its whole life. */
+/**
+ * A code this old may be replaced by another stranger's: a few strangers cannot lock everyone else out for its whole
+ * lifetime.
+ */
 const PAIRING_YIELDS_MS = 600_000;
 /** How long a grant is cached: a revoked one stops working within this time. */
 export const GRANT_CACHE_MS = 2_000;
@@ -29,9 +35,9 @@ const MAX_CACHED_GRANTS = 10_000;
 export interface AccessPolicyDeps {
   access: AccessStore;
   groupChats: Pick<GroupChatStore, 'observes'>;
-  /** The channel's access rules; undefined for a channel without people of its own (`http`). */
+  /** The channel's access rules; undefined for a channel without its own users (`http`). */
   channelAccess: (channel: string) => ChannelAccess | undefined;
-  /** The name of the token that a user of an identity proxy has now; absent = nobody signs in by one. */
+  /** The name of the token that a user of an identity proxy has now; absent = no one signs in through one. */
   proxyTokenOf?: (user: string) => string | undefined;
   /** Monotonic time in milliseconds. */
   now: () => number;
@@ -115,7 +121,7 @@ async function grantsOf(
   return { owner, isGranted };
 }
 
-/** The chat may have a grant, its thread by itself, and the guild or a role of whoever writes. */
+/** The chat may have a grant, as may its thread, and the guild or a role of the sender. */
 async function grantedGroup(
   message: InboundMessage,
   rules: ChannelAccess,
@@ -141,8 +147,8 @@ async function judgePerson(
 }
 
 /**
- * Whether a user id (`telegram:42`, `token:<id>`) is an owner's: listed in `access.owners`, made one when they were paired, or
- * a token with the scope `admin`.
+ * Whether a user id (`telegram:42`, `token:<id>`) is an owner's: listed in `access.owners`, made an owner during
+ * pairing, or a token with the scope `admin`.
  */
 export async function isOwner(
   {
@@ -161,7 +167,7 @@ export async function isOwner(
   return token !== undefined && hasScope(token, 'admin');
 }
 
-/** Ids of a channel's owners: those of `access.owners`, and those who were made one when they were paired. Throws `StoreError`. */
+/** Ids of a channel's owners: those of `access.owners`, and those who were made owners during pairing. Throws `StoreError`. */
 export async function ownersOf(
   {
     access,
@@ -180,8 +186,8 @@ function authorizeCaller(caller: Caller | undefined): Verdict {
 }
 
 /**
- * A group needs a grant of its own, whoever writes there, and by default a mention of the bot in the message; a bot must
- * always name it. A message that does not may be observed.
+ * A group needs its own grant, no matter who writes there, and by default the message must mention the bot; a message
+ * from another bot always must. A message that does not may be observed.
  */
 function authorizeGroup(
   message: InboundMessage,
@@ -213,7 +219,7 @@ function membershipRule(
   return kind === 'guild' ? guilds : roles;
 }
 
-/** What may be allowed of a message's place: its thread, where that has an id of its own, and its chat. */
+/** What can be allowed for a message: its thread, if that has its own id, and its chat. */
 export function chatsOf(
   { chatId, threadId }: Pick<InboundMessage, 'chatId' | 'threadId'>,
   { threadsAreChats }: ChannelAccess,
@@ -221,7 +227,7 @@ export function chatsOf(
   return threadId === undefined || threadsAreChats !== true ? [chatId] : [threadId, chatId];
 }
 
-/** One code an hour for each stranger; silence in between. */
+/** One code per hour for each stranger; no reply in between. */
 async function offerPairing(access: AccessStore, message: InboundMessage): Promise<Verdict> {
   const code = newPairingCode();
   const stored = await access.openPairing({

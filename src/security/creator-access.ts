@@ -1,4 +1,4 @@
-/** The rights of a schedule's creator: checked when it is made, and again whenever it is due. */
+/** The rights of a schedule's creator: checked when it is created, and again whenever it is due. */
 import { hasScope } from '../contracts/access.ts';
 import type { AccessStore, ChannelAccess, CreatorAccess } from '../contracts/access.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
@@ -9,7 +9,7 @@ import { chatsOf, isOwner } from './access-policy.ts';
 
 export interface CreatorAccessDeps {
   access: Pick<AccessStore, 'hasGrant' | 'token'>;
-  /** The channel's access rules; undefined for a channel without people of its own (`http`). */
+  /** The channel's access rules; undefined for a channel without its own users (`http`). */
   channelAccess: (channel: string) => ChannelAccess | undefined;
   ledger: Pick<SessionStore, 'sessionOf' | 'session'>;
   surfaces: Pick<SurfaceStore, 'surface' | 'surfaces'>;
@@ -22,7 +22,7 @@ export function createCreatorAccess(deps: CreatorAccessDeps): CreatorAccess {
       const { channel, chatId } = parseAddress(address);
       const known = deps.channelAccess(channel)?.privacyOf?.(chatId);
       if (known !== undefined) return known;
-      // Where the id does not tell the kind, a group is a chat that was allowed as one.
+      // If the id does not reveal the kind, a group is a chat that was allowed as one.
       return (await isGroupAllowed(deps, address)) ? 'group' : 'private';
     },
     isOwner: (userId) => isOwner(deps, userId),
@@ -49,7 +49,7 @@ async function isAllowedThere(
   return await deps.access.hasGrant(kind, 'dm', id);
 }
 
-/** Linked private chats are those of one person: each side needs its right, so that the weakest decides. */
+/** Linked private chats belong to one person: each side needs the right, so the weakest decides. */
 async function isAllowedByLink(deps: CreatorAccessDeps, userId: string, address: Address): Promise<boolean> {
   const there = await deps.surfaces.surface(address);
   if (there === undefined || there.place === 'group') return false;
@@ -73,7 +73,7 @@ async function isGroupAllowed(deps: CreatorAccessDeps, address: Address): Promis
   return false;
 }
 
-/** An admin token may write everywhere, another one only in the sessions it made. */
+/** An admin token may write everywhere, any other token only in the sessions it created. */
 async function isTokenAllowed(deps: CreatorAccessDeps, tokenId: string, address: Address): Promise<boolean> {
   const token = await deps.access.token(tokenId);
   if (token === undefined || !hasScope(token, 'chat')) return false;

@@ -1,4 +1,4 @@
-/** Tells public internet addresses and names from all others; what is not known to be public is refused. */
+/** Distinguishes public internet addresses and names from all others; what is not known to be public is refused. */
 import { BlockList, isIP } from 'node:net';
 import { stripEnd } from '../lib/text.ts';
 
@@ -21,7 +21,7 @@ const REFUSED_V4: [string, number][] = [
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ];
-/** Parts of 2000::/3 that carry an IPv4 address inside (Teredo, 6to4) or lead nowhere public. */
+/** Parts of 2000::/3 that embed an IPv4 address (Teredo, 6to4) or lead nowhere public. */
 const REFUSED_V6: [string, number][] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -35,11 +35,17 @@ const refusedV4 = new BlockList();
 for (const [net, prefix] of REFUSED_V4) refusedV4.addSubnet(net, prefix, 'ipv4');
 const refusedV6 = new BlockList();
 for (const [net, prefix] of REFUSED_V6) refusedV6.addSubnet(net, prefix, 'ipv6');
-/** The only block IANA gives global unicast from: mapped, translated (NAT64), private and link-local ones lie outside. */
+/**
+ * The only block from which IANA assigns global unicast: mapped, translated (NAT64), private and link-local ones lie
+ * outside.
+ */
 const globalV6 = new BlockList();
 globalV6.addSubnet('2000::', 3, 'ipv6');
 
-/** True for a globally routable unicast address, in the form `dns.lookup` or a WHATWG URL (without brackets) gives it. */
+/**
+ * True for a globally routable unicast address, in the form that `dns.lookup` or a WHATWG URL (without brackets)
+ * returns.
+ */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !refusedV4.check(address, 'ipv4');

@@ -1,4 +1,4 @@
-/** Reads the body of an answer under its caps: bytes on the wire, bytes after decompression, and a least rate. */
+/** Reads the body of an answer under its caps: bytes on the wire, bytes after decompression, and a minimum rate. */
 import type { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
@@ -9,7 +9,7 @@ export interface BodyLimits {
   wireBytes: number;
   /** Most bytes after decompression. */
   decodedBytes: number;
-  /** A server that sends less than `minBytes` in this many milliseconds is given up. */
+  /** A server that sends less than `minBytes` in this many milliseconds is abandoned. */
   windowMs: number;
   minBytes: number;
 }
@@ -24,7 +24,10 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
 /** The encodings that can be read, as the request names them. */
 export const ACCEPT_ENCODING = 'gzip, deflate, br';
 
-/** Gives the whole decoded body. Throws `GatewayError`: `too_large`, `too_slow`, `bad_response`; foreign errors of the stream pass. */
+/**
+ * Returns the whole decoded body. Throws `GatewayError`: `too_large`, `too_slow`, `bad_response`; other errors of the
+ * stream are passed on.
+ */
 export async function readBody(source: Readable, encoding: string, limits: BodyLimits): Promise<Buffer> {
   const decoder = decoderFor(encoding);
   const chunks: Buffer[] = [];
@@ -59,7 +62,7 @@ export async function readBody(source: Readable, encoding: string, limits: BodyL
   return Buffer.concat(chunks);
 }
 
-/** One encoding at most: with stacked ones a small answer could decompress without end. */
+/** One encoding at most: with stacked ones a small answer could decompress endlessly. */
 function decoderFor(encoding: string): Transform | undefined {
   const name = encoding.trim().toLowerCase();
   if (name === '' || name === 'identity') return undefined;

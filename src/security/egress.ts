@@ -38,16 +38,22 @@ const USER_AGENT = 'Parley (self-hosted chat gateway)';
 export interface EgressOptions {
   /** Ports besides 80 and 443. */
   ports?: () => readonly number[];
-  /** Origins allowed whatever their address is: services the operator configured. Redirects elsewhere are checked as usual. */
+  /**
+   * Origins allowed regardless of their address: services the operator configured. Redirects elsewhere are checked as
+   * usual.
+   */
   allow?: readonly string[];
-  /** Origins that may be sent something, under the same rules about addresses as all others. */
+  /** Origins that may receive data, under the same rules about addresses as all others. */
   posts?: readonly string[];
-  /** How a name becomes addresses; unless given, the system's look-up for `allow`, and a resolver of public names for the rest. */
+  /** How a name becomes addresses; by default the system's lookup for `allow`, and a resolver of public names for the rest. */
   resolve?: (hostname: string) => Promise<ResolvedAddress[]>;
   limits?: Partial<EgressLimits>;
 }
 
-/** Makes the function that all fetches go through. No proxy of the environment is used: it would resolve names unchecked. */
+/**
+ * Makes the function that all fetches go through. No proxy from the environment is used: it would resolve names
+ * unchecked.
+ */
 export function createEgress(options: EgressOptions = {}): Egress {
   const limits = { ...EGRESS_LIMITS, ...options.limits };
   return async (asked) => {
@@ -132,7 +138,7 @@ async function complete(
   return { url: url.href, status: answer.statusCode, contentType, body };
 }
 
-/** A repeated header is joined, so that two encodings are seen as two. */
+/** Repeated headers are joined, so that two encodings are seen as two. */
 function headerOf(answer: Dispatcher.ResponseData, name: string): string {
   const value = answer.headers[name];
   return Array.isArray(value) ? value.join(', ') : (value ?? '');
@@ -151,7 +157,7 @@ function parseUrl(given: string, relativeTo?: URL): URL {
   return url;
 }
 
-/** All addresses of the host; one that is not public refuses them all, because the next try could pick it. */
+/** All addresses of the host; if one is not public, all are refused, because the next try could pick it. */
 async function checkedAddresses(
   url: URL,
   options: EgressOptions,

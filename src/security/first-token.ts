@@ -1,4 +1,7 @@
-/** The tokens that a start makes sure of: the one of the environment, else the one in the home's file, else the very first. */
+/**
+ * The tokens that a start ensures: the one from the environment, else the one in the home's file, else a newly
+ * generated first one.
+ */
 import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,14 +14,14 @@ const EVERYTHING: Scope[] = ['chat', 'approve', 'commands', 'admin'];
 export interface FirstToken {
   /** The file that holds the token. */
   file?: string;
-  /** `GATEWAY_TOKEN` or that file, when its token was revoked: it stays dead. */
+  /** `GATEWAY_TOKEN` or that file, when its token was revoked: it stays revoked. */
   revoked?: string;
 }
 
 /**
  * Makes sure that an admin token exists: `GATEWAY_TOKEN` when given, else the one in `$GATEWAY_HOME/token`, else a new
- * one, which `announce` shows (on a terminal) or that file gets, with mode 0600. It is never logged. The environment has
- * one token at most: another value, or none, kills the one before it.
+ * one, which `announce` shows (on a terminal) or which is written to that file, with mode 0600. It is never logged. The
+ * environment has at most one token: another value, or none, revokes the previous one.
  */
 export async function ensureFirstToken(options: {
   access: Pick<TokenStore, 'replaceToken' | 'removeTokens' | 'addFirstToken'>;
@@ -35,7 +38,7 @@ export async function ensureFirstToken(options: {
     revoked = 'GATEWAY_TOKEN';
   } else if (existsSync(file)) {
     const hash = hashSecret((await readFile(file, 'utf8')).trim());
-    // Before the token of the environment goes: it may be the same, and keeps what belongs to it.
+    // Before the environment's token is revoked: it may be the same one, and keeps what belongs to it.
     const kept = await access.replaceToken('file', { hash, name: 'first', scopes: EVERYTHING });
     await access.removeTokens('env');
     if (kept !== undefined) return { file };
@@ -64,7 +67,7 @@ export function tokenFile(home: string): string {
   return path.join(home, 'token');
 }
 
-/** Writes the file anew, readable by its owner only. */
+/** Rewrites the file, readable by its owner only. */
 export async function writeTokenFile(home: string, token: string): Promise<void> {
   await writeFile(tokenFile(home), `${token}\n`, { mode: 0o600 });
 }

@@ -9,33 +9,33 @@ const READABLE_BY_OTHERS = 0o044;
 
 /** Files that hold secrets. */
 const SECRET_FILES = ['config.json', 'token', '.env'];
-/** Folders whose content is checked by whoever works in them. */
+/** Folders whose content is checked by the code that works in them. */
 const UNSEARCHED = ['pg', 'workspace/sessions'];
-/** How deep the home is looked through, and at how many files and folders at most. */
+/** How deep the home is searched, and at most how many files and folders. */
 const MAX_DEPTH = 4;
 const MAX_ENTRIES = 5_000;
 
-/** A file or folder whose mode gives others too much. */
+/** A file or folder whose mode allows others too much. */
 export interface OpenPlace {
   place: string;
-  /** Its mode without what is too much. */
+  /** Its mode without the excess permissions. */
   mode: number;
-  /** One line that names the command which corrects it. */
+  /** One line that names the command to fix it. */
   text: string;
   isError: boolean;
 }
 
-/** What is wrong with the permissions of a home, each as one line that names the command which corrects it. */
+/** What is wrong with the permissions of a home, each as one line that names the command to fix it. */
 export interface HomePermissions {
   /** Others can change the gateway's instructions or read its secrets: it must not start. */
   errors: string[];
-  /** Nothing others can use today, because the home keeps them out. */
+  /** Not exploitable today, because the home keeps others out. */
   warnings: string[];
 }
 
 /**
- * Checks the modes of `home` and what lies in it; one that does not exist yet is fine. Inside a home that lets nobody else
- * in, modes do not matter. On Windows, which has no modes, nothing is checked. Never throws.
+ * Checks the modes of `home` and its content; one that does not exist yet is fine. Inside a home that no one else can
+ * enter, modes do not matter. On Windows, which has no modes, nothing is checked. Never throws.
  */
 export function homePermissions(home: string, platform = process.platform): HomePermissions {
   const places = openPlaces(home, platform);
@@ -84,7 +84,7 @@ function changeable(home: string): OpenPlace[] {
   return found;
 }
 
-/** What a path leads to; undefined when that is nothing, or nothing this user may look at. */
+/** What a path leads to; undefined when it is nothing, or nothing this user may access. */
 function statsOf(place: string): Stats | undefined {
   try {
     return statSync(place, { throwIfNoEntry: false });
@@ -93,7 +93,7 @@ function statsOf(place: string): Stats | undefined {
   }
 }
 
-/** Whoever needs an unreadable folder says that it is. */
+/** The code that needs an unreadable folder reports it. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);

@@ -1,4 +1,7 @@
-/** The gateway's own connections, to its database and to NATS: what others on the way could do, and their secrets. */
+/**
+ * The gateway's own connections, to its database and to NATS: what others on the network path could do, and their
+ * secrets.
+ */
 import { withPassword, hostsOf, isLoopback } from '../lib/connection-url.ts';
 
 /** The environment variables that name them. */
@@ -65,7 +68,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The address of the database with the password that was given apart, and what is wrong with that. Never throws. */
+/** The address of the database with the password that was given separately, and any problem with that. Never throws. */
 export function databaseUrlOf({ DATABASE_URL: url, DATABASE_PASSWORD: password }: Links = {}): {
   url: string | undefined;
   errors: string[];

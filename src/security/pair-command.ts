@@ -7,12 +7,12 @@ import { escapeControls } from '../lib/text.ts';
 import { hashSecret } from './secrets.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 
-/** A channel as far as the command reads it. */
+/** The part of a channel that the command reads. */
 type PairChannel = Pick<ChannelManifest, 'name' | 'label' | 'ids'>;
 
 /**
- * Runs `pair` with its arguments for the channels that have ids of their own; gives the text to print. With `firstOwns` the
- * first person who is approved becomes an owner. Throws `GatewayError` of a wrong use, and `StoreError`.
+ * Runs `pair` with its arguments for the channels that have their own ids; returns the text to print. With `firstOwns`
+ * the first person who is approved becomes an owner. Throws `GatewayError` for wrong usage, and `StoreError`.
  */
 export async function pairCommand(
   access: AccessStore,
@@ -66,7 +66,7 @@ export async function pairCommand(
   );
 }
 
-/** Names of the channels that `pair` takes. */
+/** Names of the channels that `pair` accepts. */
 export function pairChannels(channels: readonly PairChannel[]): string[] {
   return channels.flatMap(({ name, ids }) => (ids === undefined ? [] : [name]));
 }

@@ -1,4 +1,4 @@
-/** Signing in by the word of an identity proxy: whose rights a user has whom it names. */
+/** Sign-in through an identity proxy: whose rights the user that it names has. */
 import { randomBytes } from 'node:crypto';
 import type { TokenStore } from '../contracts/access.ts';
 import { proxyTokenOf } from '../contracts/operator/proxy-sign-in.ts';
@@ -12,7 +12,7 @@ import { PARLEY } from '../contracts/texts/parley.ts';
 export interface ProxySignInDeps {
   store: Pick<SignInStore, 'addProxySession' | 'hasProxySession'>;
   tokens: Pick<TokenStore, 'tokens'>;
-  /** The rule of the moment; undefined = off. */
+  /** The current rule; undefined = off. */
   rule: () => ProxySignIn | undefined;
 }
 

@@ -1,6 +1,7 @@
 /**
- * The resolver for names that tools ask for. The system's own look-up holds one of the few threads of the process until
- * it ends: two slow names would make every channel's look-ups wait. This one (c-ares) waits on sockets and has a time limit.
+ * The resolver for names that tools request. The system's own lookup blocks one of the process's few threads until it
+ * ends: two slow names would make every channel's lookups wait. This one (c-ares) waits on sockets and has a time
+ * limit.
  */
 import { Resolver } from 'node:dns/promises';
 
@@ -10,16 +11,16 @@ export interface ResolvedAddress {
   family: number;
 }
 
-/** Time for one question to one name server, and how often a question is asked. */
+/** Time for one query to one name server, and how often a query is sent. */
 const QUESTION_MS = 2_000;
 const QUESTIONS = 2;
 /** Answers that mean: the name has no address of this family. */
 const NO_ADDRESS: ReadonlySet<string> = new Set(['ENODATA', 'ENOTFOUND']);
 
 /**
- * Makes the resolver: all addresses of a name, none when it does not exist. Names of the hosts file and search domains do
- * not count: they are this machine's own. Rejects when no name server answers in time. `servers` are the system's unless
- * given.
+ * Makes the resolver: all addresses of a name, none when it does not exist. Names from the hosts file and search
+ * domains do not count: they are local to this machine. Rejects when no name server answers in time. `servers` are the
+ * system's unless given.
  */
 export function createPublicResolver(
   options: { servers?: readonly string[]; questionMs?: number } = {},

@@ -2,7 +2,7 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { z } from 'zod';
 
-/** Letters and digits that are not mistaken for one another. */
+/** Letters and digits that are not easily confused. */
 const CODE_ALPHABET = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789';
 
 /** A pairing code of 8 characters, about 39 bits, from the system's random source. */
@@ -15,12 +15,12 @@ export function newToken(): string {
   return `parley_${randomBytes(32).toString('base64url')}`;
 }
 
-/** Least length of a token of one's own, and how many of its characters differ: 128 bits where they are random. */
+/** Minimum length of a self-chosen token, and how many of its characters must differ: 128 bits if they are random. */
 const MIN_TOKEN_CHARS = 32;
 const MIN_TOKEN_VARIETY = 10;
 const WEAK_TOKEN = `must be random: at least ${MIN_TOKEN_CHARS} characters, ${MIN_TOKEN_VARIETY} of them different; openssl rand -hex 32 makes one`;
 
-/** A token of one's own choice (`GATEWAY_TOKEN`): hard to guess, because wrong tokens lock nobody out. */
+/** A self-chosen token (`GATEWAY_TOKEN`): hard to guess, because wrong tokens lock no one out. */
 export const ownToken = z
   .string()
   .max(400)
@@ -35,10 +35,10 @@ export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret, 'utf8').digest('hex');
 }
 
-/** Random bytes of a secret that is kept: of a cookie, a ticket or a stream. */
+/** Random bytes of a stored secret: of a cookie, a ticket or a stream. */
 export const SECRET_BYTES = 32;
 
-/** The digest of a session's secret. The prefix keeps it apart from tokens: no token may hold a colon. */
+/** The digest of a session's secret. The prefix keeps it apart from tokens: no token may contain a colon. */
 export function hashSession(secret: string): string {
   return hashSecret(`session:${secret}`);
 }

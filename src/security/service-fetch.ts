@@ -1,4 +1,4 @@
-/** Requests to services that the operator has named, wherever these are: the `fetch` of clients that speak a protocol over HTTP. */
+/** Requests to services that the operator configured, wherever they are: the `fetch` of clients that speak a protocol over HTTP. */
 import { pipeline, Readable, Transform } from 'node:stream';
 import type { TransformCallback } from 'node:stream';
 import { Agent, request as send } from 'undici';
@@ -11,11 +11,11 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /** Most bytes of an answer, and of one event of a stream, which may be endless as a whole. */
 export const MAX_SERVICE_BYTES = 10 * 1024 * 1024;
 const NO_BODY = new Set([101, 103, 204, 205, 304]);
-/** What ends an event of a stream, and how many bytes of it may lie in the chunk before. */
+/** What ends an event of a stream, and how many bytes of it may be in the previous chunk. */
 const EVENT_ENDS = ['\n\n', '\r\n\r\n'];
 const MAX_END_BYTES = 3;
 
-/** Makes a `fetch` with connections of its own. Redirects are given back and not followed; silence is no error. */
+/** Makes a `fetch` with its own connections. Redirects are returned and not followed; silence is not an error. */
 export function createServiceFetch(maxBytes = MAX_SERVICE_BYTES): ServiceFetch {
   const agent = new Agent({
     connect: { timeout: CONNECT_TIMEOUT_MS },
@@ -29,7 +29,7 @@ export function createServiceFetch(maxBytes = MAX_SERVICE_BYTES): ServiceFetch {
       const { statusCode, headers, body } = await send(url, {
         dispatcher: agent,
         method: methodOf(init),
-        // Bounds count what comes in: a packed answer could be any size.
+        // Limits count the bytes received: a compressed answer could be any size.
         headers: { ...Object.fromEntries(new Headers(init.headers)), 'accept-encoding': 'identity' },
         body: textOf(init.body),
         signal: init.signal ?? null,
@@ -44,7 +44,7 @@ export function createServiceFetch(maxBytes = MAX_SERVICE_BYTES): ServiceFetch {
       }
       const isStream = /^text\/event-stream\b/i.test(given.get('content-type') ?? '');
       const bound = boundTo(maxBytes, isStream);
-      // Either end takes the other one with it; the reader is told why by its own stream.
+      // If either end closes, so does the other; the reader learns why from its own stream.
       pipeline(body, bound, () => undefined);
       return new Response(Readable.toWeb(bound) as ReadableStream, { status: statusCode, headers: given });
     },
@@ -63,7 +63,7 @@ function methodOf({ method = 'GET' }: RequestInit): 'GET' | 'POST' | 'DELETE' {
   throw new GatewayError('bad_request', `Services are not asked with ${upper.slice(0, 20)}.`);
 }
 
-/** Passes bytes on, and fails at more than `max` of them: in all, or in one event. */
+/** Passes bytes on, and fails after more than `max` of them: in total, or in one event. */
 function boundTo(max: number, byEvent: boolean): Transform {
   let bytes = 0;
   let tail = Buffer.alloc(0);

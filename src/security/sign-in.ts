@@ -1,4 +1,4 @@
-/** Secrets that work once: links that sign a browser in, tickets for streams, and `parley open` and `sign-ins`. */
+/** Single-use secrets: links that sign a browser in, tickets for streams, and `parley open` and `sign-ins`. */
 import { randomBytes } from 'node:crypto';
 import { hasScope } from '../contracts/access.ts';
 import type { Caller, TokenStore } from '../contracts/access.ts';
@@ -58,8 +58,9 @@ function filterOf(caller: Caller, secret: string | undefined) {
 }
 
 /**
- * A link that signs in once, within `CODE_MS`, with the rights of a token: the given one, else the oldest with the scope
- * `admin`. The code stands behind the `#`, which browsers send to no server. Undefined when there is no such token.
+ * A link that signs in once, within `CODE_MS`, with the rights of a token: the given one, else the oldest with the
+ * scope `admin`. The code comes after the `#`, which browsers do not send to any server. Undefined when there is no
+ * such token.
  */
 export async function signInLink(
   access: Pick<TokenStore, 'tokens'>,

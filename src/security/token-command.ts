@@ -15,7 +15,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 
 /** Longest name, in UTF-16 units. */
 const MAX_NAME = 100;
 
-const USAGE = `Expected: token [create NAME | rotate [ID] | change ID | revoke ID], with --scope and --expires where they apply. See: ${PARLEY} --help`;
+const USAGE = `Expected: token [create NAME | rotate [ID] | change ID | rename ID NAME | revoke ID], with --scope and --expires where they apply. See: ${PARLEY} --help`;
 
 /** What the options said; undefined = not given, `expiresInMs` null = never. */
 interface Options {
@@ -23,7 +23,7 @@ interface Options {
   expiresInMs: number | null | undefined;
 }
 
-/** What runs a command that was read, and gives the text to print. Throws `GatewayError` of a wrong use, and `StoreError`. */
+/** Runs a parsed command and returns the text to print. Throws `GatewayError` for wrong usage, and `StoreError`. */
 export type TokenCommand = (
   access: Omit<TokenStore, 'tokensByHash' | 'noteTokenUse'>,
   home: string,
@@ -31,7 +31,7 @@ export type TokenCommand = (
 
 /** Reads the arguments of `token`, options included. Throws `GatewayError('usage')`. */
 export function tokenCommand(args: readonly string[]): TokenCommand {
-  const { action, target, ...options } = readArgs(args);
+  const { action, target, name, ...options } = readArgs(args);
   switch (action) {
     case undefined:
       return async (access) => listTokens(await access.tokens());
@@ -41,6 +41,8 @@ export function tokenCommand(args: readonly string[]): TokenCommand {
       return (access, home) => rotate(access, home, target, options);
     case 'change':
       return (access) => change(access, target, options);
+    case 'rename':
+      return (access) => rename(access, target, name);
     case 'revoke':
       return (access, home) => revoke(access, home, target);
     default:
@@ -50,19 +52,21 @@ export function tokenCommand(args: readonly string[]): TokenCommand {
 
 function readArgs(
   args: readonly string[],
-): Options & { action: string | undefined; target: string | undefined } {
+): Options & Record<'action' | 'target' | 'name', string | undefined> {
   try {
     const { positionals, values } = parseArgs({
       args: [...args],
       options: { scope: { type: 'string' }, expires: { type: 'string' } },
       allowPositionals: true,
     });
-    const [action, target, ...more] = positionals;
-    if (more.length > 0) throw new GatewayError('usage', USAGE);
+    const [action, target, name, ...more] = positionals;
+    if (more.length > 0 || (name !== undefined && action !== 'rename'))
+      throw new GatewayError('usage', USAGE);
     const scopes = values.scope === undefined ? undefined : readScopes(values.scope);
     return {
       action,
       target,
+      name,
       scopes,
       expiresInMs: values.expires === undefined ? undefined : readLife(values.expires),
     };
@@ -180,7 +184,24 @@ async function change(
   return `Changed; it counts within a second.\n${listTokens([changed])}`;
 }
 
-/** The file of a revoked token goes, too; where a gateway has another home, its tombstone keeps it out. */
+/** Its secret, rights, sessions and memories stay; `proxySignIn` names tokens by their name. */
+async function rename(
+  access: Pick<TokenStore, 'changeToken'>,
+  tokenId: string | undefined,
+  name: string | undefined,
+): Promise<string> {
+  if (tokenId === undefined || name === undefined || name.trim() === '' || name.length > MAX_NAME) {
+    throw new GatewayError(
+      'usage',
+      `Expected: token rename ID NAME, with at most ${MAX_NAME} characters. See: ${PARLEY} --help`,
+    );
+  }
+  const renamed = await access.changeToken(tokenId, { name: name.trim() });
+  if (renamed === undefined) throw unknownToken(tokenId);
+  return `Renamed.\n${listTokens([renamed])}`;
+}
+
+/** The file of a revoked token is removed, too; if a gateway has another home, its tombstone locks the token out. */
 async function revoke(
   access: Pick<TokenStore, 'tokens' | 'revokeToken'>,
   home: string,

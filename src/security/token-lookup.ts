@@ -1,4 +1,4 @@
-/** Finds tokens by their digest: cached for a moment, and one query at a time however many are asked for. */
+/** Finds tokens by their digest: cached briefly, and one query at a time no matter how many are requested. */
 import type { Caller, TokenStore } from '../contracts/access.ts';
 import { Recent } from '../lib/recent.ts';
 import { hashSecret, hashSession } from './secrets.ts';
@@ -8,7 +8,7 @@ export const TOKEN_CACHE_MS = 400;
 const MAX_CACHED_TOKENS = 10_000;
 /** Digests of one query. */
 export const MAX_LOOKED_UP = 500;
-/** The use of a token is written at most this often. */
+/** The last use of a token is written at most this often. */
 export const USE_NOTED_EVERY_MS = 5 * 60_000;
 /** Longest `Authorization` value that is read, in UTF-16 units. */
 const MAX_HEADER = 512;
@@ -16,14 +16,18 @@ const MAX_HEADER = 512;
 export interface TokenLookup {
   /** The caller behind an `Authorization` value; only `Bearer <token>` and `Session <secret>` count. Throws only `StoreError`. */
   authenticate: (authorization: string | undefined) => Promise<Caller | undefined>;
-  /** The callers behind these values as they are now, past the cache; what is not valid is missing. Throws only `StoreError`. */
+  /**
+   * The callers behind these values as they are now, bypassing the cache; invalid ones are missing. Throws only
+   * `StoreError`.
+   */
   recheck: (authorizations: readonly string[]) => Promise<ReadonlyMap<string, Caller>>;
 }
 
 /**
- * Makes the look-up; `now` is a steady clock in milliseconds, `proxyTokenOf` gives the name of the token that a user of a
- * proxy has now: a session that the proxy began ends when that is another one. While one query runs, what is asked meanwhile is collected
- * for the next: a flood of wrong tokens costs few queries, and the right one in the middle of it is found like any other.
+ * Makes the lookup; `now` is a monotonic clock in milliseconds, `proxyTokenOf` returns the name of the token that a
+ * user of a proxy has now: a session that the proxy started ends when that changes. While one query runs, further
+ * requests are collected for the next: a flood of wrong tokens costs few queries, and a valid one in the middle of it
+ * is found like any other.
  */
 export function createTokenLookup(
   store: Pick<TokenStore, 'tokensByHash' | 'noteTokenUse'>,
@@ -83,7 +87,7 @@ async function findCallers(
   );
 }
 
-/** One query at a time; what is asked while it runs goes into the next one. */
+/** One query at a time; requests made while it runs go into the next one. */
 function collected(
   query: (hashes: readonly string[]) => Promise<Map<string, Caller>>,
 ): (hash: string) => Promise<Caller | undefined> {

@@ -9,11 +9,11 @@ import { PARLEY } from '../contracts/texts/parley.ts';
 
 const USAGE = `Expected: config validate | get [FIELD] | set FIELD VALUE | unset FIELD, with fields such as limits.messagesPerMinute. See: ${PARLEY} --help`;
 
-/** What a check of a content of the file finds. */
+/** What a check of the file's content finds. */
 export interface FileCheck {
-  /** `text` without the place tells which error it is; `line` is for people. */
+  /** `text`, without the position, identifies the error; `line` is for people. */
   problems: readonly { text: string; line: string }[];
-  /** The fields with their defaults; undefined where the content has no meaning. */
+  /** The fields with their defaults; undefined if the content is invalid. */
   values: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -21,11 +21,11 @@ export interface FileCheck {
 export interface ConfigFile {
   file: string;
   check: (text: string) => FileCheck;
-  /** Of the fields that differ between two contents, those that count only after a restart. */
+  /** Of the fields that differ between two contents, those that take effect only after a restart. */
   needsRestart: (before: string, after: string) => readonly string[];
 }
 
-/** Reads the arguments behind `config`. Throws `GatewayError('usage')`. */
+/** Reads the arguments after `config`. Throws `GatewayError('usage')`. */
 export function configCommand(args: readonly string[]): (file: ConfigFile) => string {
   const [action, field, value, ...more] = args;
   if (more.length > 0) throw new GatewayError('usage', USAGE);
@@ -88,15 +88,15 @@ function told(field: string, value: unknown, restart: readonly string[]): string
     : `${what} It needs a restart of the gateway.`;
 }
 
-/** What a word on the command line may mean: JSON where it is some, else the text itself. */
+/** What a word on the command line may mean: JSON if it is valid, else the text itself. */
 function valuesOf(word: string): unknown[] {
   const { value, errors } = readJson(word);
   return errors.length === 0 ? [value, word] : [word];
 }
 
 /**
- * The text with the field of that path set, or taken out where the value is undefined; its comments stay. Throws
- * `GatewayError('usage')` where the text has no place for it.
+ * The text with the field at that path set, or removed if the value is undefined; its comments stay. Throws
+ * `GatewayError('usage')` if the text has no place for it.
  */
 export function editedText(text: string, field: readonly string[], value: unknown): string {
   const content = readJson(text).value;
@@ -116,7 +116,7 @@ export function editedText(text: string, field: readonly string[], value: unknow
   }
 }
 
-/** `limits.messagesPerMinute`, or a JSON array of names where one of them has a dot. */
+/** `limits.messagesPerMinute`, or a JSON array of names if one of them contains a dot. */
 function pathOf(field: string): string[] {
   const { value, errors } = field.startsWith('[') ? readJson(field) : { value: field.split('.'), errors: [] };
   const names = Array.isArray(value) && errors.length === 0 ? value.map(String) : [];
@@ -129,7 +129,7 @@ function childOf(parent: unknown, key: FieldPath[number]): unknown {
   return Object.getOwnPropertyDescriptor(parent, key)?.value;
 }
 
-/** The content of the file; without one, that of an empty one. Throws `ConfigError` when it cannot be read. */
+/** The content of the file, or of an empty one if there is none. Throws `ConfigError` when it cannot be read. */
 function textOf(file: string): string {
   try {
     return existsSync(file) ? readFileSync(file, 'utf8') : '{}\n';

@@ -10,10 +10,10 @@ import { differences } from './differences.ts';
 import { readJson } from './read-json.ts';
 import { writeWhole } from './write-file.ts';
 
-/** Problems that one answer tells. */
+/** Most problems reported in one answer. */
 const MAX_PROBLEMS = 50;
 
-/** What the form shows of the file. Throws `ConfigError` when it cannot be read. */
+/** What the form shows from the file. Throws `ConfigError` when it cannot be read. */
 export function readConfigForm({
   file,
   check,
@@ -30,8 +30,9 @@ export function readConfigForm({
 }
 
 /**
- * Makes all changes or none; comments stay. Errors that were in the file before do not count. Throws `ConfigError` when the file
- * cannot be read, `GatewayError('usage' | 'unwritable')` when a change has no place in it, or it cannot be written.
+ * Makes all changes or none; comments stay. Errors that were in the file before do not count. Throws `ConfigError` when
+ * the file cannot be read, `GatewayError('usage' | 'unwritable')` when a change has no place in it or it cannot be
+ * written.
  */
 export function changeConfigFile(
   { file, check, needsRestart }: ConfigFile,
@@ -74,7 +75,7 @@ function textOf(file: string): string {
 
 /** Objects of the file whose texts may be secrets: what MCP servers get in their environment and headers. */
 const SECRET_FIELDS = new Set(['env', 'headers']);
-/** A reference to a variable, which says nothing of its value. */
+/** A reference to a variable, which does not reveal its value. */
 const REFERENCE = /^\$\{\w+\}$/;
 const PASSWORD = /:\/\/[^/\s@:]*:[^/\s@]+@/;
 

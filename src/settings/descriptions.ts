@@ -1,4 +1,4 @@
-/** What the settings of `config.json` mean, in the language of whoever reads the form. Pure. */
+/** What the settings of `config.json` mean, in the language of the form's reader. Pure. */
 import type { SettingKey, TextTable } from '../contracts/texts/say.ts';
 import { isJsonObject } from '../lib/json/json.ts';
 
@@ -8,12 +8,12 @@ type Schema = Readonly<Record<string, unknown>>;
 /** Words that lead to another page, in the Markdown of docs/configuration.md. */
 const LINK = /\[([^[\]]{1,200})\]\([^()\s]{1,200}\)/g;
 
-/** The schema with its descriptions as texts that lead nowhere: editors and the form show them beside no other page. */
+/** The schema with its descriptions without links: editors and the form have no other pages to link to. */
 export function withoutLinks(schema: Schema): Schema {
   return describedBy(schema, (_path, description) => description.replaceAll(LINK, '$1'));
 }
 
-/** The schema with its descriptions in the language of a table; what that lacks stays as it is. */
+/** The schema with its descriptions in the language of a table; what the table lacks stays unchanged. */
 export function describedIn(schema: Schema, table: TextTable): Schema {
   return describedBy(
     schema,
@@ -24,7 +24,9 @@ export function describedIn(schema: Schema, table: TextTable): Schema {
   );
 }
 
-/** What the schema says of each setting, by its path, in its order: `limits.messagesPerMinute`, `providers.*.kind`. */
+/**
+ * What the schema says about each setting, by its path, in its order: `limits.messagesPerMinute`, `providers.*.kind`.
+ */
 export function descriptionsOf(schema: Schema): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   describedBy(schema, (path, description) => {
@@ -35,8 +37,8 @@ export function descriptionsOf(schema: Schema): ReadonlyMap<string, string> {
 }
 
 /**
- * The keys under which a table may describe a setting: its path, and that with a star for one name in it, so that
- * `setting.access.*.dm` is said of every channel.
+ * The keys under which a table may describe a setting: its path, and the path with a star for one name in it, so that
+ * `setting.access.*.dm` describes every channel.
  */
 export function keysOf(path: string): SettingKey[] {
   const names = path.split('.');
@@ -50,7 +52,10 @@ function isText(found: string | undefined): found is string {
 
 type Describe = (path: string, description: string) => string;
 
-/** A copy in which `describe` gives each description; a star stands for the names of a record and the entries of a list. */
+/**
+ * A copy in which `describe` provides each description; a star stands for the names of a record and the entries of a
+ * list.
+ */
 function describedBy(schema: Schema, describe: Describe, path = ''): Schema {
   const inner = (name: string): string => (path === '' ? name : `${path}.${name}`);
   const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {

@@ -1,4 +1,4 @@
-/** The file `.env`: variables as people write them, changed without touching the comments around them. */
+/** The file `.env`: variables written by people, changed without touching the comments around them. */
 import { GatewayError } from '../contracts/errors.ts';
 
 const HEAD = `# Variables of Parley, read at the start and by every command of parley. What the environment itself sets comes first.
@@ -6,7 +6,7 @@ const HEAD = `# Variables of Parley, read at the start and by every command of p
 `;
 
 /**
- * The text with these variables set, those of undefined taken out; other lines stay as they are. Throws `GatewayError` for a
+ * The text with these variables set, undefined ones removed; other lines stay unchanged. Throws `GatewayError` for a
  * value that no line can hold.
  */
 export function withVariables(

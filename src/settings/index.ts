@@ -1,4 +1,4 @@
-/** Public API of the settings module: files that people write, read and changed, and the settings of the moment. */
+/** Public API of the settings module: reading and changing files that people write, and the current settings. */
 export { changeConfigFile, readConfigForm } from './config-form.ts';
 export { configCommand, editedText } from './config-command.ts';
 export { withVariables } from './env-file.ts';

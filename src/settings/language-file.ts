@@ -9,7 +9,7 @@ import { readJson } from './read-json.ts';
 
 /** Longest text, in UTF-16 units. */
 export const MAX_TEXT_CHARS = 2_000;
-/** Errors of one file that are told. */
+/** Most errors reported per file. */
 const MAX_TOLD = 10;
 
 /** The table and the keys that it lacks, or what is wrong with it, by line. */
@@ -81,7 +81,7 @@ function readText(key: string, given: unknown): { template: Template } | { probl
     return {
       problem: `there is no value {${unknown[0]}}; its values are ${known.map((name) => `{${name}}`).join(', ')}`,
     };
-  // A command that is written without braces reads as it stands there, and so does the name of the command line.
+  // A command written without braces is shown verbatim, and so is the name of the command line.
   const isValue = (name: string): boolean => !/^(count|parley|\/.*)$/.test(name);
   const lost = known.filter((name) => isValue(name) && !placesOf(parsed.data).includes(name));
   if (lost.length > 0) return { problem: `lacks the value {${lost[0]}}` };

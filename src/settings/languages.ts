@@ -19,25 +19,28 @@ export const MAX_LANGUAGE_FILES = 50;
 export const MAX_LANGUAGE_BYTES = 512 * 1024;
 
 export interface LanguageFilesOptions {
-  /** `$GATEWAY_HOME/languages`; it is made when it is missing. */
+  /** `$GATEWAY_HOME/languages`; created when missing. */
   folder: string;
   watch: WatchFolders;
   /** A command as a reader writes it. */
   writeCommand: (name: string, to: Recipient) => string;
   /** What the settings mean in German. */
   german: Readonly<Record<SettingKey, string>>;
-  /** Gives the paths of the settings that a file may describe. */
+  /** Returns the paths of the settings that a file may describe. */
   settings: () => readonly string[];
   log: Log;
 }
 
-/** The languages with their life. */
+/** The languages with their life cycle. */
 export interface LanguageFiles extends Languages {
-  /** Reads the folder now, and from now on whenever it changes. Never throws: without the folder there are the built-in languages. */
+  /**
+   * Reads the folder now, and from now on whenever it changes. Never throws: without the folder there are only the
+   * built-in languages.
+   */
   open(): Promise<void>;
   /** Current errors in the files, by file and line; the last valid content stays in use. */
   errors(): readonly string[];
-  /** Ends reading; resolves when none is under way. */
+  /** Stops reading; resolves when no read is in progress. */
   close(): Promise<void>;
 }
 
@@ -62,7 +65,7 @@ export function createLanguages({
   const kept = new Map<string, Extract<ReadTable, { table: TextTable }>>();
   let says = saysOf(kept, german);
   let errors: readonly string[] = [];
-  /** What the log has told of missing texts. */
+  /** What has been logged about missing texts. */
   const told = new Map<string, string>();
   let watcher: FolderWatch | undefined;
 
@@ -105,7 +108,7 @@ export function createLanguages({
   };
 }
 
-/** A file of a built-in language changes single texts of it. */
+/** A file for a built-in language overrides individual texts. */
 function saysOf(
   files: ReadonlyMap<string, { table: TextTable }>,
   german: LanguageFilesOptions['german'],
@@ -119,7 +122,7 @@ function saysOf(
   );
 }
 
-/** Once for each state of a file: how many texts it lacks, which are said in English. */
+/** Logs once for each state of a file how many texts it lacks, which are then in English. */
 function tellMissing(
   kept: ReadonlyMap<string, { missing: readonly string[] }>,
   told: Map<string, string>,
@@ -135,7 +138,7 @@ function tellMissing(
   }
 }
 
-/** Every file of the folder, in the order of their names. Throws errors of the file system. */
+/** Every file of the folder, ordered by name. Throws errors of the file system. */
 async function readFolder(
   folder: string,
   settings: () => readonly string[],

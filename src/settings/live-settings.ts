@@ -1,4 +1,4 @@
-/** Settings that are read again when their file changes: all of a change counts in one moment, or nothing of it. */
+/** Settings that are reloaded when their file changes: a change takes effect all at once or not at all. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, errorCode, toGatewayError } from '../contracts/errors.ts';
@@ -11,33 +11,33 @@ import type {
   WatchFolders,
 } from '../contracts/settings.ts';
 
-/** What the log says beside the errors of a file. */
+/** What the log says in addition to a file's errors. */
 const STAYS = 'The last valid content of the file stays in use.';
 
 /** Where settings come from. */
 export interface SettingsSource<Values> {
   /** Absolute path of the file. */
   file: string;
-  /** What a content of the file means: settings, or one line per error. */
+  /** What the file's content means: settings, or one line per error. */
   read: (text: string) => { values: Values } | { errors: readonly string[] };
-  /** Of the next settings, what counts in a gateway that runs with `now`. */
+  /** The part of the next settings that takes effect in a gateway running with `now`. */
   join: (now: Values, next: Values) => Values;
   /** The fields in which two settings differ. */
   changed: (before: Values, after: Values) => readonly string[];
-  /** Of these fields, those that count after a restart only. */
+  /** The fields among these that take effect only after a restart. */
   waiting: (fields: readonly string[]) => readonly string[];
 }
 
-/** The settings with their life. */
+/** The settings with their life cycle. */
 export interface LiveSettings<Values> extends Settings<Values> {
   report(): SettingsReport;
-  /** Reads the file now and from now on whenever it changes. Resolves after the first time; never throws. */
+  /** Reads the file now, and again whenever it changes. Resolves after the first time; never throws. */
   start(): Promise<void>;
-  /** Ends reading; resolves when none is under way. Never throws; may be called twice. */
+  /** Stops reading; resolves when no read is in progress. Never throws; may be called more than once. */
   stop(): Promise<void>;
 }
 
-/** Makes them; `first` counts until the file says otherwise. */
+/** Makes them; `first` applies until the file says otherwise. */
 export function createLiveSettings<Values>(
   first: Values,
   source: SettingsSource<Values>,
@@ -51,10 +51,10 @@ export function createLiveSettings<Values>(
 
   const look = async (): Promise<void> => {
     try {
-      // Before the file is read, so that no change goes unseen; a replaced file ended the watch.
+      // Before the file is read, so that no change is missed; replacing the file ended the watch.
       watcher?.folders([path.dirname(file)]);
       const found = contentOf(file);
-      // What was refused is tried again: what it named may be there by now.
+      // What was refused is tried again: what it refers to may exist by now.
       if (found === text && state.report.errors.length === 0) return;
       if (found === null && text !== undefined) return state.refuse([`${file}: is gone`]);
       text = found;
@@ -89,7 +89,7 @@ class SettingsState<Values> {
   readonly #first: Values;
   readonly #source: SettingsSource<Values>;
   readonly #log: Log;
-  /** As it was read: `current` without what waits for a restart. */
+  /** As it was read: including what waits for a restart, unlike `current`. */
   #written: Values;
   current: Values;
   report: SettingsReport = { errors: [], needsRestart: [] };

@@ -1,14 +1,14 @@
-/** JSON as people write it: with comments and trailing commas; every error is found, with its line and column. */
+/** JSON as people write it, with comments and trailing commas; finds every error, with its line and column. */
 import { parseTree, printParseErrorCode } from 'jsonc-parser';
 import type { Node, ParseError } from 'jsonc-parser';
 import type { FieldPath, JsonText } from '../contracts/settings.ts';
 
 /** Longest file that is read, in UTF-16 units. */
 export const MAX_FILE_CHARS = 1_000_000;
-/** Deepest nesting that is read: real files have less than ten levels. */
+/** Deepest nesting that is read: real files have fewer than ten levels. */
 export const MAX_DEPTH = 64;
 
-/** What the reader means by each of its errors. */
+/** What each of the parser's errors means. */
 const MEANING: Readonly<Record<string, string>> = {
   InvalidSymbol: 'this is no value: a text stands in double quotes, others are numbers, true, false and null',
   InvalidNumberFormat: 'this is not a number',
@@ -28,9 +28,9 @@ const MEANING: Readonly<Record<string, string>> = {
   InvalidCharacter: 'a text may hold no control character: write \\n for a line break, \\t for a tab',
 };
 
-/** Reads a text as far as it can be understood. Never throws. */
+/** Parses as much of a text as possible. Never throws. */
 export function readJson(given: string): JsonText {
-  // Some editors begin a file with a byte order mark.
+  // Some editors start a file with a byte order mark.
   const text = given.replace(/^\uFEFF/, ' ');
   const refuse = (message: string): JsonText => ({
     value: {},
@@ -58,7 +58,9 @@ export function readJson(given: string): JsonText {
   };
 }
 
-/** The most brackets that are open at once; those in texts and comments count, too, which no real file notices. */
+/**
+ * The most brackets that are open at once; those in strings and comments count, too, which does not affect real files.
+ */
 function depthOf(text: string): number {
   let depth = 0;
   let most = 0;
@@ -69,7 +71,7 @@ function depthOf(text: string): number {
   return most;
 }
 
-/** The value of a node. Unlike the package's own function it makes a field `__proto__` a field like any other. */
+/** The value of a node. Unlike the package's own function, it treats a field `__proto__` like any other. */
 function valueOf(node: Node): unknown {
   if (node.type === 'array') return (node.children ?? []).map(valueOf);
   if (node.type !== 'object') return node.value;
@@ -91,7 +93,7 @@ function fieldsOf(node: Node): Field[] {
   });
 }
 
-/** A field that is written twice: which of them counts, nobody should have to know. */
+/** Finds fields that are written twice: no one should have to know which of them counts. */
 function repeatedFields(node: Node | undefined): { offset: number; message: string }[] {
   if (node === undefined) return [];
   const seen = new Set<string>();

@@ -1,22 +1,22 @@
-/** JSON schemas beside the files that people write: editors complete and check with them. */
+/** JSON schemas next to the files that people write: editors use them for completion and checks. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import { withoutLinks } from './descriptions.ts';
 
-/** The JSON Schema of what people write into a file with these fields, with descriptions for readers without other pages. */
+/** The JSON Schema of what people write into a file with these fields, with descriptions without links to other pages. */
 export function jsonSchema(schema: z.ZodObject): Readonly<Record<string, unknown>> {
   return withoutLinks(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
 }
 
-/** The same as a file. Editors that know them take its comments and trailing commas, too. */
+/** The same as a file. Editors that support it allow comments and trailing commas, too. */
 function jsonSchemaOf(schema: z.ZodObject): string {
   const { $schema, ...fields } = jsonSchema(schema);
   return `${JSON.stringify({ $schema, allowComments: true, allowTrailingCommas: true, ...fields }, undefined, 2)}\n`;
 }
 
-/** Writes the schema, if it is another than the one there. Never throws: without it only editors lack something. */
+/** Writes the schema if it differs from the existing one. Never throws: without it only editors lose something. */
 export function writeSchemaFile(file: string, schema: z.ZodObject, log: Log): void {
   try {
     const text = jsonSchemaOf(schema);
@@ -30,7 +30,7 @@ function contentOf(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    // It is not there yet, or writing it will say why it cannot be used.
+    // It does not exist yet, or writing it will report why it cannot be used.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** Reports changes of folders: soon where the file system notifies, else at the next poll. */
+/** Reports changes of folders: quickly if the file system notifies, else at the next poll. */
 import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { toGatewayError } from '../contracts/errors.ts';
@@ -31,7 +31,7 @@ export function watchFolders(changed: () => void, log: Log, pollMs = POLL_MS): F
   const watchFolder = (folder: string): void => {
     try {
       const watcher = watch(folder, { persistent: false }, (kind) => {
-        // A replaced folder is another one under the same name, so every folder is watched again.
+        // A replaced folder is a different one under the same name, so every folder is watched again.
         if (kind === 'rename') for (const known of watchers.keys()) unwatch(known);
         notify();
       });

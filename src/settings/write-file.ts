@@ -1,4 +1,4 @@
-/** A settings file written in one piece: whoever reads it sees the old content or the new, never a part. */
+/** Writes a settings file atomically: readers see the old content or the new, never a part. */
 import {
   closeSync,
   fsyncSync,
@@ -15,7 +15,10 @@ import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 /** Only its owner may read it. */
 const PRIVATE = 0o600;
 
-/** Replaces the content of a file, or makes it; a link stays one. Throws `GatewayError('unwritable')` that names the file. */
+/**
+ * Replaces the content of a file, or creates it; a link stays a link. Throws `GatewayError('unwritable')` that names
+ * the file.
+ */
 export function writeWhole(file: string, text: string): void {
   const target = linkedFile(file);
   const beside = `${target}.${process.pid}.new`;
@@ -36,12 +39,12 @@ export function writeWhole(file: string, text: string): void {
   }
 }
 
-/** The file that a link leads to, else the path itself. */
+/** The file that a link points to, else the path itself. */
 function linkedFile(file: string): string {
   try {
     return realpathSync(file);
   } catch {
-    // There is no file yet.
+    // The file does not exist yet.
     return file;
   }
 }

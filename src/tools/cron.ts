@@ -1,4 +1,4 @@
-/** The tool `cron`: work that begins by the clock, made, listed and removed by the model (B-24). */
+/** The tool `cron`: scheduled work that the model creates, lists and removes (B-24). */
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import { MAX_TASK_LENGTH } from '../contracts/schedules.ts';
@@ -11,7 +11,7 @@ import type { Tool, ToolContext, ToolResult } from '../contracts/tools/tool.ts';
 import { withSlash } from '../contracts/isomorphic/fill-text.js';
 import { chatOf, elsewhere, whyNoChat } from './message.ts';
 
-/** Longest beat and longest wait, in minutes. */
+/** Longest interval and longest delay, in minutes. */
 const MAX_MINUTES = 366 * 24 * 60;
 
 const parameters = z.strictObject({
@@ -103,7 +103,7 @@ async function add(
     place: address === ctx.address ? ctx.place : undefined,
     creatorId: ctx.userId,
     task: args.task ?? '',
-    // Where nobody says what was read before, the worst is assumed.
+    // If no one says what was read before, assume the worst.
     sources: ctx.sources ?? ['local'],
     when: { cron, everyMinutes, inMinutes, at, timeZone },
   });
@@ -125,7 +125,7 @@ async function list(schedules: Schedules, ctx: ToolContext): Promise<ToolResult>
   return { content: all.join('\n'), sources, from: 'the schedules of this chat' };
 }
 
-/** In a group, people end only what they made themselves; owners have the command for the rest. */
+/** In a group, people remove only what they created themselves; owners have the command for the rest. */
 async function remove(schedules: Schedules, { id }: Args, ctx: ToolContext): Promise<string> {
   const found = (await schedules.list({ session: ctx.sessionKey })).find((row) => row.id === id);
   if (found === undefined) {

@@ -32,13 +32,13 @@ export { createSessionFiles } from './files/session-files.ts';
 export { MAX_FETCHED_BYTES } from './web/web-fetch.ts';
 export { createSearch } from './web/search/search.ts';
 
-/** Everything the tools use besides the workspace. */
+/** Everything the tools use apart from the workspace. */
 export interface ToolsOptions {
   /** For pages the model chooses: public addresses only. */
   egress: Egress;
   /** The search that is configured now. */
   search: () => Search | undefined;
-  /** Undefined while programs are not run. */
+  /** Undefined while running programs is off. */
   sandbox: () => Sandbox | undefined;
   memories: MemoryStore;
   todos: TodoStore;
@@ -80,12 +80,12 @@ export function createTools(options: ToolsOptions, added: readonly Tool[] = []):
 
 /** What changes in the list of tools while the gateway runs. */
 export interface ChangingTools {
-  /** Tools that come and go, which give way to any other of their name; the same list until one of them changes. */
+  /** Tools that come and go and yield to any other of the same name; the same list until one of them changes. */
   more: () => readonly Tool[];
   searches: () => boolean;
 }
 
-/** The tools that can be offered now. The same list as before until something of it changes. */
+/** The tools that can be offered now. The same list as before until something in it changes. */
 export function withChangingTools(
   tools: readonly Tool[],
   { more, searches }: ChangingTools,
@@ -110,7 +110,7 @@ export interface EnabledTools {
   /** `tools.enabled` of config.json. */
   named: readonly string[] | undefined;
   tools: readonly Tool[];
-  /** Tools that it has in any case. */
+  /** Tools that it always has. */
   added: readonly Tool[];
   /** Names of the configured MCP servers. */
   servers: readonly string[];
@@ -119,7 +119,8 @@ export interface EnabledTools {
 
 /**
  * Names of the tools of the default profile: those that config.json names, else the usual ones that can work here, the
- * `added` ones, and those of all MCP servers unless some are named. Throws `ConfigError` that names every unknown tool.
+ * `added` ones, and those of all MCP servers unless some are named. Throws a `ConfigError` that names every unknown
+ * tool.
  */
 export function enabledTools({ named, tools, added, servers, searches }: EnabledTools): string[] {
   const exists = (name: string): boolean =>
@@ -145,7 +146,10 @@ export function mayBeMcpTool(name: string, servers: readonly string[]): boolean 
   return servers.some((server) => name.startsWith(`${server}__`));
 }
 
-/** What the configuration of the moment has for tools that need something: programs are run, a search service is named. */
+/**
+ * What the current configuration has for tools that need something: whether programs may run, whether a search service
+ * is named.
+ */
 export interface SetUp {
   exec: boolean;
   searches: boolean;

@@ -25,7 +25,7 @@ const parameters = z.strictObject({
 
 type Args = z.infer<typeof parameters>;
 
-/** Makes the tool over the store; it sees only the facts of the user whom the turn answers. */
+/** Makes the tool over the store; it sees only the facts of the user the turn answers. */
 export function createMemory(memories: MemoryStore): Tool {
   return defineTool({
     name: 'memory',
@@ -36,7 +36,8 @@ export function createMemory(memories: MemoryStore): Tool {
     effect: 'idempotent',
     risk: ({ action }: Args) => (action === 'forget' ? 'caution' : 'safe'),
     results: 'operator',
-    // What is saved in a tainted session is marked, and taints the sessions that read it: nothing is gained by it.
+    // What is saved in a tainted session is marked, and taints the sessions that read it, so saving bypasses
+    // nothing.
     reach: ({ action }: Args) => (action === 'forget' ? 'outside' : 'session'),
     async execute(args: Args, ctx) {
       if (ctx.memoryOwner === 'system') {
@@ -62,10 +63,10 @@ export function createMemory(memories: MemoryStore): Tool {
 }
 
 async function save(memories: MemoryStore, args: Args, ctx: ToolContext): Promise<ToolResult> {
-  // Where nobody says what was read before, the worst is assumed.
+  // If no one says what was read before, assume the worst.
   const untrusted = ctx.sources === undefined || taints(ctx.sources);
   const { memory, isNew, dropped } = await memories.remember(ctx.memoryOwner, {
-    // The turn is part of it: by it the facts of a turn are counted, those of its subagents included.
+    // The turn is included: it is how the facts of a turn are counted, those of its subagents included.
     key: `${ctx.turnId}/${ctx.callKey}`,
     text: textOf(args),
     session: ctx.sessionKey,

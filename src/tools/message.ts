@@ -1,4 +1,4 @@
-/** The tool `message`: words for the chat before the answer is done, or where it is nothing but work (B-23). */
+/** The tool `message`: a message to the chat before the answer is done, or when the turn only does work (B-23). */
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import { MAX_POST_CHARS, MAX_POSTS, MESSAGE_TOOL } from '../contracts/delivery.ts';
@@ -34,7 +34,7 @@ export function createMessage(post: Post, findChat: FindChat): Tool {
     effect: 'idempotent',
     risk: () => 'caution',
     results: 'operator',
-    // The chat it was asked in hears it; another address may be read by others.
+    // The chat it was asked in sees it; others may read another address.
     reach: (args) => (args.to === undefined ? 'session' : 'outside'),
     async execute({ text, to }: z.infer<typeof parameters>, ctx) {
       if (ctx.agentId !== undefined) {
@@ -48,7 +48,7 @@ export function createMessage(post: Post, findChat: FindChat): Tool {
       if (chat.kind !== 'found') return refusal(whyNoChat(chat, to ?? '', ctx));
       const session = chat.session === sessionKey ? {} : { session: chat.session };
       const result = await post({ ref, turnId, address: chat.address, ...session, content: text });
-      // Who watches this session sees what is said in it.
+      // Anyone who watches this session sees what is said in it.
       if (result.kind === 'posted' && chat.session === sessionKey)
         ctx.emit({ type: 'message_sent', seq: result.seq, content: text });
       if (result.kind !== 'posted' && result.kind !== 'known') return notSent(result, chat.address);

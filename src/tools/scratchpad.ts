@@ -11,9 +11,9 @@ import type { ToolContext, ToolResult } from '../contracts/tools/tool.ts';
 
 /** Longest name of a note, in UTF-16 units. */
 const MAX_NOTE_NAME_CHARS = 80;
-/** Name of the source for the model. */
+/** The source's name for the model. */
 const FROM = 'the scratchpad';
-/** What the list of all notes shows of each. */
+/** How much of each note the list of all notes shows. */
 const GLIMPSE_CHARS = 80;
 
 const parameters = z.strictObject({
@@ -29,7 +29,7 @@ const parameters = z.strictObject({
 
 type Args = z.infer<typeof parameters>;
 
-/** Where nobody says what was read before, the worst is assumed. */
+/** If no one says what was read before, assume the worst. */
 const UNKNOWN: readonly Source[] = ['local'];
 
 /** Makes the tool over the notes of all sessions; a call acts on the session of its context. */
@@ -43,7 +43,7 @@ export function createScratchpadTool(scratchpad: ScratchpadStore) {
     effect: 'idempotent',
     risk: () => 'safe',
     reach: () => 'session',
-    // Text of a note has the sources that were read before it was written.
+    // A note's text has the sources that were read before it was written.
     results: 'operator',
     async execute(args: Args, ctx) {
       if (args.action === 'read') return await read(scratchpad, args, ctx);

@@ -1,4 +1,4 @@
-/** The tool `send_file`: a file of the session's folder as a message of its own. */
+/** The tool `send_file`: sends a file of the session's folder as a separate message. */
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import { MAX_POST_CHARS, MAX_POSTS, SEND_FILE_TOOL } from '../contracts/delivery.ts';
@@ -33,7 +33,7 @@ export function createSendFile(post: Post, findChat: FindChat, outgoing: Pick<Ou
     effect: 'idempotent',
     risk: () => 'caution',
     results: 'operator',
-    // As for `message`: the chat it was asked in sees it; another address may be read by others.
+    // As for `message`: the chat it was asked in sees it; others may read another address.
     reach: (args) => (args.to === undefined ? 'session' : 'outside'),
     files: ({ path }) => [path],
     async execute({ path, caption = '', as, to }: Args, ctx) {
@@ -58,7 +58,7 @@ export function createSendFile(post: Post, findChat: FindChat, outgoing: Pick<Ou
   });
 }
 
-/** The file as the call asks to show it. Throws `ToolError('wrong_kind')` for what cannot be shown so. */
+/** The file as the call asks to show it. Throws `ToolError('wrong_kind')` for what cannot be shown that way. */
 function shownAs(file: Attachment, as: Args['as']): Attachment {
   if (as === undefined) return file;
   if (as === 'document') return { ...file, kind: 'file' };

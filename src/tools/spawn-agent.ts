@@ -1,4 +1,4 @@
-/** The tool `spawn_agent`: a task for a subagent, waited for or left to the background (B-24, N-04). */
+/** The tool `spawn_agent`: a task for a subagent, awaited or in the background (B-24, N-04). */
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import {
@@ -14,10 +14,10 @@ import { defineTool } from '../contracts/tools/tool.ts';
 import type { ToolResult } from '../contracts/tools/tool.ts';
 import type { SpawnOutcome } from '../contracts/agent/subagents.ts';
 
-/** More than a subagent takes, so that it ends itself and says why. */
+/** Longer than a subagent's own limit, so that it ends itself and says why. */
 const LIMIT_MS = SUBAGENT_MS + 60_000;
 
-/** Name of the source for the model. */
+/** The source's name for the model. */
 const FROM = 'a subagent';
 
 const parameters = z.strictObject({
@@ -46,7 +46,7 @@ export const spawnAgent = defineTool({
   effect: 'idempotent',
   risk: () => 'caution',
   results: 'local',
-  // What a subagent does is judged call by call, by what its turn has read as well.
+  // What a subagent does is judged call by call, including by what its turn has read.
   reach: () => 'session',
   limitMs: LIMIT_MS,
   sideBySide: true,

@@ -8,9 +8,9 @@ import type { Tool } from '../contracts/tools/tool.ts';
 
 export interface ProfileSwitching {
   profiles: () => readonly Profile[];
-  /** Owners alone change profiles: a model that was talked into it has no more rights than who talks to it. */
+  /** Only owners change profiles: a model that was talked into it has no more rights than the person talking to it. */
   isOwner: (userId: string) => Promise<boolean>;
-  /** Throws `GatewayError` when no model would answer under that profile, and waiting does not help. */
+  /** Throws `GatewayError` when no model would answer under that profile and waiting does not help. */
   check: (id: string, signal: AbortSignal) => Promise<void>;
   ledger: Pick<SessionStore, 'updateSession'>;
 }
@@ -29,7 +29,7 @@ export function createSwitchProfile({ profiles, isOwner, check, ledger }: Profil
     effect: 'idempotent',
     risk: () => 'caution',
     results: 'operator',
-    // What a page talked it into would hold for later turns, too.
+    // Whatever a page talked it into would apply to later turns, too.
     reach: ({ profile }) => (profile === undefined ? 'session' : 'outside'),
     async execute({ profile: id }: z.infer<typeof parameters>, ctx) {
       const list = profiles().map(describe).join('\n');

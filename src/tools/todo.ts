@@ -1,4 +1,4 @@
-/** The tool `todo`: the session's list of what is to be done, which people see tick (N-27, N-38). */
+/** The tool `todo`: the session's to-do list, whose progress people see (N-27, N-38). */
 import { z } from 'zod';
 import { ToolError } from '../contracts/errors.ts';
 import { mergeSources } from '../contracts/tools/risk.ts';
@@ -36,7 +36,7 @@ const parameters = z.strictObject({
 
 type Args = z.infer<typeof parameters>;
 
-/** Where nobody says what was read before, the worst is assumed. */
+/** If no one says what was read before, assume the worst. */
 const UNKNOWN: readonly Source[] = ['local'];
 
 /** Makes the tool over the lists of all sessions; a call acts on the session of its context. */
@@ -77,7 +77,7 @@ async function update(todos: TodoStore, args: Args, ctx: ToolContext): Promise<T
   throw new ToolError('no_such_item', `There is no item ${args.index}. ${has}`);
 }
 
-/** What was validated once and is still in the list needs no second validation. */
+/** An item that was validated once and is still in the list needs no second validation. */
 async function replace(todos: TodoStore, args: Args, ctx: ToolContext): Promise<Todo[]> {
   if (args.items === undefined) throw new ToolError('missing_argument', '"replace" needs "items".');
   const before = new Map((await todos.todos(ctx.sessionKey)).map((item) => [item.text, item]));
@@ -94,7 +94,7 @@ async function replace(todos: TodoStore, args: Args, ctx: ToolContext): Promise<
   return items;
 }
 
-/** Throws when the profile wants to know how it was checked and nobody says (N-38): nothing is changed then. */
+/** Throws when the profile requires saying how it was checked and no one does (N-38): then nothing is changed. */
 function validationOf(
   done: Todo['status'],
   given: string | undefined,

@@ -1,4 +1,4 @@
-/** The processes of the bench: the model server, the plain proxy and the gateway, each of its own. */
+/** The processes of the bench: the model server, the plain proxy and the gateway, each separate. */
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
@@ -12,7 +12,7 @@ import project from '../../package.json' with { type: 'json' };
 export const BENCH_TOKEN = 'bench-token-of-sixteen-characters-or-more';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** What `npm start` gives node. */
+/** The arguments that `npm start` passes to node. */
 const START_ARGS = project.scripts.start.split(' ').slice(1);
 const READY_WITHIN_MS = 60_000;
 const END_WITHIN_MS = 30_000;
@@ -43,14 +43,14 @@ export interface GatewayProcess {
   readyAfterMs: number;
   /** Resident memory in MB. */
   rss(): number;
-  /** Milliseconds that its main thread has used a processor; undefined where /proc does not tell. */
+  /** CPU time of its main thread in milliseconds; undefined where /proc does not report it. */
   mainThreadMs(): number | undefined;
-  /** A number of /metrics. */
+  /** A number from /metrics. */
   metric(name: string): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Starts a gateway as `npm start` does, of so many workers, and waits until they are ready. Its log goes to `gateway.log` in its home. */
+/** Starts a gateway like `npm start`, with this many workers, and waits until ready. Logs to `gateway.log` in its home. */
 export async function startGateway(
   home: string,
   env: Record<string, string>,
@@ -112,19 +112,19 @@ async function isReady(url: string, workers: number): Promise<boolean> {
     await response.arrayBuffer();
     return response.status === 200 && (workers === 1 || (await hasWorker(url, workers)));
   } catch {
-    // It does not listen yet.
+    // It is not listening yet.
     return false;
   }
 }
 
-/** The metrics are of all workers that listen. */
+/** The metrics cover all listening workers. */
 async function hasWorker(url: string, number: number): Promise<boolean> {
   const headers = { authorization: `Bearer ${BENCH_TOKEN}` };
   const metrics = await (await fetch(`${url}/metrics`, { headers })).text();
   return metrics.includes(`worker="${number}"`);
 }
 
-/** A port that is free at the moment. */
+/** A currently free port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,4 +1,4 @@
-/** The databases the bench runs on: the embedded one, and a Postgres of its own on a server that is there or made. */
+/** The databases the bench runs on: the embedded one, and a separate Postgres on an existing or new server. */
 import { execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,12 +11,12 @@ import { freePort } from './children.ts';
 
 export interface BenchPostgres {
   url: string;
-  /** Which server it is, for people. */
+  /** Which server it is, human-readable. */
   server: string;
   close(): Promise<void>;
 }
 
-/** An empty database on the server of DATABASE_URL, else on a cluster made for this run; undefined when there is neither. */
+/** An empty database on the server of DATABASE_URL, else on a cluster created for this run; undefined without either. */
 export async function openPostgres(): Promise<BenchPostgres | undefined> {
   const given = process.env['DATABASE_URL'];
   if (given !== undefined && given !== '')
@@ -27,7 +27,7 @@ export async function openPostgres(): Promise<BenchPostgres | undefined> {
   return await makeDatabase(cluster.url, 'a throw-away cluster', () => cluster.close());
 }
 
-/** The bench never touches tables that are there: it makes a database of its own and drops it. */
+/** The bench never touches existing tables: it creates its own database and drops it. */
 async function makeDatabase(
   server: string,
   name: string,

@@ -1,4 +1,4 @@
-/** The bench's own arithmetic: which bars are missed, and that its client reads answers as they come. */
+/** The bench's arithmetic: which bars are missed, and that its client reads answers as they arrive. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ describe('a figure', () => {
     expect(isMissed({ ...figure, value: 1e9 })).toBe(false);
   });
 
-  it('is the middle one of many samples, and NaN of none', () => {
+  it('is the middle one of many samples, and NaN for none', () => {
     expect(median([9, 1, 5])).toBe(5);
     expect(quantile([4, 1, 3, 2], 0.99)).toBe(4);
     expect(median([])).toBeNaN();
@@ -44,7 +44,7 @@ describe('the load client', () => {
   });
   afterEach(() => void server.close());
 
-  it('takes an answer apart by its first token and its end, and refuses any other answer', async () => {
+  it('splits an answer by its first token and its end, and refuses any other answer', async () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const address: AddressInfo | string | null = server.address();
     const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;

@@ -1,4 +1,4 @@
-/** What was measured: the table of the bench, and whether each bar was met. */
+/** The measurements: the table of the bench, and whether each bar was met. */
 
 /** One row of the table. */
 export interface Figure {
@@ -10,17 +10,17 @@ export interface Figure {
   value: number;
   unit: string;
   bar?: { atMost: number } | { atLeast: number };
-  /** How the figure came about. */
+  /** How the figure was obtained. */
   note?: string;
 }
 
-/** True when the figure has a bar and does not meet it; a figure that is no number does not. */
+/** True when the figure has a bar and does not meet it; a figure that is not a number does not. */
 export function isMissed({ value, bar }: Figure): boolean {
   if (bar === undefined) return false;
   return !('atMost' in bar ? value <= bar.atMost : value >= bar.atLeast);
 }
 
-/** The table as text, one line a figure. */
+/** The table as text, one line per figure. */
 export function table(figures: readonly Figure[]): string {
   const rows = figures.map((figure) => [
     figure.row === undefined ? '-' : String(figure.row),

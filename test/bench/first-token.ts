@@ -1,4 +1,4 @@
-/** Rows 1, 2 and 5: what the gateway adds to the model's first token, alone, beside 64 others, and in an old session. */
+/** Rows 1, 2 and 5: what the gateway adds to the model's first token, alone, next to 64 others, and in an old session. */
 import { median } from './figures.ts';
 import type { Figure } from './figures.ts';
 import { modelAsker, sessionAsker } from './gateway-setup.ts';
@@ -11,7 +11,7 @@ const ROUNDS = 20;
 const OLD_TURNS = 10_000;
 const ANSWER = 'say 20';
 
-/** Row 1: one client, asking the gateway and the model alternately. */
+/** Row 1: one client that alternately asks the gateway and the model. */
 export async function addedToFirstToken(gateway: RunningGateway): Promise<Figure> {
   const through = await sessionAsker(gateway, 'first-token', ANSWER);
   const direct = await modelAsker(gateway.model.url, ANSWER);
@@ -61,7 +61,7 @@ export async function firstTokenUnderLoad(gateway: RunningGateway, proxyUrl: str
 export async function firstTokenInOldSession(gateway: RunningGateway): Promise<Figure> {
   const old = await sessionAsker(gateway, 'old', 'say 5');
   for (let turn = 0; turn < OLD_TURNS; turn += 1) await old.ask();
-  // Both send as much history as fits the window, so the new session first gets as many turns as that.
+  // Both send as much history as fits into the window, so the new session first gets that many turns.
   const young = await sessionAsker(gateway, 'young', 'say 5');
   for (let turn = 0; turn < WARM_UP * 3; turn += 1) await young.ask();
   const [aged, fresh] = await alternate(SAMPLES, old, young);

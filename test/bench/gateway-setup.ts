@@ -1,4 +1,4 @@
-/** A gateway on one database with a home of its own, and the requests the bench asks of it. */
+/** A gateway on one database with its own home, and the requests the bench sends to it. */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ export interface RunningGateway {
   place: TablePlace;
   model: Helper;
   gateway: GatewayProcess;
-  /** Restarts the gateway with more in its environment, and in its `config.json`, as so many workers. */
+  /** Restarts the gateway with more in its environment and its `config.json`, as this many workers. */
   restart(
     env?: Record<string, string>,
     settings?: Record<string, unknown>,
@@ -66,13 +66,13 @@ export async function openGateway(model: Helper, databaseUrl?: string): Promise<
   return gateway;
 }
 
-/** A client that asks over one connection, again and again. */
+/** A client that asks repeatedly over one connection. */
 export interface Asker {
   ask(): Promise<Took>;
   close(): void;
 }
 
-/** Asks the gateway in one session, as an OpenAI client would. */
+/** Asks the gateway in one session, the way an OpenAI client would. */
 export async function sessionAsker(
   { gateway }: RunningGateway,
   session: string,
@@ -84,7 +84,7 @@ export async function sessionAsker(
   return await asker(gateway.url, request);
 }
 
-/** Asks the model itself, or the proxy before it. */
+/** Asks the model itself, or the proxy in front of it. */
 export async function modelAsker(url: string, text: string): Promise<Asker> {
   const body = { model: 'fake:latest', stream: true, messages: [{ role: 'user', content: text }] };
   return await asker(url, postRequest(`${url}/api/chat`, body));

@@ -1,11 +1,11 @@
-/** The bench's model server as a process of its own: a fake Ollama that answers as the last user message asks it to. */
+/** The bench's model server as a separate process: a fake Ollama that answers the way the last user message asks. */
 import { lastUserText } from '../fakes/ollama/request.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
 import type { Reply } from '../fakes/ollama/ollama.ts';
 
 /**
  * `say 20`: twenty tokens, all at once. `pace 20 60`: sixty tokens, twenty a second. Anything else: silence, as in a
- * long prefill. The tokens are the same from call to call, so they are made once.
+ * long prefill. The tokens are the same from call to call, so they are created once.
  */
 const replies = new Map<string, Reply>();
 

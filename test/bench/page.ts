@@ -1,4 +1,4 @@
-/** The row "page": frames of the page in Chromium while an answer streams, below 2,500 turns that are all loaded. */
+/** The row "page": frames of the page in Chromium while an answer streams below 2,500 loaded turns. */
 import type { Page } from 'playwright-core';
 import { findChromium, launch, openPage, signIn, write } from '../browser/browser.ts';
 import { connect } from '../crash/rows.ts';
@@ -14,17 +14,17 @@ const TOKENS_PER_SECOND = 50;
 const SESSION = 'long-read';
 const VIEWPORT = { viewport: { width: 1_100, height: 800 } };
 
-/** What the page records of its frames, in milliseconds. */
+/** What the page records about its frames, in milliseconds. */
 interface Recorded {
   /** From one frame to the next. */
   gaps: number[];
-  /** What script, layout and paint of a frame took. */
+  /** Time for script, layout and paint of a frame. */
   work: number[];
   /** Tasks longer than 50 ms. */
   long: number[];
 }
 
-/** An answer as models write them: a paragraph, a list, and at times code or a table. */
+/** A typical model answer: a paragraph, a list, and sometimes code or a table. */
 function answerText(nth: number): string {
   const prose =
     `Answer ${nth} has **some words** that people read, with \`code\` and a [link](https://example.org/${nth}). `.repeat(
@@ -68,7 +68,7 @@ export async function pageFrames(gateway: RunningGateway): Promise<Figure[]> {
   }
 }
 
-/** Writes the turns into the tables: asking for each would take minutes. */
+/** Writes the turns directly into the tables: asking for each would take minutes. */
 async function seedTurns(gateway: RunningGateway): Promise<void> {
   const first = await sessionAsker(gateway, SESSION, 'say 5');
   await first.ask();
@@ -97,7 +97,7 @@ async function seedTurns(gateway: RunningGateway): Promise<void> {
   }
 }
 
-/** Scrolls back until the first message is there; gives the milliseconds. */
+/** Scrolls back until the first message is visible; returns the milliseconds. */
 async function loadAll(page: Page): Promise<number> {
   await page.getByText(`Question ${TURNS}`, { exact: true }).waitFor();
   const began = performance.now();
@@ -116,7 +116,7 @@ async function loadAll(page: Page): Promise<number> {
 }
 
 /**
- * Asks for the long answer and records frames from its first token to its last. The page says itself when that is: a wait
+ * Asks for the long answer and records frames from its first token to its last. The page itself reports when: a wait
  * from here would search all of it at every frame.
  */
 async function streamOne(page: Page): Promise<Recorded> {

@@ -9,7 +9,7 @@ import type { Figure } from './figures.ts';
 import type { RunningGateway } from './gateway-setup.ts';
 
 const STARTS = 5;
-/** V8 gives the memory of the start back some ten seconds after it was collected. */
+/** V8 returns startup memory some ten seconds after it was collected. */
 const SETTLE_MS = 30_000;
 const READY_MS = { postgres: 1_000, embedded: 2_000 };
 const IDLE_MB = { postgres: 160, embedded: 500 };

@@ -1,4 +1,4 @@
-/** What the gateway is measured against: a plain Hono reverse proxy before the same model server, in a process of its own. */
+/** What the gateway is measured against: a plain Hono reverse proxy for the same model server, in a separate process. */
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { proxy } from 'hono/proxy';

@@ -1,4 +1,4 @@
-/** The row "rendering": what an answer of 64 KiB costs on each network, and how long its rendering keeps everything else waiting. */
+/** The row "rendering": what an answer of 64 KiB costs on each network, and how long rendering blocks everything else. */
 import { chunksOf, MessageChunker } from '../../src/delivery/text/chunker.ts';
 import { LONG_ANSWERS } from '../corpora/long-answers.ts';
 import { NETWORKS, shownAsRich } from '../corpora/networks.ts';
@@ -8,9 +8,9 @@ import type { RunningGateway } from './gateway-setup.ts';
 
 const MAX_WHOLE_MS = 700;
 const MAX_SLICE_MS = 50;
-/** Runs of each answer; the best counts, because a busy machine slows any of them. */
+/** Runs per answer; the best counts, because a busy machine can slow down any of them. */
 const RUNS = 3;
-/** A growing answer is looked at about so often. */
+/** A growing answer is rendered about this often. */
 const LOOK_EVERY_CHARS = 2_048;
 
 interface Cost {
@@ -18,7 +18,7 @@ interface Cost {
   sliceMs: number;
 }
 
-/** The worst kind of answer of the best runs, over all networks. */
+/** The worst kind of answer in the best runs, across all networks. */
 export async function renderedLongAnswers({ on }: RunningGateway): Promise<Figure[]> {
   const costs: (Cost & { what: string })[] = [];
   for (const [kind, text] of LONG_ANSWERS) {
@@ -66,7 +66,7 @@ async function costOfRich(text: string): Promise<Cost> {
   return await measured((pause) => shownAsRich(text, pause));
 }
 
-/** The longest look at an answer that grows. */
+/** The longest rendering of a growing answer. */
 function longestLook(target: Network['target'], text: string): number {
   const chunker = new MessageChunker(target);
   let longest = 0;
@@ -93,7 +93,7 @@ async function measured(work: (pause: () => Promise<void>) => Promise<unknown>):
   return { wholeMs: workedMs(before), sliceMs };
 }
 
-/** What this thread has worked since: others may use the processor, too. */
+/** CPU time of this thread since then: others may use the processor as well. */
 function workedMs(since: NodeJS.CpuUsage): number {
   const { user, system } = process.threadCpuUsage(since);
   return (user + system) / 1_000;

@@ -23,7 +23,7 @@ import { severalWorkers } from './workers.ts';
 
 type Measure = (gateway: RunningGateway, proxyUrl: string) => Promise<Figure | Figure[]>;
 
-/** The rows in the order they are measured: what needs a fresh process comes last. */
+/** The rows in measuring order: what needs a fresh process comes last. */
 const MEASURES: [row: string, what: string, take: Measure][] = [
   ['1', 'what the gateway adds to the first token', addedToFirstToken],
   ['2', 'the first token with 64 sessions at once', firstTokenUnderLoad],
@@ -44,7 +44,7 @@ const MEASURES: [row: string, what: string, take: Measure][] = [
   ['7', 'memory of an idle gateway', idleMemory],
 ];
 
-/** Rows that take minutes each are measured when they are asked for. */
+/** Rows that take minutes each, measured only on request. */
 const DEFAULT_ROWS = '1,2,3,memory,6,7,8,stall,chats,rendering';
 const PLACES = ['embedded', 'postgres'];
 const HELP = `npm run bench -- [--rows 1,3,memory] [--on embedded|postgres]
@@ -58,7 +58,7 @@ ${MEASURES.map(([row, what]) => `                  ${row.padEnd(6)}  ${what}`).j
 const { rows, on, help } = readOptions();
 const wanted = rows.split(',');
 
-/** The options; anything that is none ends the process with the help. */
+/** The options; anything else ends the process with the help text. */
 function readOptions(): { rows: string; on: string | undefined; help: boolean } {
   const options = { rows: { type: 'string' }, on: { type: 'string' }, help: { type: 'boolean' } } as const;
   try {

@@ -1,4 +1,4 @@
-/** The row "stall": how long /healthz waits at worst while requests arrive that are made to keep the process busy. */
+/** The row "stall": the worst wait of /healthz while requests arrive that are designed to keep the process busy. */
 import { Agent, get } from 'node:http';
 import { BENCH_TOKEN } from './children.ts';
 import type { GatewayProcess } from './children.ts';
@@ -6,7 +6,7 @@ import type { Figure } from './figures.ts';
 import type { RunningGateway } from './gateway-setup.ts';
 
 const MAX_STALL_MS = 50;
-/** Runs of each request; the best counts, because a busy machine slows any of them. */
+/** Runs per request; the best counts, because a busy machine can slow down any of them. */
 const RUNS = 3;
 const MEBIBYTE = 1024 * 1024;
 const COMMAND_CHARS = 4_096;
@@ -18,7 +18,7 @@ interface HostileRequest {
   body?: string;
 }
 
-/** The requests: bodies of 1 MiB, JSON as deep as it goes, long ids, and commands with texts that slow patterns down. */
+/** The requests: bodies of 1 MiB, JSON at maximum depth, long ids, and commands with texts that slow down patterns. */
 function hostileRequests(): HostileRequest[] {
   const filled = (before: string, unit: string, after: string, length = MEBIBYTE): string =>
     before + unit.repeat(Math.floor((length - before.length - after.length) / unit.length)) + after;
@@ -68,7 +68,7 @@ function hostileRequests(): HostileRequest[] {
   ];
 }
 
-/** Measures each request's worst stall from outside; gives the worst of them. */
+/** Measures each request's worst stall externally; returns the worst of them. */
 export async function longestStall({ gateway, on }: RunningGateway): Promise<Figure> {
   const isCpuTime = gateway.mainThreadMs() !== undefined;
   const requests = hostileRequests();
@@ -92,7 +92,7 @@ export async function longestStall({ gateway, on }: RunningGateway): Promise<Fig
 
 /**
  * The longest answer time of /healthz from before the request until after its answer: at most the time that the main
- * thread worked meanwhile, so that a busy machine is not taken for a busy gateway.
+ * thread worked in that time, so that a busy machine is not mistaken for a busy gateway.
  */
 async function stallDuring(gateway: GatewayProcess, { method, path, body }: HostileRequest): Promise<number> {
   const { url } = gateway;

@@ -7,7 +7,7 @@ import type { RunningGateway } from './gateway-setup.ts';
 const STOPS = 40;
 const CLOSED_WITHIN_MS = 10_000;
 
-/** Row 8: stops in the model's silence before its first token and in the middle of its answer, alternately; the slowest counts. */
+/** Row 8: stops alternately in the silence before the first token and in the middle of the answer; the slowest counts. */
 export async function stopToClosed(gateway: RunningGateway): Promise<Figure> {
   const seen: number[] = [];
   for (let nth = 0; nth < STOPS; nth += 1) {

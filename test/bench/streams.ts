@@ -1,23 +1,23 @@
-/** Row 4: many answers growing at once, beside the same load straight to the model server. */
+/** Row 4: many answers growing at once, compared with the same load directly on the model server. */
 import type { Figure } from './figures.ts';
 import { modelAsker, sessionAsker } from './gateway-setup.ts';
 import type { Asker, RunningGateway } from './gateway-setup.ts';
 
-/** Tokens of an answer, and how many the model makes a second: one every 20 ms. */
+/** Tokens per answer, and how many the model generates per second: one every 20 ms. */
 const TOKENS = 40;
 const PER_SECOND = 50;
 const ANSWER = `pace ${PER_SECOND} ${TOKENS}`;
-/** How long the load runs before it is counted, and how long it is counted. */
+/** How long the load runs before counting starts, and how long it is counted. */
 const WARM_UP_MS = 3_000;
 const WINDOW_MS = 12_000;
 
-/** What a number of sessions must reach: turns per second as a share of what the model server itself gives. */
+/** What a number of sessions must reach: turns per second as a share of what the model server itself achieves. */
 const LOADS = [
   { row: 4, sessions: 256, share: 0.8 },
   { row: 4, sessions: 1_000, share: 0.45 },
 ];
 
-/** 256 and 1,000 sessions, each asking again as soon as it is answered; the loop's delay and memory are the gateway's own figures. */
+/** 256 and 1,000 sessions, each asking again once answered; loop delay and memory are the gateway's own figures. */
 export async function pacedStreams(gateway: RunningGateway): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const load of LOADS) figures.push(...(await measureLoad(gateway, load)));
@@ -32,7 +32,7 @@ async function measureLoad(
   const each = (make: (nth: number) => Promise<Asker>): Promise<Asker[]> =>
     Promise.all(Array.from({ length: sessions }, (_, nth) => make(nth)));
   const direct = await loadOf(await each(() => modelAsker(gateway.model.url, ANSWER)));
-  // A fresh process, so that its delay and memory are those of this load.
+  // A fresh process, so that its delay and memory reflect only this load.
   const process = await gateway.restart();
   const askers = await each((nth) => sessionAsker(gateway, `streams-${sessions}-${nth}`, ANSWER));
   let most = 0;
@@ -78,7 +78,7 @@ async function measureLoad(
 interface Load {
   /** Turns per second in the window. */
   rate: number;
-  /** All turns, the warm-up's included. */
+  /** All turns, including the warm-up. */
   turns: number;
   errors: string[];
 }

@@ -1,25 +1,25 @@
-/** Row 3: how many whole turns a second, from accepted to stored; and whether thousands of them leave memory behind. */
+/** Row 3: how many full turns per second, from accepted to stored; and whether thousands of them leak memory. */
 import { median } from './figures.ts';
 import type { Figure } from './figures.ts';
 import { sessionAsker } from './gateway-setup.ts';
 import type { RunningGateway } from './gateway-setup.ts';
 
-/** Turns in flight at once, each in a session of its own. */
+/** Concurrent turns, each in a separate session. */
 export const IN_FLIGHT = 64;
 const WINDOW_MS = 6_000;
 const WINDOWS = 3;
 const LEAST = { postgres: 500, embedded: 450 };
 const ANSWER = 'say 5';
 
-/** How a gateway did under load. */
+/** How a gateway performed under load. */
 export interface Load {
-  /** Turns a second, of each window. */
+  /** Turns per second, for each window. */
   rates: number[];
-  /** Milliseconds to the first token, of each turn that ended in a window. */
+  /** Milliseconds to the first token, for each turn that ended in a window. */
   firstMs: number[];
 }
 
-/** Sessions that each have a turn in flight all the time; an answer ends only once its turn is stored. */
+/** Sessions that each always have a turn in flight; an answer ends only once its turn is stored. */
 export async function measureLoad(gateway: RunningGateway): Promise<Load> {
   const askers = await Promise.all(
     Array.from({ length: IN_FLIGHT }, (_, nth) => sessionAsker(gateway, `turns-${nth}`, ANSWER)),
@@ -60,7 +60,7 @@ export async function turnsPerSecond(gateway: RunningGateway): Promise<Figure> {
   };
 }
 
-/** Waits, but not past a failed turn. */
+/** Waits, but not beyond a failed turn. */
 async function window(ms: number, turns: Promise<unknown>): Promise<void> {
   await Promise.race([turns, new Promise((resolve) => setTimeout(resolve, ms))]);
 }

@@ -1,4 +1,4 @@
-/** A load client that costs little CPU itself, because it shares two cores with what it measures. */
+/** A load client that uses little CPU, because it shares two cores with what it measures. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -33,7 +33,7 @@ export class Wire {
     return new Wire(socket);
   }
 
-  /** Asks and reads a streamed answer to its end. Rejects on any answer but a 200 with a chunked body that holds `mark`. */
+  /** Asks and reads a streamed answer to its end. Rejects any answer but a 200 with a chunked body that contains `mark`. */
   ask(request: Buffer, mark: string): Promise<Took> {
     const { promise, resolve, reject } = Promise.withResolvers<Took>();
     const startedAt = performance.now();
@@ -62,7 +62,7 @@ export class Wire {
   }
 }
 
-/** A POST with a JSON body, whole. */
+/** A complete POST with a JSON body. */
 export function postRequest(url: string, body: unknown, headers: Record<string, string> = {}): Buffer {
   const { host, pathname } = new URL(url);
   const json = JSON.stringify(body);

@@ -1,4 +1,4 @@
-/** Row `workers`: what a second worker process adds to the turns a second, on Postgres. */
+/** Row `workers`: how many turns per second a second worker process adds, on Postgres. */
 import { cpus } from 'node:os';
 import { median, quantile } from './figures.ts';
 import type { Figure } from './figures.ts';
@@ -10,7 +10,7 @@ const WORKERS = 2;
 /** One process and several take turns, because the machine is not equally free all the time. */
 const ROUNDS = 2;
 
-/** The turns a second and the slowest first tokens of one process and of two; nothing on the embedded database, which belongs to one. */
+/** Turns per second and slowest first tokens of one process and of two; nothing on the embedded database (one process). */
 export async function severalWorkers(gateway: RunningGateway): Promise<Figure[]> {
   const { on } = gateway;
   if (on === 'embedded') return [];

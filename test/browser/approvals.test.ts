@@ -107,7 +107,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     await expect.poll(() => tab.page.locator('#command-menu .command').count()).toBe(1);
   });
 
-  it('show what would run and why, also after a reload, and send the decision once (S-37)', async () => {
+  it('show what would run and why, even after a reload, and send the decision once (S-37)', async () => {
     await requestApproval('q1', 'rm -rf "<img src=x onerror=alert(1)>\u202e"');
     await tab.page.getByText('It deletes files.').waitFor();
     expect(await tab.page.locator('.approval pre').textContent()).toContain(
@@ -120,7 +120,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     expect(decided).toEqual([['q1', 'approved']]);
   });
 
-  it('show the files that the call names, with their text where it is short', async () => {
+  it('show the files that the call names, with their text if it is short', async () => {
     const turn = await fixture.ask('build it');
     const named = [
       { path: 'build.sh', bytes: 9, sha256: 'a'.repeat(64), text: 'echo <b>\u202e' },
@@ -139,7 +139,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     expect(shown).toContain('run, which cannot be shown. "run" is a link');
   });
 
-  it('show a command as code, a changed file as what changes in it, and fold what is long', async () => {
+  it('show a command as code, a changed file as a diff, and fold what is long', async () => {
     const turn = await fixture.ask('change it');
     const long = Array.from({ length: 200 }, (_, n) => `line ${n}`).join('\n');
     const asks = (
@@ -185,7 +185,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     await tab.screenshot('approval-arguments');
   });
 
-  it('are denied with a reason, and approved permanently only where the gateway offers it', async () => {
+  it('are denied with a reason, and approved permanently only if the gateway offers it', async () => {
     const turn = await requestApproval('r1', 'rm x');
     const always = tab.page.getByRole('button', { name: 'Always exactly this here' });
     expect(await always.count()).toBe(0);

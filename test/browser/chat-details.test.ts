@@ -1,4 +1,7 @@
-/** What a person finds of a chat and of themselves on the page: a found message, the export, the files, the memories, the look. */
+/**
+ * What a user finds out about a chat and themselves on the page: a found message, the export, files, memories, the
+ * look.
+ */
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { expect, it, vi } from 'vitest';
@@ -24,7 +27,7 @@ const backgroundOf = (page: Page): Promise<string> =>
   page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 
 describePageOnFakeGateway('a chat and its person', (tab, fixture) => {
-  it('opens what a search found at its message, however far back it is, and marks it', async () => {
+  it('opens a search result at its message, however far back it is, and marks it', async () => {
     const page = await fixture.open();
     fillLongChat(fixture);
     await page.getByLabel('Search chats and messages').fill('heron');
@@ -42,7 +45,7 @@ describePageOnFakeGateway('a chat and its person', (tab, fixture) => {
     await tab.screenshot('search-hit');
   });
 
-  it('says whose chat it is, where an admin looks at that of somebody else', async () => {
+  it("shows whose chat it is when an admin looks at someone else's", async () => {
     const page = await fixture.open();
     fixture.api.gateway.addSession('http:theirs', 'chat', { title: 'Their chat' });
     fixture.api.gateway.commit('http:theirs', 't1', 'user', 'hello', false);
@@ -89,7 +92,7 @@ describePageOnFakeGateway('a chat and its person', (tab, fixture) => {
     await dialog.waitFor({ state: 'detached' });
   });
 
-  it('shows every person what is remembered of them, and forgets what they say', async () => {
+  it('shows every user what is remembered about them, and forgets what they select', async () => {
     const facts = ['Likes <b>tea</b>', 'Lives in Bremen'].map((text, at) => ({
       id: at + 1,
       text,
@@ -118,7 +121,7 @@ describePageOnFakeGateway('a chat and its person', (tab, fixture) => {
     expect(forgotten).toEqual([1]);
   });
 
-  it('is light, dark or as the system, and stays so after a reload', async () => {
+  it('is light, dark or follows the system, and stays that way after a reload', async () => {
     const page = await fixture.open({ colorScheme: 'light' });
     const light = await backgroundOf(page);
     await page.getByLabel('Appearance').selectOption('Dark');

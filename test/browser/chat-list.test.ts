@@ -4,7 +4,7 @@ import { WAIT } from './browser.ts';
 import { describePageOnFakeGateway } from './describe-page.ts';
 
 describePageOnFakeGateway('the list of chats', (tab, fixture) => {
-  it('keeps a draft for each chat, also across a reload, and stops an answer with Escape', async () => {
+  it('keeps a draft for each chat, even across a reload, and stops an answer with Escape', async () => {
     await fixture.open();
     const turn = await fixture.ask('count');
     turn.say('one ');

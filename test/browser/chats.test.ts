@@ -143,7 +143,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     await tab.page.locator('.md', { hasText: 'seen at once' }).waitFor();
   });
 
-  it('takes the labels of channels from the gateway, also of one it does not know', async () => {
+  it('takes the labels of channels from the gateway, even of one it does not know', async () => {
     fixture.api.gateway.report.channels['mx'] = { state: 'up', label: 'Matrix' };
     fixture.api.gateway.commit('mx:room-7', 't1', 'user', 'from another network', false);
     await tab.open(fixture.api.url);

@@ -33,7 +33,7 @@ export interface Tab {
   screenshot(name: string): Promise<void>;
 }
 
-/** Tests in a real browser; skipped with a warning where there is none. */
+/** Tests in a real browser; skipped with a warning if there is none. */
 export function describePage(name: string, tests: (tab: Tab) => void): void {
   const path = findChromium();
   if (path === undefined) announceSkip();

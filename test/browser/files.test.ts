@@ -75,7 +75,7 @@ const tray = (page: Page) => page.getByRole('list', { name: 'Files of the messag
 const send = (page: Page) => page.getByRole('button', { name: 'Send', exact: true });
 
 describePageOnFakeGateway('files', (tab, fixture) => {
-  it('are sent with a message, and shown in it, also after a reload', async () => {
+  it('are sent with a message, and shown in it, even after a reload', async () => {
     const page = await fixture.open();
     const png = await picture(page);
     await choose(

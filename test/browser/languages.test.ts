@@ -122,7 +122,7 @@ describePageOnFakeGateway('the page of a German browser', (tab, fixture) => {
     await tab.page.getByRole('button', { name: 'Neuer Chat' }).waitFor();
   });
 
-  it('follows a choice made elsewhere, also if the browser has none stored', async () => {
+  it('follows a choice made elsewhere, even if the browser has none stored', async () => {
     await fixture.api.call('/v1/language', { method: 'PATCH', json: { language: 'en' } });
     await tab.open(fixture.api.url, GERMAN_BROWSER);
     await tab.page.getByLabel('Token').fill(TOKEN);

@@ -1,4 +1,4 @@
-/** Messages that the gateway refuses: the text stays with its writer, and the reason stands beside it. */
+/** Messages that the gateway refuses: the text stays with its writer, and the reason is shown next to it. */
 import { expect, it, vi } from 'vitest';
 import { objectionsAsItIs } from './axe.ts';
 import { WAIT, write } from './browser.ts';
@@ -8,7 +8,7 @@ describePageOnFakeGateway('a refused message', (tab, fixture) => {
   const field = () => tab.page.getByLabel('Message', { exact: true });
   const long = 'a thought that took long '.repeat(1_300);
 
-  it('is in the field again with the reason, and is sent when it may be', async () => {
+  it('is back in the field with the reason, and is sent once it is allowed', async () => {
     const page = await fixture.open();
     await write(page, long);
     await page.getByRole('alert').getByText('Not sent: At most 32000 characters.').waitFor();
@@ -24,7 +24,7 @@ describePageOnFakeGateway('a refused message', (tab, fixture) => {
     expect(await field().inputValue()).toBe('');
   });
 
-  it('brings its files back', async () => {
+  it('restores its files', async () => {
     const page = await fixture.open();
     const buffer = Buffer.from('hello');
     await page.locator('#file-picker').setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer });
@@ -37,7 +37,7 @@ describePageOnFakeGateway('a refused message', (tab, fixture) => {
     await vi.waitFor(() => expect(fixture.turns[0]?.message.media).toHaveLength(1), WAIT);
   });
 
-  it('stays in the chat, to be tried again, when another one is being written by then', async () => {
+  it('stays in the chat, to be tried again, if another one is already being written', async () => {
     const page = await fixture.open();
     let answer: () => void = () => undefined;
     const late = new Promise<void>((resolve) => (answer = resolve));

@@ -1,4 +1,4 @@
-/** Answers that are spoken, on the page: a player below the answer, after a reload, too. */
+/** Spoken answers on the page: a player below the answer, even after a reload. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -42,7 +42,7 @@ export interface DrivenOptions {
   classes?: LaneClass[];
 }
 
-/** Puts the file's tests under fake time; returns a function that starts a bus, which ends with its test and leaves no timer. */
+/** Puts the file's tests under fake time; returns a function that starts a bus, which ends with its test, without timers. */
 export function useDrivenBuses(): (options?: DrivenOptions) => Promise<DrivenBus> {
   const started: DrivenBus[] = [];
   beforeEach(() => void vi.useFakeTimers());

@@ -136,7 +136,7 @@ describe('a lost lease', () => {
       await pass(HEARTBEAT_MS + SWEEP_MS);
       expect(said(driven)).toEqual(['a', 'a']);
       expect(driven.runs[1]!.head.crashes).toBe(0);
-      // The next loss has a cause of its own.
+      // The next loss has a different cause.
       driven.lanes.expire(driven.runs[1]!.head.node);
       await pass(HEARTBEAT_MS);
       driven.runs[1]!.fail(new FencedError(LANE));

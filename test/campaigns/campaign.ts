@@ -5,15 +5,15 @@ import type { Bars } from '../crash/judge/report.ts';
 
 export type DatabaseKind = 'postgres' | 'embedded';
 
-/** How a campaign is run this time. */
+/** How a campaign is run. */
 export interface Setup {
   database: DatabaseKind;
-  /** A Postgres server on which databases may be made; undefined = there is none. */
+  /** A Postgres server on which databases can be created; undefined = none. */
   postgresUrl: string | undefined;
   /** The share of the full size, above 0 and at most 1. */
   share: number;
   seed: number;
-  /** Told what happens, for people who wait. */
+  /** Reports progress, for people waiting. */
   progress?: ((line: string) => void) | undefined;
 }
 
@@ -22,27 +22,27 @@ export interface Campaign {
   /** One sentence for the list. */
   about: string;
   databases: readonly DatabaseKind[];
-  /** Kinds of violation that its failures are meant to cause, such as failures that people are told. */
+  /** Kinds of violation that its failures are meant to cause, such as failures reported to users. */
   expected?: readonly (keyof Verdict)[];
-  /** What else it is measured by; a bar that is missed is said, and with `--bars` a violation. */
+  /** Further measures; a missed bar is reported, and with `--bars` it is a violation. */
   bars?: Bars;
   run(setup: Setup): Promise<Outcome>;
 }
 
-/** The most seconds after a kill until the model is asked again, in 95 of 100 cases, in milliseconds. */
+/** Longest time after a kill until the model is asked again, in 95 of 100 cases, in milliseconds. */
 export const RESUME_MS = 2_000;
 
-/** So many of `full` at this share, at least `least`. */
+/** This share of `full`, at least `least`. */
 export function scaled(full: number, share: number, least = 1): number {
   return Math.min(full, Math.max(least, Math.round(full * share)));
 }
 
-/** So many entries, in the order of `cycle`, again and again. */
+/** This many entries, cycling through `cycle`. */
 export function repeated<T>(cycle: readonly T[], count: number): T[] {
   return Array.from({ length: count }, (_, at) => cycle[at % cycle.length]!);
 }
 
-/** What every campaign passes on to its run. Throws where Postgres is asked for and there is none. */
+/** What every campaign passes on to its run. Throws when Postgres is requested and there is none. */
 export function runOptions(setup: Setup): Pick<CampaignOptions, 'seed' | 'postgresUrl' | 'progress'> {
   const { database, postgresUrl, seed, progress } = setup;
   if (database === 'embedded') return { seed, progress };

@@ -1,16 +1,16 @@
-/** Campaigns at their least size: nothing is lost, reordered, doubled or left over. */
+/** Campaigns at their minimum size: nothing is lost, reordered, duplicated or left over. */
 import { describe, expect, it } from 'vitest';
 import { TABLE_HEAD, tableRow, violations } from '../crash/judge/report.ts';
 import { campaigns } from './index.ts';
 
 const postgresUrl = process.env['DATABASE_URL'];
 const SEED = 7;
-/** Far below what any campaign scales to: each runs at its least size. */
+/** Far below what any campaign scales to: each runs at its minimum size. */
 const SHARE = 0.0001;
 if (postgresUrl === undefined)
   process.stderr.write('SKIPPED: campaigns on Postgres, because DATABASE_URL is not set.\n');
 
-/** A Postgres run needs the server; the half of the gate that is for Postgres runs nothing else. */
+/** A Postgres run needs the server; the Postgres half of the gate runs nothing else. */
 const isHere = (database: string): boolean =>
   database === 'postgres' ? postgresUrl !== undefined : process.env['ONLY_DATABASE'] !== 'postgres';
 

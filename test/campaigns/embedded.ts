@@ -1,4 +1,4 @@
-/** What only an embedded database goes through: killed first starts, a full disk, a second process, a clock set back. */
+/** What only happens to an embedded database: killed first starts, a full disk, a second process, a clock set back. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
 import { setClock, withOwnClock } from '../crash/clocks.ts';
@@ -13,12 +13,12 @@ import { repeated, scaled } from './campaign.ts';
 import { killWhileMigrating } from './first-start.ts';
 
 const HOUR_MS = 3_600_000;
-/** Of the home: room for a fresh database, and for the run. */
+/** Size of the home: room for a fresh database, and for the run. */
 const DISK_MB = 320;
 const FULL_MS = 5_000;
 /** A second process must have been refused within this time, in milliseconds. */
 const REFUSED_WITHIN_MS = 30_000;
-/** Starts a program as the first process of a pid namespace, as a container does. */
+/** Starts a program as the first process of a pid namespace, the way a container does. */
 const OWN_PROCESSES = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child', '--'];
 
 const fullDisk: Failure = {

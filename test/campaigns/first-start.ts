@@ -1,4 +1,4 @@
-/** A gateway killed in its very first start, while it makes its tables (K18): it must start again, and answer. */
+/** A gateway killed during its very first start, while it creates its tables (K18): it must start again, and answer. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { answers, say } from '../crash/chat-actions.ts';
 import { gatewayAt } from '../crash/failure.ts';
@@ -7,12 +7,12 @@ import { startScenario } from '../crash/scenario.ts';
 import type { Setup } from './campaign.ts';
 import { runOptions } from './campaign.ts';
 
-/** A first start takes about this long on a quiet machine, in milliseconds: the kill comes at any time within. */
+/** A first start takes about this long on a quiet machine, in milliseconds: the kill comes at some point during it. */
 const FIRST_START_MS = 2_500;
 /** How long an answer may take, in milliseconds. */
 const ANSWERED_WITHIN_MS = 30_000;
 
-/** Beside the run's own gateways: a fresh database, a kill at any time of its first start, a start, a message. */
+/** In addition to the run's gateways: a fresh database, a kill at some point of its first start, a start, a message. */
 export function killWhileMigrating(setup: Setup): Failure {
   return {
     name: 'K18',

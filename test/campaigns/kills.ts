@@ -1,4 +1,4 @@
-/** kill -9 at any time and as each transaction is due, with sessions on every channel and a third of the turns with effects. */
+/** kill -9 at any time and right before each transaction, with sessions on every channel and effects in every third turn. */
 import { runCampaign } from '../crash/campaign.ts';
 import { killAt } from '../crash/failure.ts';
 import type { Moment } from '../crash/moments.ts';

@@ -1,4 +1,4 @@
-/** Chats that are linked and separated at random, written in on every side, under kill -9. */
+/** Chats that are randomly linked and separated, with messages on every side, under kill -9. */
 import { runLinks } from '../crash/links/run.ts';
 import type { Campaign } from './campaign.ts';
 import { runOptions, scaled } from './campaign.ts';

@@ -1,4 +1,4 @@
-/** Three nodes on one Postgres, each behind a proxy and with a clock of its own: killed, frozen, cut off, delayed, set wrong. */
+/** Three nodes on one Postgres, each with a proxy and its own clock: killed, frozen, cut off, delayed, set wrong. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
 import { setClock, withOwnClock } from '../crash/clocks.ts';
@@ -13,7 +13,7 @@ import { repeated, runOptions, scaled } from './campaign.ts';
 const MINUTE_MS = 60_000;
 /** Steps of a node's clock, in milliseconds. */
 const CLOCK_STEPS = [10, -10, 120, -120, 0].map((minutes) => minutes * MINUTE_MS);
-/** A frozen process stays so for this long, in milliseconds, and up to twice as long: longer than its lease. */
+/** A process stays frozen for this long, in milliseconds, and up to twice as long: longer than its lease. */
 const FROZEN_MS = 15_000;
 const CUT_OFF_MS = 8_000;
 const DELAYED_MS = 6_000;
@@ -26,7 +26,7 @@ function proxyAt({ scenario }: Stage, at: number): TcpProxy {
   return proxy;
 }
 
-/** Waits until the nodes are busy, harms one of them for a while, and counts from the begin what others take over. */
+/** Waits until the nodes are busy, harms one of them for a while, and counts from the start what others take over. */
 function harm(name: string, during: (stage: Stage, at: number) => Promise<void>): Failure {
   return {
     name,

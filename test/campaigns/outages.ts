@@ -1,4 +1,4 @@
-/** Both platforms and the model are away at once, for long, in every way that a load balancer knows. */
+/** Both platforms and the model are down at once, for a long time, in every way a load balancer can produce. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
 import type { Failure } from '../crash/failure.ts';
@@ -7,11 +7,11 @@ import type { Outage } from '../fakes/network/http-front.ts';
 import type { Campaign } from './campaign.ts';
 import { runOptions } from './campaign.ts';
 
-/** How long each outage lasts at full size, and at the least, in milliseconds. */
+/** How long each outage lasts at full size, and at least, in milliseconds. */
 const AWAY_MS = 600_000;
 const LEAST_AWAY_MS = 2_500;
 const OUTAGES: Outage[] = ['json', 'page', 'reset', 'silent'];
-/** The most seconds that a silent model is waited for. */
+/** Longest wait for a silent model in seconds. */
 const MODEL_TIMEOUT_S = 20;
 const MESSAGES_EACH = 18;
 
@@ -34,7 +34,7 @@ export const outages: Campaign = {
   name: 'outages',
   about: 'both platforms and the model away for 10 minutes: 502 as JSON, 502 as a page, resets, silence',
   databases: ['embedded', 'postgres'],
-  // Who asked while the model was away is told so.
+  // Users who asked while the model was down are notified.
   expected: ['failed'],
   run(setup) {
     const awayMs = Math.max(LEAST_AWAY_MS, AWAY_MS * setup.share);

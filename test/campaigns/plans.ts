@@ -1,4 +1,4 @@
-/** Running plans under kill -9: every plan is made once, carried out to its end, and no step's effect takes place twice. */
+/** Running plans under kill -9: every plan is created once, runs to its end, and no step's effect happens twice. */
 import { runCampaign } from '../crash/campaign.ts';
 import type { Verdict } from '../crash/judge/checker.ts';
 import { killAt } from '../crash/failure.ts';

@@ -8,16 +8,16 @@ import type { Campaign, DatabaseKind } from './campaign.ts';
 import { repeated, RESUME_MS, runOptions, scaled } from './campaign.ts';
 import { killWhileMigrating } from './first-start.ts';
 
-/** How long a point may take to be reached, in milliseconds; then the kill comes anyway, and is counted apart. */
+/** How long it may take to reach a point, in milliseconds; then the kill comes anyway, and is counted separately. */
 const REACHED_WITHIN_MS = 8_000;
-/** Telegram's reply to a first message is kept back this long, in milliseconds: the kill comes meanwhile. */
+/** Telegram's reply to a first message is delayed this long, in milliseconds: the kill comes in the meantime. */
 const REPLY_KEPT_MS = 400;
 /** The longest time between SIGTERM and SIGKILL, in milliseconds. */
 const DRAIN_MS = 300;
 /** A profile whose sessions are summarized again after a few turns. */
 const FORGETFUL = { contextWindow: 5_120, compressionThreshold: 0.2 };
 
-/** Waits until the process of gateway `at` is at the point; false when it did not get there in time. */
+/** Waits until the process of gateway `at` reaches the point; false when it did not get there in time. */
 type Reach = (stage: Stage, at: number) => Promise<boolean>;
 
 interface Point {
@@ -106,7 +106,7 @@ const POINTS: readonly Point[] = [
   },
 ];
 
-/** Kills at the point; one that is not reached in time is counted under another name. */
+/** Kills at the point; a point that is not reached in time is counted under another name. */
 function killAtPoint({ name, reach }: Point): Failure {
   return {
     name,
@@ -127,7 +127,7 @@ export const points: Campaign = {
     const here = POINTS.filter(({ databases }) => databases.includes(setup.database)).map(killAtPoint);
     const all = [...here, killWhileMigrating(setup)];
     const count = scaled(50 * all.length, setup.share, Math.min(all.length, 3));
-    // A small run begins somewhere else with each seed.
+    // A small run starts somewhere else with each seed.
     const first = setup.seed % all.length;
     return runCampaign({
       ...runOptions(setup),

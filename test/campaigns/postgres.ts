@@ -1,4 +1,4 @@
-/** A Postgres of the run's own that is restarted, loses connections, is read-only, full, or has no connection left. */
+/** A dedicated Postgres that is restarted, loses connections, is read-only, full, or has no connection left. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
 import { postgresBinaries, startCluster } from '../crash/cluster.ts';
@@ -11,16 +11,16 @@ import type { Campaign } from './campaign.ts';
 import { repeated, scaled } from './campaign.ts';
 
 const MAX_CONNECTIONS = 25;
-/** Of the tables' disk: room for them, and for the run. */
+/** Size of the tables' disk: room for them, and for the run. */
 const DISK_MB = 160;
-/** The least time a state lasts, in milliseconds, and up to twice as long. */
+/** The minimum time a state lasts, in milliseconds, and up to twice as long. */
 const LASTS_MS = 6_000;
 const KILLED_BACKENDS = 3;
 
-/** What is done to the cluster; it is over when it resolves. */
+/** What is done to the cluster; it is finished when the promise resolves. */
 type Harm = (cluster: Cluster, forMs: number) => Promise<void>;
 
-/** Statements from outside, on a connection that may write whatever the default is. */
+/** External statements, on a connection that may write regardless of the default. */
 async function command(cluster: Cluster, ...statements: string[]): Promise<number[]> {
   const sql = connect(cluster);
   try {
@@ -77,7 +77,7 @@ const harms: Record<string, Harm> = {
   },
 };
 
-/** Every other harm is a restart, of each kind in turn. */
+/** Every second failure is a restart, of each kind in turn. */
 function cycleOf(isRoot: boolean): [string, Harm][] {
   const others = Object.entries(harms).filter(([name]) => isRoot || name !== 'full disk');
   const kinds = repeated(Object.entries(restarts), others.length);

@@ -9,7 +9,7 @@ import type { Campaign, DatabaseKind } from './campaign.ts';
 import { campaigns } from './index.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** The tests of many random steps that `test/campaign.ts` sizes, run whole by vitest. */
+/** The tests of many random steps sized by `test/campaign.ts`, run at full size by vitest. */
 const STEPS = 'steps';
 
 const USAGE = `npm run test:campaign -- [name …] [--on postgres|embedded] [--size PERCENT] [--seed N] [--bars] [--quiet]

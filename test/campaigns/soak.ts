@@ -17,12 +17,12 @@ const WARM_SHARE = 1 / 3;
 /** Shorter runs than this say nothing about slopes, in milliseconds. */
 const JUDGED_FROM_MS = 5 * 60_000;
 
-/** What each session says a minute. In a group 20 calls a minute are allowed, and an answer takes two at most. */
+/** Messages per session and minute. A group allows 20 calls a minute, and an answer takes at most two. */
 const PER_MINUTE = 8;
-/** A heap grows until it is collected: its least size in this time counts, in milliseconds. */
+/** A heap grows until it is collected: its minimum size within this time counts, in milliseconds. */
 const COLLECTED_WITHIN_MS = 60_000;
 
-/** One look at the process. */
+/** One sample of the process. */
 interface Sample {
   atMs: number;
   rssMb: number;
@@ -31,7 +31,7 @@ interface Sample {
   loopDelayMs: number;
 }
 
-/** The most that each may grow in ten minutes. */
+/** How much each may grow in ten minutes. */
 const BARS: Record<Exclude<keyof Sample, 'atMs'>, number> = {
   rssMb: 15,
   heapMb: 5,
@@ -55,7 +55,7 @@ async function look({ scenario }: Stage): Promise<Sample> {
   };
 }
 
-/** Of each minute the sample with the smallest heap. */
+/** For each minute, the sample with the smallest heap. */
 function collected(samples: readonly Sample[]): Sample[] {
   const minutes = Map.groupBy(samples, ({ atMs }) => Math.floor(atMs / COLLECTED_WITHIN_MS));
   return [...minutes.values()].map((minute) =>

@@ -1,4 +1,4 @@
-/** Work of more than one step under kill -9: approvals, subagents, schedules, messages that join a running turn. */
+/** Multi-step work under kill -9: approvals, subagents, schedules, messages that join a running turn. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { runCampaign } from '../crash/campaign.ts';
@@ -11,10 +11,10 @@ import { TOKEN } from '../crash/scenario.ts';
 import type { Campaign } from './campaign.ts';
 import { repeated, RESUME_MS, runOptions, scaled } from './campaign.ts';
 
-/** Looks for questions so often, in milliseconds. */
+/** Interval between checks for questions, in milliseconds. */
 const DECIDE_EVERY_MS = 100;
 const REACHED_WITHIN_MS = 8_000;
-/** Sessions in this order; the last ones take messages into a running turn. */
+/** Sessions in this order; the last ones let messages join a running turn. */
 const SESSIONS = 12;
 const STEERED = ['http:s08', 'http:s09'];
 const COLLECTED = ['http:s10', 'http:s11'];
@@ -32,7 +32,7 @@ async function call(stage: Stage, route: string, method: string, body?: object):
   });
 }
 
-/** Approves whatever is asked, twice, as people in a hurry do. Gives what ends it, and counts. */
+/** Approves every question twice, the way impatient users do. Returns a function that ends it, and counts. */
 function approver(stage: Stage): { decided: () => number; close: () => Promise<void> } {
   const closing = new AbortController();
   let decided = 0;
@@ -47,7 +47,7 @@ function approver(stage: Stage): { decided: () => number; close: () => Promise<v
             await call(stage, `/v1/approvals/${id}`, 'POST', { decision: 'approved' });
         }
       } catch {
-        // The gateway is dead, or was killed over it: the question is still there afterwards.
+        // The gateway is dead, or was killed meanwhile: the question is still there afterwards.
       }
     }
   };
@@ -62,7 +62,7 @@ function approver(stage: Stage): { decided: () => number; close: () => Promise<v
   };
 }
 
-/** Kills as soon as somebody decides something. */
+/** Kills as soon as a user decides something. */
 function killAtDecision(count: () => number): Failure {
   return {
     name: 'K17',
@@ -75,7 +75,7 @@ function killAtDecision(count: () => number): Failure {
   };
 }
 
-/** Makes a schedule, makes it due, and kills while it fires. */
+/** Creates a schedule, makes it due, and kills while it fires. */
 function killAtSchedule(tasks: string[]): Failure {
   return {
     name: 'K16',
@@ -97,7 +97,7 @@ function killAtSchedule(tasks: string[]): Failure {
   };
 }
 
-/** Each task was run once; each message of a session whose messages join stands once, and in order, before the model. */
+/** Each task ran once; in sessions with joining messages, the model sees each message once and in order. */
 async function audit({ scenario, people }: Stage, tasks: readonly string[]): Promise<Partial<Verdict>> {
   const end = performance.now() + REACHED_WITHIN_MS * 10;
   let runs = await scenario.read((sql) => schedulesRun(sql, CLOCK_SESSION));

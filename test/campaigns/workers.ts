@@ -1,4 +1,4 @@
-/** Two worker processes behind one port, as `parley start --workers 2` runs them: one is killed, or both, or their supervisor. */
+/** Two worker processes on one port, as with `parley start --workers 2`: one is killed, or both, or their supervisor. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCampaign } from '../crash/campaign.ts';
@@ -11,11 +11,11 @@ import type { Campaign } from './campaign.ts';
 import { repeated, runOptions, scaled } from './campaign.ts';
 
 const WORKERS = 2;
-/** A killed process is gone within this time, and its worker is back within the other, in milliseconds: the supervisor waits longer each time. */
+/** Time until a killed process is gone and until its worker is back, in milliseconds: the supervisor waits ever longer. */
 const GONE_MS = 5_000;
 const BACK_MS = 60_000;
 
-/** Kills so many of the workers; their supervisor starts them again by itself. */
+/** Kills this many workers; their supervisor restarts them on its own. */
 const killWorkers = (count: number, moment: Moment): Failure => ({
   name: count === 1 ? 'kill a worker' : 'kill both workers',
   async strike(stage) {
@@ -35,7 +35,7 @@ const killWorkers = (count: number, moment: Moment): Failure => ({
   },
 });
 
-/** The workers end with their supervisor, and the next one starts others. */
+/** The workers end with their supervisor, and the next supervisor starts new ones. */
 const killSupervisor: Failure = {
   name: 'kill the supervisor',
   async strike(stage) {
@@ -48,7 +48,7 @@ const killSupervisor: Failure = {
   },
 };
 
-/** Linux tells the children of a process. */
+/** Linux lists the children of a process. */
 function childrenOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
   return children === '' ? [] : children.split(' ').map(Number);
@@ -74,7 +74,7 @@ function isGone(pid: number): boolean {
   }
 }
 
-/** Waits until every worker has a node that lives. Throws when the supervisor does not bring one back. */
+/** Waits until every worker has a live node. Throws when the supervisor does not bring one back. */
 async function allBack(
   { scenario }: Stage,
   home: string,
@@ -89,7 +89,7 @@ async function allBack(
   }
 }
 
-/** A supervisor waits twice as long after each death of a worker: after these, the next supervisor begins anew. */
+/** A supervisor doubles its wait after each death of a worker: after these, the next supervisor starts over. */
 const CYCLE: Failure[] = [
   killWorkers(1, 'busy'),
   killSupervisor,

@@ -159,7 +159,7 @@ describe('buttons on Discord', () => {
     ]);
   });
 
-  it('are acknowledged within three seconds although the store is slow, hidden from others', async () => {
+  it('are acknowledged within three seconds even if the store is slow, hidden from others', async () => {
     const { promise, resolve } = Promise.withResolvers<Receipt>();
     gateway.verdict = () => promise;
     await gateway.start();

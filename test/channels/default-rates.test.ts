@@ -1,4 +1,4 @@
-/** The rates that channels begin with where nothing is configured: what their platforms document, less what finals need. */
+/** The rates that channels begin with by default: what their platforms document, less what finals need. */
 import { expect, it } from 'vitest';
 import { manifest as discord } from '../../channels/discord/manifest.ts';
 import { manifest as matrix } from '../../channels/matrix/manifest.ts';
@@ -24,7 +24,7 @@ it('Discord begins with 45 calls a second, and keeps one of five calls in five s
   });
 });
 
-it('Matrix begins with the burst that Synapse takes by default, and at a pace that only an account without a limit keeps', () => {
+it('Matrix begins with the burst that Synapse allows by default, and at a pace that only an account without a limit can keep', () => {
   expect(matrix.settings.parse({})).toMatchObject({
     editIntervalMs: 2_000,
     burst: 5,

@@ -1,4 +1,4 @@
-/** The channels' manifests: settings that reach the channel, and a fourth channel beside the three. */
+/** The channels' manifests: settings that reach the channel, and a fourth channel next to the three. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -113,7 +113,7 @@ describe('the settings of a channel', () => {
     });
   });
 
-  it('limit each Discord thread by itself, and replies to commands neither as the channel nor as the bot', async () => {
+  it('limit each Discord thread separately, and replies to commands neither as the channel nor as the bot', async () => {
     const discord = await open(load(DISCORD), 'discord');
     const { rates } = discord.capabilities;
     const place = { channel: 'discord', chatId: '42', threadId: '43' };
@@ -180,7 +180,7 @@ describe('the environment of a channel', () => {
     expect(errors).not.toMatch(/hunter2/);
   });
 
-  it('leaves a channel off that has no token', () => {
+  it('leaves a channel without a token off', () => {
     const on = ({ channels: list }: Config) => list.filter(({ isOn }) => isOn).map(({ name }) => name);
     expect(on(load({}))).toEqual(['http']);
     expect(on(load({ ...DISCORD, OFFICE_TOKEN: 'offb-123456' }))).toEqual(['http', 'discord', 'office']);
@@ -209,7 +209,7 @@ describe('a fourth channel whose ids are letters and digits', () => {
     expect(accessOf(config, 'http')).toBeUndefined();
   });
 
-  it('has ids of other shapes refused, each at its field and with an example', () => {
+  it('refuses ids of other shapes, each at its field and with an example', () => {
     const errors = errorsOf(
       {},
       {
@@ -241,7 +241,7 @@ describe('a fourth channel whose ids are letters and digits', () => {
     });
   });
 
-  it('is made with its settings', async () => {
+  it('is created with its settings', async () => {
     const config = load({ OFFICE_TOKEN: 'offb-123456' }, { channels: { office: { editIntervalMs: 3 } } });
     expect(rateOf(await open(config, 'office'), 'C0123ABC').editIntervalMs).toBe(3);
   });
@@ -287,7 +287,7 @@ describe('a fourth channel whose ids are letters and digits', () => {
     expect(lines.join('')).toContain('[office-token]');
   });
 
-  it('is named by the errors of a heartbeat that has no place, and takes one', () => {
+  it('is named by the errors of a heartbeat without a place, and accepts one', () => {
     expect(errorsOf({}, { heartbeat: { everyMinutes: 5 } }, [office])).toContain(
       'such as "office:<chat id>"',
     );

@@ -101,7 +101,7 @@ describe('a list of manifests that cannot be used', () => {
     expect(message).not.toContain('xoxb-123456');
   });
 
-  it('is refused for a folder without a manifest, which is named by its place in the list', () => {
+  it('is refused for a folder without a manifest, which is named by its position in the list', () => {
     const missing = undefined as unknown as ChannelManifest;
     expect(errorsOf({}, [office, missing])).toContain('channel number 2 of the list: name is missing');
   });

@@ -76,7 +76,7 @@ export class LaneModel {
     Object.assign(this.lanes[index]!, { suspect: false, group: 0, waiting: false });
   }
 
-  /** Frees a dead node's lanes; each that did not wait counts a crash, and a suspect that was its only one takes the blame. */
+  /** Frees a dead node's lanes; each that did not wait counts a crash, and a suspect that was its only one is to blame. */
   reclaimFromDead(): void {
     const dead = this.lanes.filter(
       ({ holder }) => holder !== undefined && this.nodes[holder]?.alive !== true,

@@ -6,7 +6,7 @@ import { FencedError, GatewayError } from '../../src/contracts/errors.ts';
 import type { LaneHead, LaneKey, LaneStore } from '../../src/contracts/store/lanes.ts';
 import { createLog } from '../../src/ops/log.ts';
 
-/** Intervals of the buses under test: sweeps short, so that tests are; leases long enough for a busy machine. */
+/** Intervals of the buses under test: short sweeps for short tests, leases long enough for a busy machine. */
 const TEST_INTERVALS = { leaseMs: 3_000, heartbeatMs: 500, sweepMs: 25, flagsMs: 50 };
 
 export interface BusHarness {

@@ -1,4 +1,4 @@
-/** The part of the channel contract about sent files: each with exactly its bytes, once, in its chat, or refused with a reason. */
+/** The part of the channel contract about sent files: each with exactly its bytes, once, in its chat, or a clear refusal. */
 import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

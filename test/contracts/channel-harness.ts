@@ -1,4 +1,4 @@
-/** What the channel contract needs from a channel's test: the channel with a fake of its platform, and control of the fake. */
+/** What the channel contract needs from a channel's test: the channel with a fake platform, and control of the fake. */
 import type { Channel } from '../../src/contracts/channel.ts';
 import type { Receipt, Receive } from '../../src/contracts/receive.ts';
 
@@ -11,7 +11,7 @@ export interface ContractChat {
   senderId: string;
 }
 
-/** A channel with its fake platform, which the test controls. Optional methods belong to the requirement of the same name. */
+/** A channel with its fake platform, which the test controls. Optional methods belong to the requirement of that name. */
 export interface ChannelHarness {
   channel: Channel;
   /** Two private chats that exist on the platform. */

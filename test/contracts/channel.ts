@@ -39,7 +39,7 @@ export function channelContract(
       await harness.close();
     });
 
-    it('gives a reason for every requirement it is exempt from', () => {
+    it('states a reason for every requirement it is exempt from', () => {
       for (const reason of Object.values(exempt)) expect(reason).toMatch(/\w+ \w+ \w+/);
     });
 

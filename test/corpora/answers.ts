@@ -1,8 +1,8 @@
-/** Answers as models write them, made from a fixed seed: prose, lists, code, tables, formulas and links in many languages. */
+/** Typical model answers, generated from a fixed seed: prose, lists, code, tables, formulas and links in many languages. */
 import * as fc from 'fast-check';
 
 const SEED = 20_261;
-/** As many as were looked at when the first renderer was measured. */
+/** As many as were examined when the first renderer was measured. */
 const ANSWERS = 200;
 
 const SENTENCES = [

@@ -1,23 +1,23 @@
-/** Answers as they grow, bite by bite, on every network: every beginning is taken with every word, and the end is the same as that of the whole. */
+/** Answers as they grow, bite by bite, on every network: each prefix keeps every word, and the end equals the whole. */
 import { describe, expect, it } from 'vitest';
 import { runsAll } from '../campaign.ts';
 import { answers, inBites } from './answers.ts';
 import { NETWORKS, shownAsRich, shownOf, shownWhileGrowing } from './networks.ts';
 import { lostWords, wordsOfMarkdown, wordsOfRich } from './words.ts';
 
-/** Characters of a bite: of a token, and single ones in every fifth answer. */
+/** Characters per bite: a token, and single characters in every fifth answer. */
 const [TOKEN, FINE] = runsAll ? [4, 1] : [160, 40];
 const FINE_EVERY = 5;
 
 const ALL = answers().map((text, number) => ({ number, text }));
-/** Of the 200 answers `npm test` takes these. */
+/** `npm test` uses these of the 200 answers. */
 const ANSWERS = runsAll ? ALL : ALL.filter(({ number }) => number % 25 === 10);
 const bitesOf = ({ number, text }: { number: number; text: string }): string[] =>
   inBites(text, number % FINE_EVERY === 0 ? FINE : TOKEN);
 
 describe.each(NETWORKS)('$name', (network) => {
   it.each(ANSWERS)(
-    'takes every beginning of answer $number, with every word of its whole lines',
+    'accepts every prefix of answer $number, with every word of its complete lines',
     async (answer) => {
       let known = { lines: '', words: await wordsOfMarkdown('') };
       for (const { text, shown } of shownWhileGrowing(network, bitesOf(answer))) {
@@ -30,7 +30,7 @@ describe.each(NETWORKS)('$name', (network) => {
     },
   );
 
-  it.each(ANSWERS)('shows answer $number at its end as if it had come at once', async (answer) => {
+  it.each(ANSWERS)('shows answer $number at its end as if it had arrived at once', async (answer) => {
     const looks = [...shownWhileGrowing(network, bitesOf(answer))];
     const whole = await shownOf(network, answer.text);
     expect(looks.at(-1)?.shown).toEqual(whole);
@@ -40,7 +40,7 @@ describe.each(NETWORKS)('$name', (network) => {
 });
 
 describe("Telegram's rich messages", () => {
-  it.each(ANSWERS)('hold every word of answer $number', async ({ text }) => {
+  it.each(ANSWERS)('contain every word of answer $number', async ({ text }) => {
     const view = await shownAsRich(text);
     const lost = view === undefined ? [] : lostWords(await wordsOfRich(text), view);
     expect(lost).toEqual([]);

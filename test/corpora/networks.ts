@@ -31,7 +31,7 @@ import type { Tree } from '../channels/http/markdown/trees.ts';
 export interface Network {
   name: string;
   target: RenderTarget;
-  /** What people see of a message, with its markup and without. Throws the platform's refusal. */
+  /** What users see of a message, with its markup and without. Throws the platform's refusal. */
   read: (message: Rendered) => readonly [marked: string, plain: string];
 }
 
@@ -65,12 +65,12 @@ function discordText(text: string): string {
   return kept;
 }
 
-/** What Slack shows of a message that has become this one: an edit may hold less than a new message. */
+/** What Slack shows of a message edited to this one: an edit can hold less than a new message. */
 function slackText(body: Rendered, plain: boolean): string {
   return visibleOf(checkUpdate({ ...slackFields({ body, plain, buttons: [] }) }).blocks);
 }
 
-/** What Matrix shows of a message that has become this one: an edit holds its texts more often than a new message. */
+/** What Matrix shows of a message edited to this one: an edit repeats its texts more often than a new message. */
 function matrixText(body: Rendered, plain: boolean): string {
   const content = matrixContent({ body, plain, buttons: [] });
   checkEvent(editOf('$event', content));
@@ -99,12 +99,12 @@ export const NETWORKS: readonly Network[] = [
   }),
 ];
 
-/** What people read of a whole answer, in its messages with markup and without it. Throws the platform's refusal. */
+/** What users read of a whole answer, in its messages with and without markup. Throws the platform's refusal. */
 export async function shownOf({ target, read }: Network, markdown: string): Promise<[string, string]> {
   return joinedViews((await chunksOf(markdown, target, yieldToNobody)).map(read));
 }
 
-/** What people read while an answer grows, after every bite, and once it is whole. Throws the platform's refusal. */
+/** What users read while an answer grows, after every bite, and once it is complete. Throws the platform's refusal. */
 export function* shownWhileGrowing(
   { target, read }: Network,
   bites: readonly string[],
@@ -125,7 +125,7 @@ function joinedViews(views: readonly (readonly [string, string])[]): [string, st
   return [views.map(([marked]) => marked).join('\n'), views.map(([, plain]) => plain).join('\n')];
 }
 
-/** What people read of an answer as one rich message of Telegram; undefined where it is none. Throws Telegram's refusal. */
+/** What users read of an answer as one rich Telegram message; undefined if it is none. Throws Telegram's refusal. */
 export async function shownAsRich(
   markdown: string,
   yieldToEventLoop: () => Promise<void> = yieldToNobody,
@@ -135,7 +135,7 @@ export async function shownAsRich(
   return rich && readRich(rich.message).text;
 }
 
-/** What people read of an answer on the page. */
+/** What users read of an answer on the page. */
 export function shownOnPage(markdown: string): string {
   const words = ([kind, ...children]: Tree): string => {
     if (kind === 'break') return '\n';

@@ -1,33 +1,33 @@
-/** Every example of CommonMark and every naughty string reaches its readers on every network: nothing is refused, no word is lost. */
+/** Every CommonMark example and naughty string reaches its readers on every network: nothing refused, no word lost. */
 import { describe, expect, it } from 'vitest';
 import { runsAll } from '../campaign.ts';
 import { NETWORKS, shownAsRich, shownOf, shownOnPage } from './networks.ts';
 import { commonMarkExamples, CONTEXTS, naughtyStrings, textOfHtml } from './published.ts';
 import { lostWords, wordsAsRead, wordsOf, wordsOfMarkdown, wordsOfRich } from './words.ts';
 
-/** Examples that are read differently on purpose: raw HTML and definitions of references stay text. */
+/** Examples that are rendered differently on purpose: raw HTML and reference definitions stay text. */
 const OTHERWISE: ReadonlySet<number> = new Set([
-  // The name of a language, behind HTML that ends with the block.
+  // The name of a language, after HTML that ends with the block.
   161,
-  // A link by a reference, whose marks part two words.
+  // A reference link, whose markup separates two words.
   570,
 ]);
-/** Examples that the page reads otherwise. */
+/** Examples that the page renders differently. */
 const OTHERWISE_ON_PAGE: ReadonlySet<number> = new Set([
-  // Names of characters that are rare in chats stay as they are written.
+  // Names of characters that are rare in chats stay as written.
   25,
-  // Lists that are indented far are lists and no code: the browser draws their numbers.
+  // Deeply indented lists are lists, not code: the browser draws their numbers.
   289, 313,
 ]);
 const EXAMPLES = commonMarkExamples();
 const READ = EXAMPLES.filter(({ number }) => !OTHERWISE.has(number));
 const NAUGHTY = naughtyStrings();
-/** Of the naughty strings every third is tried in a place; whole campaigns try all. */
+/** Every third naughty string is tested in a place; full campaigns test all. */
 const SHARE = runsAll ? 1 : 3;
 const triedIn = (where: string): string[] =>
   NAUGHTY.filter((_, at) => (at + CONTEXTS.findIndex(([one]) => one === where)) % SHARE === 0);
 
-it('are as many as they were', () => {
+it('have not changed in number', () => {
   expect(EXAMPLES).toHaveLength(652);
   expect(NAUGHTY.length).toBeGreaterThan(450);
 });
@@ -82,7 +82,7 @@ describe("Telegram's rich messages", () => {
   });
 });
 
-// An address that nobody may follow is shown on no network, and the page takes more texts for one.
+// An address that no one may follow is shown on no network, and the page treats more texts as one.
 const SHOWN = CONTEXTS.filter(([where]) => where !== 'as the address of a link');
 
 describe('the page', () => {

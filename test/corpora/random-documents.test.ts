@@ -1,6 +1,6 @@
 /**
- * Random documents, well-formed or not, on every network and on the page: nothing is refused, no word is lost, and no table is
- * wider than a phone.
+ * Random documents, well-formed or not, on every network and on the page: nothing is refused, no word is lost, and no table
+ * is wider than a phone.
  */
 import * as fc from 'fast-check';
 import type { Nodes, Table } from 'mdast';
@@ -20,7 +20,7 @@ import { readHtml } from '../fakes/telegram/html.ts';
 import { NETWORKS, shownAsRich, shownOf } from './networks.ts';
 import { lostWords, wordsOfMarkdown, wordsOfRich } from './words.ts';
 
-/** Documents of a part, and parts: a whole campaign runs 20,000. The time of one property is bounded. */
+/** Documents per part, and parts: a full campaign runs 20,000. The time of one property is limited. */
 const DOCUMENTS = 200;
 const PARTS = campaignCases(
   Array.from({ length: 100 }, (_, part) => ({ part })),
@@ -36,7 +36,7 @@ const anyDocument = fc.oneof(
 );
 
 describe.each(PARTS)('random documents, part $part', ({ part }) => {
-  it('are taken by every network, with every word', async () => {
+  it('are accepted by every network, with every word', async () => {
     await fc.assert(
       fc.asyncProperty(anyDocument, async (markdown) => {
         const expected = await wordsOfMarkdown(markdown);
@@ -52,7 +52,7 @@ describe.each(PARTS)('random documents, part $part', ({ part }) => {
     );
   });
 
-  it('are read on the page as CommonMark and GFM say, but for what is named in the reference', () => {
+  it('are rendered on the page as CommonMark and GFM specify, except for what the reference names', () => {
     fc.assert(
       fc.property(anyDocument, (text) => {
         const markdown = comparable(text);
@@ -69,7 +69,7 @@ function tablesIn(node: Nodes): Table[] {
   return 'children' in node ? node.children.flatMap(tablesIn) : [];
 }
 
-/** Columns of the widest line that Telegram draws in a font of one width, where nothing may wrap. */
+/** Columns of the widest line that Telegram draws in a monospaced font, where nothing may wrap. */
 function widestLine(table: Table): number {
   const { text, entities } = readHtml(renderTelegram({ type: 'root', children: [table] }).text);
   const drawn = entities.filter(({ type }) => type === 'pre');

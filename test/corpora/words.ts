@@ -4,13 +4,13 @@ import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
 import { readableMath, takeOutFormulas } from '../../src/lib/markdown/math-text.ts';
 import { documentOf } from '../../src/delivery/text/chunker.ts';
 
-/** How often each word stands in a text. */
+/** How often each word occurs in a text. */
 export type Words = ReadonlyMap<string, number>;
 
-/** A longer word may be cut where a message is full: it is looked for with all white space left out. */
+/** A longer word may be cut where a message is full: it is searched with all white space removed. */
 const MAX_WHOLE = 60;
 
-/** Marks that only combine, direct or separate: networks drop them, or add their own. */
+/** Characters that only combine, direct or separate: networks drop them, or add their own. */
 const UNCOUNTED = /[\p{M}\p{Cf}\p{Zl}\p{Zp}\r]/gu;
 
 /** The words of a text: runs of letters and digits. */
@@ -21,12 +21,12 @@ export function wordsOf(text: string): Words {
   return counts;
 }
 
-/** The words that stand less often in what is shown than in what should be. */
+/** The words that occur less often in what is shown than in what should be. */
 export function lostWords(expected: Words, shown: string): string[] {
   const counts = wordsOf(shown);
-  // An address that is its own text is shown with some signs as numbers.
+  // An address that is its own text is shown with some characters as numbers.
   const decoded = shown.includes('%') ? wordsOf(shown.replaceAll(/%[\da-f]{2}/gi, ' ')) : counts;
-  // The address of a link that is none of the web stands after its words, which go on where nothing is shown of it.
+  // The address of a non-web link follows its text, which continues if the address is not shown.
   let joined: Words | undefined;
   const inJoined = (word: string): number => {
     joined ??= wordsOf(shown.replaceAll(/ \([^()\s]{1,300}\)/g, ''));
@@ -42,15 +42,15 @@ export function lostWords(expected: Words, shown: string): string[] {
   });
 }
 
-/** Signs of markup that a document may hold before it is taken as plain text when it is parsed in one piece. */
+/** Markup characters that a document can contain before it is treated as plain text when parsed in one piece. */
 const TAME_SIGNS = 1_000;
 
-/** The words of an answer in Markdown, parsed in one piece and not as the delivery does it. */
+/** The words of a Markdown answer, parsed in one piece, unlike in the delivery. */
 export async function wordsOfMarkdown(markdown: string): Promise<Words> {
   return wordsOf(textOf(await parsed(readableMath(markdown), markdown)));
 }
 
-/** The words of an answer that a rich message of Telegram shows, formulas as their sources. */
+/** The words of an answer that a rich Telegram message shows, formulas as their sources. */
 export async function wordsOfRich(markdown: string): Promise<Words> {
   const { markdown: bare, formulas } = takeOutFormulas(markdown);
   const text = textOf(await parsed(bare, bare));
@@ -60,8 +60,8 @@ export async function wordsOfRich(markdown: string): Promise<Words> {
 }
 
 /**
- * A text with very much markup would be taken as plain in one piece, addresses and all: of such a one, as it was written, the
- * delivery's own parts are read.
+ * A text with a lot of markup would be treated as plain in one piece, addresses included: for such a text, the delivery's
+ * own parts are parsed from the original.
  */
 async function parsed(markdown: string, written: string): Promise<Root> {
   const signs = written.match(/[*_~`[\]<>|&!\\:@\-+\t\n#]/g)?.length ?? 0;
@@ -69,7 +69,7 @@ async function parsed(markdown: string, written: string): Promise<Root> {
   return await documentOf(written, () => Promise.resolve());
 }
 
-/** The words of an answer, parsed in one piece however much markup it has. */
+/** The words of an answer, parsed in one piece, however much markup it has. */
 export function wordsAsRead(markdown: string): Words {
   return wordsOf(textOf(parseMarkdown(readableMath(markdown))));
 }
@@ -78,7 +78,7 @@ export function wordsAsRead(markdown: string): Words {
 function textOf(node: Root | Nodes): string {
   if (node.type === 'break') return '\n';
   if (node.type === 'image') return node.alt ?? '';
-  // Of words that a carriage return parts, networks drop it, or show a blank; `<br>` breaks lines of cells.
+  // A carriage return between words is dropped or shown as a blank; `<br>` breaks lines in cells.
   if ('value' in node) return node.value.replaceAll(/\S*\r\S*|<br ?\/?>/gi, ' ');
   if (!('children' in node)) return '\n';
   const isPhrase = /^(?:paragraph|heading|strong|emphasis|delete|link|tableCell)$/.test(node.type);

@@ -1,4 +1,4 @@
-/** A run with failures: people write, one failure after the other strikes, and everything is judged in the end. */
+/** A run with failures: users write, one failure after another strikes, and everything is judged in the end. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { judge } from './judge/checker.ts';
 import type { Verdict } from './judge/checker.ts';
@@ -20,21 +20,21 @@ import type { Strike } from './judge/windows.ts';
 export interface CampaignOptions extends ScenarioOptions {
   seed: number;
   sessions: SessionCounts;
-  /** Messages in all; each session says its share. */
+  /** Messages in total; each session sends its share. */
   messages: number;
-  /** One after the other. */
+  /** In sequence. */
   failures: readonly Failure[];
-  /** Goes through the failures again and again for a time, while each session says so many messages a minute; `messages` does not count. */
+  /** Cycles through the failures for a time, while each session sends this many messages a minute; overrides `messages`. */
   timed?: { forMs: number; perMinute: number };
-  /** How a third of the questions use tools; default: of every effect. */
+  /** How a third of the questions use tools; default: with every effect. */
   tools?: readonly Round[][];
   /** Sessions whose messages may join a running turn. */
   joining?: readonly string[];
-  /** Prepares what the failures need, once every session has said something; gives what ends it. */
+  /** Prepares what the failures need, once every session has sent something; returns a cleanup function. */
   prepare?: (stage: Stage) => Promise<() => Promise<void>>;
-  /** Further violations, looked for when all is done. */
+  /** Further violations, checked at the end. */
   audit?: (stage: Stage) => Promise<Partial<Verdict>>;
-  /** Called after each failure, for people who wait. */
+  /** Called after each failure, to report progress. */
   progress?: ((line: string) => void) | undefined;
 }
 
@@ -51,9 +51,9 @@ export interface Outcome {
 
 /** Messages a session is ahead of the failures, so that there is always something to interrupt. */
 const AHEAD = 2;
-/** When nothing more gets done for so long, what still waits is lost. Groups get an answer every three seconds. */
+/** When there is no progress for this long, what still waits is lost. Groups get an answer every three seconds. */
 const STUCK_MS = 60_000;
-/** How long a chat that nobody knows yet may take to be known, in milliseconds. */
+/** How long it may take until a new chat is known, in milliseconds. */
 const KNOWN_WITHIN_MS = 60_000;
 
 /** Runs everything from the first start to the verdict. Throws when a gateway does not start. */
@@ -134,7 +134,7 @@ function* schedule({ failures, timed }: CampaignOptions): Generator<[number, Fai
   }
 }
 
-/** One after the other: the first one makes the tables. */
+/** One after another: the first one creates the tables. */
 async function startAll({ gateways }: Scenario): Promise<void> {
   for (const gateway of gateways) {
     gateway.start();
@@ -142,7 +142,7 @@ async function startAll({ gateways }: Scenario): Promise<void> {
   }
 }
 
-/** A supervisor's part: what ended by itself is started again. */
+/** Acts as a supervisor: restarts what ended on its own. */
 async function startExited({ gateways }: Scenario): Promise<void> {
   for (const gateway of gateways) {
     if (gateway.running) continue;
@@ -152,7 +152,10 @@ async function startExited({ gateways }: Scenario): Promise<void> {
   }
 }
 
-/** Everybody says one thing undisturbed: missed messages of Discord and Slack are read only in chats that have a session, those of Matrix from the first sync on. */
+/**
+ * Every session sends one message undisturbed: missed Discord and Slack messages are read only in chats with a
+ * session, Matrix ones from the first sync on.
+ */
 async function sayFirst({ scenario, people }: Stage): Promise<void> {
   const { places, discord, slack, matrix } = scenario;
   if (places.some(({ channel }) => channel === 'discord'))
@@ -177,7 +180,7 @@ function hitsOf({ kill }: FailureResult): string {
   return ` (${kill.strike.running} running, ${hits.map((hit) => hit.join(' ')).join(', ')})`;
 }
 
-/** Waits until all that was said is done, or nothing more gets done. */
+/** Waits until everything sent is done, or there is no more progress. */
 async function drained({ scenario, people }: Stage): Promise<void> {
   let least = Infinity;
   let end = performance.now() + STUCK_MS;

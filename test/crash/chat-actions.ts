@@ -1,11 +1,11 @@
-/** What the flows say to a gateway over HTTP. */
+/** What the flows send to a gateway over HTTP. */
 import { z } from 'zod';
 import { TOKEN } from './scenario.ts';
 
 const stopAnswer = z.object({ stopped: z.boolean(), cancelled: z.number() });
 const messageList = z.object({ messages: z.array(z.object({ role: z.string(), content: z.string() })) });
 
-/** Says something in an HTTP session; it is accepted when this resolves. */
+/** Sends a message to an HTTP session; it is accepted when this resolves. */
 export async function say(url: string, session: string, content: string): Promise<void> {
   await call(`${url}/v1/sessions/http:${session}/messages`, { content });
 }

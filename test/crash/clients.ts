@@ -1,4 +1,4 @@
-/** The people of a crash run: each session says one thing after the other, and again until it is acknowledged. */
+/** The users of a crash run: each session sends one message after another, and retries until it is acknowledged. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FakeDiscord } from '../fakes/discord/discord.ts';
 import type { FakeHomeserver } from '../fakes/matrix/homeserver.ts';
@@ -8,28 +8,28 @@ import type { Place } from './places.ts';
 import { messageAt } from './script.ts';
 import type { Round, Said } from './script.ts';
 
-/** Rest before a message that was not acknowledged is sent again, in milliseconds. */
+/** Pause before an unacknowledged message is sent again, in milliseconds. */
 const AGAIN_MS = 40;
-/** A request that hears nothing for so long is taken for lost. */
+/** A request without an answer for this long is considered lost. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
 export interface PeopleOptions {
   seed: number;
   places: readonly Place[];
-  /** How a third of the questions use tools; default: of every effect. */
+  /** How a third of the questions use tools; default: with every effect. */
   tools?: readonly Round[][] | undefined;
   token: string;
   telegram: FakeTelegram;
   discord: FakeDiscord;
   slack: FakeSlack;
   matrix: FakeHomeserver;
-  /** Where to send to now: with two gateways, any of them. */
+  /** Where to send now: with two gateways, either of them. */
   url: () => Promise<string>;
 }
 
-/** Everybody who writes. */
+/** All users who write. */
 export class People {
-  /** Said and acknowledged, in the order of saying. On the platforms, said is enough: they keep it. */
+  /** Sent and acknowledged, in sending order. On the platforms, sending is enough: they keep it. */
   readonly accepted: Said[] = [];
   /** Answers that no retry can change. */
   readonly refused: string[] = [];
@@ -50,17 +50,17 @@ export class People {
       .map((place) => this.#write(place));
   }
 
-  /** Messages handed to a channel whose answer has not come, HTTP and Telegram together. */
+  /** Messages handed to a channel that has not answered yet, HTTP and Telegram together. */
   get unacknowledged(): number {
     return this.#unacknowledged + this.#options.telegram.updates.unconfirmed;
   }
 
-  /** True when all that may be said is said and acknowledged. */
+  /** True when everything allowed is sent and acknowledged. */
   get quiet(): boolean {
     return this.unacknowledged === 0 && this.#mayWrite.every((may, at) => may === this.#written[at]);
   }
 
-  /** Lets every session say `count` more things. */
+  /** Lets every session send `count` more messages. */
   release(count: number): void {
     for (const place of this.#options.places) {
       this.#mayWrite[place.session] = (this.#mayWrite[place.session] ?? 0) + count;
@@ -70,7 +70,7 @@ export class People {
     this.#wake = Promise.withResolvers();
   }
 
-  /** Nobody writes any more. */
+  /** No one writes anymore. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#wake.resolve();
@@ -83,7 +83,7 @@ export class People {
     return messageAt(this.#options.seed, session, index, this.#options.tools);
   }
 
-  /** Another person each time: the limit of messages per person is not what is tested here. */
+  /** A different user each time: the limit of messages per user is not tested here. */
   #sayOnPlatform({ session, channel, chatId, threadId }: Place): void {
     const { telegram, discord, slack, matrix } = this.#options;
     for (let said = this.#next(session); said !== undefined; said = this.#next(session)) {
@@ -119,7 +119,7 @@ export class People {
     }
   }
 
-  /** True when the message needs no repeat. */
+  /** True when the message does not need to be repeated. */
   async #post({ key }: Place, said: Said): Promise<boolean> {
     const { token, url } = this.#options;
     try {
@@ -139,7 +139,7 @@ export class People {
       this.refused.push(`${said.id}: ${response.status} ${answer}`);
       return true;
     } catch {
-      // The gateway died over it, or is not there yet: that is what the repeat is for.
+      // The gateway died during the request, or is not up yet: that is what the repeat is for.
       return false;
     }
   }

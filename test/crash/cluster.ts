@@ -1,4 +1,4 @@
-/** A Postgres of the test's own, from the machine's binaries, on a unix socket in a temporary folder. */
+/** A dedicated Postgres for the test, from the machine's binaries, on a Unix socket in a temporary folder. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { mountDisk, unmountDisk } from './small-disk.ts';
 
 const run = promisify(execFile);
-/** A cluster that lost a backend has ended all others after this long, in milliseconds. */
+/** Time after which a cluster that lost a backend has ended all others, in milliseconds. */
 const RECOVERY_BEGINS_MS = 100;
 const INSTALLED = '/usr/lib/postgresql';
 
@@ -20,9 +20,9 @@ export interface Cluster {
   socketPath: string;
   /** Holds the tables. */
   dataFolder: string;
-  /** `fast` ends open sessions in order, `immediate` is a crash. Resolves when it answers again. */
+  /** `fast` ends open sessions cleanly, `immediate` is a crash. Resolves when it answers again. */
   restart(mode: 'fast' | 'immediate'): Promise<void>;
-  /** Resolves when it answers again after it ended its sessions by itself. */
+  /** Resolves when it answers again after it ended its sessions on its own. */
   ready(): Promise<void>;
   close(): Promise<void>;
 }
@@ -37,9 +37,9 @@ export function postgresBinaries(): string | undefined {
 }
 
 /**
- * Makes and starts a cluster. As root it runs under the account `postgres`, for Postgres refuses root. `prepare` puts files
- * into its folder and gives further settings; without it the cluster listens on a unix socket only. With `diskMb` its
- * tables are on a disk of that many MiB, which only root can make; its log of writes is elsewhere.
+ * Creates and starts a cluster. As root it runs under the account `postgres`, because Postgres refuses root. `prepare`
+ * puts files into its folder and returns further settings; without it the cluster listens only on a Unix socket. With
+ * `diskMb` its tables are on a disk of that many MiB, which only root can create; its write-ahead log is elsewhere.
  */
 export async function startCluster(
   binaries: string,

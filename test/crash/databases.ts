@@ -1,4 +1,4 @@
-/** The databases of a crash run: a fresh one on a server, one of a cluster of its own, or the embedded one of a home. */
+/** The databases of a crash run: a fresh one on a server, one in a dedicated cluster, or the embedded one of a home. */
 import { cp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type postgres from 'postgres';
@@ -21,14 +21,14 @@ export interface RunDatabase {
   /** Between each gateway and the server; empty without proxies. */
   proxies: TcpProxy[];
   read<T>(look: Look<T>): Promise<T>;
-  /** Keeps the state the tables have now, for reading it later. */
+  /** Saves the current state of the tables, to be read later. */
   keep<T>(look: Look<T>): Promise<() => Promise<T>>;
   close(): Promise<void>;
 }
 
 const silent = createLog({ level: 'silent', redact: (text) => text });
 
-/** The database of a home; its process is dead when its state is kept, so the files are copied and opened when asked for. */
+/** The database of a home; its process is dead when its state is saved, so the files are copied and opened on request. */
 export function embeddedDatabase(folder: string): RunDatabase {
   const home = path.join(folder, 'home0');
   return {
@@ -49,7 +49,7 @@ export function clusterDatabase({ environment, socketPath }: Cluster): RunDataba
   return postgresDatabase({ socketPath }, () => environment);
 }
 
-/** A fresh database on a server, gone with the run; behind `proxies` proxies, one for each gateway. */
+/** A fresh database on a server, dropped after the run; behind `proxies` proxies, one for each gateway. */
 export async function serverDatabase(serverUrl: string, proxies: number): Promise<RunDatabase> {
   const name = `crash_${newId().replaceAll('-', '')}`;
   const url = new URL(serverUrl);
@@ -79,7 +79,7 @@ export async function serverDatabase(serverUrl: string, proxies: number): Promis
   };
 }
 
-/** On Postgres what is kept is read at once. */
+/** On Postgres, the saved state is read immediately. */
 function postgresDatabase(place: TablePlace, environment: RunDatabase['environment']): RunDatabase {
   const read = <T>(look: Look<T>): Promise<T> => readOnce(place, look);
   return {

@@ -1,4 +1,4 @@
-/** What goes wrong in a run: waits for its moment, does harm, and says what it has struck. */
+/** What goes wrong in a run: waits for its moment, does harm, and reports what it struck. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KillEvidence } from './judge/checker.ts';
 import type { People } from './clients.ts';
@@ -12,7 +12,7 @@ import type { Scenario } from './scenario.ts';
 import { classify } from './judge/windows.ts';
 import type { Strike } from './judge/windows.ts';
 
-/** What a failure has before it. */
+/** What a failure operates on. */
 export interface Stage {
   scenario: Scenario;
   people: People;
@@ -22,13 +22,13 @@ export interface Stage {
 
 /** What a failure has done. */
 export interface FailureResult {
-  /** In place of the failure's own name. */
+  /** Replaces the failure's own name. */
   name?: string;
-  /** A process died: what it left. */
+  /** A process died: what it left behind. */
   kill?: KillEvidence & { strike: Strike };
   /** `performance.now()` from which the time to the next model call is measured. */
   since: number;
-  /** `resume`: by the process that was started again, or on the database that is back; `takeover`: by another node. */
+  /** `resume`: by the restarted process, or on the recovered database; `takeover`: by another node. */
   measure: 'resume' | 'takeover';
   /** Ids of the questions that were running; undefined = any question counts. */
   struck?: ReadonlySet<string>;
@@ -37,18 +37,18 @@ export interface FailureResult {
 }
 
 export interface Failure {
-  /** Names it in the figures. */
+  /** Its name in the figures. */
   name: string;
-  /** Resolves when all that can be up again is up. */
+  /** Resolves when everything that can recover is up again. */
   strike(stage: Stage, at: number): Promise<FailureResult>;
 }
 
-/** What is still in a socket when its process is dead arrives within this time. */
+/** Data still in a socket when its process is dead arrives within this time. */
 const SOCKET_MS = 40;
-/** A dead process's lanes are taken by the other one after its lease, in milliseconds. */
+/** Time until the other process takes over a dead one's lanes after its lease, in milliseconds. */
 const TAKEOVER_MS = 20_000;
 
-/** Kills one gateway after the other; where there are several, every fourth time it stays dead until another has its work. */
+/** Kills one gateway after another; with several, every fourth time it stays dead until another has taken over its work. */
 export function killAt(moment: Moment): Failure {
   return {
     name: 'kill',
@@ -60,14 +60,14 @@ export function killAt(moment: Moment): Failure {
   };
 }
 
-/** Counts round and round. */
+/** Cycles through the gateways. */
 export function gatewayAt({ gateways }: Scenario, at: number): GatewayProcess {
   const gateway = gateways[at % gateways.length];
   if (gateway === undefined) throw new Error('There is no gateway.');
   return gateway;
 }
 
-/** Kills a gateway, keeps what is left, and starts it again: at once, or when another one has taken all its work. */
+/** Kills a gateway, saves what is left, and restarts it: immediately, or when another one has taken over all its work. */
 export async function kill(stage: Stage, victim: GatewayProcess, wait = false): Promise<FailureResult> {
   const { scenario } = stage;
   const instance = await scenario.instance(victim);
@@ -84,7 +84,7 @@ export async function kill(stage: Stage, victim: GatewayProcess, wait = false): 
   };
 }
 
-/** Ends nodes of these homes or workers and keeps what is left; `read` tells of it, `diedAt` is a `performance.now()`. */
+/** Ends nodes of these homes or workers and saves what is left; `read` returns it, `diedAt` is a `performance.now()`. */
 export async function endNodes(
   { scenario, people }: Stage,
   instances: readonly string[],

@@ -1,4 +1,4 @@
-/** Real gateway processes that are started, killed, frozen and started again. */
+/** Real gateway processes that are started, killed, frozen and restarted. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ const PACKAGES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 /** How long a start may take, in milliseconds: the first one writes a fresh embedded database. */
 const READY_TIMEOUT_MS = 60_000;
 
-/** Processes that live now: none outlives the one that started it, however that ends. */
+/** Currently live processes: none outlives the one that started it, however that ends. */
 const living = new Set<ChildProcess>();
 process.on('exit', () => living.forEach((child) => child.kill('SIGKILL')));
 
@@ -23,10 +23,10 @@ export interface GatewayProcessOptions {
   prefix?: readonly string[];
 }
 
-/** One home and the process that lives in it now. */
+/** One home and its current process. */
 export class GatewayProcess {
   readonly home: string;
-  /** Ends that nobody asked for, as `code 1` or `SIGSEGV`. */
+  /** Unexpected ends, such as `code 1` or `SIGSEGV`. */
   readonly exits: string[] = [];
   readonly #environment: Record<string, string>;
   readonly #options: GatewayProcessOptions;
@@ -40,19 +40,19 @@ export class GatewayProcess {
     this.#options = options;
   }
 
-  /** False when the process ended by itself, and before the first start. */
+  /** False when the process ended on its own, and before the first start. */
   get running(): boolean {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** The process's id; undefined while there is none. */
+  /** The process id; undefined while there is none. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** Starts a process in the home. Gives `performance.now()` of the start at once; `url()` waits until it is ready. */
+  /** Starts a process in the home. Returns `performance.now()` of the start at once; `url()` waits until it is ready. */
   start(): number {
-    // As `src/launch.js` does: without it compiling is a third of the processor time of a start.
+    // Like `src/launch.js`: without it, compiling takes a third of the CPU time of a start.
     const cache = compileCacheFolder(PACKAGES, this.home);
     const env = {
       PATH: process.env['PATH'] ?? '',
@@ -113,7 +113,7 @@ export class GatewayProcess {
     this.#child?.kill('SIGCONT');
   }
 
-  /** SIGTERM without waiting, as at the begin of a drain. */
+  /** SIGTERM without waiting, as at the start of a drain. */
   terminate(): void {
     this.#child?.kill('SIGTERM');
   }
@@ -123,12 +123,12 @@ export class GatewayProcess {
     await this.#end('SIGKILL');
   }
 
-  /** SIGTERM, as a supervisor ends it. */
+  /** SIGTERM, the way a supervisor ends it. */
   async close(): Promise<void> {
     await this.#end('SIGTERM');
   }
 
-  /** The process itself, where another program has started it that passes no signal on. */
+  /** The process itself, when it was started by another program that does not pass on signals. */
   #startedByPrefix(): number | undefined {
     const pid = this.#child?.pid;
     if (this.#options.prefix === undefined || pid === undefined) return undefined;

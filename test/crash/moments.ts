@@ -1,17 +1,17 @@
-/** When a process is killed: at any time, with the model busy in many turns, or as a transaction is due. */
+/** When a process is killed: at any time, with the model busy in many turns, or right before a transaction. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Stage } from './failure.ts';
 import type { Window } from './judge/windows.ts';
 
 export type Moment = 'any' | 'busy' | Window;
 
-/** So many streams at once are "busy", and so long is waited for it, in milliseconds. */
+/** How many concurrent streams count as "busy", and how long to wait for that, in milliseconds. */
 const BUSY_STREAMS = 10;
 const BUSY_WAIT_MS = 12_000;
-/** A kill at any time comes at most so late after the round began, or after the model became busy, in milliseconds. */
+/** Latest time of a kill "at any time" after the round started, or after the model became busy, in milliseconds. */
 const LATEST_MS = 2_200;
 
-/** Waits for the moment; one that does not come is replaced by the end of the wait. */
+/** Waits for the moment; if it does not come, the end of the wait takes its place. */
 export async function arrive(moment: Moment, { scenario, people, random }: Stage): Promise<void> {
   const { telegram, answered, effects, ollama } = scenario;
   const before = {
@@ -29,7 +29,7 @@ export async function arrive(moment: Moment, { scenario, people, random }: Stage
     case 'busy':
       await until(busy, BUSY_WAIT_MS);
       await pause(random() * LATEST_MS);
-      // Meanwhile the queues may have run dry, or the next answers begun.
+      // In the meantime the queues may have run dry, or the next answers started.
       await until(busy, BUSY_WAIT_MS);
       return;
     case 'T1':
@@ -57,7 +57,7 @@ export async function arrive(moment: Moment, { scenario, people, random }: Stage
   }
 }
 
-/** Looks every millisecond until something holds, or for that many milliseconds; true when it held. */
+/** Checks every millisecond until a condition holds, or for that many milliseconds; true when it held. */
 export async function until(holds: () => boolean, limitMs: number): Promise<boolean> {
   const end = performance.now() + limitMs;
   while (!holds()) {

@@ -1,13 +1,13 @@
-/** What is left of dead processes: their children, and lanes that nobody works on any more. */
+/** What is left of dead processes: their children, and lanes that no one works on anymore. */
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { abandonedLanes } from './rows.ts';
 import type { Scenario } from './scenario.ts';
 
-/** A child may outlive its parent this long, in milliseconds. */
+/** How long a child may outlive its parent, in milliseconds. */
 const GRACE_MS = 2_000;
 
-/** Processes that name the run's folder and are no gateway of it, and lanes with messages whose owner is dead. */
+/** Processes that name the run's folder but are not its gateways, and lanes with messages whose owner is dead. */
 export async function orphansOf(scenario: Scenario): Promise<string[]> {
   const end = performance.now() + GRACE_MS;
   let processes = await strayProcesses(scenario);
@@ -19,7 +19,7 @@ export async function orphansOf(scenario: Scenario): Promise<string[]> {
   return [...processes, ...lanes.map((key) => `lane ${key} belongs to a dead node`)];
 }
 
-/** Those that have a living gateway, or this process, above them have an owner. */
+/** Processes below a live gateway, or below this process, have an owner. */
 async function strayProcesses({ folder, gateways }: Scenario): Promise<string[]> {
   const owners = new Set([String(process.pid), ...gateways.map(({ pid }) => String(pid))]);
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
@@ -49,7 +49,7 @@ async function describe(
   };
 }
 
-/** Empty for a process that ended meanwhile, or whose memory is not ours to read. */
+/** Empty for a process that has ended in the meantime, or whose memory we cannot read. */
 async function read(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');

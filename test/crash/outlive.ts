@@ -4,7 +4,7 @@ import { startCluster } from './cluster.ts';
 import { answers, say } from './chat-actions.ts';
 import { startScenario } from './scenario.ts';
 
-/** Tokens a second while the model speaks. */
+/** Tokens a second while the model answers. */
 const PER_SECOND = 20;
 /** How long the answer may take to be stored once the last token is out, in milliseconds. */
 const STORED_WITHIN_MS = 30_000;
@@ -12,7 +12,7 @@ const STORED_WITHIN_MS = 30_000;
 export interface Outlived {
   answer: string | undefined;
   expected: string;
-  /** Times the model was asked: 1 when nothing had to be done again. */
+  /** How often the model was asked: 1 when nothing had to be repeated. */
   modelCalls: number;
 }
 

@@ -1,4 +1,4 @@
-/** Where the sessions of a run take place: over HTTP, in groups on Telegram, in channels on Discord, in threads on Slack, in rooms on Matrix. */
+/** Where the sessions of a run are: over HTTP, in Telegram groups, Discord channels, Slack threads and Matrix rooms. */
 import type { FakeDiscord } from '../fakes/discord/discord.ts';
 import { visibleText } from '../fakes/discord/markdown.ts';
 import { addressOf } from '../../src/contracts/message.ts';
@@ -19,20 +19,20 @@ export interface SessionCounts {
 
 /** One session. */
 export interface Place {
-  /** Counted from 0 over all channels. */
+  /** Counted from 0 across all channels. */
   session: number;
   /** `s03`, as the questions name it. */
   name: string;
   channel: 'http' | 'telegram' | 'discord' | 'slack' | 'matrix';
-  /** The session's key in the tables. */
+  /** The session key in the tables. */
   key: `${string}:${string}`;
   /** The platform's id of the chat; over HTTP the name. */
   chatId: string;
-  /** On Slack the thread that everybody writes in. */
+  /** On Slack, the thread that all users write in. */
   threadId?: string | undefined;
 }
 
-/** The platforms with chats of their own. */
+/** The platforms with their own chats. */
 export interface Platforms {
   telegram: FakeTelegram;
   discord: FakeDiscord;
@@ -40,7 +40,7 @@ export interface Platforms {
   matrix: FakeHomeserver;
 }
 
-/** Makes the chats of all sessions: those over HTTP first, then Telegram's, Discord's, Slack's and Matrix's. */
+/** Creates the chats of all sessions: those over HTTP first, then Telegram's, Discord's, Slack's and Matrix's. */
 export function makePlaces(counts: SessionCounts, platforms: Platforms): Place[] {
   const channels = (['http', 'telegram', 'discord', 'slack', 'matrix'] as const).flatMap((channel) =>
     Array.from({ length: counts[channel] ?? 0 }, () => channel),
@@ -79,7 +79,7 @@ function chatOf(
   }
 }
 
-/** A thread that was begun an hour ago, before the bot came. */
+/** A thread that was started an hour ago, before the bot joined. */
 function threadOf({ workspace }: FakeSlack, chatId: string): string {
   const user = workspace.person('Somebody').id;
   const [seconds, rest = ''] = workspace.newTs().split('.');
@@ -99,7 +99,7 @@ export function accessOf(places: readonly Place[], dm?: 'open'): object {
   );
 }
 
-/** The bot's messages that each chat shows now, by session key. */
+/** The bot messages that each chat currently shows, by session key. */
 export function screensOf(
   places: readonly Place[],
   { telegram, discord, slack, matrix }: Platforms,

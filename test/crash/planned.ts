@@ -1,4 +1,4 @@
-/** What the scripted model writes about plans: three steps with effects for a question that asks for them, none for any other. */
+/** What the scripted model writes about plans: three steps with effects for a question that requests them, else none. */
 import { CORRECTION_PROMPT } from '../../src/agent/executor/correction.ts';
 import { SUMMARY_PROMPT } from '../../src/agent/executor/mode-prompts.ts';
 import { ANALYSIS, planInstruction } from '../../src/agent/planner/instructions.ts';
@@ -6,11 +6,11 @@ import type { ChatBody, Reply } from '../fakes/ollama/ollama.ts';
 
 /** The word for a plan among the tools of a question. */
 export const PLANNED = 'plan';
-/** The effects of the steps of a plan, in their order. The last one takes place within work of several calls. */
+/** The effects of the steps of a plan, in order. The last one happens within a step of several calls. */
 export const PLAN_EFFECTS = ['unsafe', 'idempotent', 'unsafe'];
 
 const [PLAN_ASKED = ''] = planInstruction({ analysis: '', tools: [], agents: [] }).split('\n', 1);
-/** Nobody can say whether an interrupted call took effect, so the step is left out. */
+/** There is no way to know whether an interrupted call took effect, so the step is left out. */
 const LEAVE_OUT = JSON.stringify({ action: 'skip', reason: 'it may have been done' });
 
 /** The model's answer to a prompt about the plan of the question `id`; undefined for any other request. */
@@ -27,7 +27,7 @@ export function plannedReply({ messages }: ChatBody, id: string, isPlanned: bool
   const [, tool] = /one call of the tool (\w+)/.exec(task) ?? [];
   if (tool !== undefined) return { toolCalls: [{ name: tool, args: { word: id } }] };
   if (!task.includes('Do this step now')) return undefined;
-  // Notes of the gateway may stand behind the result.
+  // Gateway notes may follow the result.
   if (messages.findLast(({ role }) => role !== 'system')?.role === 'tool')
     return { text: `The third step of ${id} is done.` };
   return { toolCalls: [{ name: `${PLAN_EFFECTS[2]}_probe`, args: { word: id } }] };

@@ -1,15 +1,15 @@
-/** Readers of event streams that never give up: each continues after the last event it saw, and remembers what it read. */
+/** Event stream readers that never give up: each continues after the last event it saw, and remembers what it read. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { FIRST_EVENT_ID } from '../../src/contracts/event.ts';
 import { frames } from '../channels/http/client.ts';
 
-/** Rest before a stream that ended is opened again, in milliseconds. */
+/** Pause before an ended stream is reopened, in milliseconds. */
 const AGAIN_MS = 60;
 
 /** A turn as one reader saw it. */
 export interface ReadTurn {
-  /** The texts of its model calls, by call; a snapshot stands alone under its own name. */
+  /** The texts of its model calls, by call; a snapshot is stored alone under its own name. */
   texts: Map<string, string>;
   /** How often its end was seen. */
   ends: number;
@@ -25,19 +25,19 @@ const event = z.object({
 });
 type ReadEvent = z.infer<typeof event>;
 
-/** What a snapshot's text is kept under: it stands for everything before it. */
+/** The key for a snapshot's text: it replaces everything before it. */
 const SNAPSHOT = 'snapshot';
 
-/** One person who watches one session over HTTP. */
+/** One user who watches one session over HTTP. */
 export class EventReader {
   /** By turn id. */
   readonly turns = new Map<string, ReadTurn>();
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
-  /** Of a turn that runs when the reader comes, it reads all. */
+  /** A reader reads all of a turn that is running when it connects. */
   #lastId = FIRST_EVENT_ID;
 
-  /** `url` gives the gateway to ask now; `session` is the session's key. */
+  /** `url` returns the gateway to ask now; `session` is the session key. */
   constructor(options: { url: () => Promise<string>; session: string; token: string }) {
     this.#running = this.#follow(options);
   }
@@ -58,7 +58,7 @@ export class EventReader {
         if (response.ok) await this.#read(response);
         else await response.body?.cancel();
       } catch {
-        // The gateway died, is not there yet, or has no events of the session yet: the next try is the remedy.
+        // The gateway died, is not up yet, or has no events for the session yet: the next attempt resolves it.
       }
       await pause(AGAIN_MS);
     }
@@ -85,7 +85,7 @@ export class EventReader {
   }
 }
 
-/** Rejects as soon as nobody waits any more. */
+/** Rejects as soon as no one is waiting anymore. */
 async function gone<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(new Error('The reader is closed.'));

@@ -1,4 +1,4 @@
-/** What the database holds: right after a kill, to see where it struck, and at the end, to see what came of everything. */
+/** What the database holds: right after a kill, to see where it struck, and at the end, to see how everything turned out. */
 import postgres from 'postgres';
 
 /** A journal row of a turn. */
@@ -9,20 +9,20 @@ export interface JournalRow {
   toolNames: string[];
 }
 
-/** A turn that was under way when the process died. */
+/** A turn that was in progress when the process died. */
 export interface OpenTurn {
   id: string;
   address: string;
-  /** The home that ran it; null while nobody did. */
+  /** The home that ran it; null while none did. */
   instance: string | null;
   state: 'queued' | 'running' | 'parked';
   question: string;
   journal: JournalRow[];
-  /** Ids of its messages on screen that are stored; null when none is. */
+  /** Stored ids of its messages on screen; null when none are stored. */
   parts: string[] | null;
 }
 
-/** A delivery that was under way. */
+/** A delivery that was in progress. */
 export interface OpenDelivery {
   ref: string;
   parts: string[] | null;
@@ -33,7 +33,7 @@ export interface KillRows {
   deliveries: OpenDelivery[];
 }
 
-/** Where rows are read. */
+/** Where rows are read from. */
 export type TablePlace = { url: string } | { socketPath: string };
 
 /** A client with one connection. */
@@ -73,7 +73,7 @@ export interface TurnRow {
   state: string;
   reason: string | null;
   question: string;
-  /** Texts of all its assistant messages but plans. */
+  /** Texts of all its assistant messages except plans. */
   answers: string[];
   /** `seq` of the last one. */
   finalSeq: number | null;
@@ -121,13 +121,13 @@ export async function workersOf(sql: postgres.Sql, home: string): Promise<Map<st
   return new Map(rows.map(({ id, instance }) => [instance, id]));
 }
 
-/** Turns there are, of whatever state. */
+/** Number of turns, in any state. */
 export async function countTurns(sql: postgres.Sql): Promise<number> {
   const [row] = await sql<{ count: number }[]>`select count(*)::int as count from turn`;
   return row?.count ?? 0;
 }
 
-/** Lanes with messages that belong to a node whose lease is over: nobody works on them. */
+/** Lanes with messages that belong to a node whose lease has expired: no one works on them. */
 export async function abandonedLanes(sql: postgres.Sql): Promise<string[]> {
   const rows = await sql<{ key: string }[]>`
     select key from lane join node on node.id = owner where tail > head and lease_until < now() - interval '15 seconds'`;
@@ -142,7 +142,7 @@ export async function schedulesRun(sql: postgres.Sql, session: string): Promise<
   return new Map(rows.map(({ task, count }) => [task, count]));
 }
 
-/** The plans of each turn: its question, how many there are, and those that have not ended. */
+/** The plans of each turn: its question, their number, and those that have not ended. */
 export async function plansOfTurns(
   sql: postgres.Sql,
 ): Promise<{ question: string; plans: number; open: number }[]> {
@@ -153,7 +153,7 @@ export async function plansOfTurns(
     join message on message.session = turn.session and message.seq = turn.user_seq group by turn.id, 1`;
 }
 
-/** How many messages and deliveries wait or run. */
+/** How many messages and deliveries are waiting or running. */
 export async function pendingCount(sql: postgres.Sql): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select coalesce(sum(tail - head), 0)::int as count from lane where class in ('in', 'out') and tail > head`;

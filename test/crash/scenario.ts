@@ -1,4 +1,4 @@
-/** Everything around the gateways of a crash run: model, tools' effects, platforms and database, none of which dies with them. */
+/** Everything around the gateways of a crash run: model, tool effects, platforms and database, all of which survive them. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -26,35 +26,35 @@ import { isSummary, questionOf, questionsIn, scriptedAnswer } from './script.ts'
 
 /** The owner's token of every gateway here. */
 export const TOKEN = 'token-of-the-crash-tests-0123456789';
-/** How long an effect keeps its caller waiting, in milliseconds: time enough to be killed in. */
+/** How long an effect keeps its caller waiting, in milliseconds: long enough to be killed in. */
 const EFFECT_MS = 120;
 
 export interface ScenarioOptions {
-  /** `postgres://…` of a server on which a database may be made; without it and a cluster: embedded. */
+  /** `postgres://…` of a server on which a database can be created; without it and a cluster: embedded. */
   postgresUrl?: string | undefined;
   cluster?: Cluster | undefined;
   gateways?: number;
-  /** Sessions of each channel; without any, sessions over HTTP come as they are said. */
+  /** Sessions per channel; without any, HTTP sessions are created on the first message. */
   sessions?: SessionCounts;
-  /** Who may write to the bot in private; default: who is paired. */
+  /** Who may write to the bot in private; default: paired users. */
   dm?: 'open';
   /** More environment for the gateways. */
   environment?: Record<string, string>;
   /** More of `config.json`. */
   config?: object;
-  /** What the default profile has set. */
+  /** Settings of the default profile. */
   profile?: object;
-  /** Each home is on a small disk of its own, of so many MiB; needs root. */
+  /** Each home is on its own small disk of this many MiB; needs root. */
   homeMb?: number;
-  /** Platforms and model stand behind fronts that can fail. */
+  /** Platforms and model are behind fronts that can fail. */
   fronted?: boolean;
-  /** Each gateway reaches its Postgres through a proxy of its own. */
+  /** Each gateway reaches its Postgres through its own proxy. */
   proxied?: boolean;
   /** How the process of each gateway is started. */
   processes?: (at: number, folder: string) => GatewayProcessOptions;
 }
 
-/** A question as the model was asked it. */
+/** A question as sent to the model. */
 export interface Asked {
   session: string;
   index: number;
@@ -70,32 +70,32 @@ export interface Scenario {
   matrix: FakeHomeserver;
   effects: EffectsServer;
   gateways: GatewayProcess[];
-  /** Between each gateway and its Postgres, where the run has proxies. */
+  /** Between each gateway and its Postgres, if the run has proxies. */
   proxies: TcpProxy[];
-  /** Before the platforms and the model, where the run has fronts. */
+  /** In front of the platforms and the model, if the run has fronts. */
   fronts: HttpFront[];
   places: Place[];
-  /** Holds the homes and everything else of the run. */
+  /** Contains the homes and everything else of the run. */
   folder: string;
   asked: Asked[];
-  /** The model's requests for a summary of earlier turns. */
+  /** The requests to the model for a summary of earlier turns. */
   summaries: { asked: number };
   /** The ids of the questions in the newest request of each session. */
   contexts: Map<string, string[]>;
-  /** Answers of the model that were sent to their end: those with tool calls, and those without. */
+  /** Completed model answers: those with tool calls, and those without. */
   answered: { rounds: number; finals: number };
-  /** The bot's messages by session. */
+  /** The bot messages by session. */
   screens(): Map<string, ShownMessage[]>;
-  /** Names a home in the rows. */
+  /** The name of a home in the rows. */
   instance(gateway: GatewayProcess): Promise<string>;
   /** Reads the running database. */
   read: RunDatabase['read'];
-  /** Keeps the state the database has now, for reading it later. */
+  /** Saves the current state of the database, to be read later. */
   keep: RunDatabase['keep'];
   close(): Promise<void>;
 }
 
-/** Starts everything but the gateways themselves. */
+/** Starts everything except the gateways themselves. */
 export async function startScenario(options: ScenarioOptions = {}): Promise<Scenario> {
   const folder = await mkdtemp(path.join(tmpdir(), 'parley-crash-'));
   const telegram = await FakeTelegram.start();
@@ -193,7 +193,7 @@ async function openDatabase(options: ScenarioOptions, folder: string): Promise<R
   return await serverDatabase(postgresUrl, proxied ? gateways : 0);
 }
 
-/** One before each server; the path of its address stays. */
+/** One in front of each server; the path of its address stays. */
 async function openFronts(urls: readonly string[]): Promise<HttpFront[]> {
   return await Promise.all(
     urls.map(async (url) => {

@@ -1,14 +1,14 @@
-/** What people say and what the model answers in a crash run: both follow from the seed, so a run can be told again. */
+/** What users send and what the model answers in a crash run: both derive from the seed, so a run can be reproduced. */
 import { SUMMARY_INSTRUCTION } from '../../src/agent/compression/transcript.ts';
 import type { FakeToolCall, Reply } from '../fakes/ollama/ollama.ts';
 import type { ChatBody } from '../fakes/ollama/ollama.ts';
 import { PLAN_EFFECTS, PLANNED, plannedReply } from './planned.ts';
 
-/** One thing said: the `index`-th message of a session, counted from 0. */
+/** One sent message: the `index`-th of a session, counted from 0. */
 export interface Said {
   session: string;
   index: number;
-  /** `s03#12`: stands in the question, in the answer and in nothing else. */
+  /** `s03#12`: appears in the question, in the answer and nowhere else. */
   id: string;
   text: string;
 }
@@ -16,7 +16,7 @@ export interface Said {
 /** The effects of one model answer's tool calls, such as `['pure', 'unsafe']`. */
 export type Round = string[];
 
-/** How a third of the questions use tools, where a run does not say otherwise; the others use none. */
+/** How a third of the questions use tools by default; the others use none. */
 export const TOOL_ROUNDS: Round[][] = [
   [['unsafe']],
   [['idempotent']],
@@ -25,7 +25,7 @@ export const TOOL_ROUNDS: Round[][] = [
 ];
 /** Tokens a second of every answer. */
 const TOKENS_PER_SECOND = 25;
-/** Every summary, which takes a moment to make. */
+/** Every summary, which takes a moment to generate. */
 const SUMMARY = ['Questions ', 'were ', 'asked ', 'and ', 'answered', '.'];
 const FEWEST_WORDS = 8;
 const MOST_WORDS = 28;
@@ -57,7 +57,7 @@ export function messageAt(
   return { session: name, index, id, text: `Question ${id} tools=${plan} words=${words} please` };
 }
 
-/** A question as its text tells it; undefined for any other text. */
+/** A question parsed from its text; undefined for any other text. */
 export interface Question {
   id: string;
   session: string;
@@ -107,14 +107,14 @@ export function scriptedAnswer(body: ChatBody): Reply {
   };
 }
 
-/** A probe of that effect; `agent` is a subagent, which only repeats its task. */
+/** A probe of this effect; `agent` is a subagent, which only repeats its task. */
 function callOf(effect: string, { id }: Question): FakeToolCall {
   return effect === 'agent'
     ? { name: 'spawn_agent', args: { task: `Look after ${id}` } }
     : { name: `${effect}_probe`, args: { word: id } };
 }
 
-/** The ids of all questions that a request holds, in its order. */
+/** The ids of all questions in a request, in order. */
 export function questionsIn({ messages }: ChatBody): string[] {
   const said = messages.filter(({ role }) => role === 'user').map(({ content }) => content);
   return [...said.join('\n').matchAll(/Question (s\d+#\d+) tools=/g)].map(([, id = '']) => id);
@@ -124,7 +124,7 @@ function isPlanned({ rounds }: Question): boolean {
   return rounds.flat().includes(PLANNED);
 }
 
-/** The effects that a question may have, each as often as it stands here. */
+/** The effects that a question may have, each as often as listed here. */
 export function effectsOf({ rounds }: Question): string[] {
   return rounds.flat().flatMap((effect) => (effect === PLANNED ? PLAN_EFFECTS : [effect]));
 }
@@ -133,7 +133,7 @@ function answerTokens({ id, words }: Question): string[] {
   return [`answer to ${id}: `, ...Array.from({ length: words }, (_, at) => `word${at} `), `end of ${id}.`];
 }
 
-/** Exactly what people must read in the end. */
+/** Exactly what users must read in the end. */
 export function wholeAnswer(question: Question): string {
   if (isPlanned(question)) return answerTokens(question).join('');
   const steps = question.rounds.map((_, at) => `step ${at + 1} of ${question.id}.`);

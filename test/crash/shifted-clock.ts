@@ -1,6 +1,6 @@
 /**
  * Preloaded into a gateway by `--import=…/shifted-clock.ts?file=<path>`: the wall clock is off by the milliseconds that
- * stand in the file, now and after each change of it. The monotonic clock is right, as after a real step.
+ * are in the file, now and after each change. The monotonic clock is correct, as after a real step.
  */
 import { existsSync, readFileSync } from 'node:fs';
 

@@ -5,15 +5,15 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-/** What is mounted now: nothing stays behind a process that is ended early. */
+/** Current mounts: a process that is ended early leaves nothing behind. */
 const mounted = new Set<string>();
 process.on('exit', () => mounted.forEach((folder) => execFileSync('umount', ['--lazy', folder])));
 
-/** Written at a time, in bytes; the last pieces are smaller. */
+/** Chunk size of a write, in bytes; the last pieces are smaller. */
 const PIECE = 1 << 20;
 const LAST_PIECE = 1 << 12;
 
-/** Makes a disk of limited size in memory, as an empty folder. Needs root. */
+/** Creates a disk of limited size in memory, as an empty folder. Needs root. */
 export async function mountDisk(folder: string, sizeMb: number): Promise<void> {
   await mkdir(folder, { mode: 0o700 });
   await run('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m,mode=700`, 'tmpfs', folder]);
@@ -25,7 +25,7 @@ export async function unmountDisk(folder: string): Promise<void> {
   mounted.delete(folder);
 }
 
-/** Fills the disk of a folder; resolves with what frees it. Refuses a disk of more than a gigabyte: that is the machine's own. */
+/** Fills the disk of a folder; resolves with a function that frees it. Refuses a disk over a gigabyte: the machine's own. */
 export async function fillDisk(folder: string): Promise<() => Promise<void>> {
   const { bsize, blocks } = await statfs(folder);
   if (bsize * blocks > 1 << 30) throw new Error(`${folder} is not on a small disk of its own.`);

@@ -21,7 +21,7 @@ describe('a deferred reply', () => {
     expect(gateway.parts.has('t')).toBe(false);
   });
 
-  it('is recorded by the final delivery where nothing was shown before', async () => {
+  it('is recorded by the final delivery if nothing was shown before', async () => {
     const gateway = buildDelivery({ maxLength: 200 });
     gateway.parts.set('t', [gateway.channel.deferred('1')]);
     await gateway.deliver(LONG, { turnId: 't' });

@@ -59,7 +59,7 @@ describe('the buttons of older answers', () => {
     expect(tried).toEqual(['@']);
   });
 
-  it('are tried again a few times while the platform is busy, and left where it refuses', async () => {
+  it('are tried again a few times while the platform is busy, and left alone if it refuses', async () => {
     const busy = build(() => Promise.reject(new ChannelError('unavailable', 'busy', { retryable: true })));
     for (const id of ['1', '2']) await busy.buttons.moved(busy.channel, HEAD, place('7'), { id });
     for (let n = 0; n < BUTTON_TRIES + 3; n += 1) await busy.clock.advance(2_000);

@@ -1,6 +1,4 @@
-/**
- * Reactions to questions: the newest state is shown, no text waits for one, and a chat that refuses them is left alone.
- */
+/** Reactions to questions: the newest state is shown, no text waits for one, and chats that refuse them get none. */
 import { afterEach, expect, it } from 'vitest';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { QuestionState } from '../../src/contracts/channel.ts';

@@ -1,4 +1,4 @@
-/** The example programs against a whole gateway, and the catalogue of events against what a turn really sends. */
+/** The example programs against a whole gateway, and the catalog of events against what a turn actually sends. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -56,7 +56,7 @@ describeGateway('an example', {}, (fixture) => {
     });
   });
 
-  it('receives only events of the catalog, also of tools, todos and subagents', async () => {
+  it('receives only events of the catalog, including those of tools, todos and subagents', async () => {
     const { ollama, gateway } = fixture();
     const client = new Client(gateway.url, OWNER);
     const key = 'http:catalogue';

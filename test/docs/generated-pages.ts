@@ -1,7 +1,7 @@
 /**
  * `npm run docs`: writes the tables of docs/configuration.md, docs/tools.md and docs/http-api.md from the schemas, the list
  * of tools and the fields of the HTTP API, and the types of the example client.
- * A description comes from the code where it has one, else from the page, where it can be edited.
+ * A description comes from the code if it has one, else from the page, where it can be edited.
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -20,7 +20,7 @@ import { settingsOf } from './settings.ts';
 const environmentSchema = environmentSchemaFor(channels);
 const fileSchema = fileSchemaFor(channels);
 
-/** Placeholder where nothing describes a row; a test fails as long as it is there. */
+/** Placeholder if nothing describes a row; a test fails as long as it is there. */
 export const NO_DESCRIPTION = '(no description yet)';
 
 /** One row: its name, the cells that come from the code, and the code's own description, '' = none. */

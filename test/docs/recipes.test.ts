@@ -79,7 +79,7 @@ const EXCUSED: [command: RegExp, reason: string][] = [
     'test/flows/operator/webhooks-killed.test.ts runs it, with the settings beside it',
   ],
   [
-    /^npx parley trace (telegram:42|TURN)$/,
+    /^npx parley trace (telegram:42|TURN|TURN --prompt)$/,
     'test/flows/operating/why.test.ts asks for chats and turns that there are',
   ],
   [
@@ -115,7 +115,10 @@ const EXCUSED: [command: RegExp, reason: string][] = [
   [/^([A-Z_]+=\S+ )+npm start$/, 'the settings before it are tried below'],
   [/^node src\/launch\.js start$/, 'test/process.test.ts starts it'],
   [/^TOKEN=… node chat\.mjs$/, 'test/docs/http-api.test.ts runs it'],
-  [/^(chmod|apt install|mkdir -p data && sudo chown) /, 'changes the machine of the reader'],
+  [
+    /^(launchctl|cp docs\/service|chmod|apt install|mkdir -p data && sudo chown) /,
+    'changes the machine of the reader',
+  ],
   [/^npm run check && npm test$/, 'the gate (.ci/run) is this and more'],
   [/^npm run docs$|^npm run check$|^npm test -- /, 'test/docs/extending.test.ts runs them in a copy'],
   [/^npm run demo$/, 'test/flows/demo.test.ts runs it'],

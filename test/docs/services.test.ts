@@ -38,6 +38,25 @@ describe('the systemd unit', () => {
   });
 });
 
+describe('the launch agent', () => {
+  const text = readText('docs/service/org.parley.gateway.plist');
+
+  it('starts the same file as npm start, allows it as long as a stop takes, and holds no token', () => {
+    const words = [...text.matchAll(/<string>([^<]*)<\/string>/g)].map(([, word]) => word);
+    for (const word of project.scripts.start.replace(/^node /, '').split(' ')) expect(words).toContain(word);
+    expect(Number(/ExitTimeOut<\/key>\s*<integer>(\d+)/.exec(text)?.[1])).toBeGreaterThan(25);
+    const set = /EnvironmentVariables<\/key>\s*<dict>(.*?)<\/dict>/s.exec(text)?.[1] ?? '';
+    const named = [...set.matchAll(/<key>([^<]*)<\/key>/g)].map(([, name]) => name);
+    expect(named).toEqual(['NODE_ENV', 'GATEWAY_HOME']);
+  });
+
+  it('is whole: every element that opens closes, and each key has a value', () => {
+    for (const name of ['plist', 'dict', 'array', 'key', 'string', 'integer'])
+      expect(text.split(`</${name}>`)).toHaveLength(text.split(new RegExp(`<${name}[ >]`)).length);
+    expect(text).not.toMatch(/<\/key>\s*<key>/);
+  });
+});
+
 describe('the examples of proxies', () => {
   it.each(['docs/service/Caddyfile', 'docs/service/Caddyfile.oauth2-proxy', 'docs/service/nginx.conf'])(
     '%s reaches the default port and buffers nothing',

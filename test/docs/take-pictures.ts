@@ -99,9 +99,7 @@ async function takeTelegram(browser: Browser): Promise<void> {
   await save(page, 'telegram');
 }
 
-/**
- * Every different screen of the chat, oldest first, until it shows `last`. Throws if that takes longer than a minute.
- */
+/** Every different screen of the chat, oldest first, until it shows `last`. Throws after a minute without it. */
 async function watchTelegram(question: string, last: string): Promise<string[][]> {
   const screens: string[][] = [];
   telegram.says(PERSON, question, PERSON);

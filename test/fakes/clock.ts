@@ -1,4 +1,4 @@
-/** A clock that a test moves; everything that waits by it runs in the order of its time. */
+/** A clock that a test moves; everything that waits on it runs in the order of its time. */
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { Clock } from '../../src/lib/clock.ts';
 
@@ -27,7 +27,7 @@ export class FakeClock implements Clock {
     };
   }
 
-  /** Alarms not yet rung: 0 once everything is closed. */
+  /** Timers that have not fired: 0 once everything is closed. */
   get waiting(): number {
     return this.#alarms.length;
   }
@@ -39,7 +39,7 @@ export class FakeClock implements Clock {
     return promise;
   }
 
-  /** Lets `ms` pass, alarm by alarm; what each sets off runs before the next. */
+  /** Lets `ms` pass, timer by timer; what each triggers runs before the next. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await immediate();

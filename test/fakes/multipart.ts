@@ -1,4 +1,4 @@
-/** Reads a form with files (multipart/form-data) as servers do: strictly, and whole. */
+/** Reads a form with files (multipart/form-data) as servers do: strictly, and completely. */
 
 /** One field of a form; a file has a `filename`. */
 export interface FormPart {
@@ -8,7 +8,7 @@ export interface FormPart {
   bytes: Buffer;
 }
 
-/** The fields of a form in their order. Throws `Error` for anything that a server would not understand. */
+/** The fields of a form, in order. Throws `Error` for anything that a server would not understand. */
 export function readMultipart(contentType: string, body: Buffer): FormPart[] {
   const boundary = /^multipart\/form-data;\s*boundary="?([^";]+)"?/i.exec(contentType)?.[1];
   if (boundary === undefined) throw new Error('no boundary');

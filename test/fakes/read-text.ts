@@ -1,7 +1,7 @@
 /** What a caller sends to a fake server. */
 import type { IncomingMessage } from 'node:http';
 
-/** The whole body, or undefined when the caller left before its end. */
+/** The whole body, or undefined if the caller left before its end. */
 export async function readText(request: IncomingMessage): Promise<string | undefined> {
   const parts: Buffer[] = [];
   try {

@@ -17,7 +17,7 @@ export class FakeSettings<Values> implements Settings<Values> {
     this.#participants.push(prepare);
   }
 
-  /** Everybody prepares, then everything counts. */
+  /** Every participant prepares, then everything applies. */
   async change(next: Values): Promise<void> {
     const applies: ApplySettings[] = [];
     for (const prepare of this.#participants) applies.push(await prepare(next));

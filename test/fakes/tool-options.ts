@@ -1,4 +1,4 @@
-/** Everything the list of tools is made with, where nothing of it is real and nothing leaves the machine. */
+/** Everything the list of tools is created with, where none of it is real and nothing leaves the machine. */
 import { GatewayError } from '../../src/contracts/errors.ts';
 import type { DocumentText } from '../../src/contracts/media.ts';
 import type { MemoryStore } from '../../src/contracts/store/notes.ts';
@@ -11,7 +11,7 @@ import { noOtherChats } from './agent/find-chat.ts';
 import { memoryScratchpad, memoryTodos } from './notebooks.ts';
 import { noSchedules } from './stores/schedules.ts';
 
-/** Names lead nowhere here, so nothing leaves the machine. */
+/** Names resolve to nothing here, so nothing leaves the machine. */
 const egress = createEgress({ resolve: async () => [] });
 const FACT = {
   id: 1,

@@ -233,7 +233,7 @@ describeGatewayOnEachDatabase('schedules', { telegram: true, discord: true, file
   );
 
   it(
-    'a slot that is missed while the gateway is down runs once, after the start',
+    'a slot that is missed while the gateway is down runs once after the start',
     async () => {
       fixture().ollama.answer({ text: 'Good morning, Bo.' }, { when: 'Wake Bo' });
       const at = Date.now() + 4_000;

@@ -42,9 +42,7 @@ describe('a planned turn with subagents', () => {
   });
   afterAll(() => fixture.close());
 
-  /**
-   * What the model does with `tag`: plans, ticks, waits for a subagent, starts another in the background, and answers.
-   */
+  /** What the model does with `tag`: plans, ticks, waits for a subagent, starts one in the background, answers. */
   const play = (tag: string): void => {
     const say = (
       answer: Parameters<GatewayFixture['ollama']['answer']>[0],

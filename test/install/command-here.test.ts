@@ -1,4 +1,4 @@
-/** How texts name the command line: each form is tried in a shell, in the folder where the program was started. */
+/** How texts name the command line: each form is tested in a shell, in the folder where the program was started. */
 import { execFile } from 'node:child_process';
 import {
   chmodSync,
@@ -74,7 +74,7 @@ describe('the command in a text', () => {
     const project = { name: 'parley', version: '0.0.0', type: 'module', bin: { parley: 'src/launch.js' } };
     const scripts = { start: 'node src/launch.js start' };
     writeFileSync(path.join(clone, 'package.json'), JSON.stringify({ ...project, scripts }));
-    // Prints what texts begin with, and the folder where home and database are looked for.
+    // Prints what texts start with, and the folder where home and database are looked up.
     writeFileSync(
       path.join(clone, 'src/cli.ts'),
       'export const main = (args: string[]) => console.log(JSON.stringify([process.env.PARLEY_COMMAND, process.cwd(), ...args]));',
@@ -82,7 +82,7 @@ describe('the command in a text', () => {
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-  /** Runs a line in a shell; gives what the program printed. */
+  /** Runs a line in a shell; returns what the program printed. */
   async function shell(line: string, folder: string, found: string[] = []): Promise<unknown[]> {
     const search = [...found, path.dirname(process.execPath), process.env['PATH'] ?? ''];
     const env = { PATH: search.join(path.delimiter), HOME: root };
@@ -112,7 +112,7 @@ describe('the command in a text', () => {
     expect(await shell('parley open', root, [bin])).toEqual(['parley', root, 'open']);
   });
 
-  it('is no other program of that name', async () => {
+  it('is not another program of that name', async () => {
     const bin = path.join(root, 'bin');
     mkdirSync(bin);
     writeFileSync(path.join(bin, 'parley'), '#!/bin/sh\n', { mode: 0o755 });

@@ -1,4 +1,4 @@
-/** Which Node.js Parley starts on, and where compiled code is kept, with Node.js of several versions to choose from. */
+/** Which Node.js Parley starts on, and where compiled code is stored, with several Node.js versions to choose from. */
 import { execFile } from 'node:child_process';
 import {
   chmodSync,
@@ -32,7 +32,7 @@ beforeEach(() => {
     copyFileSync(path.join(SOURCES, file), path.join(root, 'src', file));
   }
   writeFileSync(path.join(root, 'package.json'), '{"type": "module"}');
-  // Says which Node.js it runs on instead of starting a gateway.
+  // Reports which Node.js it runs on instead of starting a gateway.
   writeFileSync(
     path.join(root, 'src/cli.ts'),
     'export const main = (args: string[]) => console.log("runs on", process.versions.node, process.execPath, ...args);',
@@ -40,7 +40,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-/** A program that only says its name and arguments, in place of another Node.js. */
+/** A program that only prints its name and arguments, in place of another Node.js. */
 function pretendNode(place: string, name: string): string {
   const file = path.join(root, place);
   mkdirSync(path.dirname(file), { recursive: true });
@@ -48,7 +48,7 @@ function pretendNode(place: string, name: string): string {
   return file;
 }
 
-/** The Node.js of these tests, as if it had come with the packages. */
+/** The Node.js of these tests, as if it were installed with the packages. */
 function realPackage(): string {
   const file = path.join(root, 'node_modules', PACKAGE, 'bin/node');
   mkdirSync(path.dirname(file), { recursive: true });
@@ -61,7 +61,7 @@ function realPackage(): string {
 }
 
 interface Pretence {
-  /** What the running Node.js says of itself; default: the truth. */
+  /** What the running Node.js reports about itself; default: the truth. */
   version?: string;
   platform?: string;
   arch?: string;
@@ -69,7 +69,7 @@ interface Pretence {
   env?: Record<string, string>;
 }
 
-/** Runs `launch.js start`; gives both streams and the exit code. */
+/** Runs `launch.js start`; returns both streams and the exit code. */
 async function launch({
   version,
   platform,
@@ -97,7 +97,7 @@ async function launch({
 
 describe('the launcher', () => {
   it.each(['20.20.2', '22.12.0', '24.0.0', '24.13.9', '24.14.0'])(
-    'does not run on Node.js %s, but on the one that came with the packages',
+    'does not run on Node.js %s, but on the one installed with the packages',
     async (version) => {
       pretendNode(`node_modules/${PACKAGE}/bin/node`, 'the packaged one');
       const told = await launch({ version });
@@ -114,7 +114,7 @@ describe('the launcher', () => {
   it.each([
     ['darwin', 'arm64'],
     ['linux', 'riscv64'],
-  ])('says what to install where no package is current: %s %s', async (platform, arch) => {
+  ])('says what to install when no package is current: %s %s', async (platform, arch) => {
     pretendNode('node_modules/.bin/node', 'whatever lies there');
     pretendNode(`node_modules/node-bin-${platform}-${arch}/bin/node`, 'an old one');
     const told = await launch({ version: '24.0.0', platform, arch });
@@ -124,7 +124,7 @@ describe('the launcher', () => {
     expect(told).toMatch(/exit 1$/);
   });
 
-  it('prefers this machine’s own Node.js, which npm runs on, to that of the packages', async () => {
+  it('prefers this machine’s Node.js, which npm runs on, over that of the packages', async () => {
     const node = realPackage();
     const own = pretendNode('machine/node', 'this machine’s own');
     const npm = (version: string, file = own): Record<string, string> => ({
@@ -154,7 +154,7 @@ describe('the launcher', () => {
 });
 
 describe('compiled code', () => {
-  it('is kept among the packages, where nobody else can write', async () => {
+  it('is stored with the packages when no one else can write there', async () => {
     mkdirSync(path.join(root, 'node_modules'), { mode: 0o755 });
     const temporary = path.join(root, 'tmp');
     mkdirSync(temporary);
@@ -165,7 +165,7 @@ describe('compiled code', () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
-  it('is kept in the home when the packages belong to somebody else, and nowhere when that is open, too', () => {
+  it('is stored in the home when the packages belong to someone else, and nowhere when that is open as well', () => {
     const [packages, home] = [path.join(root, 'packages'), path.join(root, 'home')];
     mkdirSync(packages);
     chmodSync(packages, 0o777);
@@ -179,7 +179,7 @@ describe('compiled code', () => {
     expect(compileCacheFolder(packages, home)).toBe(path.join(packages, '.cache/parley'));
   });
 
-  it('is not kept in a folder that somebody prepared: another owner, a link, open to others', () => {
+  it('is not stored in a folder that someone prepared: another owner, a link, open to others', () => {
     const packages = path.join(root, 'packages');
     const nowhere = path.join(root, 'nowhere');
     mkdirSync(path.join(packages, '.cache'), { recursive: true });
@@ -190,7 +190,7 @@ describe('compiled code', () => {
     rmSync(prepared, { recursive: true });
     symlinkSync(root, prepared);
     expect(compileCacheFolder(packages, nowhere)).toBeUndefined();
-    // As root a folder can be given away; everybody else finds one of root's.
+    // As root, a folder can be given away; other users find one of root's.
     const foreign = process.getuid?.() === 0 ? packages : '/usr';
     if (foreign === packages) chownSync(packages, 65_534, 65_534);
     rmSync(prepared);
@@ -199,7 +199,7 @@ describe('compiled code', () => {
 });
 
 it.each(['launch.js', 'store/embedded/pglite-start.js'])(
-  'loads nothing with types before there is a cache: %s (what removes them takes 25 MB)',
+  'loads nothing typed before there is a cache: %s (the type stripper takes 25 MB)',
   (file) => {
     const text = readFileSync(path.join(SOURCES, file), 'utf8');
     const before = text.slice(0, text.search(/enableCompileCache\??\.?\(/));

@@ -1,14 +1,14 @@
 /**
  * Refuses a package-lock.json or package.json that would install anything but what the registry published under a fixed
  * version and digest. `node test/install/lint-lockfile.js` runs before the first install, so on any old Node.js and
- * without packages; exits 1 and names each entry that is not in order.
+ * without packages; exits 1 and names each invalid entry.
  */
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
 /**
- * Packages without a digest: native parts of development tools for machines other than that of the gate. The registry had
- * none of these versions when the lockfile was made, so there is no digest to write down. Nothing that runs in production.
+ * Packages without a digest: native parts of development tools for machines other than the gate's. The registry had
+ * none of these versions when the lockfile was created, so there is no digest to record. Nothing that runs in production.
  * @type {readonly string[]}
  */
 export const WITHOUT_DIGEST = [
@@ -50,7 +50,7 @@ const REGISTRY = 'https://registry.npmjs.org/';
  */
 
 /**
- * One line for each thing that is not in order.
+ * One line for each problem.
  * @param {Lockfile} lockfile
  * @param {Manifest} manifest
  * @returns {string[]}

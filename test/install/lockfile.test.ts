@@ -1,4 +1,4 @@
-/** What may be installed: the lockfile, and the Node.js among the packages. */
+/** What may be installed: the lockfile, and the packaged Node.js. */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +11,7 @@ import { problemsOf, WITHOUT_DIGEST } from './lint-lockfile.js';
 
 const DIGEST = `sha512-${'A'.repeat(86)}==`;
 
-/** What is wrong with a lockfile of this one entry. */
+/** What is wrong with a lockfile with this one entry. */
 function told(place: string, entry: object): string {
   return problemsOf({ lockfileVersion: 3, packages: { '': {}, [place]: entry } }, {}).join('\n');
 }
@@ -21,7 +21,7 @@ describe('the lockfile', () => {
     expect(problemsOf(lockfile, manifest)).toEqual([]);
   });
 
-  it('names no package without a digest that it could have one for', () => {
+  it('lists no package without a digest when one is available', () => {
     const packages: Record<string, { integrity?: string; version?: string }> = lockfile.packages;
     const without = Object.keys(packages).filter(
       (place) => place !== '' && packages[place]?.integrity === undefined,
@@ -53,7 +53,7 @@ describe('the lockfile', () => {
     expect(told('node_modules/a', { version: '1.0.0', integrity: DIGEST })).toBe('');
   });
 
-  it('lets the parts without a digest be nothing but optional parts of development tools', () => {
+  it('allows entries without a digest only for optional parts of development tools', () => {
     const [name = ''] = WITHOUT_DIGEST;
     expect(told(`node_modules/${name}`, { version: '1.0.0', dev: true, optional: true })).toBe('');
     expect(told(`node_modules/${name}`, { version: '1.0.0', optional: true })).toContain(
@@ -62,7 +62,7 @@ describe('the lockfile', () => {
     expect(told(`node_modules/x/node_modules/${name}`, { version: '1.0.0' })).toContain('more than');
   });
 
-  it('is refused beside a package.json with ranges, tags or addresses, and when it names nothing', () => {
+  it('is refused with a package.json with ranges, tags or addresses, and when it names nothing', () => {
     for (const version of ['^1.0.0', 'latest', 'github:a/b', 'npm:b@1.0.0', '*'])
       expect(problemsOf(lockfile, { devDependencies: { a: version } }).join()).toContain(
         'is not an exact version',
@@ -73,13 +73,13 @@ describe('the lockfile', () => {
   });
 });
 
-describe('the Node.js among the packages', () => {
+describe('the packaged Node.js', () => {
   const published = readFileSync(path.join(ROOT, '.ci/runtime.sha256'), 'utf8')
     .trim()
     .split('\n')
     .map((line) => line.split('  ') as [digest: string, file: string]);
 
-  it('is new enough on every machine it is for, and has a published digest there', () => {
+  it('is new enough on every machine it supports, and has a published digest there', () => {
     const optional: Record<string, string> = manifest.optionalDependencies;
     expect(published.map(([, file]) => file.split('/')[1] ?? '').toSorted()).toEqual(
       Object.keys(optional).toSorted(),
@@ -94,7 +94,7 @@ describe('the Node.js among the packages', () => {
 
   const installed = published.filter(([, file]) => existsSync(path.join(ROOT, file)));
 
-  it.skipIf(installed.length === 0)('is the one whose digest is published', async () => {
+  it.skipIf(installed.length === 0)('is the one with the published digest', async () => {
     for (const [digest, file] of installed) {
       const hash = createHash('sha256');
       await pipeline(createReadStream(path.join(ROOT, file)), hash);

@@ -168,7 +168,7 @@ it('keeps asking while the platform refuses the token: dead after ten minutes, h
   expect(leader.health(channel).state).toBe('starting');
 });
 
-it('keeps the one head of a bot through any failure to start, and where the channel is off: no attempt is counted', async () => {
+it('keeps the one head of a bot through any failure to start, and if the channel is off: no attempt is counted', async () => {
   const { channel, leader, run } = buildLeader();
   channel.start = () => Promise.reject(new ChannelError('rejected', 'The intents are not allowed.'));
   expect(await run().outcome).toEqual({ kind: 'released', delayMs: 10_000 });

@@ -1,4 +1,4 @@
-/** The reference server of the protocol: every one of its tools is called, over standard streams and over HTTP in both ways. */
+/** The reference server of the protocol: all of its tools are called, over standard streams and over both kinds of HTTP. */
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { once } from 'node:events';

@@ -74,7 +74,7 @@ describe('a server that is a program', () => {
     expect(mcp.status()).toMatchObject([{ name: 'notes', state: 'up', notices: [] }]);
   });
 
-  it('that is trusted reads without a question where it declares reading, and does nothing else', async () => {
+  it('can, when trusted, read without a question where it declares reading, and do nothing else', async () => {
     const mcp = await startMcp({ notes: { ...scripted(['echo', 'look', 'search']), trusted: true } });
     const look = toolOf(mcp, 'notes__look');
     expect([look.effect, look.risk({}), look.reach({}), look.describedBy]).toEqual([

@@ -23,6 +23,18 @@ const traced = (more: Partial<TracedTurn['attempt']>, ended = true): TracedTurn 
 });
 
 describe('the meters', () => {
+  it('count approvals by their outcome, starts after a death, and turns that a crash had interrupted', async () => {
+    const meters = createMeters('1.2.3', 2);
+    meters.turn(traced({ resumed: true, crashes: 1 }));
+    for (const outcome of ['approved', 'denied', 'expired', 'approved'] as const) meters.approval(outcome);
+    const text = await meters.registry.metrics();
+    expect(text).toContain('parley_approvals_total{outcome="approved"} 2\n');
+    expect(text).toContain('parley_approvals_total{outcome="expired"} 1\n');
+    expect(text).toContain('parley_process_restarts_total 2\n');
+    expect(text).toContain('parley_turns_after_crash_total 1\n');
+    expect(text).toMatch(/process_start_time_seconds \d{10}\n/);
+  });
+
   it('measure a turn from its acceptance, its wait once, and count resumed attempts separately', async () => {
     const meters = createMeters('1.2.3');
     meters.turn(traced({ outcome: 'parked' }, false));

@@ -1,8 +1,8 @@
-/** Texts that make a backtracking pattern slow: built from the pattern's own parts, and some that are always tried. */
+/** Texts that make a backtracking pattern slow: built from the pattern's own parts, plus some that are always tried. */
 import { readPattern } from './read-pattern.ts';
 import type { Part } from './read-pattern.ts';
 
-/** A unit that is repeated between a beginning and an end. */
+/** A unit that is repeated between a start and an end. */
 export interface Attack {
   before: string;
   unit: string;
@@ -14,13 +14,13 @@ const ALPHABET = [
   ...Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)),
   ...'\t\n\r\0\u00A0\u00E9\u2028\u200B\u201C\u3002\uD55C\uFFFD\uD800'.split(''),
 ];
-/** Characters tried for one atom, and repetitions from which one counts as long. */
+/** Number of characters tried per atom, and number of repetitions that counts as long. */
 const CHARACTERS_PER_ATOM = 3;
 const LONG = 8;
 /** Ends at which a repetition may fail. */
 const ENDS = ['', '\0', '\n', '!'];
 
-/** Tried on every pattern: marks of addresses, of markup, blanks, brackets, digits, and JSON. */
+/** Tried on every pattern: address and markup characters, blanks, brackets, digits, and JSON. */
 const ALWAYS: readonly string[] = [
   'a.',
   'a',
@@ -61,7 +61,7 @@ export function attacksOn(pattern: RegExp): Attack[] {
       const unit = sampleOf(body, characters, variant);
       for (const end of ENDS) add(before, unit, end);
       add('', before + unit, '\0');
-      // Many beginnings, each followed by a blank or a line: `(begin …)(begin …)`.
+      // Many starts, each followed by a blank or a line: `(begin …)(begin …)`.
       add('', `${before}${unit} `, '');
     }
   }
@@ -111,7 +111,7 @@ function atomsIn(part: Part): string[] {
   }
 }
 
-/** A text that the part is likely to match; `variant` chooses among options and characters. */
+/** A text that the part is likely to match; `variant` selects among options and characters. */
 function sampleOf(part: Part, characters: Characters, variant: number): string {
   switch (part.kind) {
     case 'atom': {

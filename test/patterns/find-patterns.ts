@@ -1,4 +1,4 @@
-/** Finds every regular expression of the sources by parsing them: literals, and `new RegExp` of a text. */
+/** Finds every regular expression in the sources by parsing them: literals, and `new RegExp` with a text. */
 import { parse } from '@babel/parser';
 import {
   isIdentifier,
@@ -12,17 +12,17 @@ import {
 import type { Node } from '@babel/types';
 import { readSources } from '../architecture/imports.ts';
 
-/** A pattern and where it stands. */
+/** A pattern and its location. */
 export interface FoundPattern {
-  /** Path from the top of the repository and line: `src/ops/log.ts:8`. */
+  /** Path from the repository root and line: `src/ops/log.ts:8`. */
   place: string;
   pattern: RegExp;
 }
 
-/** Stands for whatever the code puts into the text of a pattern. */
+/** Stands for whatever the code inserts into the text of a pattern. */
 const INSERTED = 'x1';
 
-/** All patterns in `src` and `channels`. `copies` are those made of another pattern's source, by place. */
+/** All patterns in `src` and `channels`. `copies` are those created from another pattern's source, by location. */
 export function findPatterns(): { found: FoundPattern[]; copies: string[] } {
   const found: FoundPattern[] = [];
   const copies: string[] = [];

@@ -1,25 +1,25 @@
-/** No regular expression of the sources takes more than linear time, whatever text it meets. */
+/** No regular expression in the sources takes more than linear time, whatever the text. */
 import vm from 'node:vm';
 import { expect, it } from 'vitest';
 import { attacksOn, textOf } from './attack-texts.ts';
 import type { Attack } from './attack-texts.ts';
 import { findPatterns } from './find-patterns.ts';
 
-/** Length of the texts, and the processor time that one of them may take; the best of three runs counts. */
+/** Length of the texts, and the CPU time that one of them may take; the best of three runs counts. */
 const LENGTH = 65_536;
 const MAX_MS = 50;
 const RUNS = 3;
 /** A run is ended after this time. */
 const GIVE_UP_MS = 500;
-/** Patterns made of the source of another pattern, which is found itself. */
+/** Patterns created from the source of another pattern, which is checked itself. */
 const COPIES = ['src/ops/log.ts'];
 const SHOWN = 5;
 
 const run = new vm.Script('search()');
 
-/** Milliseconds of processor time for replacing every match of the pattern; `Infinity` when it does not end. */
+/** CPU time in milliseconds for replacing every match of the pattern; `Infinity` when it does not end. */
 function timeOf(pattern: RegExp, text: string): number {
-  // Repeated searches in one text are what the redactor and the renderers do.
+  // The redactor and the renderers search one text repeatedly.
   const everywhere = pattern.sticky
     ? pattern
     : new RegExp(pattern.source, `${pattern.flags.replace('g', '')}g`);
@@ -47,7 +47,7 @@ function slowestOf(pattern: RegExp): { ms: number; attack: Attack | undefined } 
   return slowest;
 }
 
-it('finds the slow ones among patterns that are known', () => {
+it('finds the slow ones among known patterns', () => {
   const slow = [
     /\b[a-z][a-z0-9+.-]*:\/\//i,
     /[)\].,]+$/,

@@ -1,7 +1,7 @@
 /**
  * One temporary folder for a whole run of vitest: whatever tests, gateways and browsers leave in the system's temporary
- * folder lies in it and goes with it. It is in memory where there is plenty: a database is a thousand files, and making and
- * removing them on a disk takes a quarter of the processor time of tests.
+ * folder is in it and deleted with it. It is in memory if there is plenty: a database is a thousand files, and creating and
+ * removing them on a disk takes a quarter of the CPU time of the tests.
  */
 import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,10 +9,10 @@ import path from 'node:path';
 import { leftOut } from './order.ts';
 
 const MEMORY = '/dev/shm';
-/** Bytes that must be free there; a whole run takes less than a quarter. */
+/** Bytes that must be free there; a whole run uses less than a quarter. */
 const ROOM = 8 * 2 ** 30;
 
-/** Where the folder is made: `TMPDIR` where that is set. */
+/** Where the folder is created: `TMPDIR` if set. */
 function place(): string {
   if (process.env['TMPDIR'] !== undefined) return tmpdir();
   try {
@@ -24,7 +24,7 @@ function place(): string {
   }
 }
 
-/** Called by vitest before the first test; gives what it calls after the last. */
+/** Called by vitest before the first test; returns what it calls after the last. */
 export default function setup(): () => void {
   const { length } = leftOut();
   if (length > 0)
@@ -33,7 +33,7 @@ export default function setup(): () => void {
     );
   const before = process.env['TMPDIR'];
   const folder = mkdtempSync(path.join(place(), 'parley-'));
-  // As the system's own: tests as root give programs and Postgres servers to users without rights.
+  // Like the system's own: tests run as root hand programs and Postgres servers to unprivileged users.
   chmodSync(folder, 0o1777);
   process.env['TMPDIR'] = folder;
   return () => {

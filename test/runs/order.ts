@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const FOLDER = fileURLToPath(new URL('..', import.meta.url));
 
-/** Paths below `test/` from the top of the repository. Throws when one does not exist: a list nobody keeps does nothing. */
+/** Paths below `test/` from the repository root. Throws when one does not exist: an outdated list would have no effect. */
 export function existingTests(names: readonly string[]): string[] {
   for (const name of names)
     if (!existsSync(FOLDER + name))
@@ -15,7 +15,7 @@ export function existingTests(names: readonly string[]): string[] {
   return names.map((name) => `test/${name}`);
 }
 
-/** Files that take longest, the longest first, by the list at the end of `.ci/run`. */
+/** The slowest files, slowest first, according to the list at the end of `.ci/run`. */
 const LONGEST = existingTests([
   'docs/extending.test.ts',
   'docs/recipes.test.ts',
@@ -60,8 +60,8 @@ const LONGEST = existingTests([
 ]);
 
 /**
- * Files whose proof is repetition: campaigns, processes killed at many moments, whole corpora, a copy of the project that is
- * checked. The gate runs all of them (`.ci/run`, which sets `CI`); without it only a run that names files does.
+ * Files that prove something by repetition: campaigns, processes killed at many moments, whole corpora, a checked copy of
+ * the project. The gate runs all of them (`.ci/run`, which sets `CI`); without it only a run that names files does.
  */
 const REPEATING = existingTests([
   'agent/tools/injection.test.ts',
@@ -91,7 +91,7 @@ export function leftOut(): string[] {
 }
 
 export class LongestFirst extends BaseSequencer {
-  /** Files that run alone come first of all: among the others they would end the shared worker. */
+  /** Files that run alone come first: among the others they would end the shared worker. */
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification): number => {
       const at = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}`));

@@ -1,4 +1,4 @@
-/** A node with schedules in a separate process, for a test that kills it: it gets as far as a slot's message, and no further. */
+/** A node with schedules in a separate process, for a test that kills it: it gets no further than a slot's message. */
 import { createSendSystemMessage } from '../../src/intake/index.ts';
 import { SCHEDULE_LIMITS } from '../../src/contracts/schedules.ts';
 import { createScheduling } from '../../src/schedule/index.ts';

@@ -1,4 +1,4 @@
-/** What the gateway does not have, so it cannot be attacked: anyone adding a part learns here that it needs its own tests. */
+/** What the gateway does not have, so it cannot be attacked: anyone adding a part learns here that it needs tests. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';

@@ -54,6 +54,17 @@ describeEachDatabase('parley token', (databases) => {
     expect(await run(store, 'change', tokenId, '--expires', 'never')).not.toContain('expires');
   });
 
+  it('gives a token another name; its secret and rights stay', async () => {
+    const store = await databases.open();
+    const secret = secretIn(await run(store, 'create', 'app'));
+    const [{ tokenId } = { tokenId: '' }] = await store.access.tokens();
+    expect(await run(store, 'rename', tokenId, 'the app of Ada')).toContain('cli  the app of Ada  (created');
+    expect(await isValid(store, secret)).toBe(true);
+    await expect(run(store, 'rename', 'gone', 'x')).rejects.toThrow('There is no token gone');
+    for (const wrong of [[tokenId], [tokenId, ' '], [tokenId, 'x'.repeat(101)]])
+      await expect(run(store, 'rename', ...wrong)).rejects.toThrow('Expected: token rename ID NAME');
+  });
+
   it('permanently revokes the generated token, with its file', async () => {
     const store = await databases.open();
     const start = () =>

@@ -19,5 +19,10 @@ export const endUserSchema = z
   .transform((user) => {
     if (user === undefined || user === null) return undefined;
     const id = typeof user === 'string' ? user : user.id;
-    return createHash('sha256').update(id).digest('base64url');
+    return endUserKey(id);
   });
+
+/** What stands for an end user in messages and memories: names can be anything, and some are addresses of people. */
+export function endUserKey(name: string): string {
+  return createHash('sha256').update(name).digest('base64url');
+}

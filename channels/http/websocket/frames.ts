@@ -2,7 +2,8 @@
 import type { RawData, WebSocket } from 'ws';
 import { z } from 'zod';
 import { parseText } from '../body.ts';
-import { MAX_WAITING_FRAMES } from '../config.ts';
+import { MAX_WAITING_FRAMES, WEBSOCKET_AUTH_MS } from '../config.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
 import { HttpError } from '../errors.ts';
 import { IDEMPOTENCY_KEY } from '../inbound.ts';
 import { consistent, decisionFields } from '../routes/approvals.ts';
@@ -64,12 +65,18 @@ export function refOf(text: string): string | number | undefined {
   }
 }
 
-/** The token of the frame `auth`, which must come first and within this time. Throws `HttpError` 401. */
-export async function readToken(inbox: Inbox, withinMs: number): Promise<string> {
-  const late = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => late.resolve(undefined), withinMs);
+/** The token of the frame `auth`, which must come first and within `WEBSOCKET_AUTH_MS`. Throws `HttpError` 401. */
+export async function readToken(inbox: Inbox, clock: Pick<Clock, 'after'>): Promise<string> {
+  const late = Promise.withResolvers<'late'>();
+  const cancel = clock.after(WEBSOCKET_AUTH_MS, () => late.resolve('late'));
   const text = await Promise.race([inbox.next(), late.promise]);
-  clearTimeout(timer);
+  cancel();
+  if (text === 'late')
+    throw new HttpError(
+      401,
+      'auth_timeout',
+      `No token came within ${WEBSOCKET_AUTH_MS / 1_000} seconds. ${ASK}`,
+    );
   try {
     return parseText(text ?? '', authSchema).token;
   } catch (cause) {

@@ -4,10 +4,11 @@ import type { Duplex } from 'node:stream';
 import { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
+import type { Clock } from '../../../src/lib/clock.ts';
 import { checkHeaders } from '../allow-list.ts';
 import type { AllowList } from '../allow-list.ts';
 import type { RequestAuthenticator } from '../authenticator.ts';
-import { MAX_BODY_BYTES, WEBSOCKET_AUTH_MS } from '../config.ts';
+import { MAX_BODY_BYTES } from '../config.ts';
 import { errorBody, HttpError, toHttpError } from '../errors.ts';
 import type { StreamOwner } from '../event-stream.ts';
 import type { OpenSockets } from '../limits/open-sockets.ts';
@@ -23,6 +24,7 @@ export interface WebSocketParts {
   deps: HandlerDeps;
   authenticator: RequestAuthenticator;
   sockets: Pick<OpenSockets, 'hold' | 'identify'>;
+  clock: Pick<Clock, 'after'>;
   allowed(): AllowList;
 }
 
@@ -108,14 +110,14 @@ async function serve(
 
 /** The caller behind the token of the frame `auth`. Throws `HttpError` and other `GatewayError`s. */
 async function authenticate(
-  { authenticator, unknown }: OpenParts,
+  { authenticator, unknown, clock }: OpenParts,
   webSocket: WebSocket,
   inbox: Inbox,
   incoming: IncomingMessage,
 ): Promise<StreamOwner> {
   unknown.add(webSocket);
   try {
-    const authorization = `Bearer ${await readToken(inbox, WEBSOCKET_AUTH_MS)}`;
+    const authorization = `Bearer ${await readToken(inbox, clock)}`;
     return { caller: await authenticator.authorize(incoming, 'chat', authorization), authorization };
   } finally {
     unknown.delete(webSocket);

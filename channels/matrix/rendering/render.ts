@@ -1,6 +1,8 @@
 /** Renders a Markdown document as the HTML that Matrix clients show, with a plain text beside it: pure. */
 import type { Code, List, ListItem, PhrasingContent, Root, RootContent, Table } from 'mdast';
 import type { Rendered } from '../../../src/contracts/channel.ts';
+import { foldDetails } from '../../../src/lib/markdown/details.ts';
+import type { Details } from '../../../src/lib/markdown/details.ts';
 import { wordsBelow } from '../../../src/lib/markdown/markdown.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { drawTable } from '../../../src/lib/markdown/text-table.ts';
@@ -23,8 +25,20 @@ export function render(doc: Root): Rendered {
 
 /** `isApart`: paragraphs are blocks of their own; a single one, and those of short items, are only text. */
 function blocks(nodes: readonly RootContent[], depth: number, isApart: boolean): Piece {
-  const pieces = nodes.map((node) => block(node, depth, isApart)).filter(({ html }) => html !== '');
+  const pieces = foldDetails(nodes)
+    .map((node) => (node.type === 'details' ? details(node, depth) : block(node, depth, isApart)))
+    .filter(({ html }) => html !== '');
   return joined(pieces, { html: '', plain: isApart ? '\n\n' : '\n' });
+}
+
+/** Clients fold it themselves. */
+function details({ summary, children, isOpen }: Details, depth: number): Piece {
+  if (depth > MAX_DEPTH) return words(wordsBelow({ type: 'root', children: [...children] }));
+  const title = inlines(summary, depth);
+  const inside = blocks(children, depth + 1, children.length > 1);
+  const { html } = joined([title.html === '' ? title : wrapped('summary', title), inside]);
+  const plain = [title.plain, inside.plain].filter((part) => part !== '').join('\n');
+  return { html: html === '' ? '' : `<details${isOpen ? ' open' : ''}>${html}</details>`, plain };
 }
 
 function block(node: RootContent, depth: number, isApart: boolean): Piece {

@@ -15,13 +15,13 @@ import type { FileOptions, GrammySignal, SendsFile } from '../files/uploads.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { stripEnd } from '../../../src/lib/text.ts';
 
-/** Longest wait for an answer, in milliseconds; a long poll has its own. */
+/** Longest wait for an answer, in milliseconds; a long poll has its own limit. */
 export const CALL_TIMEOUT_MS = 30_000;
 
 /** Idle connections are closed after this long, before the server closes them under a request. */
 const IDLE_CONNECTION_MS = 15_000;
 
-/** Connections at once; further calls wait for one. */
+/** Maximum number of open connections; further calls wait for one. */
 export const MAX_CONNECTIONS = 128;
 
 const OFFICIAL_ROOT = 'https://api.telegram.org';
@@ -32,7 +32,7 @@ const MAX_PRESS_TEXT = 200;
 /** One of the reactions that Telegram knows. */
 export type Emoji = Extract<ReactionType, { type: 'emoji' }>['emoji'];
 
-/** The kinds of update asked for; others would only be thrown away. */
+/** The kinds of update to request; others would only be thrown away. */
 export const WANTED_UPDATES = [
   'message',
   'edited_message',
@@ -42,13 +42,13 @@ export const WANTED_UPDATES = [
   'stopped_message_generation',
 ] as const;
 
-/** Telegram as the channel needs it. Methods throw only `ChannelError`. */
+/** The part of Telegram's API that the channel needs. Methods throw only `ChannelError`. */
 export class BotApi {
   readonly #api: Api;
   readonly #token: string;
   readonly #callTimeoutMs: number;
   readonly #clock: Clock;
-  /** A text whose answer was lost may be on screen: before a text is sent after a failure, `getMe` must work. */
+  /** A text whose answer was lost may be on screen: after a failure, `getMe` must work before another text is sent. */
   readonly reachability = new Reachability(() => this.identify());
 
   constructor(config: { token: string; apiRoot?: string | undefined; callTimeoutMs: number; clock: Clock }) {
@@ -69,7 +69,10 @@ export class BotApi {
     return { id: String(me.id), name, readsAll, privateThreads };
   }
 
-  /** `getUpdates`; the elements are of any shape. A webhook that was left behind is deleted, and the next call succeeds. */
+  /**
+   * `getUpdates`; the elements can have any shape. If a webhook was left behind, deletes it, and the next call
+   * succeeds.
+   */
   async updates(
     ask: { offset: number | undefined; waitMs: number; stallMs: number },
     signal: AbortSignal,
@@ -94,7 +97,7 @@ export class BotApi {
     }
   }
 
-  /** `sendMessage`. In an outage it is not tried, so that it cannot be applied without an answer: `unavailable`. */
+  /** `sendMessage`. Not tried during an outage, so that it cannot be applied without an answer: `unavailable`. */
   async send(part: OutboundPart): Promise<SentMessage> {
     const options = { ...formatOf(part), ...placeOf(part) };
     await this.reachability.ensure();
@@ -115,8 +118,9 @@ export class BotApi {
   }
 
   /**
-   * `sendPhoto`, `sendVoice` and the like, as the file's kind asks; one that Telegram refuses so is sent as a plain
-   * document, and a caption that it cannot parse without markup. In an outage it is not tried, as with `send`.
+   * `sendPhoto`, `sendVoice` and the like, depending on the file's kind. If Telegram refuses that method, sends the
+   * file as a plain document; if it cannot parse the caption, sends the caption without markup. Not tried during an
+   * outage, like `send`.
    */
   async sendFile(file: OutboundFile): Promise<SentMessage> {
     await this.reachability.ensure();
@@ -165,7 +169,7 @@ export class BotApi {
     });
   }
 
-  /** `deleteMessage`; one that is gone already is success. Telegram keeps what is older than 48 hours. */
+  /** `deleteMessage`; a message that is already gone counts as success. Telegram keeps messages older than 48 hours. */
   async delete(sent: SentMessage, { chatId }: Place): Promise<void> {
     await this.#call('deleteMessage', undefined, async (limit) => {
       try {
@@ -176,7 +180,7 @@ export class BotApi {
     });
   }
 
-  /** `sendChatAction`: "typing…" for 5 s or until a message comes. */
+  /** `sendChatAction`: "typing…" for 5 s or until a message arrives. */
   async type({ chatId, threadId }: Place): Promise<void> {
     const topic = threadId === undefined ? {} : { message_thread_id: Number(threadId) };
     await this.#call('sendChatAction', undefined, (limit) =>
@@ -184,7 +188,7 @@ export class BotApi {
     );
   }
 
-  /** `sendMessageDraft`: a text in place of the message to come, for 30 s; an empty one shows "Thinking…". Its button stops the turn. */
+  /** `sendMessageDraft`: a text in place of the coming message, for 30 s; an empty one shows "Thinking…". Its button stops the turn. */
   async draft(
     { chatId, threadId }: Place,
     turnId: string,
@@ -206,7 +210,7 @@ export class BotApi {
     );
   }
 
-  /** `setMessageReaction`: the bot's one reaction to a message; without an emoji it has none. */
+  /** `setMessageReaction`: the bot's only reaction to a message; without an emoji, removes it. */
   async react(chatId: string, messageId: string, emoji: Emoji | undefined): Promise<void> {
     const reaction = emoji === undefined ? [] : [{ type: 'emoji' as const, emoji }];
     await this.#call('setMessageReaction', undefined, (limit) =>
@@ -222,7 +226,7 @@ export class BotApi {
     return status === 'creator' || status === 'administrator';
   }
 
-  /** `getFile`: where a file is, below the root of the bot's files; undefined for one that is too large for bots. */
+  /** `getFile`: the path of a file below the root of the bot's files; undefined if it is too large for bots. */
   async filePath(fileId: string, signal: AbortSignal): Promise<string | undefined> {
     return await this.#call('getFile', signal, async (limit) => {
       try {
@@ -234,12 +238,12 @@ export class BotApi {
     });
   }
 
-  /** Any other call of the Bot API, within the usual time. Throws `ChannelError`. */
+  /** Any other call of the Bot API, within the usual time limit. Throws `ChannelError`. */
   async call<T>(method: string, request: (api: Api, limit: GrammySignal) => Promise<T>): Promise<T> {
     return await this.#call(method, undefined, (limit) => request(this.#api, limit));
   }
 
-  /** `answerCallbackQuery`: the button stops spinning, and who pressed it reads the text. */
+  /** `answerCallbackQuery`: the button stops spinning, and the person who pressed it sees the text. */
   async answerPress(callbackId: string, text: string | undefined): Promise<void> {
     const shown = text === undefined ? {} : { text: text.slice(0, MAX_PRESS_TEXT).toWellFormed() };
     await this.#call('answerCallbackQuery', undefined, (limit) =>
@@ -288,12 +292,12 @@ function rootOf({ apiRoot = OFFICIAL_ROOT }: { apiRoot?: string | undefined }): 
   return stripEnd(apiRoot, '/');
 }
 
-/** Where the files of a bot are; secret. */
+/** Root address of a bot's files; secret. */
 export function fileRootOf(config: { token: string; apiRoot?: string | undefined }): string {
   return `${rootOf(config)}/file/bot${config.token}`;
 }
 
-/** True for failures that are not about the one call. */
+/** True for failures that are not specific to the one call. */
 function isOutage({ code }: ChannelError): boolean {
   return code === 'unavailable' || code === 'outcome_unknown' || code === 'unauthorized';
 }

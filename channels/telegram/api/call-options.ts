@@ -1,10 +1,10 @@
-/** What a message or a file to send becomes in a call of the Bot API. Pure. */
+/** Converts a message or a file to send into the options of a Bot API call. Pure. */
 import { createHash } from 'node:crypto';
 import type { InlineKeyboardButton, InputRichMessageWithoutUpload } from 'grammy/types';
 import type { OutboundFile, OutboundPart } from '../../../src/contracts/channel.ts';
 import { GENERAL_TOPIC } from '../receiving/inbound.ts';
 
-/** The topic and the message replied to. The General topic must not be named when sending: Telegram would not find it. */
+/** The topic and the message replied to. Sends must not name the General topic: Telegram would not find it. */
 export function placeOf({ threadId, replyTo }: Pick<OutboundPart, 'threadId' | 'replyTo'>): {
   message_thread_id?: number;
   reply_parameters?: { message_id: number; allow_sending_without_reply: true };
@@ -27,7 +27,7 @@ export function captionOf(
   return plain ? { caption: caption.plain } : { caption: caption.text, parse_mode: 'HTML' };
 }
 
-/** The number of a turn's draft, which must not be zero: changes of one draft are animated. */
+/** The number of a turn's draft; it must not be zero. Telegram animates changes to the same draft. */
 export function draftIdOf(turnId: string): number {
   return 1 + (createHash('sha256').update(turnId).digest().readUInt32BE() % 0x7f_ff_ff_fe);
 }
@@ -64,7 +64,7 @@ const MAX_COPIED = 256;
 /** Green and red (Bot API `InlineKeyboardButton.style`). */
 const STYLES = { confirm: 'success', danger: 'danger' } as const;
 
-/** The buttons below a message; none are named where there are none. */
+/** The buttons below a message; the field is absent if there are none. */
 export function keyboardOf({ buttons }: Pick<OutboundPart, 'buttons'>): {
   reply_markup?: { inline_keyboard: InlineKeyboardButton[][] };
 } {

@@ -1,4 +1,4 @@
-/** Converts failures of grammY and Telegram to `ChannelError`, without any part of the token. */
+/** Converts grammY's and Telegram's failures to `ChannelError`, without any part of the token. */
 import { GrammyError, HttpError } from 'grammy/web';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { ForeignAnswer, NoAnswer } from './http-call.ts';
@@ -7,11 +7,11 @@ import { ForeignAnswer, NoAnswer } from './http-call.ts';
 export interface FailedCall {
   method: string;
   token: string;
-  /** True when users would see a repeated call: a lost answer then leaves the outcome unknown. */
+  /** True if users would see a repeated call: the outcome of a lost answer is then unknown. */
   duplicateVisible: boolean;
 }
 
-/** Shown when the token is refused. */
+/** Shown when Telegram refuses the token. */
 const TOKEN_REFUSED =
   'Telegram refuses the bot token: put the one @BotFather shows for your bot into TELEGRAM_BOT_TOKEN, then restart. Telegram is asked again by itself, in case it accepts this one after all.';
 
@@ -19,7 +19,7 @@ const TOKEN_REFUSED =
 const UNWANTED =
   /blocked by the user|user is deactivated|bot was kicked|is not a member|can't initiate conversation|can't send messages to (bots|the user)|chat not found|chat was deleted|USER_IS_BLOCKED|USER_DEACTIVATED/i;
 
-/** Methods that a server of one's own may be too old for: there, 404 is not about the token. */
+/** Methods that a self-hosted server may be too old for: there, a 404 does not concern the token. */
 const NEWER_METHODS: ReadonlySet<string> = new Set([
   'sendMessageDraft',
   'sendRichMessage',
@@ -34,7 +34,7 @@ const PLACE_GONE =
 
 const BAD_MARKUP = /can't parse entities|can't find end|unsupported start tag|ENTITY_BOUNDS_INVALID/i;
 
-/** The answer for an id that is wrong, and for a file that Telegram cannot give just now: the ids are Telegram's own. */
+/** The answer both for a wrong id and for a file that is temporarily unavailable: the ids come from Telegram itself. */
 const FILE_AWAY = /file is temporarily unavailable/i;
 
 /** True for the answer to an edit that changes nothing: the screen already shows it. */
@@ -49,26 +49,26 @@ export function isDeleted(error: unknown): boolean {
   );
 }
 
-/** True for the answer to `getFile` about a file that bots do not get. */
+/** True for the answer to `getFile` about a file that bots cannot download. */
 export function isFileTooBig(error: unknown): boolean {
   return error instanceof GrammyError && /file is too big/i.test(error.description);
 }
 
-/** Why a chat takes no new topic: it has none at all, or an administrator has not let the bot open any. */
+/** Why a chat takes no new topic: it has no topics at all, or an administrator has not allowed the bot to open them. */
 export function whyNoTopic(error: unknown): 'no_forum' | 'no_right' | undefined {
   if (!(error instanceof GrammyError)) return undefined;
   if (/not a forum/i.test(error.description)) return 'no_forum';
   return /not enough rights|CHAT_ADMIN_REQUIRED/i.test(error.description) ? 'no_right' : undefined;
 }
 
-/** True for the 409 that a webhook causes; polling may go on once it is deleted. */
+/** True for the 409 that a webhook causes; polling can resume once it is deleted. */
 export function isWebhookConflict(error: unknown): boolean {
   return (
     error instanceof GrammyError && error.error_code === 409 && /webhook is active/i.test(error.description)
   );
 }
 
-/** Any failure of a call as a `ChannelError`. Never throws. */
+/** Converts any failure of a call to a `ChannelError`. Never throws. */
 export function toChannelError(error: unknown, call: FailedCall): ChannelError {
   if (error instanceof ChannelError) return error;
   if (error instanceof GrammyError) return fromAnswer(error, call);
@@ -97,7 +97,7 @@ function fromAnswer(error: GrammyError, call: FailedCall): ChannelError {
     return new ChannelError('chat_moved', refusal, { movedTo: String(parameters.migrate_to_chat_id), cause });
   }
   if (UNWANTED.test(description)) return new ChannelError('blocked', refusal, { cause });
-  // An unknown 403 may be temporary; taking it for a block would silence a chat for good.
+  // An unknown 403 may be temporary; treating it as a block would silence a chat permanently.
   if (status === 403) return new ChannelError('unavailable', refusal, { retryable: true, cause });
   if (MESSAGE_GONE.test(description)) return new ChannelError('message_gone', refusal, { cause });
   if (PLACE_GONE.test(description)) return new ChannelError('place_gone', refusal, { cause });
@@ -126,13 +126,16 @@ function fromNetwork(error: unknown, call: FailedCall): ChannelError {
   );
 }
 
-/** A proxy's page about a failure means that nothing was applied; after anything else that was written it may have been. */
+/** A proxy's error page means that nothing was applied; after any other answer, the request may have been. */
 function mayBeApplied(error: unknown): boolean {
   if (error instanceof ForeignAnswer) return error.status >= 200 && error.status < 300;
   return !(error instanceof NoAnswer) || error.written;
 }
 
-/** The foreign error for the log: its name, message and stack without the token, which grammY's and node-fetch's hold. */
+/**
+ * The foreign error for the log: its name, message and stack without the token, which the errors of grammY and
+ * node-fetch contain.
+ */
 function bareCause(error: unknown, token: string): Error {
   const bare = (text: string): string => text.replaceAll(token, '[telegram-token]');
   if (!(error instanceof Error)) return new Error(bare(String(error)));

@@ -1,11 +1,11 @@
-/** HTTP for grammY: what came in place of an answer keeps its status, and a lost answer tells whether the request was written. */
+/** HTTP for grammY: a foreign answer keeps its status, and a lost answer says whether the request was written. */
 import type { Agent, ClientRequest, OutgoingHttpHeaders } from 'node:http';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 
-/** An answer that the Bot API did not give: a proxy's page, or a text that is cut off. */
+/** An answer that did not come from the Bot API: a proxy's page, or a text that is cut off. */
 export class ForeignAnswer extends Error {
   readonly status: number;
 
@@ -31,7 +31,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** The request as grammY writes it; its signal is only listened to. */
+/** The request as grammY writes it; only `abort` events of its signal are used. */
 export interface BotApiRequest {
   method: string;
   headers: OutgoingHttpHeaders;
@@ -40,7 +40,7 @@ export interface BotApiRequest {
   signal: Pick<AbortSignal, 'aborted' | 'addEventListener' | 'removeEventListener'>;
 }
 
-/** Only `json` of the answer is read. It gives what the Bot API said, and never rejects. */
+/** grammY reads only `json` of the answer. It returns what the Bot API said, and never rejects. */
 export interface BotApiAnswer {
   json(): Promise<unknown>;
 }
@@ -66,7 +66,7 @@ export function createFetch(agent: Agent): (url: string, call: BotApiRequest) =>
   };
 }
 
-/** Writes the request and reads the whole answer. Rejects with the connection's error, or that of the body. */
+/** Writes the request and reads the whole answer. Rejects with the error of the connection or of the body. */
 async function exchange(
   call: ClientRequest,
   body: BotApiRequest['body'],
@@ -81,7 +81,10 @@ async function exchange(
   return await promise;
 }
 
-/** Gives the function that tells whether the server may have got the whole request: there was a connection, and all was given to it. */
+/**
+ * Returns a function that reports whether the server may have received the whole request: there was a connection, and
+ * the whole request was written to it.
+ */
 function watchWriting(call: ClientRequest): () => boolean {
   let connected = false;
   call.on('socket', (socket) => {
@@ -97,7 +100,7 @@ function readAnswer(status: number, said: string): unknown {
     const answer: unknown = JSON.parse(said);
     if (typeof answer === 'object' && answer !== null && 'ok' in answer) return answer;
   } catch {
-    // Not JSON: the error below says so, with the status.
+    // Not JSON: the error below reports it, with the status.
   }
   throw new ForeignAnswer(status);
 }

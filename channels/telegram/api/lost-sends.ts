@@ -1,15 +1,18 @@
-/** Sends whose answers were lost: which ids their messages may have, once a later message of the chat is known. */
+/**
+ * Sends whose answers were lost: works out which ids their messages may have once a later message of the chat is
+ * known.
+ */
 import type { LostSends } from '../../../src/contracts/channel.ts';
 import type { SentMessage } from '../../../src/contracts/message.ts';
 
-/** Lost sends remembered at once; what the oldest one left then stays on screen. */
+/** Maximum number of lost sends remembered; whatever the oldest one left then stays on screen. */
 export const MAX_LOST = 500;
-/** Ids of messages remembered at once, over all chats. */
+/** Maximum number of message ids remembered, over all chats. */
 const MAX_SEEN = 5_000;
-/** Ids that one lost send may have: the first of the unknown ones after it. */
+/** Ids that one lost send may have: the first unknown ones after it. */
 export const MAX_COPIES = 8;
 
-/** Messages of supergroups and channels are numbered in each of them, those of all other chats of a bot together. */
+/** Supergroups and channels number their messages individually; all other chats of a bot share one numbering. */
 const numberingOf = (chatId: string): string => (chatId.startsWith('-100') ? chatId : 'shared');
 
 interface Lost {
@@ -18,13 +21,13 @@ interface Lost {
   after: number | undefined;
 }
 
-/** What is known of the numbers of messages, by what this process has sent and received. */
+/** What is known about message numbers from what this process has sent and received. */
 export class TelegramLostSends implements LostSends {
   readonly #newest = new Map<string, number>();
   readonly #seen = new Set<string>();
   readonly #lost = new Map<string, Lost>();
 
-  /** A message has this id. */
+  /** Records that a message has this id. */
   note(chatId: string, messageId: string): void {
     const id = Number(messageId);
     if (!Number.isSafeInteger(id)) return;
@@ -36,12 +39,15 @@ export class TelegramLostSends implements LostSends {
     forgetOldest(this.#newest, MAX_SEEN);
   }
 
-  /** What is sent to the chat from now on has a higher id. */
+  /** Anything sent to the chat from now on has a higher id. */
   newest(chatId: string): number | undefined {
     return this.#newest.get(numberingOf(chatId));
   }
 
-  /** The answer to a send was lost; `after` is what `newest` gave before it. The first loss of a nonce counts. */
+  /**
+   * The answer to a send was lost; `after` is what `newest` returned before it. Only the first loss of a nonce
+   * counts.
+   */
   add(nonce: string, lost: Lost): void {
     if (!this.#lost.has(nonce)) this.#lost.set(nonce, lost);
     forgetOldest(this.#lost, MAX_LOST);

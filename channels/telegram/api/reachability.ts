@@ -1,4 +1,4 @@
-/** Whether Telegram answers: asked with a harmless call before one that users would see twice. */
+/** Checks whether Telegram answers, with a harmless call, before a call whose repetition users would see. */
 
 export class Reachability {
   readonly #ask: () => Promise<unknown>;
@@ -10,17 +10,17 @@ export class Reachability {
     this.#ask = ask;
   }
 
-  /** Telegram has answered such a call. */
+  /** Telegram has answered a call. */
   noteAnswer(): void {
     this.#answers = true;
   }
 
-  /** A call has failed in a way that others may, too. */
+  /** A call has failed in a way that other calls may, too. */
   noteFailure(): void {
     this.#answers = false;
   }
 
-  /** Resolves once Telegram answers; all who wait share one question. Throws its error. */
+  /** Resolves once Telegram answers; concurrent callers share one request. Throws its error. */
   async ensure(): Promise<void> {
     if (this.#answers) return;
     this.#asking ??= this.#question();

@@ -1,4 +1,7 @@
-/** What `parley doctor` asks Telegram about the bot: its token, a webhook left behind, and privacy mode. Changes nothing by itself. */
+/**
+ * What `parley doctor` asks Telegram about the bot: its token, a webhook left behind, and privacy mode. Does not
+ * change anything itself.
+ */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Api } from 'grammy/web';
@@ -16,7 +19,7 @@ import { PARLEY } from '../../../src/contracts/texts/parley.ts';
 const SUBJECT = 'Telegram';
 const OFFICIAL_ROOT = 'https://api.telegram.org';
 
-/** The bot to look at. `token` is secret. */
+/** The bot to check. `token` is secret. */
 export interface CheckedBot {
   token: string;
   apiRoot?: string | undefined;
@@ -56,7 +59,9 @@ export async function check(bot: CheckedBot, { signal }: CheckContext): Promise<
   }
 }
 
-/** How the bot receives; the address of another program's webhook may hold a secret, so it is not told. */
+/**
+ * How the bot receives updates; the address of another program's webhook may contain a secret, so it is not reported.
+ */
 function receivingFindings(
   webhookUrl: string | undefined,
   info: WebhookInfo,
@@ -75,7 +80,7 @@ function receivingFindings(
   ];
 }
 
-/** Whether Telegram's posts arrive at the webhook of the settings. */
+/** Whether Telegram's posts arrive at the configured webhook. */
 function webhookFinding(address: string, info: WebhookInfo): Finding {
   const waiting = info.pending_update_count ?? 0;
   if (info.url !== address) {

@@ -1,4 +1,4 @@
-/** The bytes of files that people send: `getFile` tells where they are, then they are read as a stream. */
+/** Downloads files that people send: `getFile` returns the path, then the file is read as a stream. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -6,26 +6,29 @@ import type { Media } from '../../../src/contracts/media.ts';
 import { ChannelError, GatewayError } from '../../../src/contracts/errors.ts';
 import type { BotApi } from '../api/bot-api.ts';
 
-/** A connection that brings nothing for this long is given up, in milliseconds. */
+/** A connection that delivers nothing for this long is closed, in milliseconds. */
 export const SILENCE_MS = 30_000;
 
-/** A path as the Bot API gives it: `documents/file_7.pdf`. */
+/** A path as the Bot API returns it: `documents/file_7.pdf`. */
 const FILE_PATH = /^[\w.-]{1,200}(?:\/[\w.-]{1,200}){0,10}$/;
 
-/** Opens the files of messages; the address of a file holds the token, and stays in here. */
+/** Opens the files of messages; the address of a file contains the token, and does not leave this class. */
 export class FileDownload {
   readonly #bot: Pick<BotApi, 'filePath'>;
   readonly #root: string;
   readonly #silenceMs: number;
 
-  /** `root` is that of the files of this bot, with its token: secret. */
+  /** `root` is the root address of this bot's files; it contains the token: secret. */
   constructor(bot: Pick<BotApi, 'filePath'>, root: string, silenceMs: number) {
     this.#bot = bot;
     this.#root = root;
     this.#silenceMs = silenceMs;
   }
 
-  /** Throws `ChannelError`, and `GatewayError('too_large')` for what Telegram gives to no bot; so does the stream. */
+  /**
+   * Throws `ChannelError`, and `GatewayError('too_large')` for files that Telegram gives to no bot; so does the
+   * stream.
+   */
   async open(media: Media, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const path = await this.#bot.filePath(media.url, signal);
     if (path === undefined) throw tooLarge();
@@ -37,7 +40,7 @@ export class FileDownload {
     throw refusalOf(status, response.headers['retry-after']);
   }
 
-  /** Rejects with `ChannelError`; the connection is cut when the signal aborts or nothing comes. */
+  /** Rejects with `ChannelError`; closes the connection when the signal aborts or no data arrives. */
   async #get(path: string, signal: AbortSignal): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     let call: ClientRequest;
@@ -57,7 +60,7 @@ export class FileDownload {
 
 async function* readBytes(response: IncomingMessage): AsyncGenerator<Uint8Array> {
   try {
-    // `yield*` would pass the connection's own errors on.
+    // `yield*` would let the connection's own errors through.
     for await (const chunk of response) yield chunk as Uint8Array;
   } catch (error) {
     throw cutOff(error);
@@ -68,7 +71,7 @@ function tooLarge(): GatewayError {
   return new GatewayError('too_large', 'Telegram gives bots only files of up to 20 MB.');
 }
 
-/** A server with `--local` names a path on its own disk. */
+/** A server running with `--local` returns a path on its own disk. */
 function notServed(): ChannelError {
   return new ChannelError(
     'rejected',
@@ -89,7 +92,7 @@ function refusalOf(status: number, retryAfter: string | undefined): ChannelError
   return new ChannelError('rejected', 'Telegram no longer has this file. Please send it again.');
 }
 
-/** The cause is only named: its request holds the token. */
+/** Includes only the name of the cause: its request contains the token. */
 function cutOff(error: unknown): ChannelError {
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
   return new ChannelError('unavailable', `The file from Telegram did not come through${code}.`, {

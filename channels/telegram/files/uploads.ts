@@ -1,11 +1,11 @@
-/** Files for Telegram: which Bot API methods may send one, and within which limits. */
+/** Uploads to Telegram: which Bot API methods can send a file, and within which limits. */
 import { open } from 'node:fs/promises';
 import { InputFile } from 'grammy/web';
 import type { Api, RawApi } from 'grammy/web';
 import type { OutboundFile } from '../../../src/contracts/channel.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 
-/** Largest file that a bot sends, in bytes (Bot API, "Sending files": 50 MB), with the rest of its request. */
+/** Largest file that a bot can send, in bytes (Bot API, "Sending files": 50 MB), with the rest of its request. */
 export const MAX_UPLOAD_BYTES = 50_000_000;
 
 /** Largest photo, in bytes: a larger one is sent as a document. */
@@ -14,13 +14,13 @@ const MAX_PHOTO_BYTES = 10_000_000;
 /** Longest caption, in UTF-16 units after entity parsing. */
 export const MAX_CAPTION = 1_024;
 
-/** Slowest upload that is waited for, in bytes a millisecond. */
+/** Slowest acceptable upload, in bytes per millisecond. */
 const SLOWEST_UPLOAD = 128;
 
-/** grammY names its signals by an old polyfill's class, but only listens to them: the runtime's own do. */
+/** grammY types its signals with an old polyfill's class, but only listens to them, so native signals work. */
 export type GrammySignal = NonNullable<Parameters<Api['getMe']>[0]>;
 
-/** Time for the bytes of a file beside the usual time of a call, in milliseconds. */
+/** Time for the bytes of a file in addition to the usual time of a call, in milliseconds. */
 export function uploadLimitMs(bytes: number): number {
   return Math.ceil(bytes / SLOWEST_UPLOAD);
 }
@@ -45,9 +45,9 @@ export interface SendsFile {
 }
 
 /**
- * Gives `send` a file that is read from the disk while it is sent, and closes the file however that ends. It is opened
- * first, so that one that is gone is no lost answer. A name with `;` or quotes would end its field of the form. Throws
- * `ChannelError('rejected')`, and what `send` throws.
+ * Passes `send` a file that is read from the disk while it is sent, and closes the file whatever happens. The file is
+ * opened first, so that a missing file does not count as a lost answer. A name with `;` or quotes would end its field
+ * of the form. Throws `ChannelError('rejected')`, and whatever `send` throws.
  */
 export async function withInput<Sent>(
   { path, name }: OutboundFile,
@@ -86,8 +86,8 @@ const document: SendsFile = {
 };
 
 /**
- * The methods for a file, best first; a document takes everything. Photos are at most 10 MB, voice messages OGG, MP3 or M4A,
- * music MP3 or M4A, videos MP4.
+ * The methods for a file, best first; a document can hold anything. Photos are at most 10 MB, voice messages OGG, MP3
+ * or M4A, music MP3 or M4A, videos MP4.
  */
 export function waysToSend({ kind, mimeType, bytes }: OutboundFile): [SendsFile, ...SendsFile[]] {
   const isMusic = /^audio\/(mpeg|mp4|x-m4a)$/.test(mimeType);

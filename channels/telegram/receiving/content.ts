@@ -1,4 +1,4 @@
-/** What a Telegram message brings besides its text: files, and everything else in words, so that nothing is dropped in silence. */
+/** What a Telegram message contains besides its text: files, and everything else in words, so that nothing is dropped silently. */
 import type { Media } from '../../../src/contracts/media.ts';
 import { oneLine } from '../../../src/lib/text.ts';
 import type { TelegramMessage } from './update.ts';
@@ -6,8 +6,8 @@ import type { TelegramMessage } from './update.ts';
 type File = NonNullable<TelegramMessage['document']>;
 
 /**
- * The attached files; `url` is Telegram's file id, for `getFile`. An animation is also sent as a document, and a photo in
- * several sizes, of which the last is the largest.
+ * The attached files; `url` is Telegram's file id, for `getFile`. Telegram sends an animation as a document as well,
+ * and a photo in several sizes, the largest last.
  */
 export function mediaOf(message: TelegramMessage): Media[] {
   const { photo, animation, document, audio, voice, video, video_note: note } = message;
@@ -34,18 +34,18 @@ function toMedia(kind: Media['kind'], file: File): Media {
   };
 }
 
-/** What is neither text nor a file, in words. `by`: whose words they are, when they are not the sender's own. */
+/** Content that is neither text nor a file, in words. `by`: the author of these words, if not the sender. */
 export interface Enclosure {
   words: string;
   by?: string;
 }
 
-/** Undefined for a message that brings none. */
+/** Undefined for a message that contains none. */
 export function enclosureOf(message: TelegramMessage): Enclosure | undefined {
   return shownOf(message) ?? placeOf(message) ?? listOf(message) ?? unreadableOf(message);
 }
 
-/** Emojis hold no letters; a text in their place would be somebody's words. */
+/** Emojis contain no letters; a text in their place would be something a person wrote. */
 const EMOJI = /^[^\p{L}\p{Cc}\s]{1,32}$/u;
 
 function shownOf({ sticker, dice, contact, game }: TelegramMessage): Enclosure | undefined {
@@ -65,17 +65,17 @@ function placeOf({ venue, location }: TelegramMessage): Enclosure | undefined {
     return { words: bracketed(`place "${title}", ${address}, at ${at}`), by: 'a place on the map' };
   }
   if (location === undefined) return undefined;
-  // A live location moves by edits of its message, which are not read.
+  // A live location moves by edits of its message, which the channel does not read.
   const live = location.live_period === undefined ? '' : 'live ';
   return { words: `[${live}location ${coordinates(location)}]` };
 }
 
-/** Six digits are a tenth of a metre. */
+/** Six decimal places are a tenth of a meter. */
 function coordinates({ latitude, longitude }: { latitude: number; longitude: number }): string {
   return `${latitude.toFixed(6)}, ${longitude.toFixed(6)}`;
 }
 
-/** Polls and checklists are written by whoever sends them, unless they are forwarded. */
+/** The sender wrote the poll or checklist, unless it is forwarded. */
 function listOf({ poll, checklist }: TelegramMessage): Enclosure | undefined {
   if (poll) {
     const options = poll.options.map(({ text }) => text);
@@ -86,7 +86,7 @@ function listOf({ poll, checklist }: TelegramMessage): Enclosure | undefined {
   return { words: bracketed(`checklist "${checklist.title}": ${tasks.join(', ')}`) };
 }
 
-/** What bots are shown only the presence of, or what is not worth reading, by its field. */
+/** Content that bots cannot read or that is not worth reading, by its field. */
 const UNREADABLE = {
   story: 'story',
   giveaway: 'giveaway',

@@ -1,4 +1,7 @@
-/** Converts a Telegram update to an `InboundMessage`: pure; ignores everything that no person wrote to the bot. */
+/**
+ * Converts a Telegram update to an `InboundMessage`; ignores everything that was not written to the bot by a person.
+ * Pure.
+ */
 import type { ChannelIdentity } from '../../../src/contracts/channel.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import { enclosureOf, mediaOf } from './content.ts';
@@ -11,7 +14,7 @@ import type { TelegramEntity, TelegramMessage, TelegramPress } from './update.ts
 /** Telegram's own account that forwards a linked channel's posts into its group. */
 const LINKED_CHANNEL_ID = '777000';
 
-/** The General topic: its messages name no thread, yet it is one. */
+/** The General topic: its messages name no thread, yet it is a topic. */
 export const GENERAL_TOPIC = '1';
 
 /** Reads one element of `getUpdates`, which may be any value. Never throws. */
@@ -43,7 +46,9 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
   return { kind: 'ignored', why, ...(message.from?.id !== bot.id && writtenBy(message)) };
 }
 
-/** The new text of a message. Edits without one, as of a live location that moves, change nothing that was heard. */
+/**
+ * The new text of a message. Edits without text, such as a moving live location, change nothing that was read before.
+ */
 function fromEdit(id: string, message: TelegramMessage, bot: Reader): Inbound {
   const why = notAnswered(message, bot.id);
   if (why !== undefined) return { kind: 'ignored', why };
@@ -59,14 +64,15 @@ function writtenBy(message: TelegramMessage): Pick<Extract<Inbound, { kind: 'ign
   return { from: { chatId: chat.id, threadId: threadOf(message), senderId: from?.id ?? '' } };
 }
 
-/** An administrator of the group who writes in its name. Telegram vouches that only administrators can. */
+/** An administrator of the group who writes in its name. Telegram guarantees that only administrators can. */
 function isAnonymousAdmin({ chat, sender_chat: author }: TelegramMessage): boolean {
   return author !== undefined && author.id === chat.id && chat.type !== 'channel';
 }
 
 /**
- * Why a message is not answered, whatever it says; undefined when a person wrote it, or another bot. People writing as a
- * channel and linked channels have nobody behind them who could be authorised; inline bots wrote the text of others.
+ * Why a message is not answered, whatever it says; undefined if a person or another bot wrote it. Behind messages
+ * written as a channel and behind linked channels there is no one to authorize; inline bots send text that others
+ * wrote.
  */
 function notAnswered(message: TelegramMessage, botId: string): string | undefined {
   if (!message.from) return 'a channel post or without a sender';
@@ -79,7 +85,7 @@ function notAnswered(message: TelegramMessage, botId: string): string | undefine
   return undefined;
 }
 
-/** A pressed button as a message without text; its chat is that of the message with the button. */
+/** Converts a button press to a message without text; its chat is that of the message with the button. */
 function fromPress(id: string, press: TelegramPress, bot: Reader): Inbound {
   const { id: callbackId, from, data, message } = press;
   if (data === undefined || message === undefined || from.is_bot) return { kind: 'button', callbackId };
@@ -96,7 +102,7 @@ function fromPress(id: string, press: TelegramPress, bot: Reader): Inbound {
       language: from.language_code,
       content: '',
       button: data,
-      // A forged press could name any message; only the bot's own may be changed for it.
+      // A forged press could name any message; only the bot's own messages may be changed.
       ...(message.from?.id === bot.id && { buttonUnder: { id: message.message_id } }),
       // Telegram gives no time for a press, and nothing uses it.
       timestamp: 0,
@@ -151,9 +157,9 @@ function fromMessage(id: string, message: TelegramMessage, bot: Reader): Inbound
 }
 
 /**
- * Who wrote a message. Anonymous administrators share an account of Telegram's (1087968824) in all groups: they are known by
- * the id of their group, which has the group's rights and can be no person's, and by their title there or the group's, as
- * Telegram shows them.
+ * Who wrote a message. Anonymous administrators share one Telegram account (1087968824) in all groups. They are
+ * identified by the id of their group, which has the group's rights and cannot be a person's, and by their title
+ * there or the group's, as Telegram shows them.
  */
 function writerOf(
   message: TelegramMessage,
@@ -177,13 +183,16 @@ function threadOf(
   return message.chat.is_forum === true ? GENERAL_TOPIC : undefined;
 }
 
-/** The message replied to. Every message in a topic is marked as a reply to the one that opened it: that does not count. */
+/**
+ * The message replied to. Telegram marks every message in a topic as a reply to the one that opened it: that does not
+ * count.
+ */
 function repliedTo(message: TelegramMessage): TelegramMessage['reply_to_message'] {
   const { reply_to_message: answered, message_thread_id: thread } = message;
   return answered?.message_id === thread ? undefined : answered;
 }
 
-/** `/stop@this_bot` becomes `/stop`; a command for another bot keeps its name, so that it is not run here. */
+/** `/stop@this_bot` becomes `/stop`; a command for another bot keeps its name, so that it does not run here. */
 function withoutBotName(
   text: string,
   entities: TelegramEntity[],

@@ -1,4 +1,4 @@
-/** Receives updates from wherever they come, finishes them once they are committed, and goes on after any failure. */
+/** Receives updates from their source, finishes them once they are committed, and continues after any failure. */
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS } from '../../../src/contracts/channel.ts';
 import { ChannelError, toGatewayError } from '../../../src/contracts/errors.ts';
 import type { GatewayError } from '../../../src/contracts/errors.ts';
@@ -20,23 +20,29 @@ import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts
 
 /** Waits of the poller, in milliseconds. */
 export interface PollTiming {
-  /** How long Telegram may hold a poll open; it allows up to 50 s. */
+  /** How long Telegram may hold a poll open; Telegram allows up to 50 s. */
   longPollMs: number;
   /** A poll that takes longer is aborted and repeated. */
   stallMs: number;
-  /** First and longest wait after a failure. With the cap, polling resumes within 35 s after a competing poller (409) has stopped. */
+  /**
+   * First and longest wait after a failure. With this cap, polling resumes within 35 s after a competing poller (409)
+   * has stopped.
+   */
   backoffMs: number;
   backoffCapMs: number;
-  /** How long a refused token is tried like that before the channel is dead, and the wait between tries from then on. */
+  /**
+   * How long a refused token is retried like that before the channel is dead, and the wait between retries from then
+   * on.
+   */
   deadAfterMs: number;
   deadIntervalMs: number;
-  /** Least time between two looks whether the owners are others now. */
+  /** Minimum time between two checks whether the owners have changed. */
   ownersMs: number;
-  /** Longest wait of `stop` for messages that are being published. */
+  /** How long `stop` waits at most for messages that are being published. */
   lastPublishMs: number;
   /**
-   * A message in several parts that got none for this long is whole. Within 500 ms of a poll Telegram answers the same one with a single
-   * update.
+   * A message in several parts is complete if no part has arrived for this long. Within 500 ms of a poll Telegram
+   * answers the same one with a single update.
    */
   partsMs: number;
 }
@@ -60,7 +66,7 @@ export interface PollerParts extends Omit<UpdatesParts, 'answerPress'> {
   introduction: Pick<Introduction, 'update'>;
   languages: ChannelLanguages;
   receive: Receive;
-  /** Called with who the bot is, as often as Telegram was asked. */
+  /** Called with the bot's identity each time Telegram has reported it. */
   identified: (bot: ChannelIdentity) => void;
   /** Commands that people can write with a `/`. */
   commands: readonly CommandListing[];
@@ -68,7 +74,7 @@ export interface PollerParts extends Omit<UpdatesParts, 'answerPress'> {
   setHealth: (health: ChannelHealth) => void;
 }
 
-/** Receives until stopped, also once Telegram accepts a token again that it has refused. */
+/** Receives until stopped, and resumes when Telegram accepts a token that it had refused. */
 export class Poller {
   readonly #parts: PollerParts;
   readonly #stop = new AbortController();
@@ -76,9 +82,9 @@ export class Poller {
   /** Polls since the last failure. */
   #polls = 0;
   #failures = 0;
-  /** Monotonic time since when Telegram refuses the token. */
+  /** Monotonic time since which Telegram has refused the token. */
   #refusedSince: number | undefined;
-  /** Monotonic time of the last look at what the bot says of itself. */
+  /** Monotonic time of the last check of the bot's descriptions. */
   #introducedAt = Number.NEGATIVE_INFINITY;
   readonly #split = new SplitMessages();
   readonly #publisher: Publisher;
@@ -91,7 +97,7 @@ export class Poller {
     this.#updates = new Updates({ ...parts, answerPress });
   }
 
-  /** Begins to receive. Never throws: failures from here on are reported as health. */
+  /** Starts receiving. Never throws: failures from here on are reported as health. */
   start(): void {
     this.#done = this.#receive();
   }
@@ -123,7 +129,7 @@ export class Poller {
         const failure = toGatewayError(error);
         if (isRefused(failure)) {
           this.#refusedSince ??= performance.now();
-          // Polls again only once `getMe` works: it tells a refused token from one call that went wrong.
+          // Polls again only once `getMe` works: that tells a refused token from a single failed call.
           me = undefined;
         }
         this.#report(failure);
@@ -132,7 +138,7 @@ export class Poller {
     }
   }
 
-  /** Takes one batch and publishes it; updates are finished only when they are committed or skipped. */
+  /** Fetches one batch and publishes it; updates are finished only when they are committed or skipped. */
   async #poll(me: Reader, signal: AbortSignal): Promise<void> {
     const { source, timing, setHealth } = this.#parts;
     // The first poll, and the first after a failure, must return at once: health must not wait for a message.
@@ -162,7 +168,7 @@ export class Poller {
     await sleep(waitMs, signal).catch(() => log.debug('telegram_backoff_aborted'));
   }
 
-  /** Telegram has refused the token for so long that somebody has to look at it. */
+  /** Telegram has refused the token for so long that someone has to look at it. */
   get #isDead(): boolean {
     if (this.#refusedSince === undefined) return false;
     return performance.now() - this.#refusedSince >= this.#parts.timing.deadAfterMs;
@@ -191,7 +197,7 @@ export class Poller {
   }
 }
 
-/** True when Telegram refuses the token, or the one call as if it did. */
+/** True if Telegram refuses the token, or refuses the one call with the same error. */
 function isRefused(failure: GatewayError): boolean {
   return failure instanceof ChannelError && failure.code === 'unauthorized';
 }

@@ -1,4 +1,4 @@
-/** Publishes the messages of a poll: in order within a chat, different chats side by side. */
+/** Publishes the messages of a poll: in order within a chat, different chats in parallel. */
 import { toGatewayError } from '../../../src/contracts/errors.ts';
 import type { GatewayError } from '../../../src/contracts/errors.ts';
 import type { Log } from '../../../src/contracts/log.ts';
@@ -10,18 +10,18 @@ import { userIdOf } from '../../../src/contracts/message.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import { sayToPerson } from '../../../src/contracts/texts/languages.ts';
 
-/** Chats of one batch that are published at the same time; within a chat messages are published one after another. */
+/** Chats of one batch that are published in parallel; within a chat messages are published one after another. */
 export const CHATS_AT_ONCE = 16;
 
-/** A message that cannot be published for a reason that does not pass is skipped after this many tries. */
+/** A message that permanently cannot be published is skipped after this many tries. */
 export const PUBLISH_TRIES = 5;
 
-/** A message that is not committed yet; with `callbackId` it is a press that Telegram waits to have answered. */
+/** A message that is not committed yet; with `callbackId` it is a press that Telegram expects an answer to. */
 export interface PendingMessage extends Received {
   callbackId?: string | undefined;
 }
 
-/** A message with its parts, mostly one. */
+/** A message with its parts, usually one. */
 type PendingParts = readonly [PendingMessage, ...PendingMessage[]];
 
 export interface PublisherParts {
@@ -41,7 +41,7 @@ export class Publisher {
     this.#parts = parts;
   }
 
-  /** Throws `GatewayError` when a message could not be committed, once every chat is finished or has failed. */
+  /** Throws `GatewayError` if a message could not be committed, once every chat is finished or has failed. */
   async publish(messages: readonly PendingParts[], signal: AbortSignal): Promise<void> {
     const chats = [...Map.groupBy(messages, ([{ message }]) => message.chatId).values()];
     const publishChats = async (): Promise<void> => {
@@ -62,7 +62,7 @@ export class Publisher {
     const [{ id, message, callbackId }] = parts;
     try {
       const receipt = await this.#receive(parts);
-      // The effect is committed: only now is the press answered, with the reply.
+      // The effect is committed: only now answer the press, with the reply.
       if (callbackId !== undefined) void this.#answer(callbackId, receipt, message);
     } catch (error) {
       this.#skipOrThrow(id, message.id, toGatewayError(error));
@@ -70,8 +70,8 @@ export class Publisher {
   }
 
   /**
-   * Passes a message to the gateway. One that was committed with fewer parts, before a crash or a lost confirmation, stays
-   * as it is, and the parts that came later are a message of their own.
+   * Passes a message to the gateway. One that was committed with fewer parts, before a crash or a lost confirmation,
+   * stays unchanged, and the parts that came later form a separate message.
    */
   async #receive(parts: PendingParts): Promise<Receipt> {
     const { receive, log } = this.#parts;
@@ -88,7 +88,7 @@ export class Publisher {
     return receipt;
   }
 
-  /** Shows the person who pressed a button the reply. Never throws. */
+  /** Shows the reply to the person who pressed a button. Never throws. */
   async #answer(callbackId: string, receipt: Receipt, message: InboundMessage): Promise<void> {
     const { languages, answerPress } = this.#parts;
     const reply = 'reply' in receipt ? receipt.reply : undefined;

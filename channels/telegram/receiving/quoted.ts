@@ -1,4 +1,7 @@
-/** Reads what a Telegram message replies to: pure; a part in an unknown form is left out, and never loses the message. */
+/**
+ * Reads what a Telegram message replies to; leaves out a part with an unknown form, and never loses the message.
+ * Pure.
+ */
 import { z } from 'zod';
 import { boundQuote } from '../../../src/contracts/quoted.ts';
 import type { Quoted } from '../../../src/contracts/quoted.ts';
@@ -33,7 +36,7 @@ const quotable = z.object({
 const external = quotable.extend({ origin: forwardOrigin.optional() });
 const chosenPart = z.object({ text: z.string() });
 
-/** The kinds of the gateway, by Telegram's fields. */
+/** The gateway's kinds, by Telegram's fields. */
 const KINDS: readonly [Quoted['media'][number]['kind'], keyof typeof files][] = [
   ['image', 'photo'],
   ['video', 'animation'],
@@ -44,21 +47,24 @@ const KINDS: readonly [Quoted['media'][number]['kind'], keyof typeof files][] = 
   ['video', 'video_note'],
 ];
 
-/** The parts of a message that say what it replies to: a message of the same chat, or of another, and the part chosen of it. */
+/** The parts of a message that say what it replies to: a message of this chat or of another, and the selected part of it. */
 export interface ReplyParts {
   answered: TelegramMessage['reply_to_message'];
   chosen: unknown;
   elsewhere: unknown;
 }
 
-/** The quote of a message that `sender` wrote; undefined for one that replies to nothing with a text or a file. Never throws. */
+/**
+ * The quote in a message that `sender` wrote; undefined if the message replies to nothing that has a text or a file.
+ * Never throws.
+ */
 export function quotedOf(
   { answered, chosen, elsewhere }: ReplyParts,
   { botId, sender }: { botId: string; sender: string },
 ): Quoted | undefined {
   const part = chosenPart.safeParse(chosen).data?.text;
   const foreign = external.safeParse(elsewhere).data;
-  // Whoever wrote a message of another chat, it is no part of the conversation here.
+  // No matter who wrote it, a message of another chat is not part of this conversation.
   if (foreign !== undefined) {
     return boundQuote({ ...partsOf(foreign, part), by: 'other', author: foreign.origin?.author });
   }
@@ -67,7 +73,7 @@ export function quotedOf(
   const { from, date } = own;
   const sentAt = date === undefined ? undefined : date * 1_000;
   if (from?.id === botId) return boundQuote({ ...partsOf(own, part), by: 'bot', sentAt });
-  // What the sender only forwarded, or had written by an inline bot, holds the text of others.
+  // What the sender only forwarded, or sent through an inline bot, is text that others wrote.
   const isOwn = from?.id === sender && own.forward_origin === undefined && own.via_bot === undefined;
   if (isOwn && own.sender_chat === undefined) return boundQuote({ ...partsOf(own, part), by: 'sender' });
   const author = own.forward_origin?.author ?? own.sender_chat?.title ?? (from && nameOf(from));
@@ -87,7 +93,7 @@ function partsOf(
   const { sticker } = message;
   const sign = sticker === undefined ? '' : `[sticker ${sticker.emoji ?? ''}]`;
   const found = KINDS.flatMap(([kind, field]) => {
-    // An animation is also sent as a document.
+    // Telegram sends an animation as a document as well.
     if (field === 'document' && message.animation !== undefined) return [];
     const one = message[field];
     return one === undefined ? [] : [{ kind, name: one.file_name }];

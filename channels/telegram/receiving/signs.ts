@@ -1,12 +1,12 @@
-/** Updates that are no messages: the membership of the bot, and reactions to messages. Pure. */
+/** Updates that are not messages: the bot's membership, and reactions to messages. Pure. */
 import type { Inbound, Reader, TopicNews } from './inbound-kinds.ts';
 import { nameOf } from './quoted.ts';
 import type { TelegramDraftStop, TelegramMembership, TelegramMessage, TelegramReaction } from './update.ts';
 
-/** The reaction that stops the answer it is given to. */
+/** The reaction that stops the answer below which it appears. */
 const STOP_REACTION = '👎';
 
-/** `kicked` is also the word for a bot that a person has blocked. */
+/** `kicked` also stands for a bot that a person has blocked. */
 export function fromMembership(id: string, membership: TelegramMembership, bot: Reader): Inbound {
   const { chat, from, old_chat_member: before, new_chat_member: after } = membership;
   if (chat.type === 'channel') return { kind: 'ignored', why: 'about a channel' };
@@ -30,7 +30,10 @@ function isMember({ status, is_member: stays }: TelegramMembership['old_chat_mem
   return status === 'restricted' ? stays === true : status !== 'left' && status !== 'kicked';
 }
 
-/** Somebody reacts to a message; Telegram does not tell in which topic. Reactions in the name of a chat have nobody behind them. */
+/**
+ * A person reacts to a message; Telegram does not say in which topic. Reactions in the name of a chat have no person
+ * behind them.
+ */
 export function fromReaction(id: string, reaction: TelegramReaction): Inbound {
   const { chat, user, message_id: stops, old_reaction: before, new_reaction: now } = reaction;
   const isStop = now.some(isStopReaction) && !before.some(isStopReaction);
@@ -48,7 +51,7 @@ export function fromReaction(id: string, reaction: TelegramReaction): Inbound {
       senderName: nameOf(user),
       content: '',
       stops,
-      // It stops only what runs now.
+      // It stops only what is running now.
       timestamp: 0,
       media: [],
       place: chat.type === 'private' ? 'private' : 'group',
@@ -66,7 +69,7 @@ export function topicOf(message: TelegramMessage, botId: string): TopicNews | un
   return edited?.name === undefined ? undefined : { chatId: chat.id, threadId, isNamed: true };
 }
 
-/** The button that a draft shows, only in private chats: as if its person had written `/stop`. */
+/** The button below a draft, only in private chats: treated as if the person had written `/stop`. */
 export function fromDraftStop(id: string, { chat, message_thread_id: threadId }: TelegramDraftStop): Inbound {
   if (chat.type !== 'private') return { kind: 'ignored', why: 'a draft outside of a private chat' };
   const place = { chatId: chat.id, threadId, senderId: chat.id };
@@ -79,7 +82,7 @@ export function fromDraftStop(id: string, { chat, message_thread_id: threadId }:
       channel: 'telegram',
       ...place,
       content: '/stop',
-      // It stops only what runs now.
+      // It stops only what is running now.
       timestamp: 0,
       media: [],
       place: 'private',

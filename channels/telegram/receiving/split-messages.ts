@@ -1,31 +1,35 @@
 /**
- * What Telegram or a sender's app delivers in pieces: the pictures of an album, the parts of a text that was too long for one
- * message, and messages that are forwarded together. The parts become one message once no more of them come. Until then
- * the offset stays before the first part, so that Telegram keeps them: nothing is held only in memory.
+ * Messages that Telegram or a sender's app delivers in pieces: the pictures of an album, the parts of a text that was
+ * too long for one message, and messages that are forwarded together. The parts become one message once no more parts
+ * arrive. Until then the offset stays before the first part, so that Telegram keeps them: no part is held only in
+ * memory.
  */
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 
 /** Most parts of an album (Bot API `sendMediaGroup`; the apps allow no more either). */
 export const MAX_ALBUM_PARTS = 10;
-/** Messages forwarded together that become one; an album counts as one of them. */
+/** Maximum number of messages forwarded together that become one; an album counts as one message. */
 export const MAX_FORWARDS = 10;
-/** Parts of a text that become one message; together they stay below the longest message that the gateway accepts. */
+/**
+ * Maximum number of parts of a text that become one message; together they stay below the longest message that the
+ * gateway accepts.
+ */
 export const MAX_TEXT_PARTS = 24;
-/** Longest text of one message, in UTF-16 units; a part of this length was cut where it had no break. */
+/** Longest text of one message, in UTF-16 units; a part of this length was cut at a place without a break. */
 export const FULL_TEXT = 4_096;
 /**
- * A text of this length may go on in the next message: the apps cut a longer one at the best break (paragraph, line,
- * sentence, word) in the second half of what fits.
+ * A text of this length may continue in the next message: the apps cut a longer one at the best break (paragraph,
+ * line, sentence, word) in the second half of what fits.
  */
 export const CUT_FROM = FULL_TEXT / 2;
 /** Parts are sent at most this far apart, in milliseconds; Telegram gives times in whole seconds. */
 const GAP_MS = 2_000;
-/** Authors that a message of several forwarded ones is headed with. */
+/** Maximum number of authors named above a message that joins several forwarded ones. */
 const MAX_AUTHORS = 3;
 
 /** A message of one update. */
 export interface Received {
-  /** Of the update. */
+  /** Id of the update. */
   id: number;
   message: InboundMessage;
   /** The same for all parts of an album. */
@@ -36,10 +40,10 @@ export interface Received {
   isCommand?: boolean | undefined;
 }
 
-/** Messages that may be published, each with its parts, in the order of their first updates. */
+/** Messages that can be published, each with its parts, in the order of their first updates. */
 export interface Collected<T extends Received> {
   whole: [T, ...T[]][];
-  /** Parts that may get more: they come again with the next poll. */
+  /** Parts that may get more parts: they arrive again with the next poll. */
   open: T[];
 }
 
@@ -50,14 +54,14 @@ interface Group<T extends Received> {
   parts: [T, ...T[]];
 }
 
-/** Tells whole messages from those that may still get parts, from one poll to the next. */
+/** Tells complete messages from those that may still get parts, from one poll to the next. */
 export class SplitMessages {
   /** How many parts each open message had at the last poll, by the first update. */
   #open = new Map<number, number>();
 
   /**
-   * Takes the unpublished messages of one poll, in the order of their updates. One is whole when it can have no more parts,
-   * when its chat has gone on, or when it has got no part since the last poll.
+   * Takes the unpublished messages of one poll, in the order of their updates. A message is complete if it can have no
+   * more parts, if its chat has moved on, or if it has got no part since the last poll.
    */
   collect<T extends Received>(batch: readonly T[]): Collected<T> {
     const whole: [T, ...T[]][] = [];
@@ -95,7 +99,7 @@ function groupsOf<T extends Received>(batch: readonly T[]): Group<T>[] {
   return groups;
 }
 
-/** A press, an edit or a reaction: no part of anything that is written. */
+/** A press, an edit or a reaction: never part of a written message. */
 function isAct({ message }: Received): boolean {
   return message.button !== undefined || message.isEdit === true || message.stops !== undefined;
 }
@@ -126,7 +130,7 @@ function continues({ kind, parts }: Group<Received>, next: Received): boolean {
   }
 }
 
-/** Messages that were forwarded; an album is one. */
+/** The number of forwarded messages; an album counts as one. */
 function countOf(parts: readonly Received[]): number {
   return new Set(parts.map(({ id, album }) => album ?? id)).size;
 }
@@ -135,13 +139,13 @@ function isLong({ textLength = 0 }: Received): boolean {
   return textLength >= CUT_FROM;
 }
 
-/** True for a text that may be the rest of another: the apps put no reply and no file on it. */
+/** True for a text that may be the rest of another: the apps attach no reply and no file to it. */
 function goesOn({ message, isCommand }: Received): boolean {
   const { media, forwarded, replyTo } = message;
   return isCommand !== true && media.length === 0 && forwarded !== true && replyTo === undefined;
 }
 
-/** True when no further part can come. */
+/** True if no further part can come. */
 function isFull({ kind, parts }: Group<Received>): boolean {
   const last = parts.at(-1) ?? parts[0];
   switch (kind) {
@@ -164,7 +168,7 @@ function hasGoneOn(batch: readonly Received[], parts: readonly [Received, ...Rec
   return batch.some(({ id, message }) => id > last.id && message.chatId === last.message.chatId);
 }
 
-/** The parts as one message, with the id of the first; whoever forwards one part has forwarded them all. */
+/** The parts as one message, with the id of the first; a person who forwards one part has forwarded them all. */
 export function joinParts(parts: readonly [Received, ...Received[]]): InboundMessage {
   const [first, ...rest] = parts;
   if (rest.length === 0) return first.message;

@@ -1,28 +1,28 @@
-/** Where the updates of the bot come from: asked for at Telegram, or posted by it. */
+/** Where the bot's updates come from: polled from Telegram, or posted by it. */
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import type { StoredUpdate, UpdateStore, WaitingUpdate } from '../../../src/contracts/store/updates.ts';
 import type { BotApi } from '../api/bot-api.ts';
 import { updateIdOf } from './updates.ts';
 
-/** What a question for updates may take, in milliseconds. */
+/** How long a request for updates may take, in milliseconds. */
 export interface UpdateWait {
   /** How long to wait for the first one. */
   waitMs: number;
-  /** When a question without an answer is given up. */
+  /** When a request without an answer is aborted. */
   stallMs: number;
 }
 
-/** Gives updates until they are finished; those of a message that is not whole stay open, and come again. */
+/** Returns updates until they are finished; those of an incomplete message stay open, and are returned again. */
 export interface UpdateSource {
   /** The updates that are not finished, of any shape. Throws `GatewayError`. */
   next(wait: UpdateWait, signal: AbortSignal): Promise<unknown[]>;
-  /** All of `ids` but the `open` ones are committed or skipped. Throws `GatewayError`. */
+  /** All of `ids` except the `open` ones are committed or skipped. Throws `GatewayError`. */
   finish(ids: readonly number[], open: ReadonlySet<number>): Promise<void>;
-  /** How the channel is after `next` has succeeded. */
+  /** The channel's health after `next` has succeeded. */
   health(): ChannelHealth;
 }
 
-/** Updates of one batch, as many as `getUpdates` gives. */
+/** Updates in one batch, as many as `getUpdates` returns. */
 const BATCH = 100;
 
 /** Updates that Telegram posted, in the order of their ids. */
@@ -30,13 +30,13 @@ export class PostedUpdates {
   readonly #store: UpdateStore;
   readonly #bot: string;
 
-  /** Of the bot with this token, which is secret but for the id in front. */
+  /** For the bot with this token, which is secret except for the id at its start. */
   constructor(store: UpdateStore, token: string) {
     this.#store = store;
     this.#bot = `telegram:${token.split(':', 1)[0]}`;
   }
 
-  /** Stores one that was posted. Throws `StoreError`. */
+  /** Stores one posted update. Throws `StoreError`. */
   async add(posted: WaitingUpdate): Promise<StoredUpdate> {
     return await this.#store.storeUpdate(this.#bot, posted);
   }
@@ -52,8 +52,8 @@ export class PostedUpdates {
 }
 
 /**
- * `getUpdates`: the offset moves only behind updates that are finished. What a webhook brought before, or still brings to
- * another node, is given first whenever nothing else comes.
+ * `getUpdates`: the offset moves only past finished updates. Updates that a webhook has stored, or still delivers to
+ * another node, come first whenever nothing else arrives.
  */
 export class PolledUpdates implements UpdateSource {
   readonly #bot: Pick<BotApi, 'updates'>;
@@ -61,7 +61,7 @@ export class PolledUpdates implements UpdateSource {
   #isQuiet = true;
   #fromPosted = false;
   #offset: number | undefined;
-  /** Updates behind the offset that are done, while it waits for further parts of a message; at most one batch. */
+  /** Finished updates behind the offset while it waits for further parts of a message; at most one batch. */
   #finished = new Set<number>();
 
   constructor(bot: Pick<BotApi, 'updates'>, posted: PostedUpdates) {

@@ -1,7 +1,9 @@
 /** The parts of a Telegram update that the channel reads, checked once; all others are ignored. */
 import { z } from 'zod';
 
-/** Telegram promises 52 significant bits; a number beyond a double's precision names some other chat and is refused. */
+/**
+ * Telegram promises 52 significant bits; a number beyond a double's precision names a different chat and is refused.
+ */
 const id = z.union([z.int(), z.string().regex(/^-?\d{1,20}$/)]).transform(String);
 
 export const person = z.object({
@@ -26,12 +28,12 @@ const entity = z.object({
   user: person.optional(),
 });
 
-/** Entities only tell mentions and commands: where one makes no sense, the text is heard without them. */
+/** Entities only mark mentions and commands: if one is invalid, the text is read without them. */
 const entities = z.array(entity).optional().catch(undefined);
 
 const title = z.object({ title: z.string().optional() });
 
-/** The author of a forwarded message (Bot API `MessageOrigin`), in whichever field its kind has it. */
+/** The author of a forwarded message (Bot API `MessageOrigin`), in the field that its kind uses. */
 const origin = z.object({
   sender_user: z.object({ first_name: z.string().optional(), last_name: z.string().optional() }).optional(),
   sender_user_name: z.string().optional(),
@@ -39,7 +41,7 @@ const origin = z.object({
   chat: title.optional(),
 });
 
-/** Any value counts as forwarded; `author` is its name, where it has a known form. */
+/** Any value counts as forwarded; `author` is its name, if the form is known. */
 export const forwardOrigin = z.unknown().transform((value): { author: string | undefined } => {
   const {
     sender_user: user,
@@ -67,7 +69,7 @@ const location = z.object({
   live_period: z.number().optional(),
 });
 
-/** What a message may bring that is neither text nor a file (Bot API 10.3). Of some only their presence is read. */
+/** What a message may contain that is neither text nor a file (Bot API 10.3). For some, only their presence is read. */
 const enclosures = {
   sticker: z.object({ emoji: z.string().optional() }),
   dice: z.object({ emoji: z.string(), value: z.int() }),
@@ -92,18 +94,18 @@ const message = z.object({
   chat,
   from: person.optional(),
   sender_chat: z.object({ id }).optional(),
-  /** Only its sender and the bot see it; its `message_id` is 0 then. */
+  /** Only its sender and the bot see it; its `message_id` is then 0. */
   ephemeral_message_id: z.int().optional(),
   /** Of an anonymous administrator: the title that the group gave them. */
   author_signature: z.string().optional(),
   via_bot: person.optional(),
   is_automatic_forward: z.boolean().optional(),
-  /** Present on what was forwarded. */
+  /** Present on forwarded messages. */
   forward_origin: forwardOrigin.optional(),
   message_thread_id: id.optional(),
   is_topic_message: z.boolean().optional(),
   /** Service messages of Telegram, in the group that became a supergroup and in that supergroup. */
-  /** Service messages about topics. Without a name that a person has chosen, a new one is for the bot to name. */
+  /** Service messages about topics. The bot names a new topic unless a person has chosen its name. */
   forum_topic_created: z.object({ is_name_implicit: z.boolean().optional() }).optional(),
   forum_topic_edited: z.object({ name: z.string().optional() }).optional(),
   migrate_to_chat_id: id.optional(),
@@ -112,11 +114,11 @@ const message = z.object({
   caption: z.string().optional(),
   entities,
   caption_entities: entities,
-  /** What it says is read by `quotedOf`, like the two fields behind it: nothing in them may lose the message. */
+  /** `quotedOf` reads its content, and that of the two fields below: nothing in them may lose the message. */
   reply_to_message: z.looseObject({ message_id: id, from: person.optional() }).optional(),
-  /** The part of the message replied to that the person chose. */
+  /** The part of the message replied to that the person selected. */
   quote: z.unknown().optional(),
-  /** The message replied to when it stands in another chat. */
+  /** The message replied to, if it is in another chat. */
   external_reply: z.unknown().optional(),
   photo: z.array(file).optional(),
   document: file.optional(),
@@ -136,7 +138,7 @@ const member = z.object({ status: z.string(), is_member: z.boolean().optional() 
 /** A standard reaction has an `emoji`; others are not read. */
 const reaction = z.object({ type: z.string(), emoji: z.string().optional() });
 
-/** What one element of `getUpdates` must be for the channel to act on it (Bot API `Update`). */
+/** What an element of `getUpdates` must contain for the channel to act on it (Bot API `Update`). */
 export const updateSchema = z.object({
   update_id: z.int().min(0),
   message: message.optional(),
@@ -156,7 +158,7 @@ export const updateSchema = z.object({
   my_chat_member: z
     .object({ chat, from: person, old_chat_member: member, new_chat_member: member })
     .optional(),
-  /** The button of a draft was pressed (Bot API `MessageGenerationStopped`). */
+  /** Someone pressed the button of a draft (Bot API `MessageGenerationStopped`). */
   stopped_message_generation: z
     .object({ chat, message_thread_id: id.optional(), draft_id: z.number() })
     .optional(),

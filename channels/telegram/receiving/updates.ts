@@ -1,4 +1,4 @@
-/** Acts on a batch of updates: messages are handed back to be published, everything else is dealt with at once. */
+/** Acts on a batch of updates: returns messages to be published, and handles everything else at once. */
 import { toGatewayError } from '../../../src/contracts/errors.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import { addressOf } from '../../../src/contracts/message.ts';
@@ -18,12 +18,12 @@ export interface UpdatesParts {
   noteTopic: (topic: TopicNews) => Promise<void>;
   /** Counts messages that are not handed over. */
   noteRefusal: NoteRefusal;
-  /** Ends the waiting of a press that nothing came of. Never throws. */
+  /** Stops the spinner of a press that had no effect. Never throws. */
   answerPress: (callbackId: string, text: string | undefined) => Promise<void>;
   log: Log;
 }
 
-/** An update with its id; -1 where it has none. */
+/** An update with its id; -1 if it has none. */
 export interface ReadUpdate {
   id: number;
   inbound: Inbound;
@@ -41,7 +41,7 @@ export class Updates {
     this.#parts = parts;
   }
 
-  /** Gives the messages among the updates, in their order. Throws `GatewayError` while the store is unavailable, to be tried again. */
+  /** Returns the messages among the updates, in their order. Throws `GatewayError` while the store is unavailable, to be retried. */
   async messagesOf(read: readonly ReadUpdate[]): Promise<PendingMessage[]> {
     const messages: PendingMessage[] = [];
     for (const [index, { id, inbound }] of read.entries()) {
@@ -76,7 +76,7 @@ export class Updates {
     await this.#parts.chatMoved({ channel: 'telegram', from, to });
   }
 
-  /** Throws what passes, to be tried again; any other failure is logged and must not stop receiving. */
+  /** Throws temporary failures, to be retried; any other failure is logged and must not stop receiving. */
   async #try(event: string, act: () => Promise<void>): Promise<void> {
     try {
       await act();
@@ -96,7 +96,7 @@ export class Updates {
   }
 }
 
-/** A batch may come twice: whoever has let the bot in again may have written since, and that must not be stopped. */
+/** A batch may arrive twice: someone may have added the bot again and written since, and that must not be stopped. */
 function isSuperseded(
   later: readonly ReadUpdate[],
   { change }: Extract<Inbound, { kind: 'membership' }>,

@@ -1,19 +1,19 @@
-/** The address of the webhook, and what Telegram tells of it. Pure. */
+/** The webhook's address, and what Telegram reports about it. Pure. */
 import { stripEnd } from '../../../src/lib/text.ts';
 
 /** The path below the gateway's public address (see docs/http-api.md). */
 const WEBHOOK_PATH = '/v1/updates/telegram';
 
-/** An error of Telegram's that is older than this is over. */
+/** An error that Telegram reported longer ago than this is over. */
 const ERROR_MS = 300_000;
 
-/** The whole address that Telegram posts to. */
+/** The full address that Telegram posts to. */
 export function webhookAddress(url: string): string {
   const base = stripEnd(url, '/');
   return base.endsWith(WEBHOOK_PATH) ? base : base + WEBHOOK_PATH;
 }
 
-/** What `getWebhookInfo` tells, for operators. */
+/** The parts of `getWebhookInfo` that matter to operators. */
 export interface WebhookInfo {
   url?: string | undefined;
   pending_update_count?: number | undefined;
@@ -22,7 +22,7 @@ export interface WebhookInfo {
   last_error_message?: string | undefined;
 }
 
-/** The error of the last post, in words, while it is not over; undefined when posts arrive. */
+/** The error of the last post, in words, while it lasts; undefined when posts arrive. */
 export function webhookTrouble(info: WebhookInfo, nowMs: number): string | undefined {
   const {
     pending_update_count: waiting = 0,

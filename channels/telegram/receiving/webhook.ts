@@ -1,4 +1,7 @@
-/** Webhook mode: Telegram posts updates to any node, which stores them; the node with the bot's lane receives them from there. */
+/**
+ * Webhook mode: Telegram posts updates to any node, which stores them; the node with the bot's lane receives them
+ * from the store.
+ */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
@@ -13,21 +16,24 @@ import { webhookAddress, webhookTrouble } from './webhook-info.ts';
 import type { WebhookInfo } from './webhook-info.ts';
 import type { PostedUpdates, UpdateSource, UpdateWait } from './update-source.ts';
 
-/** Updates that another node stored are looked for this often; those of this node are received at once. */
+/** How often the node looks for updates that another node stored; it receives its own at once. */
 const LOOK_MS = 250;
 
-/** Telegram is asked this often whether its posts arrive. */
+/** How often the node asks Telegram whether its posts arrive. */
 const CHECK_MS = 60_000;
 
-/** What the channel is told of its webhook. */
+/** The channel's webhook settings. */
 export interface WebhookConfig {
   /** Public address of the gateway. */
   url: string;
-  /** Secret. What Telegram sends along; made from the bot token by default, so that all nodes know it. */
+  /** Secret. Telegram sends it with each post; derived from the bot token by default, so that all nodes know it. */
   secret?: string | undefined;
 }
 
-/** The secret of the webhook (Bot API `secret_token`: 1-256 of A-Z, a-z, 0-9, _ and -); nobody can tell the token from it. */
+/**
+ * The secret of the webhook (Bot API `secret_token`: 1-256 of A-Z, a-z, 0-9, _ and -); the token cannot be derived
+ * from it.
+ */
 function secretOf(token: string, { secret }: WebhookConfig): string {
   return secret ?? createHmac('sha256', token).update('parley webhook of telegram').digest('base64url');
 }
@@ -44,11 +50,11 @@ export interface WebhookParts {
   clock: Clock;
 }
 
-/** The webhook of one bot: its route at every node, and the source of updates at the one that receives. */
+/** The webhook of one bot: its route on every node, and the source of updates on the node that receives. */
 export class TelegramWebhook implements PlatformWebhook {
   readonly #parts: WebhookParts;
   readonly #secret: string;
-  /** Whoever waits for the next update; at most the one that receives. */
+  /** Waiters for the next update; at most the one receiver. */
   readonly #arrivals = new Set<() => void>();
 
   constructor(parts: WebhookParts) {
@@ -103,7 +109,9 @@ export class TelegramWebhook implements PlatformWebhook {
     };
   }
 
-  /** Begins to listen before the store is read, so that what arrives meanwhile is not waited for. */
+  /**
+   * Starts to listen before the store is read, so that an update that arrives during the read does not have to wait.
+   */
   #arrival(signal: AbortSignal): { wait: Promise<void>; forget: () => void } {
     const over = new AbortController();
     const forget = (): void => over.abort();
@@ -112,14 +120,14 @@ export class TelegramWebhook implements PlatformWebhook {
     return { wait: wait.finally(() => this.#arrivals.delete(forget)), forget };
   }
 
-  /** Sets the webhook where it is not as it should be, `first` in any case: the secret may be a new one. */
+  /** Sets the webhook if it is not as it should be, and always if `first`: the secret may be a new one. */
   async #check(first: boolean): Promise<ChannelHealth> {
     const { bot, config, log, clock } = this.#parts;
     const url = webhookAddress(config.url);
     const info = await bot.call('getWebhookInfo', (api, limit) => api.getWebhookInfo(limit));
     if (first || info.url !== url) {
       if (!first) log.warn('telegram_webhook_replaced');
-      // What waits at Telegram is kept.
+      // Updates that are waiting at Telegram are kept.
       const kept = { drop_pending_updates: false, allowed_updates: WANTED_UPDATES };
       const options = { ...kept, secret_token: this.#secret };
       await bot.call('setWebhook', (api, limit) => api.setWebhook(url, options, limit));

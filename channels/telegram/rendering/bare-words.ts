@@ -1,17 +1,17 @@
-/** Words of a text that Telegram would turn into links by itself although they are none. Pure. */
+/** Words of a text that Telegram would turn into links although they are none. Pure. */
 import { joined, words, wrapped } from './piece.ts';
 import type { Piece } from './piece.ts';
 
 /**
- * Names of files whose ending is also a country's or another top-level domain, .NET and its languages, and words that begin
- * with a slash, which would be commands. An address with a path or a scheme is left alone.
+ * File names whose extension is also a country's or another top-level domain, .NET and its languages, and words that
+ * begin with a slash, which would be commands. Addresses with a path or a scheme are left alone.
  */
 const FALSE_LINK =
   /(?<![\w@/:.<>)\]-])(?:[\w-]+(?:\.[\w-]+)*\.(?:md|py|sh|rs|pl|pm|cc|so|ps|zip|mov)(?![\w/:-]|\.\w)|(?:VB|ASP|ADO|ML)\.NET(?![\w/-]|\.\w)|(?<slash>\/(?<name>[A-Za-z0-9_]{1,64})(?![\w/])))/gi;
 
-/** The text, with such words as code; `commands` are those of the bot, which stay commands. */
+/** The text, with such words as code; the bot's `commands` stay commands. */
 export function bareWords(text: string, commands: ReadonlySet<string>): Piece {
-  // Most texts have neither, and each part of an answer is rendered a dozen times until it fits.
+  // Most texts contain neither, and each part of an answer is rendered a dozen times until it fits.
   if (!text.includes('.') && !text.includes('/')) return words(text);
   const pieces: Piece[] = [];
   let from = 0;

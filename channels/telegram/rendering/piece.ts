@@ -1,4 +1,4 @@
-/** The same piece of a message twice: as Telegram's HTML and as readers see it. Pure. */
+/** The same piece of a message in two forms: as Telegram's HTML and as readers see it. Pure. */
 import { cleanText } from '../../../src/lib/text.ts';
 
 export interface Piece {
@@ -12,12 +12,12 @@ const UNSEEN = /[^\P{Cc}\n]|[\u2028-\u202E]|\u0333|\u033F|\u030A/u;
 export const NOTHING: Piece = { html: '', visible: '' };
 
 /**
- * Text that Telegram shows as it is: it drops carriage returns, line marks, direction overrides and three combining
- * lines, shows control characters as spaces, and refuses lone surrogates (TDLib `clean_input_string`).
+ * Text that Telegram shows unchanged: Telegram drops carriage returns, line marks, direction overrides and three
+ * combining lines, shows control characters as spaces, and refuses lone surrogates (TDLib `clean_input_string`).
  */
 export function words(text: string): Piece {
   const clean = cleanText(text);
-  // Two passes for few texts cost less than one that replaces for all.
+  // Two passes for a few texts cost less than one that replaces for all.
   const visible = !UNSEEN.test(clean)
     ? clean
     : clean
@@ -32,7 +32,7 @@ export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Pieces one after the other, with the same markup between them. */
+/** Pieces one after the other, separated by the same markup. */
 export function joined(pieces: readonly Piece[], between = ''): Piece {
   return {
     html: pieces.map((piece) => piece.html).join(between),
@@ -40,7 +40,7 @@ export function joined(pieces: readonly Piece[], between = ''): Piece {
   };
 }
 
-/** A piece in a tag; one that shows nothing needs none. */
+/** A piece in a tag; a piece that shows nothing needs none. */
 export function wrapped(tag: string, piece: Piece, attribute = ''): Piece {
   if (piece.visible === '') return NOTHING;
   return { html: `<${tag}${attribute}>${piece.html}</${tag}>`, visible: piece.visible };

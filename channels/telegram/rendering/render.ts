@@ -1,4 +1,7 @@
-/** A Markdown document in Telegram's HTML: only tags that Telegram knows, always closed, counted as Telegram counts. */
+/**
+ * Renders a Markdown document as Telegram's HTML: only tags that Telegram knows, always closed, counted as Telegram
+ * counts.
+ */
 import type { List, ListItem, PhrasingContent, Root, RootContent } from 'mdast';
 import type { Rendered } from '../../../src/contracts/channel.ts';
 import { foldDetails } from '../../../src/lib/markdown/details.ts';
@@ -10,13 +13,13 @@ import { escapeHtml, joined, words, wrapped } from './piece.ts';
 import type { Piece } from './piece.ts';
 import { renderTable } from './table.ts';
 
-/** Deeper nodes are shown as plain text: nobody writes such nesting, and the stack is finite. */
+/** Deeper nodes are shown as plain text: no one nests that deeply, and the stack is finite. */
 export const MAX_DEPTH = 40;
 
 /** The position of a node. */
 interface Spot {
   depth: number;
-  /** What every line but the first begins with. */
+  /** What every line except the first begins with. */
   indent: string;
   inLink: boolean;
   inQuote: boolean;
@@ -40,7 +43,7 @@ function deeper(spot: Spot, change: Partial<Spot> = {}): Spot {
   return { ...spot, ...change, depth: spot.depth + 1 };
 }
 
-/** Blocks one below the other, each at its indent but for boxes, which Telegram draws over the whole width. */
+/** Blocks one below the other, each at its indent, except for boxes, which Telegram draws over the whole width. */
 function blocks(nodes: RootContent[], between: string, spot: Spot): Piece {
   const pieces: Piece[] = [];
   for (const node of foldDetails(nodes)) {
@@ -94,7 +97,7 @@ const HEADINGS = {
   6: ['i'],
 } as const;
 
-/** Lines that a quote shows before it is folded; one of text takes about so many characters on a phone. */
+/** Lines that a quote shows before it is folded; a line of text holds about this many characters on a phone. */
 const MAX_QUOTE_LINES = 8;
 const LINE_CHARS = 40;
 
@@ -104,7 +107,7 @@ function quote(piece: Piece): Piece {
   return wrapped('blockquote', piece, isLong ? ' expandable' : '');
 }
 
-/** A quote that is folded however short it is, below its summary. */
+/** A quote that is folded regardless of its length, below its summary. */
 function details({ summary, children }: Details, spot: Spot): Piece {
   if (spot.depth > MAX_DEPTH) return words(wordsBelow({ type: 'root', children: [...children] }));
   const title = wrapped('b', inlines(summary, spot));
@@ -120,7 +123,7 @@ function isLoose({ spread, children }: List): boolean {
   return spread === true || children.some((item) => item.spread === true);
 }
 
-/** Telegram does not nest quotes: the inner one is marked by signs. */
+/** Telegram does not nest quotes: the inner one is marked with signs. */
 function quoteInQuote(nodes: RootContent[], spot: Spot): Piece {
   const indent = `${spot.indent}> `;
   return joined([words('> '), blocks(nodes, '\n', deeper(spot, { indent }))]);
@@ -142,7 +145,7 @@ function inlines(nodes: PhrasingContent[], spot: Spot): Piece {
   return joined(nodes.map((node) => inline(node, deeper(spot))));
 }
 
-/** A node within a line; unknown kinds and references are shown as the text they contain. */
+/** A node within a line; unknown kinds and references are shown as the text that they contain. */
 function inline(node: RootContent, spot: Spot): Piece {
   if (spot.depth > MAX_DEPTH) return words(wordsBelow(node));
   const newLine = `\n${spot.indent}`;
@@ -172,7 +175,7 @@ function inline(node: RootContent, spot: Spot): Piece {
   }
 }
 
-/** A link to a safe address, else only its text: `javascript:`, `data:` and the like never become links. */
+/** A link to a safe address, otherwise only its text: `javascript:`, `data:` and the like never become links. */
 function link(url: string, label: Piece, spot: Spot): Piece {
   const target = cleanText(url).replace(/\s/g, '%20');
   const shown = label.visible.trim() === '' ? words(target) : label;
@@ -181,14 +184,14 @@ function link(url: string, label: Piece, spot: Spot): Piece {
   return wrapped('a', shown, ` href="${escapeHtml(target).replaceAll('"', '&quot;')}"`);
 }
 
-/** Schemes whose addresses harm whoever opens them, and need not be read either. */
+/** Schemes whose addresses harm a person who opens them; there is no need to show them either. */
 const HARMFUL = /^(?:javascript|data|vbscript|file|blob):/i;
 
-/** What Telegram would not link is shown in brackets: a telephone number, a path, a place in the text. */
+/** Shows in brackets what Telegram would not link: a telephone number, a path, a place in the text. */
 function withAddress(shown: Piece, target: string): Piece {
   const address = /^(?:mailto|tel|sms):([^?]+)/i.exec(target)?.[1] ?? target;
   if (address === '' || HARMFUL.test(target) || shown.visible.includes(address)) return shown;
-  // Telegram links addresses of mail and telephones; a path would become a command.
+  // Telegram links mail addresses and telephone numbers; a path would become a command.
   const told = address === target ? wrapped('code', words(address)) : words(address);
   return joined([shown, words(' ('), told, words(')')]);
 }

@@ -1,13 +1,15 @@
-/** Tables on a phone: drawn with characters where they fit, else one record below the other. Pure. */
+/** Tables on a phone: drawn with characters if they fit, otherwise one record below the other. Pure. */
 import type { Table, TableCell } from 'mdast';
 import { columnsOf, drawTable } from '../../../src/lib/markdown/text-table.ts';
 import { joined, NOTHING, words, wrapped } from './piece.ts';
 import type { Piece } from './piece.ts';
 
-/** What a phone shows in a line of a drawn table; a wider one would wrap into a tangle. */
+/** Characters that a phone shows in a line of a drawn table; a wider one would wrap and be unreadable. */
 export const MAX_TABLE_COLUMNS = 40;
 
-/** A table; `cellOf` renders what stands in a cell. One with links is no drawing, in which they would be lost. */
+/**
+ * A table; `cellOf` renders the content of a cell. A table with links is not drawn, because the links would be lost.
+ */
 export function renderTable(table: Table, cellOf: (cell: TableCell) => Piece): Piece {
   const rows = table.children.map((row) => row.children.map((cell) => tidy(cellOf(cell))));
   if (!rows.flat().some(({ html }) => html.includes('<a '))) {
@@ -45,7 +47,7 @@ function recordOf(head: readonly Piece[], row: readonly Piece[]): Piece {
   );
 }
 
-/** Models break the lines of a cell with `<br>`, which no cell can hold otherwise. */
+/** Models break the lines of a cell with `<br>`; a cell can hold line breaks no other way. */
 function tidy(cell: Piece): Piece {
   return {
     html: cell.html.replace(/&lt;br ?\/?&gt;/gi, ' '),

@@ -1,4 +1,7 @@
-/** A Markdown document as a rich message (Bot API `InputRichMessage`), given as blocks: nothing in it is read as markup again. Pure. */
+/**
+ * A Markdown document as a rich message (Bot API `InputRichMessage`), given as blocks: nothing in it is parsed as
+ * markup again. Pure.
+ */
 import type { InputRichMessageWithoutUpload, RichBlockTableCell } from 'grammy/types';
 import type { Blockquote, List, Paragraph, PhrasingContent, Root, RootContent, Table } from 'mdast';
 import type { Formula } from '../../../src/lib/markdown/math-text.ts';
@@ -23,18 +26,18 @@ type ListItem = Extract<Block, { type: 'list' }>['items'][number];
 export interface RichRendered {
   message: InputRichMessageWithoutUpload;
   plain: string;
-  /** It has a table, a formula, a task or details, which messages of the usual kind cannot show as well. */
+  /** It has a table, a formula, a task or details, which normal messages cannot show as well. */
   gains: boolean;
 }
 
-/** Undefined for a document that passes the limits of rich messages. */
+/** Undefined for a document that exceeds the limits of rich messages. */
 export function toRichMessage(doc: Root, formulas: readonly Formula[]): RichRendered | undefined {
   const writer = new RichWriter();
   try {
     const blocks = writer.blocks(doc.children, { level: 0, inLink: false, formulas });
     const plain = writer.texts.join('\n');
     if (blocks.length === 0 || plain.length > MAX_RICH_CHARS) return undefined;
-    // Telegram would link names of files and foreign commands by itself; what is a link in the document stays one.
+    // Telegram would link file names and foreign commands on its own; links in the document stay links.
     const message = { blocks, skip_entity_detection: true };
     return { message, plain, gains: writer.gains || formulas.length > 0 };
   } catch (error) {
@@ -88,7 +91,7 @@ class RichWriter {
     }
   }
 
-  /** A formula that stands alone, as a block of its own. */
+  /** A formula that stands alone, as a separate block. */
   #paragraph(node: Paragraph, spot: RichSpot): Block[] {
     const [only] = node.children;
     if (node.children.length === 1 && only?.type === 'text') {
@@ -104,7 +107,7 @@ class RichWriter {
     return visibleOf(text).trim() === '' ? [] : [{ type: 'paragraph', text }];
   }
 
-  /** A long quote of plain paragraphs is folded: folded quotes have no blocks. */
+  /** Folds a long quote of plain paragraphs: folded quotes cannot contain blocks. */
   #quote({ children }: Blockquote, spot: RichSpot): Block[] {
     const paragraphs = children.filter((child) => child.type === 'paragraph');
     const texts = paragraphs.map((paragraph) => richText(paragraph.children, spot));
@@ -137,7 +140,7 @@ class RichWriter {
       if (isTask) this.gains = true;
       const blocks = this.blocks(item.children, below(spot));
       return {
-        // An item shows its sign also where it says nothing.
+        // An item shows its bullet even if it is empty.
         blocks: blocks.length > 0 ? blocks : [{ type: 'paragraph', text: ' ' }],
         ...(isTask && { has_checkbox: true }),
         ...(item.checked === true && { is_checked: true }),

@@ -6,13 +6,13 @@ import type { Formula } from '../../../src/lib/markdown/math-text.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { words } from '../rendering/piece.ts';
 
-/** Levels of marks and blocks that Telegram takes (Bot API, "Rich Message Limits"). */
+/** Maximum number of nested marks and blocks that Telegram accepts (Bot API, "Rich Message Limits"). */
 export const MAX_LEVELS = 16;
 
-/** A document that no rich message can show: it is shown as messages of the usual kind. */
+/** A document that cannot be shown as a rich message: it is shown as normal messages. */
 export class NotRich extends Error {}
 
-/** Where a text stands. */
+/** The position of a text. */
 export interface RichSpot {
   /** Levels around it. */
   level: number;
@@ -78,7 +78,7 @@ function expression({ source }: Formula): RichText {
   return { type: 'mathematical_expression', expression: plainText(source) };
 }
 
-/** A link to a safe address; what Telegram would not open is shown in brackets, and what harms not at all. */
+/** A link to a safe address; shows in brackets what Telegram would not open, and drops harmful addresses. */
 function link(url: string, label: RichText, spot: RichSpot): RichText[] {
   const target = cleanText(url).replace(/\s/g, '%20');
   const text = visibleOf(label).trim() === '' ? target : label;
@@ -94,7 +94,7 @@ function link(url: string, label: RichText, spot: RichSpot): RichText[] {
   return [text, ' (', { type: 'code', text: target }, ')'];
 }
 
-/** What readers see of a text; formulas as their source. */
+/** What readers see of a text; formulas appear as their source. */
 export function visibleOf(text: RichText): string {
   if (typeof text === 'string') return text;
   if (Array.isArray(text)) return text.map(visibleOf).join('');

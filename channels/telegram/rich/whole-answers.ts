@@ -1,4 +1,4 @@
-/** Whole answers as rich messages: which gain by it, and in which chats Telegram takes them. */
+/** Whole answers as rich messages: which ones benefit, and in which chats Telegram accepts them. */
 import type { Rendered, WholeText } from '../../../src/contracts/channel.ts';
 import { toGatewayError } from '../../../src/contracts/errors.ts';
 import type { Log } from '../../../src/contracts/log.ts';
@@ -8,18 +8,18 @@ import type { ChatSettingStore } from '../../../src/contracts/store/chat-setting
 import { takeOutFormulas } from '../../../src/lib/markdown/math-text.ts';
 import { toRichMessage } from './rich-message.ts';
 
-/** A chat whose rich messages were refused gets messages of the usual kind for this long. */
+/** How long a chat that refused a rich message gets normal messages. */
 const REFUSED_MS = 24 * 3_600_000;
 
-/** What Telegram refuses apart, and the names under which that is kept. */
+/** What Telegram refuses separately, and the names under which the refusal is stored. */
 export type RichKind = 'rich_messages' | 'rich_drafts';
 
-/** A document without any of these has no table, formula, task or details, and need not be read. */
+/** A document without any of these has no table, formula, task or details, and need not be parsed. */
 const MAY_GAIN = /\||\[[ x]\]|\\[([]|\$\$|<details/i;
 
 export interface WholeAnswersDeps {
   mode: 'auto' | 'off';
-  /** Longest message of the usual kind. */
+  /** Longest normal message. */
   maxLength: number;
   chatSettings: ChatSettingStore;
   log: Log;
@@ -32,7 +32,7 @@ export class WholeAnswers {
     this.#deps = deps;
   }
 
-  /** The answer as one rich message; undefined where one of the usual kind does as well, and where none is taken. Never throws. */
+  /** The answer as one rich message; undefined if a normal one does as well, and where Telegram accepts none. Never throws. */
   async render(place: Place, whole: WholeText): Promise<Rendered | undefined> {
     if (this.#deps.mode === 'off' || !this.#mayGain(whole.markdown)) return undefined;
     const { markdown, formulas } = takeOutFormulas(whole.markdown);
@@ -44,12 +44,12 @@ export class WholeAnswers {
     return { text: JSON.stringify(message), plain, length: plain.length, rich: true };
   }
 
-  /** Telegram has refused one there. Never throws. */
+  /** Records that Telegram has refused one there. Never throws. */
   async noteRefusal(place: Place, kind: RichKind): Promise<void> {
     await this.#try(() => this.#deps.chatSettings.setChatSetting(chatOf(place), kind, 'refused', REFUSED_MS));
   }
 
-  /** Cheap, so that a growing text can be asked about once a second. */
+  /** Cheap enough to check a growing text once a second. */
   #mayGain(markdown: string): boolean {
     return markdown.length > this.#deps.maxLength || MAY_GAIN.test(markdown);
   }

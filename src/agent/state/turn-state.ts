@@ -50,6 +50,8 @@ export interface TurnIdentity {
   userRole?: UserRole | undefined;
   /** Who typed the whole message that it answers (`authorOf`); undefined when others, or a model, have a part in it. */
   author?: string | undefined;
+  /** Where its question was asked: requests for approval that are raised in a group are shown nowhere else. */
+  askedIn: 'private' | 'group';
   /** In a group others read the answer: `group` too where another chat of the session is one. */
   place: 'private' | 'group';
   /** The other chats that share the session; none in a subagent. */

@@ -157,6 +157,7 @@ function childTurn(
     folder: child.folder,
     userName: child.userName,
     author: child.author,
+    askedIn: child.place,
     place: child.place,
     surfaces: [],
     // A subagent knows its profile's prompt and its task, and nothing else.

@@ -1,6 +1,6 @@
 /** Parked turns: released until a human decides; the decision is announced when they continue. */
 import { randomBytes } from 'node:crypto';
-import { approvalRef, howDecided } from '../../contracts/tools/approvals.ts';
+import { approvalOutcome, approvalRef, howDecided } from '../../contracts/tools/approvals.ts';
 import type { ApprovalRecord, ApprovalSubject } from '../../contracts/tools/approvals.ts';
 import type { LaneOutcome, TurnEmitter } from '../../contracts/bus.ts';
 import { addressOf } from '../../contracts/message.ts';
@@ -63,6 +63,7 @@ export async function announceDecision(
   if (newest === undefined || isAnswered(turn, newest.callKey)) return;
   const { id, decision, decidedBy } = newest;
   turn.log.info({ approvalId: id, decision, decidedBy }, 'approval_decided');
+  deps.traces.decided(approvalOutcome(decision, decidedBy));
   const record = await deps.approvals.approval(id);
   emitter.emit(
     {
@@ -85,10 +86,12 @@ export async function announceDecision(
 function inEachChat<Asked extends ApprovalSubject>(
   id: string,
   asked: Asked,
-  { surfaces }: Pick<TurnIdentity, 'surfaces'>,
+  { surfaces, askedIn }: Pick<TurnIdentity, 'surfaces' | 'askedIn'>,
   shown: (asked: Asked) => DeliveryPayload | undefined,
 ): DeliveryPayload[] {
-  const others = surfaces.filter(({ place }) => place === 'private').map(({ address }) => address);
+  const others = surfaces
+    .filter(({ place }) => askedIn === 'private' && place === 'private')
+    .map(({ address }) => address);
   const here = shown(asked);
   return [
     ...(here === undefined ? [] : [here]),

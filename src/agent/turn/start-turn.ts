@@ -113,6 +113,7 @@ async function identityOf(
     userName: message.senderName,
     isOwner,
     author,
+    askedIn: message.place,
     place: strictestPlace(message.place, opened.surfaces),
     surfaces: opened.surfaces,
     say: await sayFor(deps, payload),

@@ -1,10 +1,13 @@
-/** Everything of one person on a network, for its operator: found, exported, deleted. */
+/** Everything of one person, on a network or over HTTP, for its operator: found, exported, deleted. */
 import type { SessionKey } from '../message.ts';
 
-/** A person by the id that the platform gives them. */
+/** A person by the id that the platform gives them; over HTTP a token, or an end user whom a client of a token has named. */
 export interface Person {
   channel: string;
+  /** Over HTTP `token:<id>`. */
   id: string;
+  /** What counts as the name of the end user, as messages have it; absent = the token itself, with all its end users. */
+  endUser?: string | undefined;
   /** The private chat with them, where the platform's ids tell it. */
   privateChat?: string | undefined;
 }

@@ -139,6 +139,8 @@ export interface TurnWatch {
   begin(turnId: string, look: () => TraceAttempt): () => void;
   /** An attempt has ended and is stored. */
   ended(traced: TracedTurn): void;
+  /** What a turn had asked a person for was decided, and it goes on. */
+  decided(outcome: 'approved' | 'denied' | 'expired' | 'stopped'): void;
 }
 
 /** What the store knows of a turn. Milliseconds in `…Ms` count from the acceptance of its message. */
@@ -173,11 +175,7 @@ export interface TurnFacts {
   };
   attempts: readonly TraceAttempt[];
   /** Answers in the journal, for calls whose attempt ended with its process. */
-  answers: readonly {
-    iteration: number;
-    model?: string | undefined;
-    usage?: Usage | undefined;
-  }[];
+  answers: readonly { iteration: number; model?: string | undefined; usage?: Usage | undefined }[];
   approvals: readonly {
     atMs: number;
     decidedMs?: number | undefined;

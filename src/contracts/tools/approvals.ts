@@ -238,6 +238,16 @@ export function howDecided(decidedBy: string | undefined): 'person' | 'expiry' |
   return decidedBy === 'expiry' || decidedBy === 'stop' ? decidedBy : 'person';
 }
 
+/** How a request ended: by a person, because its time was over, or with `/stop`. */
+export type ApprovalOutcome = ApprovalDecision | 'expired' | 'stopped';
+
+/** The outcome of a request with this decision. */
+export function approvalOutcome(decision: ApprovalDecision, decidedBy: string | undefined): ApprovalOutcome {
+  const how = howDecided(decidedBy);
+  if (how === 'person') return decision;
+  return how === 'expiry' ? 'expired' : 'stopped';
+}
+
 /** The delivery ref of a request's message; `elsewhere` = another chat of the session than the one it was asked in. */
 export function approvalRef(id: string, elsewhere?: Address): string {
   return elsewhere === undefined ? `approval:${id}` : `approval:${id}@${elsewhere}`;

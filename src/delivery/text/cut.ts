@@ -1,6 +1,7 @@
 /** Cuts a run of blocks where a message is full: never inside a character, best after a block, a line, a sentence, a word. */
 import type { Root, RootContent } from 'mdast';
 import type { Rendered } from '../../contracts/channel.ts';
+import { openingsLeft, withoutEmpty } from '../../lib/markdown/details.ts';
 import { flatSize, flatText, sliceBlocks, withChildren } from './slice.ts';
 
 /** A channel's rendering of a document, and the length one message holds. */
@@ -18,6 +19,9 @@ export interface Cut {
 
 /** A message is at least this full: a better boundary is looked for no further back. */
 const LEAST_FILL = 0.5;
+
+/** Longest summary of details that is repeated after a cut, in UTF-16 units. */
+const MAX_SUMMARY = 100;
 
 /** Longest cluster (an emoji family, letters with many marks) that is kept whole. */
 const CLUSTER_WINDOW = 64;
@@ -64,9 +68,27 @@ function cutAt(blocks: RootContent[], target: RenderTarget, most: number): Cut {
     const end = boundary(text, limit);
     const chunk = target.render(rootOf(sliceBlocks(blocks, 0, end)));
     if (chunk.length <= target.maxLength || limit <= 1) {
-      return { chunk, rest: sliceBlocks(blocks, pastGap(text, end), text.length) };
+      const rest = sliceBlocks(blocks, pastGap(text, end), text.length);
+      return { chunk, rest: reopened(blocks, sliceBlocks(blocks, 0, end), rest, target.maxLength) };
     }
   }
+}
+
+/**
+ * What follows a cut, with the details that it goes through opened anew: a message without their end folds all that is left of
+ * it. Nothing is opened where a message could be full with the openings.
+ */
+function reopened(
+  blocks: RootContent[],
+  before: RootContent[],
+  rest: RootContent[],
+  maxLength: number,
+): RootContent[] {
+  const { openings, nodes } = withoutEmpty(openingsLeft(before, MAX_SUMMARY), rest);
+  if (nodes.length === 0) return [];
+  const all = [...openings, ...nodes];
+  const isShorter = flatSize(rootOf(all)) < flatSize(rootOf(blocks));
+  return isShorter && flatSize(rootOf(openings)) <= maxLength / 4 ? all : rest;
 }
 
 /** The best place for a cut in the last half before `most`. */

@@ -1,11 +1,11 @@
-/** Work that runs beside its caller: what fails is told, and whoever ends can wait for the rest. */
+/** Work that runs in the background of its caller: failures are reported, and at shutdown the rest can be awaited. */
 
-/** Holds only what has not ended. */
+/** Holds only unfinished work. */
 export class BackgroundWork {
   readonly #running = new Set<Promise<void>>();
   readonly #failed: (error: unknown, name: string) => void;
 
-  /** `failed` is told of each error with the name of its work. */
+  /** `failed` is called with each error and the name of its work. */
   constructor(failed: (error: unknown, name: string) => void) {
     this.#failed = failed;
   }
@@ -20,7 +20,7 @@ export class BackgroundWork {
     this.#running.add(task);
   }
 
-  /** What has not ended yet; none of it rejects. */
+  /** The unfinished work; none of it rejects. */
   get running(): Promise<void>[] {
     return [...this.#running];
   }

@@ -1,6 +1,6 @@
-/** When calls to a server may go out: not while it asks to wait, and seldom while it refuses whoever calls. */
+/** When calls to a server may go out: not while it asks to wait, and rarely while it refuses the caller. */
 
-/** The waits that a server has asked for, by kind of call; of more than `max` the one that was told longest ago is forgotten. */
+/** The waits that a server has asked for, by kind of call; beyond `max` the one set longest ago is forgotten. */
 export class Pauses {
   readonly #until = new Map<string, number>();
   readonly #max: number;
@@ -16,7 +16,7 @@ export class Pauses {
     return Math.max(0, (this.#until.get(kind) ?? 0) - this.#monotonicMs());
   }
 
-  /** Calls of a kind wait so many milliseconds from now on. */
+  /** Calls of a kind wait this many milliseconds from now on. */
   note(kind: string, ms: number): void {
     this.#until.delete(kind);
     this.#until.set(kind, this.#monotonicMs() + ms);
@@ -25,17 +25,17 @@ export class Pauses {
   }
 }
 
-/** Waits before whoever was refused asks again, in milliseconds. */
+/** Waits before a refused caller asks again, in milliseconds. */
 export interface RefusalWaits {
   /** The first one; twice as long each time, up to `capMs`. */
   firstMs: number;
   capMs: number;
-  /** A refusal that has lasted so long is there to stay, and is asked about only each `lastingMs`. */
+  /** A refusal that has lasted this long counts as lasting, and is rechecked only every `lastingMs`. */
   lastsAfterMs: number;
   lastingMs: number;
 }
 
-/** Refusals of whoever calls, one after the other, from the first until one call is taken again. */
+/** Consecutive refusals of the caller, from the first one until a call is accepted again. */
 export class Refusals {
   readonly #waits: RefusalWaits;
   readonly #monotonicMs: () => number;
@@ -48,18 +48,18 @@ export class Refusals {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Undefined while calls are taken. */
+  /** Undefined while calls are accepted. */
   get state(): 'refused' | 'lasting' | undefined {
     if (this.#since === undefined) return undefined;
     return this.#monotonicMs() - this.#since >= this.#waits.lastsAfterMs ? 'lasting' : 'refused';
   }
 
-  /** Milliseconds until the server is asked again; 0 when it may be now. */
+  /** Milliseconds until the server may be asked again; 0 if it may be asked now. */
   get leftMs(): number {
     return this.#since === undefined ? 0 : Math.max(0, this.#nextAt - this.#monotonicMs());
   }
 
-  /** A call was refused again. `answered` false: the server told nothing, so that it is asked again soon. */
+  /** A call was refused again. `answered` false: the server said nothing, so it is asked again soon. */
   note(answered = true): void {
     const now = this.#monotonicMs();
     this.#since ??= now;
@@ -69,7 +69,7 @@ export class Refusals {
     this.#count += 1;
   }
 
-  /** A call was taken. */
+  /** A call was accepted. */
   clear(): void {
     this.#since = undefined;
     this.#count = 0;

@@ -7,7 +7,7 @@ export class KeyedLock {
   async run<T>(key: string, signal: AbortSignal, task: () => Promise<T>): Promise<T> {
     const before = this.#ends.get(key);
     const own = Promise.withResolvers<void>();
-    // One that gives up while it waits must not let the next one pass those before it.
+    // A task that gives up while waiting must not let the next one overtake those before it.
     const end = before === undefined ? own.promise : before.then(() => own.promise);
     this.#ends.set(key, end);
     try {

@@ -1,4 +1,4 @@
-/** A note of a state that is written only once the state lasts: a short one costs no write. */
+/** Records a state only once it lasts: a short one costs no write. */
 import type { Clock } from '../clock.ts';
 
 export interface LastingNoteOptions {
@@ -7,14 +7,14 @@ export interface LastingNoteOptions {
   afterMs: number;
   /** Writes whether the state holds. */
   write: (holds: boolean) => Promise<void>;
-  /** Called when the beginning could not be written; the state then counts as if it had not held. Must not throw. */
+  /** Called when the start could not be written; the state then counts as if it had not held. Must not throw. */
   onFailed: (error: unknown) => void;
 }
 
 export class LastingNote {
   readonly #options: LastingNoteOptions;
   #cancel: (() => void) | undefined;
-  /** The write of the beginning; undefined while nothing of the state is written. */
+  /** The write of the start; undefined while nothing of the state is written. */
   #written: Promise<void> | undefined;
 
   constructor(options: LastingNoteOptions) {
@@ -32,7 +32,7 @@ export class LastingNote {
     else note();
   }
 
-  /** The state is over, and whoever reads the note knows it when this resolves. Throws what `write` throws. */
+  /** The state is over; when this resolves, readers of the note can see that. Throws what `write` throws. */
   async end(): Promise<void> {
     this.#cancel?.();
     this.#cancel = undefined;

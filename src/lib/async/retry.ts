@@ -1,8 +1,10 @@
-/** Repeats work that fails for a moment, for callers that nothing else repeats. */
+/** Retries work that fails temporarily, for callers that nothing else retries. */
 import { backoffMs } from './backoff.ts';
 import { sleep } from './sleep.ts';
 
-/** Attempts in all, and the waits between them in milliseconds; a longer wait that the other side asks for is kept. */
+/**
+ * Attempts in total, and the waits between them in milliseconds; a longer wait that the other side asks for is kept.
+ */
 const MAX_TRIES = 6;
 const BASE_MS = 500;
 const CAP_MS = 30_000;

@@ -17,6 +17,6 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, signal);
   } catch {
-    // Only an abort ends a sleep early, and the caller knows of it.
+    // Only an abort ends a sleep early, and the caller knows about it.
   }
 }

@@ -1,32 +1,33 @@
 /**
  * Checks a JSON value against a JSON Schema (draft 2020-12, the part that OpenAI's structured outputs use), in bounded
- * time whatever the schema is. `pattern` and `format` are not checked: a regular expression from outside can take for ever.
+ * time whatever the schema is. `pattern` and `format` are not checked: a regular expression from outside can take
+ * forever.
  */
 import { isJsonObject } from './json.ts';
 
-/** Keyword evaluations of one check; references and alternatives can multiply them without end. */
+/** Keyword evaluations of one check; references and alternatives can multiply them endlessly. */
 export const MAX_SCHEMA_STEPS = 100_000;
 
 /** Deepest nesting of schemas that is followed, references included. */
 export const MAX_SCHEMA_DEPTH = 200;
 
-/** How the problem begins when it is the schema's. */
+/** How the problem starts when the schema is at issue. */
 export const UNFOLLOWABLE = 'the schema cannot be followed';
 
 type Schema = Record<string, unknown>;
 
-/** One check; `problem` gives the first failure at a place in the value, or undefined. */
+/** One check; `problem` returns the first failure at a place in the value, or undefined. */
 interface Check {
   root: Schema;
   steps: number;
 }
 
-/** Thrown inside a check that exceeds its bounds or meets a schema it cannot follow. */
+/** Thrown inside a check that exceeds its limits or meets a schema it cannot follow. */
 class Unfollowable extends Error {}
 
 /**
- * The first thing that is wrong, as the place and a sentence (`/items/0: must be a string`); undefined when the value
- * matches. A schema that cannot be followed (a foreign `$ref`, too many steps) is named as such. Never throws.
+ * The first problem, as a path and a sentence (`/items/0: must be a string`); undefined when the value matches. A
+ * schema that cannot be followed (a foreign `$ref`, too many steps) is named as such. Never throws.
  */
 export function schemaProblem(schema: Schema, value: unknown): string | undefined {
   const check: Check = { root: schema, steps: 0 };
@@ -89,7 +90,7 @@ function numberProblem(schema: Schema, value: unknown, at: string): string | und
   return isMultiple ? undefined : wrong(at, `must be a multiple of ${multipleOf}`);
 }
 
-/** Lengths of texts count code points. */
+/** String lengths are counted in code points. */
 function lengthProblem(schema: Schema, value: unknown, at: string): string | undefined {
   const [least, most, length] =
     typeof value === 'string'
@@ -137,7 +138,7 @@ function propertiesProblem(
   const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
   for (const [name, field] of Object.entries(value)) {
     const known = Object.hasOwn(properties, name);
-    // Which names a pattern means is not known here: with patterns, no name is one too many.
+    // Which names a pattern matches is unknown here: with patterns, no name counts as extra.
     if (!known && schema['patternProperties'] !== undefined) continue;
     const own = known ? properties[name] : schema['additionalProperties'];
     const problem = problemAt(check, own, field, `${at}/${name}`, depth + 1);
@@ -170,7 +171,7 @@ function combinedProblem(
     : undefined;
 }
 
-/** A reference within the same schema: `#`, or a JSON pointer behind it (RFC 6901). */
+/** A reference within the same schema: `#`, or followed by a JSON pointer (RFC 6901). */
 function resolve(root: Schema, reference: string): unknown {
   if (!reference.startsWith('#')) throw new Unfollowable(`$ref ${show(reference)} leads outside`);
   let found: unknown = root;

@@ -1,6 +1,6 @@
-/** JSON that every database accepts, and bounds on JSON from outside. */
+/** JSON that every database accepts, and limits on JSON from outside. */
 
-/** An escape in JSON text; a pair of backslashes is taken whole, so that `\\u0000` in a text stays what it says. */
+/** An escape in JSON text; a pair of backslashes is taken whole, so that a literal `\\u0000` in a text stays intact. */
 const ESCAPE = /\\(?:u0000|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)/g;
 
 /**
@@ -38,7 +38,7 @@ export function sortKeys(value: unknown): unknown {
   return Object.fromEntries(fields.map(([name, field]) => [name, sortKeys(field)]));
 }
 
-/** Deepest nesting of JSON that clients and models write: whatever is made of it walks it recursively. */
+/** Deepest nesting of JSON that clients and models write: code that uses it walks it recursively. */
 export const MAX_JSON_DEPTH = 64;
 
 /** True for a value whose objects and lists are nested more than `max` levels deep; looks no deeper, so any depth is safe. */

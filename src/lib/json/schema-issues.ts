@@ -1,7 +1,7 @@
 /** What is wrong with a value, in plain words instead of those of the validator. */
 import type { z } from 'zod';
 
-/** Issues that are told; a value may have thousands. */
+/** Most issues reported; a value may have thousands. */
 const MAX_TOLD = 8;
 const MAX_PATH_CHARS = 100;
 

@@ -1,13 +1,14 @@
-/** `<details>` in Markdown without raw HTML: what a writer wants folded, as a block of its own. Pure. */
+/** `<details>` in Markdown without raw HTML: what an author wants folded, as a separate block. Pure. */
+import { wordsBelow } from './markdown.ts';
 import type { Paragraph, PhrasingContent, RootContent, Text } from 'mdast';
 
 /** Blocks that are folded below a line. */
 export interface Details {
   type: 'details';
-  /** What is always seen; empty where the writer has given nothing, or has not come so far. */
+  /** What is always visible; empty if the author wrote nothing, or has not gotten there yet. */
   summary: PhrasingContent[];
   children: RootContent[];
-  /** The writer wants it unfolded at first. */
+  /** The author wants it initially unfolded. */
   isOpen: boolean;
 }
 
@@ -16,10 +17,13 @@ const SUMMARY = /^<summary>\s*/i;
 const SUMMARY_END = /<\/summary>/i;
 const CLOSING = '</details>';
 
-/** Details inside details that stay folded; deeper ones lose their tags and keep their words, so that no renderer goes too deep. */
+/** Details inside details that stay folded; deeper ones lose their tags and keep their text, so that no renderer nests too deep. */
 export const MAX_DETAILS_DEPTH = 8;
 
-/** Blocks with each `<details>` as one; without an end it reaches to the last of them, as in a text that is being written. Never throws. */
+/**
+ * Blocks with each `<details>` as one; without an end it extends to the last block, as in a text that is still being
+ * written. Never throws.
+ */
 export function foldDetails(nodes: readonly RootContent[]): (RootContent | Details)[] {
   const folded: (RootContent | Details)[] = [];
   for (let at = 0; at < nodes.length; at += 1) {
@@ -38,7 +42,44 @@ export function foldDetails(nodes: readonly RootContent[]): (RootContent | Detai
   return folded;
 }
 
-/** The summary and what else stands in the paragraph that opens details; undefined for every other block. */
+/**
+ * The openings of those details that these blocks leave open, outermost first: what a text that goes on elsewhere begins with
+ * there. One with a summary of more than `most` UTF-16 units opens without it.
+ */
+export function openingsLeft(nodes: readonly RootContent[], most: number): Paragraph[] {
+  const open: Paragraph[] = [];
+  for (const node of nodes) {
+    const opened = openedBy(node);
+    if (opened !== undefined) open.push(openingOf(opened, most));
+    if (withoutEnd(node) !== undefined) open.pop();
+  }
+  return open;
+}
+
+function openingOf({ summary, isOpen }: Pick<Details, 'summary' | 'isOpen'>, most: number): Paragraph {
+  const tag = isOpen ? '<details open>' : '<details>';
+  const size = summary.reduce((sum, phrase) => sum + wordsBelow(phrase).length, 0);
+  if (size === 0 || size > most) return { type: 'paragraph', children: [textOf(tag)] };
+  const children = [textOf(`${tag}\n<summary>`), ...summary, textOf('</summary>')];
+  return { type: 'paragraph', children };
+}
+
+/** The blocks without a `</details>` that only ends what `openings` have opened, and the openings that are left. */
+export function withoutEmpty(
+  openings: readonly Paragraph[],
+  nodes: readonly RootContent[],
+): { openings: Paragraph[]; nodes: RootContent[] } {
+  const left = [...openings];
+  let at = 0;
+  for (; left.length > 0; at += 1) {
+    const node = nodes[at];
+    if (node === undefined || withoutEnd(node)?.length !== 0) break;
+    left.pop();
+  }
+  return { openings: left, nodes: nodes.slice(at) };
+}
+
+/** The summary and the rest of the paragraph that opens details; undefined for every other block. */
 function openedBy(
   node: RootContent,
 ): { summary: PhrasingContent[]; rest: Paragraph[]; isOpen: boolean } | undefined {
@@ -55,7 +96,7 @@ function openedBy(
   return { summary: summary.filter(isShown), rest: paragraphOf(rest), isOpen };
 }
 
-/** The blocks before the end of details that are open, and how many of `nodes` they take. */
+/** The blocks before the end of open details, and how many of `nodes` they consume. */
 function insideOf(nodes: readonly RootContent[]): { inside: RootContent[]; taken: number } {
   const inside: RootContent[] = [];
   let depth = 1;
@@ -88,7 +129,7 @@ function withoutDeepTags(nodes: readonly RootContent[]): RootContent[] {
   });
 }
 
-/** The block without the `</details>` at its end, nothing where it is no more than that; undefined where it does not end so. */
+/** The block without the `</details>` at its end, nothing if it contains only that; undefined if it does not end that way. */
 function withoutEnd(node: RootContent): RootContent[] | undefined {
   if (node.type === 'paragraph') {
     const last = node.children.at(-1);
@@ -119,7 +160,7 @@ function withoutEnd(node: RootContent): RootContent[] | undefined {
   return undefined;
 }
 
-/** What stands before and after the first text that matches; undefined where none does. */
+/** What comes before and after the first text that matches; undefined if none does. */
 function splitAt(
   phrases: readonly PhrasingContent[],
   pattern: RegExp,

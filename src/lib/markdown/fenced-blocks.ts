@@ -1,19 +1,19 @@
-/** Code between fences in a Markdown text, by its place in the text. */
+/** Fenced code in a Markdown text, by its position in the text. */
 
 /** A block of code with its fences. */
 export interface FencedBlock {
   /** Where its first line begins and its last one ends, without the line break, in UTF-16 units. */
   start: number;
   end: number;
-  /** What stands before its fences. */
+  /** What precedes its fences. */
   indent: string;
-  /** What stands after the first fence: `python`. */
+  /** What follows the first fence: `python`. */
   info: string;
   /** The lines in between, without the indentation of the fence. */
   code: string;
 }
 
-/** The look ahead keeps it from trying shorter fences, which takes quadratic time. */
+/** The lookahead keeps it from trying shorter fences, which takes quadratic time. */
 const FENCE = /^( {0,3})(`{3,}(?!`)|~{3,}(?!~))(.*)$/;
 
 /** The blocks of a text, in order; one that is not closed ends with the text. Never throws. */

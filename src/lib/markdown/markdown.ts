@@ -5,9 +5,9 @@ import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { gfm } from 'micromark-extension-gfm';
 
 /**
- * Markup one document may hold before it is taken as plain text. Tables and lists cost micromark about 20 µs per mark,
- * unmatched emphasis grows with the square; 1,600 marks stay under 50 ms on a slow machine, and 8 KiB of a real README
- * holds about 800. A bare address costs three marks.
+ * Markup one document may contain before it is treated as plain text. Tables and lists cost micromark about 20 µs per
+ * mark, unmatched emphasis grows quadratically; 1,600 marks stay under 50 ms on a slow machine, and 8 KiB of a real
+ * README holds about 800. A bare address costs three marks.
  */
 export const MAX_MARKUP = 1_600;
 
@@ -19,7 +19,7 @@ export const MAX_NESTING = 24;
 
 /**
  * Raw HTML, reference definitions and footnotes are not markup in a chat: they would hide text from the reader (a
- * definition renders as nothing), and references may point out of the piece that is parsed.
+ * definition renders as nothing), and references may point outside the parsed piece.
  */
 const OPTIONS = {
   extensions: [
@@ -35,8 +35,8 @@ const OPTIONS = {
 
 /**
  * Parses GitHub-flavoured Markdown without raw HTML, definitions and footnotes (they stay text). Any string is a
- * document; never throws. A text whose markup passes `MAX_MARKUP` or `MAX_NESTING`, or that is longer
- * than `MAX_PARSED`, is given as plain paragraphs.
+ * document; never throws. A text whose markup passes `MAX_MARKUP` or `MAX_NESTING`, or that is longer than
+ * `MAX_PARSED`, is returned as plain paragraphs.
  */
 export function parseMarkdown(text: string): Root {
   return isTame(text) ? fromMarkdown(text, OPTIONS) : plainDocument(text);
@@ -80,17 +80,23 @@ function isTame(text: string): boolean {
   return true;
 }
 
-/** The first line of a fenced block. The look ahead keeps it from trying shorter fences, which takes quadratic time. */
+/** The first line of a fenced block. The lookahead keeps it from trying shorter fences, which takes quadratic time. */
 const FENCE = /^( {0,3})(`{3,}(?!`)|~{3,}(?!~))(.*)$/;
 
-/** Follows the code blocks at the margin, in which signs are no markup: only the line itself costs the parser something. */
+/**
+ * Tracks the code blocks at the margin, in which characters are not markup: only the line itself costs the parser
+ * anything.
+ */
 class Fences {
   /** The fence of the block that is open now. */
   #open: string | undefined;
-  /** False once a line may open a block or may not: from then on every line counts, which is only too careful. */
+  /**
+   * False once it is unclear whether a line opens a block: from then on every line counts, which is merely
+   * conservative.
+   */
   #certain = true;
 
-  /** True for a line that is code for certain, asked for line by line. */
+  /** True for a line that is certainly code; called line by line. */
   hold(line: string): boolean {
     if (this.#open !== undefined) {
       const bare = line.trim();
@@ -111,7 +117,7 @@ class Fences {
 const [AT, COLON, SLASH] = ['@', ':', '/'].map((mark) => mark.charCodeAt(0));
 const MARKS = new Set(Array.from('*_~`[]<>|&!\\:@-+\t', (mark) => mark.charCodeAt(0)));
 
-/** What the character at a place counts: a bare address (`a@b.c`, `http://a`) is looked at three times. */
+/** What the character at a place counts: a bare address (`a@b.c`, `http://a`) is scanned three times. */
 function marksAt(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code >= 128 || !MARKS.has(code)) return 0;
@@ -119,7 +125,7 @@ function marksAt(text: string, at: number): number {
   return isAddress ? 3 : 1;
 }
 
-/** How many quotes and lists a line opens, a step of indentation counted as one it is already in. */
+/** How many quotes and lists a line opens, each step of indentation counted as one it is already in. */
 function nestingOf(line: string): number {
   let depth = 0;
   let blanks = 0;
@@ -137,7 +143,7 @@ function nestingOf(line: string): number {
   return depth === 0 ? 0 : depth + (blanks >> 2);
 }
 
-/** Length of the quote or list marker that begins at `at`, 0 when there is none; a list's stands before a blank or the end. */
+/** Length of the quote or list marker that begins at `at`, 0 when there is none; a list marker precedes a blank or the end. */
 function markerWidth(line: string, at: number): number {
   if (line.charAt(at) === '>') return 1;
   const marker = /(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)/y;

@@ -1,15 +1,15 @@
-/** Formulas of LaTeX in Markdown as people read them: simple ones in Unicode, others as code. Pure. */
+/** LaTeX formulas in Markdown made readable: simple ones in Unicode, others as code. Pure. */
 
 /** Longest formula that is read, in UTF-16 units. */
 export const MAX_FORMULA = 1_000;
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/** Code comes first, in which nothing is a formula; in a formula no other begins, so that each is looked at once. */
+/** Code comes first, in which nothing is a formula; no formula starts inside another, so that each is scanned once. */
 const PARTS =
   /(?<!`)(`+)(?!`)[^`](?:[^]{0,1000}?[^`])??\1(?!`)|(?<!\\)\\\(((?:(?!\\\()[^]){1,1000}?)\\\)|(?<!\\)\\\[((?:(?!\\\[)[^]){1,1000}?)\\\]|(?<![\\$])\$\$([^$]{1,1000})\$\$(?!\$)/g;
 
-/** A formula has a sign, or is one letter; `\(see below\)` is not one. */
+/** A formula has an operator or sign, or is one letter; `\(see below\)` is not one. */
 const FORMULA = /[\\^_={}+*/<>|\d-]|^\s*\p{L}\s*$/u;
 
 /** What a formula becomes. */
@@ -23,7 +23,7 @@ export function readableMath(markdown: string): string {
   });
 }
 
-/** Signs of the private use area around the number of a formula. */
+/** Private-use characters around the number of a formula. */
 const MARKS = ['\uE010', '\uE011'] as const;
 const MARK = /\uE010(\d+)\uE011/;
 
@@ -34,7 +34,10 @@ export interface Formula {
   isDisplayed: boolean;
 }
 
-/** Markdown whose formulas are taken out, for a network that shows LaTeX itself; `splitAtFormulas` finds their places. Never throws. */
+/**
+ * Markdown whose formulas are extracted, for a network that renders LaTeX itself; `splitAtFormulas` finds their places.
+ * Never throws.
+ */
 export function takeOutFormulas(markdown: string): { markdown: string; formulas: Formula[] } {
   const formulas: Formula[] = [];
   if (MARKS.some((mark) => markdown.includes(mark))) return { markdown, formulas };
@@ -114,7 +117,7 @@ function signs(from: string, to: string): ReadonlyMap<string, string> {
   return new Map(Array.from(from, (char, at) => [char, shown[at] ?? char]));
 }
 
-/** Undefined for a formula that a line of signs cannot show. */
+/** Undefined for a formula that one line of characters cannot show. */
 function toUnicode(formula: string): string | undefined {
   const words = formula
     .replace(/\\(?:left|right|,|;|:|!|quad|qquad|displaystyle)(?![A-Za-z])/g, ' ')

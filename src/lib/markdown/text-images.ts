@@ -1,11 +1,11 @@
-/** Images of a Markdown text that are files, not addresses: `![a chart](chart.png)`. */
+/** Images in a Markdown text that are files, not addresses: `![a chart](chart.png)`. */
 import type { Image, Nodes } from 'mdast';
 import { fencedBlocks } from './fenced-blocks.ts';
 import { parseMarkdown } from './markdown.ts';
 
-/** An image by its place in the text. */
+/** An image with its position in the text. */
 export interface TextImage {
-  /** What is to be shown instead of it. */
+  /** What to show instead of it. */
   alt: string;
   /** The file, as a path. */
   path: string;
@@ -14,10 +14,13 @@ export interface TextImage {
   end: number;
 }
 
-/** A piece of this size ends at the next blank line: a long text is parsed in pieces, each of which may be parsed. */
+/**
+ * A piece of this size ends at the next blank line: a long text is parsed in pieces that each stay within the parser's
+ * limits.
+ */
 const PIECE_CHARS = 2_048;
 
-/** The images of a text whose target is a path, in order. Code shows none. Never throws. */
+/** The images of a text whose target is a path, in order. Code contains none. Never throws. */
 export function imagesIn(text: string): TextImage[] {
   if (!text.includes('![')) return [];
   const found: TextImage[] = [];
@@ -43,7 +46,7 @@ function* pieces(text: string): Generator<string> {
   yield rest;
 }
 
-/** Without recursion: a text decides how deep it nests. */
+/** Without recursion: the text determines the nesting depth. */
 function collect(root: Nodes, offset: number, found: TextImage[]): void {
   const open = [root];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
@@ -66,7 +69,7 @@ function pathOf(target: string): string | undefined {
   try {
     return decodeURIComponent(target);
   } catch {
-    // A percent sign of the name itself.
+    // A literal percent sign in the name.
     return target;
   }
 }

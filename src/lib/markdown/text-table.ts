@@ -1,9 +1,9 @@
-/** A table drawn with characters, for a font of one width. */
+/** A table drawn with characters, for a monospaced font. */
 import type { AlignType } from 'mdast';
 
 const graphemes = new Intl.Segmenter();
 
-/** Letters that take one column each: no need to look for clusters. */
+/** Characters that take one column each: no need to look for clusters. */
 const NARROW = /^[ -\u02FF]*$/;
 
 const WIDE =

@@ -1,6 +1,6 @@
 /**
- * The process that reads one file: the file comes on standard input, the answer goes to standard output. It has no
- * environment, may write nothing and start nothing, and is ended when it takes too long: whatever a file does to the
+ * The process that reads one file: the file arrives on standard input, the answer goes to standard output. It has no
+ * environment, may not write or start anything, and is ended when it takes too long: whatever a file does to the
  * programs that read it stays in here.
  */
 import { buffer } from 'node:stream/consumers';

@@ -11,7 +11,7 @@ import { inEnglish } from '../../contracts/texts/say.ts';
 const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
 const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 
-/** Formats of documents, and what takes the text out of them. */
+/** Formats of documents, and what extracts their text. */
 const DOCUMENTS: Readonly<Record<string, (bytes: Buffer) => Promise<string>>> = {
   'application/pdf': readPdf,
   [DOCX]: readDocx,
@@ -21,7 +21,7 @@ const DOCUMENTS: Readonly<Record<string, (bytes: Buffer) => Promise<string>>> = 
 /** An answer about a file, with the bytes of the picture. */
 type Content = ReaderAnswer & { image?: Buffer };
 
-/** Reads a file. Never throws: what is wrong with the file is the answer's `problem`. */
+/** Reads a file. Never throws: any problem with the file is the answer's `problem`. */
 export async function readContent(bytes: Buffer): Promise<Content> {
   const mimeType = await mimeTypeOf(bytes);
   try {
@@ -45,7 +45,7 @@ function bounded(text: string): Pick<ReaderAnswer, 'text' | 'cut'> {
   return { text: text.slice(0, MAX_DOCUMENT_CHARS).toWellFormed(), cut: true };
 }
 
-/** The libraries' own words, of which only the beginning is of use. */
+/** The libraries' own messages, of which only the beginning is useful. */
 function wordProblem(error: unknown): Pick<ReaderAnswer, 'problem' | 'reason'> {
   const message = error instanceof Error ? error.message : String(error);
   const reason = message.split('\n')[0]?.slice(0, 150).toWellFormed() ?? '';

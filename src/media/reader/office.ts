@@ -25,8 +25,8 @@ function cell(value: unknown): string {
 }
 
 /**
- * The archive with its texts only, unpacked: no later step can unpack more than was counted here. What an entry claims to
- * hold is what it gets, so a wrong claim cuts it off. Throws when the claims add up to too much.
+ * The unpacked archive with its texts only: no later step can unpack more than was counted here. An entry gets the size
+ * that it claims, so a wrong claim cuts it off. Throws when the claims add up to too much.
  */
 function texts(archive: Uint8Array): Uint8Array<ArrayBuffer> {
   let bytes = 0;

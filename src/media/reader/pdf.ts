@@ -1,7 +1,7 @@
 /** The text of a PDF, page by page. */
 import { MAX_DOCUMENT_CHARS, MAX_PDF_PAGES } from './protocol.ts';
 
-/** Time after which no further page is begun, in milliseconds: what was read until then is of use. */
+/** Time after which no further page is started, in milliseconds: what was read until then is still useful. */
 const PAGES_MS = 10_000;
 
 /** The pages' texts, each under its number; scripts and forms are not run. Throws anything. */

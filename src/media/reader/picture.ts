@@ -1,8 +1,8 @@
-/** Pictures: opened within limits, scaled down, and written anew without anything but their pixels. */
+/** Pictures: opened within limits, scaled down, and rewritten with nothing but their pixels. */
 import type { ReaderAnswer } from './protocol.ts';
 import { MAX_PICTURE_SIDE, MAX_PIXELS } from './protocol.ts';
 
-/** Formats that are opened, with the name of what opens them. Everything else is refused by sharp itself. */
+/** Formats that are opened, with the name of their loader. Sharp itself refuses everything else. */
 const LOADERS: Readonly<Record<string, string>> = {
   'image/jpeg': 'VipsForeignLoadJpeg',
   'image/png': 'VipsForeignLoadPng',

@@ -1,6 +1,6 @@
-/** Plain text: whether bytes are it, and what kind. */
+/** Plain text: whether bytes are plain text, and of what kind. */
 
-/** How much of a text tells its kind, in UTF-16 units. */
+/** How much of a text is used to detect its kind, in UTF-16 units. */
 const LOOKED_AT = 1_000;
 
 /** Types of text that look alike, by the ending of the name. */
@@ -12,7 +12,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
 
 /** What is known of a file besides its bytes. */
 export interface Known {
-  /** Tells apart texts that look alike. */
+  /** Distinguishes texts that look alike. */
   name?: string;
   /** The bytes are only the beginning of the file. */
   cut?: boolean;
@@ -24,10 +24,10 @@ export function decodeText(bytes: Uint8Array, { cut = false }: Known = {}): stri
   const encoding =
     first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
   try {
-    // The last character of a beginning may be cut in two.
+    // The last character of a truncated file may be cut in two.
     const text = new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: cut });
-    // Control characters other than those of lines, tabs and terminals are no text.
-    // oxlint-disable-next-line no-control-regex -- they are what is looked for
+    // Control characters other than those of lines, tabs and terminals are not text. oxlint-disable-next-line
+    // no-control-regex -- they are what is looked for
     return /[\0-\x06\x0e-\x1a]/.test(text) ? undefined : text;
   } catch {
     return undefined;

@@ -1,11 +1,11 @@
 /** What the gateway and the process that reads files say to each other: a line of JSON, then bytes. */
 import { z } from 'zod';
 
-/** Longest side of a picture for a model, in pixels: more is scaled down by the models themselves. */
+/** Longest side of a picture for a model, in pixels: larger ones are scaled down by the models themselves. */
 export const MAX_PICTURE_SIDE = 1_568;
-/** Pixels of a picture that is opened at all: a small file can hold a huge one. */
+/** Most pixels of a picture that is opened at all: a small file can contain a huge one. */
 export const MAX_PIXELS = 50_000_000;
-/** Longest text that is taken from a document, in UTF-16 units. */
+/** Longest text that is extracted from a document, in UTF-16 units. */
 export const MAX_DOCUMENT_CHARS = 1_000_000;
 /** Pages of a PDF that are read. */
 export const MAX_PDF_PAGES = 1_000;

@@ -1,4 +1,4 @@
-/** Reads files that came from outside, each in a process of its own that is ended when it takes too long. */
+/** Reads files that came from outside, each in its own process, which is ended when it takes too long. */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -10,7 +10,7 @@ import { answerShape, MAX_DOCUMENT_CHARS } from './protocol.ts';
 import type { ReaderAnswer } from './protocol.ts';
 import { said } from '../../contracts/texts/say.ts';
 
-/** Processes that read at a time, and files that may wait for one. */
+/** Concurrent reading processes, and files that may wait for one. */
 const MAX_READERS = 2;
 const MAX_WAITING = 100;
 /** Longest time to read a file, in milliseconds. */
@@ -24,16 +24,16 @@ export interface ReadFile extends ReaderAnswer {
   image?: Buffer | undefined;
 }
 
-/** `key` names whose file it is: files take turns by it. Throws the signal's reason, or `GatewayError`. */
+/** `key` identifies the file's owner: files take turns by it. Throws the signal's reason, or `GatewayError`. */
 export type Reader = (bytes: Uint8Array, key: string, signal: AbortSignal) => Promise<ReadFile>;
 
 export interface ReaderOptions {
   readMs?: number;
-  /** The program that reads; for tests of how a program that fails is met. */
+  /** The program that reads; for tests of failing programs. */
   program?: string;
 }
 
-/** Makes a reader. Plain text, which needs no program to read it, is read here. */
+/** Makes a reader. Plain text needs no program and is read here. */
 export function createReader({ readMs = READ_MS, program = PROGRAM }: ReaderOptions = {}): Reader {
   const slots = createFairQueue(MAX_READERS, MAX_WAITING);
   return async (bytes, key, signal) => {
@@ -49,7 +49,7 @@ export function createReader({ readMs = READ_MS, program = PROGRAM }: ReaderOpti
   };
 }
 
-/** Formats that begin like text are not. */
+/** Formats that only start like text do not count. */
 function isPlain(bytes: Uint8Array): boolean {
   const start = Buffer.from(bytes.subarray(0, 1_024)).toString('latin1');
   return !start.includes('%PDF-') && !start.startsWith('{\\rtf');
@@ -90,7 +90,7 @@ async function readApart(
   });
   const kill = (): void => void child.kill('SIGKILL');
   until.addEventListener('abort', kill, { once: true });
-  // A program that ends early closes its input: that is told by its code.
+  // A program that ends early closes its input: its exit code reports that.
   child.stdin.on('error', () => undefined);
   child.stdin.end(bytes);
   try {

@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { stripEnd } from '../../lib/text.ts';
 
-/** Longest text that servers with OpenAI's API take, in UTF-16 units. */
+/** Longest text that servers with OpenAI's API accept, in UTF-16 units. */
 const MAX_INPUT_CHARS = 4_096;
 
-/** What a header can carry. */
+/** What a header can contain. */
 const API_KEY = /^[\x21-\x7e]+$/;
 
 /** `speech` in `config.json`; without it answers stay texts. */

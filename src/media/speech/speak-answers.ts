@@ -1,6 +1,6 @@
 /**
- * The `speech:` lanes: an answer whose text is stored is spoken into a file of the session, which is then posted once. The
- * text never waits for it, and what is spoken survives a crash: the file has the turn's name, the post its reference.
+ * The `speech:` lanes: an answer whose text is stored is spoken into a file of the session, which is then posted once.
+ * The text never waits for it, and it survives a crash: the file has the turn's name, the post its reference.
  */
 import { z } from 'zod';
 import type { EventBus, LaneHandler } from '../../contracts/bus.ts';
@@ -24,10 +24,10 @@ import { spokenText } from './spoken-text.ts';
 import { recipientOf } from '../../contracts/texts/languages.ts';
 import type { PersonLanguages } from '../../contracts/texts/languages.ts';
 
-/** Largest sound of one answer, in bytes: what Discord takes. */
+/** Largest sound of one answer, in bytes: what Discord accepts. */
 export const MAX_SPEECH_BYTES = 10 * 1024 * 1024;
 
-/** Whose the files are: they count for no person, and are removed by age like other files that were sent. */
+/** Owner of the files: they count for no person, and are removed by age like other files that were sent. */
 const KEPT_FOR = 'sent';
 
 /** As the end of a turn queues it. */
@@ -65,7 +65,7 @@ interface Answer {
   address: Address;
 }
 
-/** Throws `StoreError` and the signal's reason; a server that cannot speak is told of in the chat. */
+/** Throws `StoreError` and the signal's reason; if the server fails, the chat is notified. */
 async function speakAnswer(deps: SpeakAnswersDeps, answer: Answer, signal: AbortSignal): Promise<void> {
   const { ledger, log } = deps;
   const turn = await ledger.turn(answer.turnId);
@@ -90,7 +90,7 @@ async function speakAnswer(deps: SpeakAnswersDeps, answer: Answer, signal: Abort
   if (session.voiceFailing) await ledger.updateSession(session.key, { voiceFailing: false });
 }
 
-/** Tells the chat why nothing is heard, until something is again. */
+/** Tells the chat once why there is no sound, until there is sound again. */
 async function tellOnce(
   deps: SpeakAnswersDeps,
   answer: Answer,
@@ -104,12 +104,12 @@ async function tellOnce(
   await deps.ledger.updateSession(session.key, { voiceFailing: true });
 }
 
-/** Says texts for whoever reads the answer. Throws `StoreError`. */
+/** Returns the function that words texts for the answer's reader. Throws `StoreError`. */
 async function sayIn({ languages }: SpeakAnswersDeps, { address }: Answer): Promise<Say> {
   return languages.say(recipientOf(address, await languages.languageOf(address)));
 }
 
-/** Under one reference for the turn: whatever is repeated after a crash, the chat gets one message. */
+/** Under one reference for the turn: even if this is repeated after a crash, the chat gets one message. */
 async function postOnce(
   { post, events, log }: SpeakAnswersDeps,
   { turnId, address }: Answer,
@@ -126,7 +126,7 @@ async function postOnce(
   events.emit(session, { type: 'message_sent', seq: result.seq, content, ...attachments });
 }
 
-/** The sound as a file of the session; one that an earlier attempt has left is taken as it is. */
+/** The sound as a file of the session; one left by an earlier attempt is reused. */
 async function spokenFile(
   { synthesize, files, fileTypeOf, keptFiles }: SpeakAnswersDeps,
   about: { turnId: string; folder: string; text: string; settings: SpeechSettings },
@@ -151,7 +151,7 @@ async function spokenFile(
   return { kind: 'voice', name, mimeType, ...content, file };
 }
 
-/** What lies there already; undefined when nothing does. */
+/** The existing bytes; undefined when there are none. */
 async function bytesAt(
   files: Pick<SessionFiles, 'read'>,
   folder: string,
@@ -168,7 +168,7 @@ async function bytesAt(
   }
 }
 
-/** The address that a lane is named by. Throws `GatewayError('bad_address')`. */
+/** The address that a lane is named after. Throws `GatewayError('bad_address')`. */
 function addressIn({ lane }: LaneHead): Address {
   return addressOf(parseAddress(lane.slice('speech:'.length)));
 }

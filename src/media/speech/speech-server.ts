@@ -11,7 +11,7 @@ import type { SpeechSettings } from './settings.ts';
 
 /** Longest time for one answer, in milliseconds. */
 const SPEAK_MS = 180_000;
-/** Attempts while the server is away or busy, and the first wait between two. */
+/** Attempts while the server is unreachable or busy, and the first wait between two. */
 const MAX_TRIES = 3;
 const RETRY_MS = 1_000;
 const RETRY_CAP_MS = 10_000;
@@ -40,7 +40,7 @@ export function createSynthesize({ request, log, limits = {} }: SpeechServerDeps
         if (!isRetryable(error) || attempt + 1 >= MAX_TRIES) throw error;
         log.debug({ err: error }, 'speech_delayed');
         const waitMs = Math.max(backoffMs(attempt, retryMs, RETRY_CAP_MS), error.retryAfterMs ?? 0);
-        // Cut short by the end of the gateway or of the time: the next round throws which of them.
+        // Cut short by the gateway's shutdown or the time limit: the next round throws the matching error.
         await sleep(waitMs, until).catch(() => undefined);
       }
     }

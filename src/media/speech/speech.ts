@@ -20,7 +20,7 @@ export interface Speech {
   close(): Promise<void>;
 }
 
-/** Makes the module; nothing is asked before the first answer that is spoken. */
+/** Makes the module; nothing is requested before the first spoken answer. */
 export function createSpeech({ service, ...deps }: SpeechDeps): Speech {
   const { ledger, settings, log } = deps;
   return {

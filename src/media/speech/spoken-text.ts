@@ -5,11 +5,11 @@ import { MAX_PARSED, parseMarkdown } from '../../lib/markdown/markdown.ts';
 export interface SpokenText {
   /** Empty where nothing can be read aloud. */
   text: string;
-  /** More would follow. */
+  /** There is more text. */
   isCut: boolean;
 }
 
-/** Of a Markdown text at most `maxChars` UTF-16 units. Never throws. */
+/** At most `maxChars` UTF-16 units of a Markdown text. Never throws. */
 export function spokenText(markdown: string, maxChars: number): SpokenText {
   const root = parseMarkdown(markdown.slice(0, MAX_PARSED));
   const whole = wordsOf(root);
@@ -17,7 +17,7 @@ export function spokenText(markdown: string, maxChars: number): SpokenText {
   return { text, isCut: text.length < whole.length || markdown.length > MAX_PARSED };
 }
 
-/** One block a line, each with a mark at its end, so that a voice pauses there. */
+/** One block per line, each with a punctuation mark at its end, so that a voice pauses there. */
 function wordsOf(root: Root): string {
   return blocksOf(root)
     .map((block) =>
@@ -63,12 +63,12 @@ function inlineText(node: Nodes): string {
   }
 }
 
-/** The words of a link are read, and no address. */
+/** The words of a link are read, but not its address. */
 function withoutAddresses(text: string): string {
   return text.replaceAll(/\b(?:https?:\/\/|www\.)\S+/gi, '');
 }
 
-/** Cut after a sentence; a first sentence that is too long, after a word. */
+/** Cuts after a sentence, or after a word if the first sentence is too long. */
 function untilSentence(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   let end = 0;

@@ -12,7 +12,7 @@ export interface VoiceCommandDeps {
   canSpeak: () => boolean;
 }
 
-/** Makes the command. It throws `GatewayError` for another argument, and where nothing can be spoken. */
+/** Makes the command. It throws `GatewayError` for any other argument, and if no server is set. */
 export function createVoiceCommand({ ledger, canSpeak }: VoiceCommandDeps): Command {
   return {
     name: 'voice',

@@ -25,7 +25,7 @@ export interface FormAnswer {
   retryAfterMs?: number | undefined;
 }
 
-/** Throws the connection's error, the signal's, or `GatewayError('bad_response')` for an answer without end. */
+/** Throws the connection's error, the signal's, or `GatewayError('bad_response')` for an endless answer. */
 export async function postForm(
   { url, headers, fields, file }: Form,
   signal: AbortSignal,
@@ -58,7 +58,8 @@ export async function postForm(
     yield* createReadStream(file.path) as AsyncIterable<Uint8Array>;
     yield tail;
   };
-  // A server may refuse a recording before it has all of it: then its answer counts, not the broken connection.
+  // A server may refuse a recording before it has received all of it: then its answer counts, not the broken
+  // connection.
   pipeline(body, call).catch(reject);
   return await readAnswer(await promise);
 }

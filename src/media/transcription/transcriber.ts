@@ -11,18 +11,18 @@ import { readTranscript, refusalOf, unreachable } from './answers.ts';
 import type { TranscriptionSettings } from './settings.ts';
 import { said } from '../../contracts/texts/say.ts';
 
-/** Largest recording that is sent, in bytes: OpenAI's limit, which other servers took over. */
+/** Largest recording that is sent, in bytes: OpenAI's limit, which other servers adopted. */
 export const MAX_RECORDING_BYTES = 25 * 1024 * 1024;
-/** Longest text of a recording, in UTF-16 units; a part in the middle of a longer one is left out, which the text says. */
+/** Longest text of a recording, in UTF-16 units; a longer one loses its middle, which the text says. */
 export const MAX_SPOKEN_CHARS = 50_000;
 /** Longest time for one recording, in milliseconds. */
 const TRANSCRIBE_MS = 600_000;
-/** Attempts while the server is away or busy, and the first wait between two. */
+/** Attempts while the server is unreachable or busy, and the first wait between two. */
 const MAX_TRIES = 3;
 const RETRY_MS = 1_000;
 const RETRY_CAP_MS = 10_000;
 
-/** By what the content is; servers know the format of a file by the end of its name. */
+/** By content type; servers detect the format of a file by its extension. */
 const ENDINGS: Readonly<Record<string, string>> = {
   'audio/ogg': 'ogg',
   'audio/opus': 'ogg',
@@ -49,7 +49,7 @@ export interface TranscriberDeps {
   limits?: { totalMs?: number; retryMs?: number };
 }
 
-/** Makes the transcriber; nothing is asked before its first recording. */
+/** Makes the transcriber; nothing is requested before its first recording. */
 export function createTranscriber({ settings, apiKey, log, limits = {} }: TranscriberDeps): Transcriber {
   const { totalMs = TRANSCRIBE_MS, retryMs = RETRY_MS } = limits;
   return {
@@ -66,7 +66,7 @@ export function createTranscriber({ settings, apiKey, log, limits = {} }: Transc
           if (!isRetryable(error) || attempt + 1 >= MAX_TRIES) throw error;
           log.warn({ err: error }, 'transcription_delayed');
           const waitMs = Math.max(backoffMs(attempt, retryMs, RETRY_CAP_MS), error.retryAfterMs ?? 0);
-          // Cut short by the end of the turn or of the time: the next round throws which of them.
+          // Cut short by the end of the turn or the time limit: the next round throws the matching error.
           await sleep(waitMs, until).catch(() => undefined);
         }
       }
@@ -74,7 +74,7 @@ export function createTranscriber({ settings, apiKey, log, limits = {} }: Transc
   };
 }
 
-/** Throws `GatewayError('too_large')` for what no server is asked about. */
+/** Throws `GatewayError('too_large')` for what no server would accept. */
 async function checkSize(
   { path, seconds = 0 }: Recording,
   { maxMinutes }: TranscriptionSettings,
@@ -98,7 +98,7 @@ async function ask(
       url: `${stripEnd(baseUrl, '/')}/audio/transcriptions`,
       headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
       fields: { model, response_format: 'json', ...(language !== undefined && { language }) },
-      // The sender's own name of the file is nobody's business there.
+      // The sender's file name is none of the server's business.
       file: { path, name: `recording.${ENDINGS[mimeType.split(';')[0] ?? ''] ?? 'ogg'}`, mimeType },
     },
     signal,

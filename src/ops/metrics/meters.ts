@@ -3,6 +3,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { LaneHandler } from '../../contracts/bus.ts';
 import type { AnsweredRequest } from '../../contracts/gateway-api.ts';
 import type { NoteRefusal, TracedTurn } from '../../contracts/store/traces.ts';
+import type { ApprovalOutcome } from '../../contracts/tools/approvals.ts';
 
 /** Different values of one label; any further one is counted as `other`. */
 export const MAX_LABEL_VALUES = 50;
@@ -15,21 +16,19 @@ export interface Meters {
   registry: Registry;
   /** Counts an attempt of a turn that has ended. Never throws. */
   turn(traced: TracedTurn): void;
+  /** Counts a decided request for approval. */
+  approval(outcome: ApprovalOutcome): void;
   refused: NoteRefusal;
   request(answered: AnsweredRequest): void;
   /** The same handler; how long its deliveries take is counted. */
   deliveries(handler: LaneHandler): LaneHandler;
 }
 
-/** Makes the meters; everything begins at zero. */
-export function createMeters(version: string): Meters {
+/** Makes the meters; everything begins at zero. `restarts`: how often the supervisor has started this process again. */
+export function createMeters(version: string, restarts = 0): Meters {
   const registry = new Registry();
   const register = registerIn(registry);
-  const build = { name: 'parley_build_info', help: 'The version that runs; always 1.' };
-  new Gauge({ ...build, labelNames: ['version', 'node'], registers: [registry] }).set(
-    { version, node: process.version },
-    1,
-  );
+  describeProcess(register, version, restarts);
   const label = boundedLabels(MAX_LABEL_VALUES);
   const { histogram, counter } = register;
   const requests = histogram(
@@ -39,15 +38,26 @@ export function createMeters(version: string): Meters {
     SHORT,
   );
   const refusals = counter('parley_messages_refused_total', 'Messages that became no turn.', ['code']);
+  const approvals = counter('parley_approvals_total', 'Decided requests for approval.', ['outcome']);
   return {
     registry,
     turn: meterTurns(register, label),
+    approval: (outcome) => approvals.inc({ outcome }),
     refused: ({ code }) => refusals.inc({ code: label('refusal', code) }),
     request({ method, route, status, seconds }) {
       requests.observe({ method, route, status: String(status) }, seconds);
     },
     deliveries: meterDeliveries(register),
   };
+}
+
+/** Version, start and restarts of this process. */
+function describeProcess({ gauge, counter }: Register, version: string, restarts: number): void {
+  const build = gauge('parley_build_info', 'The version that runs; always 1.', ['version', 'node']);
+  build.set({ version, node: process.version }, 1);
+  counter('parley_process_restarts_total', 'Starts after this process had died.', []).inc(restarts);
+  const started = gauge('process_start_time_seconds', 'Start of this process, as Unix time.', []);
+  started.set(Math.floor(performance.timeOrigin / 1_000));
 }
 
 type Register = ReturnType<typeof registerIn>;
@@ -61,6 +71,8 @@ function registerIn(registry: Registry) {
       new Histogram({ name, help, labelNames, buckets, registers }),
     counter: <Name extends string>(name: string, help: string, labelNames: Name[]) =>
       new Counter({ name, help, labelNames, registers }),
+    gauge: <Name extends string>(name: string, help: string, labelNames: Name[]) =>
+      new Gauge({ name, help, labelNames, registers }),
   };
 }
 
@@ -71,10 +83,16 @@ function meterTurns(register: Register, label: Label): Meters['turn'] {
   const queue = histogram('parley_queue_wait_seconds', 'From acceptance to the start of a turn.', [], LONG);
   const parked = counter('parley_turns_paused_total', 'Turns that go on later.', ['outcome']);
   const edits = counter('parley_live_calls_total', 'Calls of growing answers.', ['outcome']);
+  const takenOver = counter(
+    'parley_turns_after_crash_total',
+    'Attempts at turns with which a process had died.',
+    [],
+  );
   const span = meterSpans(register, label);
   return ({ attempt, ended }) => {
-    const { outcome, afterMs, ms, live, spans, resumed } = attempt;
-    if (resumed !== true) queue.observe(afterMs / 1_000);
+    const { outcome, afterMs, ms, live, spans, crashes } = attempt;
+    if (crashes > 0) takenOver.inc();
+    if (attempt.resumed !== true) queue.observe(afterMs / 1_000);
     if (ended) turns.observe({ outcome: label('outcome', outcome) }, (afterMs + ms) / 1_000);
     else parked.inc({ outcome });
     const { points: _points, ...counts } = live ?? {};

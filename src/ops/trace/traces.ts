@@ -1,7 +1,6 @@
 /** What happened to a message: its turn explained, or why it became none. */
 import type {
   Refusal,
-  TracedTurn,
   TraceStore,
   TurnExplanation,
   TurnFacts,
@@ -31,11 +30,14 @@ export interface Traces extends TurnWatch {
   look(id: string | undefined, detail: boolean, say?: Say): Promise<TraceLook>;
 }
 
-/** Makes the traces; `listeners` hear of each attempt that ended, and never throw. */
+/** Who hears of attempts and decisions; never throws. */
+export type TraceListener = Partial<Pick<TurnWatch, 'ended' | 'decided'>>;
+
+/** Makes the traces; `listeners` hear of each attempt that ended, and of each decision. */
 export function createTraces(
   store: TraceStore,
   prices: () => Prices,
-  listeners: readonly ((traced: TracedTurn) => void)[] = [],
+  listeners: readonly TraceListener[] = [],
 ): Traces {
   const running = new Map<string, Parameters<TurnWatch['begin']>[1]>();
   const explain: Traces['explain'] = async (turnId, detail, say) => {
@@ -56,7 +58,10 @@ export function createTraces(
       };
     },
     ended(traced) {
-      for (const listener of listeners) listener(traced);
+      for (const listener of listeners) listener.ended?.(traced);
+    },
+    decided(outcome) {
+      for (const listener of listeners) listener.decided?.(outcome);
     },
     explain,
     async look(id, detail, say) {

@@ -1,17 +1,20 @@
-/** The body of one answer as it arrives: read packet by packet, given up at once when its call ends early. */
+/** The body of one answer as it arrives: read packet by packet, abandoned at once when its call ends early. */
 import type { Dispatcher } from 'undici';
 import { ProviderError } from '../../contracts/errors.ts';
 import { said } from '../../contracts/texts/say.ts';
 
 /** An answer that is being read; only one reader at a time. */
 export interface Answer {
-  /** The next bytes; undefined once all were read. Throws `ProviderError`, after the bytes that came before the failure. */
+  /**
+   * The next bytes; undefined once all have been read. Throws `ProviderError`, after the bytes that arrived before the
+   * failure.
+   */
   read(): Promise<Buffer | undefined>;
-  /** Ends the call: a complete answer gives its connection back to the pool, any other closes it. Never throws. */
+  /** Ends the call: a complete answer returns its connection to the pool, any other closes it. Never throws. */
   end(complete: boolean): void;
 }
 
-/** How much may wait for a slow reader before the server is held back. */
+/** How much may be buffered for a slow reader before the server is throttled. */
 const MAX_UNREAD_BYTES = 256 * 1024;
 /** How long a complete answer may take to end its HTTP body before the connection is given up. */
 const SETTLE_MS = 1_000;
@@ -51,7 +54,7 @@ export function createAnswer(
   return {
     async read() {
       if (unread.length === 0 && !isOver) await new Promise<void>((resolve) => (reader = resolve));
-      // A stopped call gives nothing more, also of what has arrived.
+      // A stopped call returns nothing more, not even what has arrived.
       if (signal.aborted) throw stoppedCall(signal);
       const packet = unread.shift();
       if (packet === undefined && failure !== undefined) throw failure;

@@ -1,4 +1,4 @@
-/** Likelihoods of tokens: read beside the texts of an answer, only when a call asks for them. */
+/** Likelihoods of tokens: read along with the texts of an answer, only when a call asks for them. */
 import { z } from 'zod';
 import type { ChatChunk, ChatRequest, TokenLogprob } from '../../contracts/model/provider.ts';
 import type { AnswerReader } from './read-answer.ts';
@@ -16,7 +16,7 @@ const ofOpenai = z.looseObject({
   choices: z.array(z.looseObject({ logprobs: z.object({ content: tokens }) })).min(1),
 });
 
-/** The reader itself, or, for a call that asks for likelihoods, one whose text chunks have them where the server tells them. */
+/** The reader itself, or, for a call that asks for likelihoods, one whose text chunks have them if the server sends them. */
 export function withLogprobs({ topLogprobs }: ChatRequest, reader: AnswerReader): AnswerReader {
   if (topLogprobs === undefined) return reader;
   let pending: TokenLogprob[] = [];
@@ -47,7 +47,7 @@ function logprobsIn(text: string): TokenLogprob[] {
   try {
     value = JSON.parse(text.slice(start));
   } catch {
-    // The reader of the answer itself says what is wrong with it.
+    // The answer's own reader reports what is wrong with it.
     return [];
   }
   const ollama = ofOllama.safeParse(value);

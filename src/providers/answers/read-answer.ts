@@ -1,4 +1,6 @@
-/** From the packets of an answer to its chunks: split into texts, each parsed once, each chunk passed on as it comes. */
+/**
+ * From the packets of an answer to its chunks: split into texts, each parsed once, each chunk passed on as it arrives.
+ */
 import { ProviderError } from '../../contracts/errors.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { ChatChunk } from '../../contracts/model/provider.ts';
@@ -12,41 +14,44 @@ export interface AnswerReader {
   readonly complete: boolean;
   /** The chunks of a line, or of a whole document. */
   read(text: string): readonly ChatChunk[];
-  /** The chunks that only the end of the answer gives, `done` last. Throws when the answer ended before it was complete. */
+  /**
+   * The chunks that are known only at the end of the answer, `done` last. Throws when the answer ended before it was
+   * complete.
+   */
   end(): readonly ChatChunk[];
 }
 
-/** Takes the markup out of an answer: thinking and tool calls that came as text. Never throws. */
+/** Takes the markup out of an answer: thinking and tool calls that arrived as text. Never throws. */
 export interface AnswerFilter {
-  /** True for a text that is to be passed on as it is: nothing is open and nothing in it may begin anything. */
+  /** True for a text to pass on unchanged: nothing is open and nothing in it can start anything. */
   passes(text: string): boolean;
   /** What a chunk that did not pass becomes. */
   take(chunk: ChatChunk): readonly ChatChunk[];
-  /** True once the model went on behind the end of its own turn: what follows is no part of the answer. */
+  /** True once the model continued past the end of its own turn: what follows is not part of the answer. */
   readonly over: boolean;
 }
 
 /** One chat call. */
 export interface ChatCall {
-  /** Waits for a slot of the server and gives the function that releases it. Throws `ProviderError`. */
+  /** Waits for a slot of the server and returns the function that releases it. Throws `ProviderError`. */
   acquire(): Promise<() => void>;
   /** Sends the request. */
   send(): Promise<Answer>;
   reader: AnswerReader;
   splitter: TextSplitter;
   filter: AnswerFilter;
-  /** The error that the caller meets for whatever was thrown once the call had its slot. */
+  /** The error that the caller gets for whatever was thrown once the call had its slot. */
   toError(error: unknown): ProviderError;
 }
 
-/** How an answer ends whose model went on behind the end of its turn. */
+/** How an answer ends when its model continued past the end of its turn. */
 const OVER: ChatChunk = {
   type: 'done',
   finishReason: 'stop',
   usage: { promptTokens: 0, completionTokens: 0, modelMs: 0 },
 };
 
-/** Streams an answer from a server; ending the reading ends the call. Throws `ProviderError`. */
+/** Streams an answer from a server; when the reader stops, the call ends. Throws `ProviderError`. */
 export async function* streamAnswer(call: ChatCall): AsyncGenerator<ChatChunk> {
   const { reader, splitter, filter } = call;
   const release = await call.acquire();
@@ -74,7 +79,7 @@ export async function* streamAnswer(call: ChatCall): AsyncGenerator<ChatChunk> {
   }
 }
 
-/** Reads an answer that is one document, up to its limit of length. Throws `ProviderError`. */
+/** Reads an answer that is one document, up to its length limit. Throws `ProviderError`. */
 export async function readWhole(answer: Answer): Promise<string> {
   const splitter = createDocumentCollector();
   let complete = false;

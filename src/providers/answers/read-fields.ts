@@ -7,12 +7,12 @@ export type Fields = Readonly<Record<string, unknown>>;
 /** Deepest nesting that is looked at for text. */
 const MAX_PART_DEPTH = 4;
 
-/** The value as an object; undefined when it is none (arrays are none). Never throws. */
+/** The value as an object; undefined when it is not one (arrays are not). Never throws. */
 export function fieldsOf(value: unknown): Fields | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 
-/** The value as a list: an array as it is, nothing as an empty list, anything else as the only item. */
+/** The value as a list: an array unchanged, nothing as an empty list, anything else as the only item. */
 export function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   return value === undefined || value === null ? [] : [value];
@@ -24,15 +24,16 @@ export function wordOf(value: unknown): string {
   return typeof value === 'number' ? String(value) : '';
 }
 
-/** A count or a duration, also from a text; undefined when it is no number that can be one. */
+/** A count or a duration, also from a text; undefined for anything that cannot be one. */
 export function numberOf(value: unknown): number | undefined {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) && number >= 0 ? number : undefined;
 }
 
 /**
- * The text in a field: a string, an object that holds one (`text`, `content`, `summary`), or a list of such parts. Parts of
- * the type `thinking` or `reasoning` count only when `thinking` is asked for; other parts (images) give nothing.
+ * The text in a field: a string, an object that holds one (`text`, `content`, `summary`), or a list of such parts.
+ * Parts of the type `thinking` or `reasoning` count only when `thinking` is asked for; other parts (images) yield
+ * nothing.
  */
 export function textOf(value: unknown, kind: 'text' | 'thinking' = 'text', depth = 0): string {
   if (typeof value === 'string') return value;
@@ -47,14 +48,14 @@ export function textOf(value: unknown, kind: 'text' | 'thinking' = 'text', depth
 
 const THINKING_PART = /^(thinking|reasoning)/;
 
-/** The text of a list's item; thoughts among the parts of a text are left to the reader of thoughts. */
+/** The text of a list item; thoughts among the parts of a text are left to the reader of thoughts. */
 function partText(part: unknown, kind: 'text' | 'thinking', depth: number): string {
   const type = wordOf(fieldsOf(part)?.['type']);
   if (kind === 'text' && THINKING_PART.test(type)) return '';
   return textOf(part, kind, depth + 1);
 }
 
-/** The thoughts among the parts of a text field, as Mistral sends them; empty when it is no list of parts. */
+/** The thoughts among the parts of a text field, as Mistral sends them; empty when it is not a list of parts. */
 export function thoughtsAmong(content: unknown): string {
   if (!Array.isArray(content)) return '';
   return content

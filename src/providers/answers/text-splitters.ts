@@ -7,7 +7,10 @@ export const MAX_LINE_BYTES = 1024 * 1024;
 /** The longest answer that is not a stream (a list of models, say), in bytes. */
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 
-/** Makes texts of packets, wherever those are cut. Both methods throw `ProviderError('bad_response')` on too long a text. */
+/**
+ * Turns packets into texts, wherever the packets are cut. Both methods throw `ProviderError('bad_response')` when a
+ * text is too long.
+ */
 export interface TextSplitter {
   push(packet: Buffer): string[];
   /** What was still held back when the packets ended. */
@@ -16,7 +19,7 @@ export interface TextSplitter {
 
 const NEWLINE = 10;
 
-/** Lines without their newline. A character is never cut: a newline's byte stands in no other character. */
+/** Lines without their newline. A character is never cut: a newline's byte occurs in no other character. */
 export function createLineSplitter(): TextSplitter {
   let held: Buffer[] = [];
   let heldBytes = 0;
@@ -29,7 +32,7 @@ export function createLineSplitter(): TextSplitter {
         if (heldBytes > MAX_LINE_BYTES) throw tooLong('provider.long_line', MAX_LINE_BYTES);
         return [];
       }
-      // Without the newline, after which a last and empty line would begin.
+      // Without the newline, which would start an empty last line.
       const whole = packet.subarray(0, end - 1);
       const text = (held.length === 0 ? whole : Buffer.concat([...held, whole])).toString('utf8');
       heldBytes = packet.length - end;

@@ -1,19 +1,22 @@
-/** Tool calls as models write them, with the slips that are common: names and arguments repaired where no guess is needed. */
+/**
+ * Tool calls as models write them, with their common slips: names and arguments are repaired where that takes no
+ * guessing.
+ */
 import type { ToolCall, ToolSchema } from '../../contracts/model/provider.ts';
 import { newId } from '../../lib/ids.ts';
 import { isTooDeep } from '../../lib/json/json.ts';
 import { fieldsOf } from './read-fields.ts';
 
-/** JSON within a JSON text within a JSON text: as often is it unpacked. */
+/** JSON within a JSON text within a JSON text: it is unpacked this many times. */
 const MAX_ENCODINGS = 3;
-/** Name of a call that came without one; no tool is called so, and the model is told. */
+/** Name of a call that came without one; no tool has this name, and the model gets an error. */
 const UNNAMED = 'unnamed';
 const MAX_NAME_CHARS = 64;
 
 /** The tools of a request by name. */
 export type OfferedTools = ReadonlyMap<string, ToolSchema>;
 
-/** Makes the tool calls of one answer, each with an id of its own. */
+/** Makes the tool calls of one answer, each with a unique id. */
 export type MakeToolCall = (given: GivenCall) => ToolCall;
 
 /** A call as it came. */
@@ -30,7 +33,7 @@ export function offeredTools(tools: readonly ToolSchema[] | undefined): OfferedT
   return new Map((tools ?? []).map((tool) => [tool.name, tool]));
 }
 
-/** Ids that a server gives twice, or not at all, are replaced. `args` may be an object or text with JSON in it. */
+/** Duplicate and missing ids are replaced. `args` may be an object or text with JSON in it. */
 export function createCallMaker(offered: OfferedTools): MakeToolCall {
   const taken = new Set<string>();
   return ({ id = '', name, moreName = '', args }) => {
@@ -47,8 +50,9 @@ export function createCallMaker(offered: OfferedTools): MakeToolCall {
 }
 
 /**
- * The offered tool that a name means: markup behind it (`list_dir<|channel|>commentary`) and a namespace before it
- * (`functions.list_dir:0`) are left out. Any other name is kept, in the characters that every server takes in a history.
+ * The offered tool that a name means: markup after it (`list_dir<|channel|>commentary`) and a namespace before it
+ * (`functions.list_dir:0`) are left out. Any other name is kept, in the characters that every server accepts in a
+ * history.
  */
 export function readName(given: string, offered: OfferedTools): string {
   const name = given.trim();
@@ -66,7 +70,9 @@ function indexOrEnd(text: string, part: string): number {
   return at === -1 ? text.length : at;
 }
 
-/** Arguments as an object; none at all are an empty one. `malformed` is what came instead, as text. Never throws. */
+/**
+ * Arguments as an object; no arguments become an empty one. `malformed` is what arrived instead, as text. Never throws.
+ */
 function readArguments(given: unknown): { args: Record<string, unknown> } | { malformed: string } {
   let value = given;
   for (let encoding = 0; encoding < MAX_ENCODINGS && typeof value === 'string'; encoding += 1) {
@@ -80,12 +86,15 @@ function readArguments(given: unknown): { args: Record<string, unknown> } | { ma
   return { malformed: jsonText(given) };
 }
 
-/** A value that came as JSON, as JSON again; one that is nested too deep is only named. Never throws. */
+/** A value that came as JSON, as JSON again; one that is nested too deeply is only named. Never throws. */
 export function jsonText(value: unknown): string {
   return isTooDeep(value) ? '(nested too deep)' : (JSON.stringify(value) ?? '');
 }
 
-/** Text that is JSON, or JSON in a fence, or with brackets too many behind it; a symbol no caller takes for arguments otherwise. */
+/**
+ * Text that is JSON, or JSON in a fence, or with excess brackets after it; otherwise a symbol that no caller takes for
+ * arguments.
+ */
 function parseText(text: string): unknown {
   const whole = parseJson(text);
   if (whole !== UNREADABLE) return whole;
@@ -96,19 +105,19 @@ function parseText(text: string): unknown {
 }
 
 const UNREADABLE = Symbol('unreadable');
-/** What may stand around the JSON of arguments: fences, brackets too many, marks of the model's own. */
+/** What may stand around the JSON of arguments: fences, excess brackets, the model's own marks. */
 const ONLY_WRAPPING = /^(?:[\s`}\]);]|json|<[a-z_|/]{1,33}>)*$/;
 
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // No JSON: the caller repairs it, or tells the model.
+    // Not JSON: the caller repairs it or tells the model.
     return UNREADABLE;
   }
 }
 
-/** Where the first object or array of a text begins and ends, brackets in its texts not counted; undefined when it does not end. */
+/** Where the first object or array of a text begins and ends, ignoring brackets in strings; undefined when it does not end. */
 export function firstJson(text: string, from: number): { start: number; end: number } | undefined {
   const start = text.slice(from).search(/[{[]/);
   if (start === -1) return undefined;
@@ -122,7 +131,7 @@ export function firstJson(text: string, from: number): { start: number; end: num
 const QUOTE = 34;
 const BACKSLASH = 92;
 
-/** Counts brackets: takes one character code after the other and says true with the one that closes the first bracket. */
+/** Counts brackets: takes one character code after another and returns true for the one that closes the first bracket. */
 export function createJsonScan(): (code: number) => boolean {
   let depth = 0;
   let inText = false;

@@ -1,9 +1,9 @@
 /**
- * One filter behind every provider: thoughts, tool calls and the marks of turns that a model wrote into its text are taken
- * out of it, a character at a time, so that the cuts between the pieces of a stream change nothing.
+ * One filter behind every provider: thoughts, tool calls and turn marks that a model wrote into its text are removed
+ * from it, character by character, so that it does not matter where a stream is cut into pieces.
  *
- * A thought counts where the answer begins, or where the model is known to begin in one. A tool call counts when it names an
- * offered tool. Nothing counts in code, and no call behind a quotation mark: there an answer speaks about markup.
+ * A thought counts where the answer begins, or if the model is known to begin in one. A tool call counts when it names
+ * an offered tool. Nothing counts in code, and no call after a quotation mark: there an answer talks about markup.
  */
 import type { ModelHabits } from '../learned.ts';
 import type { AnswerFilter } from '../answers/read-answer.ts';
@@ -22,7 +22,7 @@ export interface FilterOptions {
   habits: Pick<ModelHabits, 'startsInThought'>;
 }
 
-/** What may begin something in the text of an answer, and at its beginning. */
+/** What may start something in the text of an answer, and at its beginning. */
 const MAY_BEGIN = /[<[`◁]/;
 const MAY_BEGIN_ANSWER = /^\s|[<[`{◁]/;
 
@@ -57,7 +57,7 @@ export function createAnswerFilter({ offered, makeCall, habits }: FilterOptions)
         const called = out.hasCalls && chunk.finishReason === 'stop';
         out.push(called ? { ...chunk, finishReason: 'tool_calls' } : chunk);
       } else {
-        // A server that tells thoughts apart leaves no half of one in the text.
+        // A server that separates thoughts leaves no partial one in the text.
         if (chunk.type === 'thinking') habits.startsInThought = false;
         out.push(chunk);
       }
@@ -89,7 +89,7 @@ class TextReader {
 
   end(cutOff: boolean): void {
     const { state } = this;
-    // The beginning of a mark that does not come is plain.
+    // The beginning of a mark that is never completed is plain text.
     for (const character of this.#scanner.release()) while (!takePlain(state, character));
     if (takeEnd(state, cutOff) === 'ended') return;
     this.feed(state.release());

@@ -1,4 +1,6 @@
-/** JSON at the beginning of an answer and fences: each may be a tool call, which its first characters mostly rule out. */
+/**
+ * JSON at the beginning of an answer and fences: each may be a tool call, which the first characters usually rule out.
+ */
 import { createJsonScan } from '../answers/tool-calls.ts';
 import type { OfferedTools } from '../answers/tool-calls.ts';
 import { beginsCall, readBareCalls } from './text-calls.ts';
@@ -9,8 +11,8 @@ export interface Candidate {
   /** Backticks of a fence, which counts only when nothing follows it; 0 for bare JSON. */
   readonly ticks: number;
   /**
-   * Takes a character: the candidate is still `open`, complete (`closed`), ordinary `text`, or the beginning of ordinary
-   * `code`. Called no more after any but the first.
+   * Takes a character: the candidate is still `open`, complete (`closed`), ordinary `text`, or the beginning of
+   * ordinary `code`. Not called again after any but the first.
    */
   take(character: string): 'open' | 'closed' | 'text' | 'code';
   /** Everything taken so far. */
@@ -19,7 +21,7 @@ export interface Candidate {
   calls(offered: OfferedTools): TextCall[] | undefined;
 }
 
-/** JSON that stands in the answer as it is (Llama 3.1). */
+/** Bare JSON in the answer (Llama 3.1). */
 export function jsonCandidate(): Candidate {
   const closes = createJsonScan();
   const pieces: string[] = [];
@@ -41,7 +43,7 @@ export function jsonCandidate(): Candidate {
 const LANGUAGES = new Set(['', 'json', 'tool_call', 'tool_code', 'tool', 'function_call']);
 const MAX_LANGUAGE_CHARS = 16;
 
-/** A fence of so many backticks, which were read already. */
+/** A fence of this many backticks, which have already been read. */
 export function fenceCandidate(ticks: number): Candidate {
   const pieces: string[] = ['`'.repeat(ticks)];
   let phase: 'language' | 'begin' | 'body' = 'language';

@@ -4,9 +4,9 @@ import type { FilteredOutput } from './filtered-output.ts';
 import { START, TEXT } from './places.ts';
 import type { Place } from './places.ts';
 
-/** The longest text that is held back because it may be a tool call, in UTF-16 units; a longer one is text. */
+/** The longest text held back because it may be a tool call, in UTF-16 units; a longer one is text. */
 export const MAX_HELD_CALL = 64 * 1024;
-/** The longest run of blanks, marks or a header that is held back, in UTF-16 units; a longer one is text. */
+/** The longest run of blanks, marks or a header held back, in UTF-16 units; a longer one is text. */
 export const MAX_HELD_MARKS = 1_024;
 
 export class FilterState {
@@ -16,12 +16,12 @@ export class FilterState {
   /** Backticks in a row just before, and the character before them. */
   ticks = 0;
   beforeTicks = '';
-  /** The last character of the answer; empty at its beginning and behind a mark. */
+  /** The last character of the answer; empty at its beginning and after a mark. */
   previous = '';
   /** The character before the mark that is being read. */
   beforeMark = '';
   speaksOfMarkup = false;
-  /** The model went on behind the end of its own turn. */
+  /** The model continued past the end of its own turn. */
   over = false;
   /** In pieces that are joined once. */
   #held: string[] = [];
@@ -36,14 +36,14 @@ export class FilterState {
     return this.#heldChars > 0;
   }
 
-  /** Holds text back. More than `max` was no markup: all of it is text. */
+  /** Holds text back. More than `max` cannot be markup: all of it is text. */
   hold(text: string, max = Infinity): void {
     this.#held.push(text);
     this.#heldChars += text.length;
     if (this.#heldChars > max) this.giveUp();
   }
 
-  /** What was held, which is held no longer. */
+  /** Returns what was held and stops holding it. */
   release(): string {
     const held = this.#held.join('');
     this.#held = [];

@@ -41,7 +41,7 @@ export class FilteredOutput {
     for (const call of calls) this.#chunks.push({ type: 'tool_call', call: this.#makeCall(call) });
   }
 
-  /** Calls between two marks, or the text that they turn out to be; true for calls. */
+  /** Adds the calls between two marks, or the text if they turn out to be text; true for calls. */
   markedCalls(block: string): boolean {
     const calls = readMarkedCalls(block, this.offered);
     if (calls === undefined) this.text(block);

@@ -4,20 +4,20 @@
 export type Mark =
   /** A thought begins; it ends at one of `until`. */
   | { kind: 'thought'; literal: string; until: readonly string[] }
-  /** A thought ends whose beginning was part of the template. */
+  /** The end of a thought whose beginning was part of the template. */
   | { kind: 'end_of_thought'; literal: string }
   /** The text of tool calls begins; it ends at one of `until`, or with the answer. */
   | { kind: 'calls'; literal: string; until: readonly string[] }
-  /** A rest of calls that were read already. */
+  /** A remainder of calls that have already been read. */
   | { kind: 'end_of_calls'; literal: string }
   /** The model ends its turn. */
   | { kind: 'end_of_turn'; literal: string }
-  /** Somebody else's turn begins: the model went on by itself. */
+  /** Someone else's turn begins: the model continued on its own. */
   | { kind: 'role'; literal: string }
   /** A header of the harmony format begins (gpt-oss); `<|message|>` ends it. */
   | { kind: 'header'; literal: string }
   | { kind: 'end_of_header'; literal: string }
-  /** Means nothing, but tells that the answer speaks about markup. */
+  /** Means nothing, but shows that the answer talks about markup. */
   | { kind: 'mention'; literal: string };
 
 const THOUGHTS: readonly (Mark & { kind: 'thought' })[] = [
@@ -106,7 +106,7 @@ const HEADERS: readonly Mark[] = ['<|start|>', '<|channel|>'].map((literal) => (
 
 const MENTIONS: readonly Mark[] = THOUGHTS.map(({ literal }) => ({ kind: 'mention', literal }));
 
-/** Where nothing of the answer was written yet. */
+/** Before any of the answer was written. */
 export const AT_START: readonly Mark[] = [
   ...THOUGHTS,
   ...ENDS_OF_THOUGHT,
@@ -124,7 +124,7 @@ export const IN_TEXT: readonly Mark[] = [
   ...MENTIONS,
   { kind: 'mention', literal: '<s>' },
 ];
-/** Behind the end of a turn. */
+/** After the end of a turn. */
 export const AFTER_TURN: readonly Mark[] = [...ENDS_OF_TURN, ...ROLES, ...HEADERS, ...ENDS_OF_CALLS];
 
 /** The end of a harmony header. */

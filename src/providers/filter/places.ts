@@ -1,4 +1,4 @@
-/** The places of an answer that its filter tells apart, and the marks that count in each. */
+/** The places in an answer that its filter distinguishes, and the marks that count in each. */
 import { AFTER_TURN, AT_START, END_OF_HEADER, ENDS_OF_MESSAGE, ENDS_OF_THOUGHT, IN_TEXT } from './marks.ts';
 import type { Mark } from './marks.ts';
 import type { Candidate } from './candidates.ts';
@@ -8,20 +8,20 @@ import type { TextCall } from './text-calls.ts';
 
 /** Where in the answer the filter is. */
 export type Place =
-  /** Nothing but blanks so far, or since a thought or a call. */
+  /** Only blanks so far, or since a thought or a call. */
   | { at: 'start' }
   | { at: 'text' }
-  /** In code that began with so many backticks. */
+  /** In code that began with this many backticks. */
   | { at: 'code'; ticks: number }
-  /** `implicit`: the model began in it, and no mark has said so. */
+  /** `implicit`: the model began in it without a mark. */
   | { at: 'thought'; set: MarkSet; implicit: boolean; begun: boolean }
-  /** Behind what may end a thought that the template began; `before` is the character before it. */
+  /** After what may end a thought that the template began; `before` is the character before it. */
   | { at: 'after_thought'; before: string; literal: string }
   /** What may be calls, up to a mark. `name`: the recipient of a harmony message. */
   | { at: 'calls'; set: MarkSet; name?: string }
   /** What may be calls, up to its own end. */
   | { at: 'candidate'; candidate: Candidate; chars: number }
-  /** Behind a fence that holds calls: they count if nothing follows. */
+  /** After a fence that holds calls: they count if nothing follows. */
   | { at: 'after_fence'; calls: readonly TextCall[] }
   | { at: 'after_turn' }
   | { at: 'header' };
@@ -47,7 +47,7 @@ export const MESSAGE_SET = markSet(
 /** The set of marks that end a thought or calls, made once each. */
 const endSets = new Map<string, MarkSet>();
 
-/** The marks that end what `mark` begins. */
+/** The marks that end what `mark` starts. */
 export function endsOf(mark: Mark & { until: readonly string[] }): MarkSet {
   const known = endSets.get(mark.literal);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** What a character that belongs to no mark means, by its place in the answer. */
+/** What a character outside any mark means, by its place in the answer. */
 import { fenceCandidate, jsonCandidate } from './candidates.ts';
 import type { Candidate } from './candidates.ts';
 import { MAX_HELD_CALL, MAX_HELD_MARKS } from './filter-state.ts';
@@ -10,7 +10,7 @@ const BLANK = /\s/;
 /** Backticks that make a fence. */
 const FENCE = 3;
 
-/** Takes a character; false when it only ended the place before it, and is to be taken again. */
+/** Takes a character; false when it only ended the previous place and must be taken again. */
 export function takePlain(state: FilterState, character: string): boolean {
   const { place, out } = state;
   switch (place.at) {
@@ -65,7 +65,7 @@ function takeAtStart(state: FilterState, character: string): boolean {
     return false;
   }
   const blanks = state.release();
-  // Blanks behind a thought or a call are no part of the text.
+  // Blanks after a thought or a call are not part of the text.
   if (out.isFirst) out.text(blanks);
   const mayCall = out.offered.size > 0 && '{['.includes(character);
   state.place = mayCall ? { at: 'candidate', candidate: jsonCandidate(), chars: 0 } : TEXT;
@@ -96,12 +96,12 @@ function takeCode(state: FilterState, ticks: number, character: string): boolean
   state.ticks = character === '`' ? run + 1 : 0;
   if (character !== '`' && (isFence ? run >= ticks : run === ticks)) {
     state.place = TEXT;
-    // A mark behind code is not in quotes.
+    // A mark after code is not in quotes.
     state.previous = '';
     return false;
   }
   state.out.text(character);
-  // Inline code that does not end was a stray backtick.
+  // Inline code that never ends was a stray backtick.
   if (!isFence && character === '\n') state.place = TEXT;
   return true;
 }

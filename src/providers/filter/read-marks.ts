@@ -5,7 +5,7 @@ import type { FilterState } from './filter-state.ts';
 import type { Mark } from './marks.ts';
 import { endsOf, MESSAGE_SET, START, TEXT } from './places.ts';
 
-/** Characters behind which a call is spoken about, and those before which the end of a thought is. */
+/** Characters after which a call is only quoted, and those before which the end of a thought is. */
 const QUOTES = '"\'`“„‘«‹';
 const PUNCTUATION = '"\'`”’»›.,;:)?!';
 
@@ -62,7 +62,7 @@ export function takeMark(state: FilterState, mark: Mark): void {
   }
 }
 
-/** The answer has ended, `cutOff` at its limit of tokens. What is open is given the meaning that it has so far. */
+/** The answer has ended, `cutOff` at its token limit. What is open gets the meaning that it has so far. */
 export function takeEnd(state: FilterState, cutOff: boolean): 'ended' | 'again' {
   const { place, out, habits } = state;
   switch (place.at) {
@@ -74,7 +74,7 @@ export function takeEnd(state: FilterState, cutOff: boolean): 'ended' | 'again' 
       break;
     case 'thought':
       if (!place.implicit || cutOff) break;
-      // The model did not think this time: what was shown as its thought is its answer.
+      // The model did not think this time: what was shown as a thought is its answer.
       habits.startsInThought = false;
       state.place = START;
       return 'again';
@@ -101,8 +101,8 @@ export function takeEnd(state: FilterState, cutOff: boolean): 'ended' | 'again' 
 }
 
 /**
- * Whether the end of a thought was one, by the character behind it (none at the end of the answer): all text before it was
- * thinking then. In an answer that speaks about markup, or thinks with tags of its own, it is text.
+ * Whether the end of a thought was one, by the character after it (none at the end of the answer): then all text before
+ * it was thinking. In an answer that talks about markup, or thinks with tags of its own, it is text.
  */
 export function endTemplateThought(
   state: FilterState,
@@ -132,7 +132,7 @@ function passAsText(state: FilterState, literal: string): void {
   state.place = TEXT;
 }
 
-/** Blanks at the beginning are a part of the text that follows; those behind a thought or a call are not. */
+/** Blanks at the beginning are part of the text that follows; those after a thought or a call are not. */
 function passBlanks(state: FilterState): void {
   const blanks = state.release();
   if (state.out.isFirst) state.out.text(blanks);
@@ -158,7 +158,7 @@ function endTurn(state: FilterState, literal: string): void {
   else if (place.at === 'start' && literal !== '') passBlanks(state);
   if (place.at !== 'after_turn' && place.at !== 'text') state.release();
   state.place = { at: 'after_turn' };
-  // Text that follows would show that the mark was spoken about: in a text only.
+  // Text that follows would show that the mark was only mentioned: in text only.
   if (place.at === 'text' || place.at === 'after_turn') state.hold(literal, MAX_HELD_MARKS);
 }
 

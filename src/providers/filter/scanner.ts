@@ -1,4 +1,7 @@
-/** Finds marks in a text that comes in pieces: a character at a time, with only the possible beginning of a mark held back. */
+/**
+ * Finds marks in a text that arrives in pieces, character by character, holding back only the possible beginning of a
+ * mark.
+ */
 import type { Mark } from './marks.ts';
 
 /** The marks of one place in an answer, by their first character. */
@@ -17,7 +20,7 @@ export function markSet(marks: readonly Mark[]): MarkSet {
   return Map.groupBy(marks, ({ literal }) => literal[0] ?? '');
 }
 
-/** Takes one character after the other. */
+/** Takes one character after another. */
 export class MarkScanner {
   #held = '';
 
@@ -26,7 +29,7 @@ export class MarkScanner {
     return this.#held;
   }
 
-  /** True for a character that no mark of the set has any use for. */
+  /** True for a character that no mark of the set contains at this point. */
   isPlain(set: MarkSet, character: string): boolean {
     return this.#held === '' && !set.has(character);
   }
@@ -43,7 +46,7 @@ export class MarkScanner {
     return mark === undefined ? { plain: held[0] ?? '', rest: held.slice(1) } : { mark, plain: '', rest: '' };
   }
 
-  /** Gives up what is held. */
+  /** Releases what is held. */
   release(): string {
     const held = this.#held;
     this.#held = '';

@@ -13,7 +13,7 @@ export interface TextCall {
 
 /** Fields that hold the arguments of a call, by model. */
 const ARGUMENT_FIELDS = ['arguments', 'parameters', 'args', 'input', 'tool_input', 'kwargs'] as const;
-/** First fields of a call; an object that begins with another field is none. */
+/** First fields of a call; an object that begins with another field is not one. */
 const CALL_FIELDS = new Set([
   'name',
   'type',
@@ -32,8 +32,8 @@ const BETWEEN =
 const NEXT_CALL = /<｜tool▁call▁begin｜>|<\|tool_call_begin\|>|\[TOOL_CALLS\]/;
 
 /**
- * The calls in a marked block; undefined when there are none, or none of an offered tool. A call that names a tool but whose
- * JSON is broken is given with the text as its arguments: the model is told. Never throws.
+ * The calls in a marked block; undefined when there are none, or none of an offered tool. A call that names a tool but
+ * whose JSON is broken is returned with the text as its arguments: the model gets an error. Never throws.
  */
 export function readMarkedCalls(block: string, offered: OfferedTools): TextCall[] | undefined {
   const text = block.replaceAll('｜DSML｜', '');
@@ -69,7 +69,7 @@ export function readBareCalls(text: string, offered: OfferedTools): TextCall[] |
   return calls.every(({ args }) => args !== undefined) ? offeredOnly(calls, offered) : undefined;
 }
 
-/** Whether JSON that begins so may be a call: `open` while that cannot be said. */
+/** Whether JSON that begins like this may be a call: `open` while that is undecided. */
 export function beginsCall(text: string): 'yes' | 'no' | 'open' {
   const [, field] = /^\s{0,32}\[?\s{0,32}\{\s{0,32}"([a-z_]{0,16})"/.exec(text) ?? [];
   if (field !== undefined) return CALL_FIELDS.has(field) ? 'yes' : 'no';
@@ -98,7 +98,7 @@ function jsonCalls(text: string, offered: OfferedTools): TextCall[] | undefined 
   return name === undefined ? undefined : [{ name, args: text.replaceAll(BETWEEN, '').trim() }];
 }
 
-/** The offered tool that is named last in the words before its arguments; undefined when none is. */
+/** The offered tool named last in the text before its arguments; undefined when there is none. */
 function nameIn(words: string, offered: OfferedTools): string | undefined {
   const plain = words.slice(-300).replaceAll(BETWEEN, ' ');
   const names = plain.match(/[A-Za-z_][\w.:-]{0,80}/g) ?? [];
@@ -122,7 +122,7 @@ function argumentsIn(fields: Fields): unknown {
   return field === undefined ? undefined : fields[field];
 }
 
-/** `list_dir.call(path=".")` and `list_dir(path=".")`, as models write calls that know Python. */
+/** `list_dir.call(path=".")` and `list_dir(path=".")`, as models that know Python write calls. */
 function codeCalls(text: string, offered: OfferedTools): TextCall[] {
   const open = text.indexOf('(');
   const close = text.lastIndexOf(')');
@@ -173,7 +173,7 @@ function pairedCalls(text: string, offered: OfferedTools): TextCall[] {
   return [{ name, args: typed(readName(name, offered), read, offered) }];
 }
 
-/** Values of tags are text; those that the tool's schema wants as something else are read as JSON where they are JSON. */
+/** Values of tags are text; those that the tool's schema wants as something else are read as JSON if they are JSON. */
 function typed(
   name: string,
   values: readonly (readonly [string, string])[],

@@ -1,13 +1,16 @@
-/** Calls that a vendor's own client makes (list the models, describe one), over our connections instead of its own. */
+/**
+ * Calls that a vendor's own client makes (list the models, describe one), over our connections instead of the client's
+ * own.
+ */
 import { ProviderError } from '../../contracts/errors.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { CallRules, Connections } from './connections.ts';
 import { readWhole } from '../answers/read-answer.ts';
 
 /**
- * Hands `call` the `fetch` for its client, whose headers are left out: the connections have their own. When a request
- * fails, its `ProviderError` is thrown and not the one that the client wraps around it. Other errors of `call` (an answer
- * of another shape) are thrown as they are.
+ * Passes `call` the `fetch` for its client, whose headers are left out: the connections have their own. When a request
+ * fails, its `ProviderError` is thrown and not the one that the client wraps around it. Other errors of `call` (an
+ * answer of another shape) are thrown unchanged.
  */
 export async function callClient<T>(
   connections: Connections,

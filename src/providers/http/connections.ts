@@ -10,7 +10,7 @@ import type { Refusal } from '../refusals.ts';
 export interface ServerRequest {
   method: 'GET' | 'POST';
   path: string;
-  /** An object is sent as JSON, a text (JSON already) as it is. */
+  /** An object is sent as JSON, a text (already JSON) unchanged. */
   body?: object | string;
 }
 
@@ -19,21 +19,21 @@ export interface CallRules {
   signal: AbortSignal;
   /** The error for a status other than 200. */
   refused(refusal: Refusal): ProviderError;
-  /** The error for a connection that failed; `answered` tells whether the head of an answer had come. */
+  /** The error for a connection that failed; `answered` tells whether the head of an answer had arrived. */
   lost(error: unknown, answered: boolean): ProviderError;
 }
 
 export interface Connections {
   /** The path of the server's address, to which paths of requests are added: empty, or `/v1` for instance. */
   readonly folder: string;
-  /** Sends a request and gives the 200 answer, its body still coming. Throws `ProviderError`. */
+  /** Sends a request and returns the 200 answer, whose body is still arriving. Throws `ProviderError`. */
   send(request: ServerRequest, rules: CallRules): Promise<Answer>;
   /** Ends open calls and kept connections. Never throws. */
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** How much of a refusal is read; the rest of the body is not wanted. */
+/** How much of a refusal is read; the rest of the body is ignored. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /** A pool of connections to `url`; `headers` go with every request. A long prefill is silent, and the turn has its own timers. */
@@ -66,7 +66,7 @@ export function createConnections(url: string, headers: Readonly<Record<string, 
           headers: said,
           body,
         } = await ask(request, closing.signal).catch((error: unknown) => {
-          // The server closed an idle connection while this request was on its way: it has not seen it.
+          // The server closed an idle connection while this request was in flight: it has not seen it.
           if (closing.signal.aborted || !isStale(error)) throw error;
           return ask(request, closing.signal);
         });
@@ -85,7 +85,7 @@ export function createConnections(url: string, headers: Readonly<Record<string, 
 
 const toolTexts = new WeakMap<object, string>();
 
-/** A body as JSON. Tools are the same list in call after call and the longest part of a short one: their text is kept. */
+/** A body as JSON. Tools are the same list in every call and the longest part of a short one: their text is cached. */
 function jsonOf(body: object): string {
   const { tools, ...rest }: { tools?: unknown } = body;
   if (typeof tools !== 'object' || tools === null) return JSON.stringify(body);
@@ -122,7 +122,7 @@ function createAgent(): { agent: Agent; isStale: (error: unknown) => boolean } {
   };
 }
 
-/** The beginning of a body that says why a request was refused. */
+/** The start of a body that says why a request was refused. */
 async function readRefusal(answer: Answer): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;

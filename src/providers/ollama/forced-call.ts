@@ -1,6 +1,6 @@
 /**
- * A tool call that must be made. Ollama leaves the choice of tools to the model, but holds an answer to a JSON Schema
- * (`format`): so the answer is asked for in the form of the call, and becomes one.
+ * A tool call that must be made. Ollama leaves the choice of tools to the model, but can constrain an answer to a JSON
+ * Schema (`format`): so the answer is requested in the form of the call, and becomes one.
  */
 import type {
   AnswerFormat,
@@ -57,7 +57,7 @@ function anyCall(tools: readonly ToolSchema[]): AnswerFormat {
   return { type: 'json_schema', name: 'tool_call', schema: { anyOf } };
 }
 
-/** References count from the root of the schema, which is another one now. */
+/** References are relative to the root of the schema, which has changed. */
 function moveReferences(schema: unknown, root: string): unknown {
   if (Array.isArray(schema)) return schema.map((item) => moveReferences(item, root));
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -88,7 +88,7 @@ function describeAll(tools: readonly ToolSchema[]): string {
   ].join('\n');
 }
 
-/** Passes thinking on, and gives the text as one tool call. `tool` is undefined when the text names it. */
+/** Passes thinking on, and returns the text as one tool call. `tool` is undefined when the text names it. */
 async function* readCall(
   answer: AsyncIterable<ChatChunk>,
   tool: string | undefined,
@@ -124,7 +124,7 @@ function objectIn(text: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(text);
     return isJsonObject(value) ? value : undefined;
   } catch {
-    // Cut off by the limit of tokens: the caller gets the text as it came.
+    // Cut off by the token limit: the caller gets the text as it arrived.
     return undefined;
   }
 }

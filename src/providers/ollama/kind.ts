@@ -1,7 +1,7 @@
 /** Ollama as a kind of model server. Its code is loaded when a server of this kind is made. */
 import { defineKind, settingsFor } from '../kind.ts';
 
-/** Where Ollama listens when nobody says otherwise. */
+/** Where Ollama listens by default. */
 const OLLAMA_URL = 'http://127.0.0.1:11434';
 
 export const ollamaKind = defineKind({

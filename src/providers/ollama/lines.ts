@@ -20,7 +20,7 @@ export interface ReaderOptions {
 
 /**
  * Makes the reader of one answer. Garbage lines end it as `bad_response`, an `error` line as what `failed` makes of it.
- * Lines of nothing but text are nearly all there are: they are read first.
+ * Nearly all lines contain only text: they are read first.
  */
 export function createAnswerReader({ failed, makeCall }: ReaderOptions): AnswerReader {
   let called = false;
@@ -101,7 +101,7 @@ function errorText(error: unknown): string {
   return typeof error === 'string' ? error : JSON.stringify(error);
 }
 
-/** Ollama ends an answer that calls tools with `stop`; durations come in nanoseconds, zero values not at all. */
+/** Ollama ends an answer that calls tools with `stop`; durations are in nanoseconds, zero values are omitted. */
 function toDone(line: Fields, called: boolean): ChatChunk {
   const reason = wordOf(line['done_reason']);
   if (reason === 'error') {

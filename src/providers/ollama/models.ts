@@ -18,7 +18,7 @@ export interface ModelServer {
   answerWithinMs: number;
 }
 
-/** Asks something else than a chat. The client is loaded with the first call, outside its time limit. */
+/** Makes requests other than chats. The client is loaded with the first call, outside its time limit. */
 async function ask<T>(
   { url, at, connections, rules, answerWithinMs }: ModelServer,
   question: (client: Ollama) => Promise<T>,
@@ -63,8 +63,8 @@ export async function discover(
 }
 
 /**
- * What the server says of a model. One that cannot describe models (imitations of Ollama only chat) is taken on trust,
- * unless it lists its models and this is none of them.
+ * What the server says about a model. A server that cannot describe models (imitations of Ollama only chat) is
+ * trusted, unless it lists its models and this is not one of them.
  */
 async function describe(server: ModelServer, model: string): Promise<ReturnType<typeof readCapabilities>> {
   try {
@@ -87,7 +87,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof ProviderError && /^(unknown_model|bad_response|bad_request)$/.test(error.code);
 }
 
-/** People may leave the tag `latest` out. */
+/** People may omit the tag `latest`. */
 function isNamed(listed: string, model: string): boolean {
   return listed === model || listed === `${model}:latest`;
 }

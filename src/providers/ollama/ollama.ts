@@ -22,7 +22,7 @@ import { readEmbeddings, toWire } from './wire.ts';
 
 /**
  * Makes the provider; nothing is connected before the first call. The address may be a URL or `host:port`; user and
- * password in it become basic authorization. Throws `ConfigError` when it is no address.
+ * password in it become basic authorization. Throws `ConfigError` when it is not an address.
  */
 export function createOllama(options: ServerOptions): LLMProvider {
   const { url, at, connections, rules, acquire } = connect(options);
@@ -95,7 +95,7 @@ function connect(options: ServerOptions) {
   };
 }
 
-/** The server has no choice of tools: a call that must be made is an answer in the form of its arguments. */
+/** The server has no tool choice: a forced call is an answer in the form of its arguments. */
 function withForcedCalls(chat: LLMProvider['streamChat']): LLMProvider['streamChat'] {
   return (request, signal) => {
     const forced = forceToolCall(request);

@@ -1,4 +1,4 @@
-/** Fetches a model to an Ollama server, telling how far it is. */
+/** Pulls a model to an Ollama server and reports progress. */
 import { ProviderError, toGatewayError } from '../../contracts/errors.ts';
 
 /** Calls `progress` with what is done and, once it is known, the percentage. Throws `ProviderError`. */

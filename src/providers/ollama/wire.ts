@@ -1,4 +1,4 @@
-/** Ollama's shapes: a request as POST /api/chat wants it, and what the server says of its models. */
+/** Ollama's shapes: a request as POST /api/chat wants it, and what the server says about its models. */
 import { z } from 'zod';
 import type {
   AnswerFormat,
@@ -26,7 +26,7 @@ export interface WireRequest {
   options: WireOptions;
 }
 
-/** Of these only another `num_ctx` makes the server load the model again. */
+/** Of these, only a different `num_ctx` makes the server reload the model. */
 interface WireOptions extends WireSampling {
   num_ctx: number;
   num_predict?: number;
@@ -49,9 +49,9 @@ interface WireTool {
 }
 
 /**
- * One pinned option set per model: a changed `num_ctx` or `shift` reloads it. `truncate:false` and `shift:false` make an
- * over-long prompt an error (B-11), where the server would drop the oldest messages in silence. `keep_alive` is left to
- * the server: ending a call never unloads the model (N-64). What the model cannot do is not asked.
+ * One pinned option set per model: a changed `num_ctx` or `shift` reloads it. `truncate:false` and `shift:false` make
+ * an over-long prompt an error (B-11), where the server would silently drop the oldest messages. `keep_alive` is left
+ * to the server: ending a call never unloads the model (N-64). What the model cannot do is not requested.
  */
 export function toWire(request: ChatRequest, can: ModelCapabilities): WireRequest {
   return {
@@ -63,7 +63,7 @@ export function toWire(request: ChatRequest, can: ModelCapabilities): WireReques
     ...(can.tools &&
       request.tools !== undefined &&
       request.tools.length > 0 && { tools: toWireTools(request.tools) }),
-    // Left out, a model that can think would: the flag is always said where it is known.
+    // If omitted, a model that can think would: the flag is always sent where it is known.
     ...(can.thinking && { think: thinkOf(request, can) }),
     ...(request.format !== undefined && { format: formatOf(request.format) }),
     ...(request.topLogprobs !== undefined && { logprobs: true, top_logprobs: request.topLogprobs }),
@@ -80,7 +80,7 @@ function toWireOptions(request: ChatRequest): WireOptions {
   };
 }
 
-/** The server refuses a level for models that only know yes and no. */
+/** The server refuses a level for models that only support yes and no. */
 function thinkOf(
   { think, reasoningEffort: effort }: ChatRequest,
   can: ModelCapabilities,
@@ -115,7 +115,7 @@ function toWireMessage(message: ChatMessage): WireMessage {
   };
 }
 
-/** The schemas are prepared once per profile, so their wire shape is, too. */
+/** The schemas are prepared once per profile, and so is their wire shape. */
 const wireTools = new WeakMap<readonly ToolSchema[], WireTool[]>();
 
 function toWireTools(tools: readonly ToolSchema[]): WireTool[] {
@@ -129,7 +129,7 @@ function toWireTools(tools: readonly ToolSchema[]): WireTool[] {
   return made;
 }
 
-/** Architectures that take a level for `think`. */
+/** Architectures that accept a level for `think`. */
 const LEVELS_OF_THINKING: ReadonlySet<string> = new Set(['gptoss', 'gpt-oss']);
 
 const shownModel = z.object({
@@ -137,7 +137,7 @@ const shownModel = z.object({
   capabilities: z.array(z.string()).nullish(),
 });
 
-/** What POST /api/show says of a model; `contextWindow` is undefined when it does not say. */
+/** What POST /api/show says about a model; `contextWindow` is undefined when it does not say. */
 export function readCapabilities(shown: unknown): Omit<ModelCapabilities, 'contextWindow'> & {
   contextWindow: number | undefined;
 } {
@@ -160,7 +160,7 @@ const modelList = z.object({
   models: z.array(z.object({ name: z.string(), context_length: z.number().nullish() })).nullish(),
 });
 
-/** The models GET /api/tags or GET /api/ps lists, with the window each is loaded with where it says. */
+/** The models GET /api/tags or GET /api/ps lists, with the window each is loaded with, if reported. */
 export function readModels(listed: unknown): { name: string; window: number | undefined }[] {
   const models = modelList.parse(listed).models ?? [];
   return models.map((model) => ({ name: model.name, window: model.context_length ?? undefined }));
@@ -171,7 +171,7 @@ const embedded = z.object({
   prompt_eval_count: z.number().nullish().catch(undefined),
 });
 
-/** The vectors POST /api/embed gives. Throws a `ZodError` for an answer of another shape. */
+/** The vectors POST /api/embed returns. Throws a `ZodError` for an answer of another shape. */
 export function readEmbeddings(answer: unknown): Embeddings {
   const { embeddings, prompt_eval_count: tokens } = embedded.parse(answer);
   return { vectors: embeddings, promptTokens: tokens ?? 0 };

@@ -15,7 +15,7 @@ export interface OpenaiPlace extends Where {
   keySetting: string;
 }
 
-/** An OpenAI-compatible server as error messages name it; `host` holds nothing secret. */
+/** An OpenAI-compatible server as error messages name it; `host` contains nothing secret. */
 export function openaiAt(
   host: string,
   { addressSetting, keySetting }: { addressSetting: string; keySetting: string },
@@ -33,7 +33,7 @@ export function openaiAt(
 export function refusedBy(where: OpenaiPlace, refusal: Refusal): ProviderError {
   const { status, text } = refusal;
   const { host, model, setting, keySetting } = where;
-  // The server's own text is left out: some repeat a part of the key.
+  // The server's own text is left out: some servers repeat part of the key.
   if (status === 401 || status === 403) {
     return new ProviderError(
       'unauthorized',
@@ -55,7 +55,7 @@ export function refusedBy(where: OpenaiPlace, refusal: Refusal): ProviderError {
   );
 }
 
-/** The error an event tells after status 200. */
+/** The error that an event reports after status 200. */
 export function failedMidway(where: Where, data: string): ProviderError {
   const words = saidIn(data) ?? data;
   const broken = said('provider.openai_broke_off', { host: where.host, reason: clip(words) });
@@ -66,7 +66,7 @@ export function failedMidway(where: Where, data: string): ProviderError {
   );
 }
 
-/** The error for a model the server does not list; `has` is what it does, as others call those. */
+/** The error for a model the server does not list; `has` is what it does list, by the public names. */
 export function unknownModel({ host, model }: Where, has: readonly string[]): ProviderError {
   const about = { host, model: `${model}` };
   const models = clip(has.slice(0, MAX_NAMED).join(', '));

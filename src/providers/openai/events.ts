@@ -14,15 +14,15 @@ import type { AnswerPieces } from './pieces.ts';
 const NOTHING: readonly ChatChunk[] = [];
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** What a reader needs to know: what an error told mid-stream means, and how tool calls are made. */
+/** What a reader needs to know: what an error reported mid-stream means, and how tool calls are made. */
 export interface ReaderOptions {
   failed: (said: string) => ProviderError;
   makeCall: MakeToolCall;
 }
 
 /**
- * Makes the reader of a stream. Lines that are no event end it as `bad_response`, an error told mid-stream as what
- * `failed` makes of it. An answer that comes whole although a stream was asked for is read as such.
+ * Makes the reader of a stream. Lines that are no event end it as `bad_response`, an error reported mid-stream as what
+ * `failed` makes of it. An answer that arrives whole although a stream was requested is read as such.
  */
 export function createEventReader({ failed, makeCall }: ReaderOptions): AnswerReader {
   const pieces = createPieces(makeCall);
@@ -84,18 +84,18 @@ export function createEventReader({ failed, makeCall }: ReaderOptions): AnswerRe
   };
 }
 
-/** Comments keep a silent connection open; names and ids of events mean nothing here, but for an error's. */
+/** Comments keep a silent connection open; event names and ids mean nothing here, except an error's. */
 function isIgnored(line: string): boolean {
   return line === '' || /^(:|(event|id|retry):)/.test(line);
 }
 
-/** The error for a line that is no part of an event: older llama-servers report an error in a field of its own. */
+/** The error for a line that is no part of an event: older llama-servers report an error in a separate field. */
 function notAnEvent(line: string, failed: ReaderOptions['failed']): ProviderError {
   if (line.startsWith('error:')) return failed(line.slice('error:'.length).trim());
   return new ProviderError('bad_response', said('provider.no_event'));
 }
 
-/** Makes the reader of an answer that comes whole, in one document. */
+/** Makes the reader of an answer that arrives whole, in one document. */
 export function createWholeReader({ failed, makeCall }: ReaderOptions): AnswerReader {
   const pieces = createPieces(makeCall);
   let chunks: readonly ChatChunk[] = NOTHING;
@@ -126,7 +126,7 @@ function readWhole(text: string, pieces: AnswerPieces, failed: ReaderOptions['fa
   return [...chunks, ...pieces.end()];
 }
 
-/** Neither the text nor its parser's error are repeated: some servers repeat a part of the key. */
+/** Neither the text nor its parser's error is repeated: some servers repeat part of the key. */
 function notJson(): ProviderError {
   return new ProviderError('bad_response', said('provider.data_not_json'));
 }
@@ -139,7 +139,7 @@ function tooLong(): ProviderError {
   return new ProviderError('bad_response', said('provider.too_much', { bytes: MAX_DOCUMENT_BYTES }));
 }
 
-/** Undefined for text that is no JSON, or not yet. Throws for JSON that is no object. */
+/** Undefined for text that is not JSON, or not yet. Throws for JSON that is not an object. */
 function parseObject(data: string): Fields | undefined {
   let value: unknown;
   try {
@@ -153,7 +153,7 @@ function parseObject(data: string): Fields | undefined {
   throw new ProviderError('bad_response', said('provider.no_object'));
 }
 
-/** The fields of an event that are looked at; whatever they hold. */
+/** The fields of an event that are examined, whatever they hold. */
 interface UncheckedEvent {
   choices?: unknown;
   usage?: unknown;
@@ -173,7 +173,7 @@ interface UncheckedDelta {
   refusal?: unknown;
 }
 
-/** The text of an event that holds nothing else; undefined for any other event. Nearly all events are such. */
+/** The text of an event that holds nothing else; undefined for any other event. Nearly all events are like this. */
 function plainText({ choices, usage, timings }: UncheckedEvent): string | undefined {
   if (!isAbsent(usage) || !isAbsent(timings) || !Array.isArray(choices) || choices.length !== 1)
     return undefined;

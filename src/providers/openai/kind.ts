@@ -1,4 +1,4 @@
-/** OpenAI-compatible servers (llama-server, vLLM, LM Studio, …) as a kind. Their code is loaded when one is made. */
+/** OpenAI-compatible servers (llama-server, vLLM, LM Studio, …) as a kind. Their code is loaded when one is created. */
 import { z } from 'zod';
 import { defineKind, settingsFor } from '../kind.ts';
 

@@ -12,7 +12,7 @@ import type { ListedModel } from './wire.ts';
 
 /**
  * What the client does not decide: the connections send the key and limit the time, failed calls are not repeated, and
- * variables of its own (OPENAI_ORG_ID, OPENAI_LOG, …) change nothing.
+ * the client's own variables (OPENAI_ORG_ID, OPENAI_LOG, …) change nothing.
  */
 const CLIENT_OPTIONS: ClientOptions = {
   apiKey: 'sent by the connections',
@@ -48,7 +48,7 @@ export async function listModels(
   return await requestWithin(where, answerWithinMs, signal, (until) =>
     callClient(connections, rules(where, until), async (clientFetch) => {
       const client = new Client({ ...CLIENT_OPTIONS, baseURL: url, fetch: clientFetch });
-      // A page of the client would show an answer that holds no list as an empty list.
+      // The client's page object would show an answer without a list as an empty list.
       const answer = await client.models.list().asResponse();
       return readModels(await answer.json());
     }),

@@ -22,13 +22,16 @@ import { readEmbeddings, toWire, withRefused } from './wire.ts';
 
 /** `baseUrl` is where the API begins, usually ending in `/v1`. */
 export interface OpenaiOptions extends ServerOptions {
-  /** False: the server cannot stream, and each answer comes whole, in one chunk of each kind (B-40). Default true. */
+  /** False: the server cannot stream, and each answer arrives whole, in one chunk of each kind (B-40). Default true. */
   stream?: boolean;
-  /** False: its models see no pictures, and none are sent. Default true: a server that refuses them is asked without. */
+  /** False: its models see no pictures, and none are sent. Default true: if a server refuses them, they are left out. */
   vision?: boolean;
 }
 
-/** Makes the provider; nothing is connected before the first call. Throws `ConfigError` when `baseUrl` is no address. */
+/**
+ * Makes the provider; nothing is connected before the first call. Throws `ConfigError` when `baseUrl` is not an
+ * address.
+ */
 export function createOpenai(options: OpenaiOptions): LLMProvider {
   const { url, at, connections, rules, acquire, hide } = connect(options);
   const streams = options.stream ?? true;
@@ -84,7 +87,7 @@ function connect(options: OpenaiOptions) {
   const { apiKey } = options;
   const url = readBaseUrl(options);
   const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-  /** What a server says may hold the key it was sent. */
+  /** What a server says may contain the key it was sent. */
   const hide = (said: string): string => (apiKey === undefined ? said : said.replaceAll(apiKey, '…'));
   return {
     url,

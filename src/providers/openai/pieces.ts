@@ -7,12 +7,12 @@ import type { Fields } from '../answers/read-fields.ts';
 import { jsonText } from '../answers/tool-calls.ts';
 import type { MakeToolCall } from '../answers/tool-calls.ts';
 
-/** How much the tool calls of one answer may hold, in characters; what they are made of comes a character at a time. */
+/** How much the tool calls of one answer may hold, in characters; their parts may arrive one character at a time. */
 export const MAX_CALL_CHARS = 1024 * 1024;
 
-/** What was received of one answer so far. */
+/** What has been received of one answer so far. */
 export interface AnswerPieces {
-  /** Takes an event of any shape and gives the chunks in it. */
+  /** Takes an event of any shape and returns the chunks in it. */
   add(event: Fields): ChatChunk[];
   /** True once the server said why the answer ended. */
   readonly isFinished: boolean;
@@ -22,10 +22,10 @@ export interface AnswerPieces {
   end(): ChatChunk[];
 }
 
-/** A tool call while it grows. */
+/** A growing tool call. */
 interface GrowingCall {
   id: string;
-  /** Its first name, and what further fragments of the name add to it. */
+  /** Its initial name, and what further fragments add to it. */
   name: string;
   moreName: string;
   text: string;
@@ -76,7 +76,7 @@ export function createPieces(makeCall: MakeToolCall): AnswerPieces {
   };
 }
 
-/** What servers say of an answer's end; anything that is not known is an answer that ended by itself. */
+/** What servers say about an answer's end; anything unknown counts as an answer that ended on its own. */
 function reasonOf(finish: string, refused: boolean, called: boolean): FinishReason {
   if (/^(length|max_tokens|model_length|max_output_tokens)$/i.test(finish)) return 'length';
   if (/^(content_filter|content_filtered|safety|recitation|blocklist|prohibited_content)$/i.test(finish))
@@ -151,8 +151,8 @@ function createCallGatherer() {
 }
 
 /**
- * Whether a fragment with a name begins another call: it has no index, another id (Gemini gives all parallel calls the index
- * 0), or the call before it is whole.
+ * Whether a fragment with a name starts another call: it has no index, another id (Gemini gives all parallel calls the
+ * index 0), or the previous call is complete.
  */
 function isNext(
   growing: GrowingCall,
@@ -171,7 +171,7 @@ function isJson(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    // Half a call so far.
+    // An incomplete call so far.
     return false;
   }
 }

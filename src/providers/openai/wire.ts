@@ -21,7 +21,7 @@ export interface WireRequest extends WireSampling {
   stream: boolean;
   stream_options: { include_usage: true } | null;
   max_tokens?: number;
-  /** What newer models of OpenAI take instead of `max_tokens`. */
+  /** What newer OpenAI models accept instead of `max_tokens`. */
   max_completion_tokens?: number;
   logit_bias?: Record<string, number>;
   reasoning_effort?: ReasoningEffort;
@@ -49,8 +49,8 @@ interface WireTool {
 }
 
 /**
- * The window is the server's to set, so `contextWindow` is not sent. A server that takes `chat_template_kwargs` always
- * hears whether to think; others refuse fields they do not know, and are asked plainly.
+ * The window is the server's to set, so `contextWindow` is not sent. A server that accepts `chat_template_kwargs` is
+ * always told whether to think; others refuse unknown fields and get a plain request.
  */
 export function toWire(request: ChatRequest, can: { thinking: boolean }, stream: boolean): WireRequest {
   return {
@@ -67,7 +67,7 @@ export function toWire(request: ChatRequest, can: { thinking: boolean }, stream:
   };
 }
 
-/** The body in the words that a model takes which has refused a field of it. */
+/** The body rewritten for a model that has refused a field of it. */
 export function withRefused(body: WireRequest, refused: ReadonlySet<RefusedFeature>): WireRequest {
   const { max_tokens: limit, ...rest } = body;
   return limit === undefined || !refused.has('max_tokens') ? body : { ...rest, max_completion_tokens: limit };
@@ -115,7 +115,7 @@ function toWireMessage(message: ChatMessage, withThinking: boolean): WireMessage
   return {
     role: 'assistant',
     content: message.content === '' ? null : message.content,
-    // Only the thought that led to a call is asked for again, and only by servers that think.
+    // Only servers that think want a thought back, and only one that led to a call.
     ...(withThinking && message.thinking && { reasoning_content: message.thinking }),
     tool_calls: calls.map((call) => ({
       id: call.id,
@@ -129,7 +129,7 @@ function toPart({ mimeType, base64 }: Picture): WirePart {
   return { type: 'image_url', image_url: { url: `data:${mimeType};base64,${base64}` } };
 }
 
-/** The schemas are prepared once per profile, so their wire shape is, too. */
+/** The schemas are prepared once per profile, and so is their wire shape. */
 const wireTools = new WeakMap<readonly ToolSchema[], WireTool[]>();
 
 function toWireTools(tools: readonly ToolSchema[]): WireTool[] {
@@ -156,11 +156,14 @@ const modelList = z.object({
 export interface ListedModel {
   id: string;
   window: number | undefined;
-  /** Whether the server takes `chat_template_kwargs`. */
+  /** Whether the server accepts `chat_template_kwargs`. */
   thinking: boolean;
 }
 
-/** Reads the list: llama-server tells the window as `meta.n_ctx` (that of one slot), vLLM as `max_model_len`, others as `context_length`. */
+/**
+ * Reads the list: llama-server reports the window as `meta.n_ctx` (that of one slot), vLLM as `max_model_len`, others
+ * as `context_length`.
+ */
 export function readModels(listed: unknown): ListedModel[] {
   return modelList.parse(listed).data.map((model) => {
     const window = model.meta?.n_ctx ?? model.max_model_len ?? model.context_length ?? 0;
@@ -185,7 +188,10 @@ const embedded = z.object({
     .catch(undefined),
 });
 
-/** The vectors POST /embeddings gives, in the order of their texts. Throws a `ZodError` for an answer of another shape. */
+/**
+ * The vectors POST /embeddings returns, in the order of their texts. Throws a `ZodError` for an answer of another
+ * shape.
+ */
 export function readEmbeddings(answer: unknown): Embeddings {
   const { data, usage } = embedded.parse(answer);
   const ordered = data.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));

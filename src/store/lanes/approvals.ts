@@ -185,7 +185,9 @@ function select(sql: Sql) {
       (a.decided_by = 'expiry' or (a.state = 'pending' and a.expires_at <= now())) is true as expired,
       s.owner_token_id as "ownerTokenId",
       (select coalesce(jsonb_agg(address), '[]') from surface
-        where surface.session = s.key and surface.place = 'private') as surfaces
+        where surface.session = s.key and surface.place = 'private'
+          and exists (select from surface asked where asked.session = s.key and asked.place = 'private'
+            and asked.address = a.detail ->> 'address')) as surfaces
     from approval a left join session s on s.key = substr(a.lane, strpos(a.lane, ':') + 1)`;
 }
 

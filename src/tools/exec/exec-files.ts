@@ -1,14 +1,14 @@
-/** Which files a run may name: the words of its command line, as a shell or a program may read them. */
+/** Which files a run may name: the words of its command line as a shell or a program might read them. */
 import type { Run } from './exec-risk.ts';
 
 /** The workspace inside the sandbox. */
 const INSIDE = '/work/';
-/** What parts words in a command line, an option and its value, or a short script. */
+/** What separates words in a command line, an option and its value, or a short script. */
 const BETWEEN_WORDS = /[\s"'`;|&<>(){}[\]=,:$\\]+/;
-/** What a script takes in by a name that may lack its ending. */
+/** What a script imports by a name that may lack its extension. */
 const MODULE = /\b(?:import|from|require|source)\b[\s("']*([\w./-]+)/g;
 const MODULE_ENDINGS = ['.py', '/__init__.py', '.js', '.mjs', '.cjs', '/index.js', '.sh'];
-/** Words in quotation marks, which may hold blanks. */
+/** Words in quotation marks, which may contain spaces. */
 const QUOTED = /"[^"]*"|'[^']*'/g;
 
 /** Every word that may be a path below the workspace, as a path relative to it; most are none. Never throws. */
@@ -21,7 +21,7 @@ export function wordsOfRun({ command, argv = [] }: Run): string[] {
     .map((word) => (word.startsWith(INSIDE) ? word.slice(INSIDE.length) : word));
 }
 
-/** Every word of a file's text that may be a path below the workspace, should the file be run. Never throws. */
+/** Every word of a file's text that may be a path below the workspace, if the file is run. Never throws. */
 export function wordsOfScript(text: string): string[] {
   const modules = [...text.matchAll(MODULE)].flatMap(([, name = '']) => [name, name.replaceAll('.', '/')]);
   const files = modules.flatMap((name) => MODULE_ENDINGS.map((ending) => name + ending));

@@ -1,6 +1,6 @@
 /**
- * How dangerous a program run is. The sandbox is the wall, not this: a few programs that can only look at files pass
- * without a question, and only where no shell could make something else of their words; everything else asks.
+ * How dangerous a program run is. The sandbox is what protects, not this: a few programs that can only read files pass
+ * without a question, and only where no shell could interpret their words differently; everything else asks.
  */
 import type { ToolRisk } from '../../contracts/tools/risk.ts';
 import type { PlainKey, Said } from '../../contracts/texts/say.ts';
@@ -11,7 +11,7 @@ export interface Run {
   argv?: string[] | undefined;
 }
 
-/** Programs none of whose options writes, deletes or starts anything. */
+/** Programs with no option that writes, deletes or starts anything. */
 const LOOKING = new Set(
   'ls cat head tail wc pwd echo stat du df uname grep diff cmp md5sum sha256sum basename dirname true'.split(
     ' ',
@@ -21,9 +21,9 @@ const LOOKING = new Set(
 /** A line that every shell reads as plain words: no quoting, expansion, redirection, pattern or second command. */
 const PLAIN_LINE = /^[A-Za-z0-9_.,:@%+/-]+( +[A-Za-z0-9_.,:@%+/-]+)*$/;
 
-/** How much of a command is looked through for its warning, in UTF-16 units. */
+/** How much of a command is searched for a warning, in UTF-16 units. */
 const MAX_READ_CHARS = 4_000;
-/** What people should notice in a command before they allow it; the first that matches is told. `then` must follow it. */
+/** What people should notice in a command before they allow it; the first match is reported. `then` must follow it. */
 const NOTABLE: readonly [pattern: RegExp, why: PlainKey, then?: RegExp][] = [
   [/\b(curl|wget|nc|ncat|ssh|scp|rsync|ftp)\b/, 'risk.network_script', /\|\s*(ba|z|da)?sh\b/],
   [/\b(rm|rmdir|unlink|shred|truncate)\b|\bgit\s+clean\b/, 'risk.deletes'],
@@ -35,7 +35,7 @@ const NOTABLE: readonly [pattern: RegExp, why: PlainKey, then?: RegExp][] = [
   [/:\(\)\s*\{|\bfork\b/, 'risk.endless'],
 ];
 
-/** `caution` for a program that only looks, else `dangerous`. Never throws. */
+/** `caution` for a program that only reads, else `dangerous`. Never throws. */
 export function riskOfRun(run: Run): ToolRisk {
   const [program = ''] = run.argv ?? (PLAIN_LINE.test(run.command ?? '') ? run.command!.split(' ') : []);
   return LOOKING.has(program) ? 'caution' : 'dangerous';

@@ -1,4 +1,6 @@
-/** The tool `exec`: a program in the session's workspace, shut into a sandbox (B-20). Off unless `tools.exec` is set. */
+/**
+ * The tool `exec`: runs a program in the session's workspace, inside a sandbox (B-20). Off unless `tools.exec` is set.
+ */
 import { z } from 'zod';
 import { ToolError } from '../../contracts/errors.ts';
 import { defineTool } from '../../contracts/tools/tool.ts';
@@ -7,9 +9,9 @@ import { wordsOfRun, wordsOfScript } from './exec-files.ts';
 import { riskOfRun, warningOfRun } from './exec-risk.ts';
 import type { Sandbox } from './sandbox.ts';
 
-/** Seconds a program gets unless the call asks for another time. */
+/** Seconds a program gets unless the call asks for a different limit. */
 const DEFAULT_SECONDS = 20;
-/** Most seconds a call may ask for: less than the gateway allows a tool, so that the ending is told. */
+/** Most seconds a call may ask for: less than the gateway allows a tool, so that the outcome is reported. */
 const MAX_SECONDS = 50;
 /** Longest command, and longest single argument, in UTF-16 units. */
 const MAX_COMMAND_CHARS = 32_000;
@@ -39,7 +41,7 @@ const parameters = z
 
 const SWITCHED_OFF = 'exec is switched off: "tools": {"exec": true} in config.json switches it on.';
 
-/** `sandboxNow` gives undefined while it is off: then the tool only says how it is switched on. */
+/** `sandboxNow` returns undefined while it is off: then the tool only says how to switch it on. */
 export function createExec(sandboxNow: () => Sandbox | undefined): Tool {
   return defineTool({
     name: 'exec',

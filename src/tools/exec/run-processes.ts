@@ -1,12 +1,12 @@
-/** What the processes of one run hold, read from /proc: memory, and files on the disk that have no name any more. */
+/** What the processes of one run hold, read from /proc: memory, and deleted files that are still on the disk. */
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 
 /** Bytes of one page of memory; /proc/<pid>/statm counts pages. 4 KiB on x64 and on nearly every arm64. */
 const PAGE_BYTES = 4_096;
-/** Most processes that are looked at: more than a run may have. */
+/** Most processes that are examined: more than a run may have. */
 const MAX_SEEN = 512;
 
-/** The first process of a run and all below it. Orphans belong to the first one again, so none is missing. */
+/** The first process of a run and all its descendants. Orphans are reparented to the first one, so none is missing. */
 export async function processesOf(first: number): Promise<number[]> {
   const found = [first];
   for (let at = 0; at < found.length && found.length < MAX_SEEN; at += 1) {
@@ -20,8 +20,8 @@ export async function processesOf(first: number): Promise<number[]> {
 }
 
 /**
- * Bytes of memory they hold together. What several share counts once, unless together they would stay within `enough`
- * even if it counted for each: that is cheaper to find out.
+ * Bytes of memory they hold together. Shared memory counts once, unless together they would stay within `enough` even
+ * if it counted for each: that is cheaper to determine.
  */
 export async function memoryOf(pids: readonly number[], enough: number): Promise<number> {
   const resident = await Promise.all(
@@ -32,13 +32,13 @@ export async function memoryOf(pids: readonly number[], enough: number): Promise
   return sum(await Promise.all(pids.map(async (pid, at) => (await shareOf(pid)) ?? resident[at] ?? 0)));
 }
 
-/** A process's memory with its share of what others hold, too; undefined when it hides that. */
+/** A process's memory with its share of what others hold as well; undefined when it hides that. */
 async function shareOf(pid: number): Promise<number | undefined> {
   const [, kib] = /^Pss:\s+(\d+) kB$/m.exec(await text(`/proc/${pid}/smaps_rollup`)) ?? [];
   return kib === undefined ? undefined : Number(kib) * 1_024;
 }
 
-/** Bytes on the disk `device` of files they hold open whose names are gone: no walk through the folder finds these. */
+/** Bytes on the disk `device` of deleted files they hold open: no walk through the folder finds these. */
 export async function unnamedBytesOf(pids: readonly number[], device: number): Promise<number> {
   const seen = new Map<string, number>();
   for (const pid of pids) {
@@ -56,7 +56,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) =>
 const text = (file: string): Promise<string> => unlessHidden(readFile(file, 'utf8'), '');
 const listed = (folder: string): Promise<string[]> => unlessHidden(readdir(folder), []);
 
-/** Processes end while they are looked at, and those that run an unreadable file show little of themselves. */
+/** Processes may end while they are examined, and those that run an unreadable file show little of themselves. */
 async function unlessHidden<T, Other>(work: Promise<T>, otherwise: Other): Promise<T | Other> {
   try {
     return await work;

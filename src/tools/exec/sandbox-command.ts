@@ -1,4 +1,4 @@
-/** How a program is shut in: the bubblewrap command line. */
+/** How a program is confined: the bubblewrap command line. */
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
@@ -8,7 +8,7 @@ export const MAX_PROCESSES = 64;
 const MAX_ADDRESS_SPACE_BYTES = 1024 * 1024 * 1024;
 /** Largest file a process writes, and the size of the private /tmp, in bytes. */
 export const MAX_SANDBOX_FILE_BYTES = 64 * 1024 * 1024;
-/** Size of the private /dev/shm, in bytes; nothing else below /dev can be written to but its devices. */
+/** Size of the private /dev/shm, in bytes; apart from its devices, nothing else below /dev is writable. */
 export const MAX_SHARED_MEMORY_BYTES = 16 * 1024 * 1024;
 /** CPU seconds of each process. */
 const MAX_CPU_SECONDS = 60;
@@ -26,15 +26,15 @@ const SHUT = [
 const PROGRAM_FOLDERS = ['/usr', '/usr/local'].flatMap((above) =>
   ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libexec', 'include', 'share'].map((name) => `${above}/${name}`),
 );
-/** Top-level names that are links into /usr on most systems, and folders of their own on others. */
+/** Top-level names that are links into /usr on most systems, and separate folders on others. */
 const SYSTEM_FOLDERS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64'];
 /** The little of /etc that programs need to find their libraries; read-only. */
 const SYSTEM_FILES = ['/etc/alternatives', '/etc/ld.so.cache'];
 
 /**
- * Options for bwrap (0.8 or newer), without a command: `workspace` as /work, the programs of this machine read-only, and
- * nothing else of it: no network, no other process, no environment, no capabilities, no way to make a new user namespace.
- * To be given by `--args`, because bwrap's own command line is readable inside as /proc/1/cmdline.
+ * Options for bwrap (0.8 or newer), without a command: `workspace` as /work, the programs of this machine read-only,
+ * and nothing else of it: no network, no other process, no environment, no capabilities, no way to make a new user
+ * namespace. Pass them with `--args`, because bwrap's own command line is readable inside as /proc/1/cmdline.
  */
 export function sandboxOptions(workspace: string): string[] {
   return [
@@ -48,7 +48,7 @@ export function sandboxOptions(workspace: string): string[] {
   ];
 }
 
-/** `argv` with the limits of each process. The kernel ends programs of the sandbox before anything else when memory is short. */
+/** `argv` with the limits of each process. The kernel kills programs of the sandbox first when memory runs short. */
 export function limitedCommand(argv: readonly string[]): string[] {
   return [
     ...'/usr/bin/choom --adjust 1000 --'.split(' '),
@@ -84,7 +84,7 @@ export function readableFolderOf(place: string, readable = readableFolders()): s
   return readable.find((folder) => real === folder || real.startsWith(`${folder}/`));
 }
 
-/** The path without links; of one that does not exist yet, as far as it does. */
+/** The path without links; for one that does not exist yet, as far as it does. */
 function realPathOf(place: string): string {
   const stats = lstatSync(place, { throwIfNoEntry: false });
   if (stats !== undefined || place === '/') return realpathSync(place);

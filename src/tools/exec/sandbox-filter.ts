@@ -1,6 +1,7 @@
 /**
  * The system calls a program in the sandbox may not make, as a seccomp program (classic BPF, seccomp(2)) for bwrap's
- * `--seccomp`. Namespaces and missing rights already stop most of them; the filter takes away the kernel code behind them.
+ * `--seccomp`. Namespaces and missing rights already stop most of them; the filter also makes the kernel code behind
+ * them unreachable.
  */
 import { endianness } from 'node:os';
 
@@ -16,7 +17,7 @@ export function isFiltered(arch: string): arch is FilteredArch {
 const AUDIT_ARCH: Readonly<Record<FilteredArch, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
 
 const EPERM = 1;
-/** Makes libraries take an older way: `clone` for `clone3`, a file in /tmp for `memfd_create`. */
+/** Makes libraries fall back to an older way: `clone` for `clone3`, a file in /tmp for `memfd_create`. */
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
 
@@ -103,15 +104,15 @@ const MISSING: readonly Call[] = [
 
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 const NEW_NAMESPACE = 0x7e020000;
-/** A program that hides its memory and files from the gateway cannot be counted. */
+/** A program that hides its memory and files from the gateway cannot be measured. */
 const PR_SET_DUMPABLE = 4;
 /** Types text into a terminal; TIOCLINUX does as much on a console. */
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
-/** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK: all others, such as AF_VSOCK, know no network namespace or are rarely looked at. */
+/** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK: all others, such as AF_VSOCK, ignore network namespaces or are rarely reviewed. */
 const SOCKET_FAMILIES = [1, 2, 10, 16];
 
-/** What the calls are named that fail whatever their arguments are, with their numbers on a processor; for tests. */
+/** Names of the calls that fail whatever their arguments are, with their numbers on a processor; for tests. */
 export function refusedCalls(arch: FilteredArch): ReadonlyMap<string, number> {
   const all = [...REFUSED, ...MISSING];
   return new Map(
@@ -138,7 +139,7 @@ const ALLOW = answer(0x7fff0000);
 const KILL = answer(0x80000000);
 const fail = (errno: number): Instruction => answer(0x00050000 | errno);
 
-/** Places in `struct seccomp_data`; of an argument the lower 32 bits, all that these calls use. */
+/** Offsets in `struct seccomp_data`; for an argument the lower 32 bits, which are all that these calls use. */
 const NR = 0;
 const ARCH = 4;
 const argument = (n: number): number => 16 + 8 * n;
@@ -150,7 +151,7 @@ export function seccompProgram(arch: FilteredArch): Buffer {
       const number = numberOf(call, arch);
       return number === undefined ? [] : [jumpIfEqual(number, 0, 1), fail(errno)];
     });
-  /** Looks at an argument of one call; `checks` end in an answer. */
+  /** Examines an argument of one call; `checks` end in a verdict. */
   const looking = (number: number, at: number, checks: readonly Instruction[]): Instruction[] => [
     jumpIfEqual(number, 0, checks.length + 1),
     load(argument(at)),

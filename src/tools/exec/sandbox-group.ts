@@ -1,6 +1,7 @@
 /**
- * A control group for one run (cgroup v2, Documentation/admin-guide/cgroup-v2.rst), where the machine lets this process make
- * one: there the kernel itself bounds the memory and the processes of the whole run. Elsewhere only the watcher does.
+ * A control group for one run (cgroup v2, Documentation/admin-guide/cgroup-v2.rst), where the machine lets this process
+ * make one: there the kernel itself limits the memory and the processes of the whole run. Elsewhere only the watcher
+ * does.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -14,26 +15,29 @@ import { errorCode } from '../../contracts/errors.ts';
 const HIERARCHY = '/sys/fs/cgroup';
 /** bwrap's own processes, outside and inside of the sandbox. */
 const OWN_PROCESSES = 4;
-/** A group is empty a moment after its last process has ended. */
+/** A group becomes empty a moment after its last process has ended. */
 const REMOVE_TRIES = 20;
 const REMOVE_AFTER_MS = 25;
 
 /** The group of one run. */
 export interface RunGroup {
   /**
-   * Takes a process in, with all that it starts from then on. Never throws: false when the kernel refuses, as it does where
-   * the folder above is not this user's to move processes in; then the watcher alone bounds the run.
+   * Adds a process, with everything it starts from then on. Never throws: false when the kernel refuses, as it does
+   * where this user may not move processes within the parent folder; then the watcher alone limits the run.
    */
   add(pid: number): Promise<boolean>;
-  /** True when the kernel ended a program of the run because the memory was used up. Never throws. */
+  /** True when the kernel killed a program of the run because it was out of memory. Never throws. */
   wasOutOfMemory(): Promise<boolean>;
-  /** Removes it after the run. Never throws: false when it stays, empty, until somebody removes it or the machine ends. */
+  /**
+   * Removes it after the run. Never throws: false when it stays, empty, until someone removes it or the machine shuts
+   * down.
+   */
   close(): Promise<boolean>;
 }
 
 /**
- * The folder in which groups of runs may be made: beside that of this process, because a group with processes has no groups
- * below it. Undefined without cgroup v2. `own` is what /proc/self/cgroup says.
+ * The folder in which groups of runs may be created: next to that of this process, because a group with processes has
+ * no groups below it. Undefined without cgroup v2. `own` is what /proc/self/cgroup says.
  */
 export function groupsFolder(own = ownGroups(), hierarchy = HIERARCHY): string | undefined {
   const [, group] = /^0::(\/.+)$/m.exec(own) ?? [];
@@ -44,14 +48,14 @@ function ownGroups(): string {
   try {
     return readFileSync('/proc/self/cgroup', 'utf8');
   } catch {
-    // Not Linux, or no control groups: there is none to be made.
+    // Not Linux, or no control groups: none can be created.
     return '';
   }
 }
 
 /**
- * Makes the group of a run in `folder`. Whether that is allowed shows when it is tried: undefined when the folder is not
- * this user's to write, or the bounds cannot be set in it. Throws nothing else than unexpected errors of the file system.
+ * Creates the group of a run in `folder`. Whether that is allowed only shows when it is tried: undefined when this user
+ * may not write to the folder, or the limits cannot be set in it. Throws only unexpected errors of the file system.
  */
 export async function openRunGroup(
   folder: string | undefined,
@@ -102,7 +106,7 @@ async function removeGroup(place: string): Promise<boolean> {
   return false;
 }
 
-/** No right to write, a read-only hierarchy, no such controller: then there are no groups here. */
+/** No permission to write, a read-only hierarchy, no such controller: then there are no groups here. */
 function unlessRefused(error: unknown): undefined {
   if (['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'EBUSY', 'EOPNOTSUPP'].includes(errorCode(error)))
     return undefined;

@@ -1,4 +1,4 @@
-/** Ends a sandbox, however soon after its start. */
+/** Ends a sandbox, no matter how soon after its start. */
 import type { ChildProcess } from 'node:child_process';
 import { Readable } from 'node:stream';
 
@@ -6,10 +6,10 @@ import { Readable } from 'node:stream';
 export const STATUS_FD = 3;
 /** How long a kill waits for that id, in milliseconds. */
 const STATUS_WITHIN_MS = 2_000;
-/** Longest first line of the status that is read, in characters. */
+/** Longest first line of the status that is accepted, in characters. */
 const MAX_STATUS_CHARS = 4_096;
 
-/** A sandbox that runs. */
+/** A running sandbox. */
 export interface RunningSandbox {
   /** Resolves with the id of its first process; undefined when bwrap ended before there was one. Never rejects. */
   firstPid: Promise<number | undefined>;
@@ -18,8 +18,8 @@ export interface RunningSandbox {
 }
 
 /**
- * Follows a sandbox that was just started. To kill bwrap alone is not enough: a first process that has not yet tied its
- * life to bwrap's would stay for ever. So a kill that comes before its id is known waits for it, and ends both.
+ * Follows a sandbox that was just started. Killing bwrap alone is not enough: a first process that has not yet tied its
+ * life to bwrap's would stay forever. So a kill that comes before its id is known waits for the id and ends both.
  */
 export function followSandbox(bwrap: ChildProcess): RunningSandbox {
   const { promise, resolve } = Promise.withResolvers<number | undefined>();
@@ -55,7 +55,7 @@ export function followSandbox(bwrap: ChildProcess): RunningSandbox {
   return { firstPid: promise, kill };
 }
 
-/** Calls `take` once: with the first line of a stream, or with what there is when it ends or grows too long. */
+/** Calls `take` once: with the first line of a stream, or with what has arrived when it ends or grows too long. */
 function readFirstLine(stream: unknown, take: (line: string) => void): void {
   if (!(stream instanceof Readable)) return take('');
   let text = '';
@@ -85,7 +85,7 @@ function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    // It has ended by itself meanwhile.
+    // It has already ended on its own.
     if (!(error instanceof Error) || !('code' in error) || error.code !== 'ESRCH') throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** Keeps the head and tail of what a program prints, however much that is. */
+/** Keeps the head and tail of what a program prints, no matter how much that is. */
 
 /** Most bytes kept of a program's output: half from its beginning, half from its end. */
 export const MAX_KEPT_BYTES = 64 * 1024;
@@ -6,7 +6,7 @@ export const MAX_KEPT_BYTES = 64 * 1024;
 export const MAX_PRINTED_BYTES = 10 * 1024 * 1024;
 
 export interface KeptOutput {
-  /** Takes the next bytes; false once more than `MAX_PRINTED_BYTES` came. */
+  /** Takes the next bytes; false once more than `MAX_PRINTED_BYTES` have arrived. */
   add(chunk: Buffer): boolean;
   /** What was kept, with a mark that tells how much is missing between. */
   text(): string;

@@ -22,19 +22,19 @@ export interface ShutInRequest {
 }
 
 export interface SandboxRun {
-  /** Both streams as they came, head and tail; invalid UTF-8 is replaced. */
+  /** Both streams as they arrived, head and tail; invalid UTF-8 is replaced. */
   output: string;
   /** How it ended: `exit 0`, or why it was ended. */
   ending: string;
-  /** True when it ended by itself with status 0. */
+  /** True when it ended on its own with status 0. */
   ok: boolean;
 }
 
-/** What runs are shut in by. */
+/** What confines runs. */
 export interface Shell {
   /** The program bubblewrap. */
   bwrap: string;
-  /** The folder in which the control groups of runs are made, where there are any. */
+  /** The folder in which the control groups of runs are created, if there are any. */
   groups: string | undefined;
 }
 
@@ -43,8 +43,8 @@ const OPTIONS_FD = 4;
 const FILTER_FD = 5;
 
 /**
- * Runs it and waits for its end. Ending the first process of the sandbox ends every other, whatever they detached
- * themselves from. Throws `ToolError('unavailable')` when the workspace cannot be read.
+ * Runs it and waits for its end. Ending the first process of the sandbox ends all others, no matter what they detached
+ * from. Throws `ToolError('unavailable')` when the workspace cannot be read.
  */
 export async function runShutIn(
   { bwrap, groups }: Shell,
@@ -106,7 +106,7 @@ async function start(
     cwd: '/',
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
   });
-  // bwrap starts nothing before it has read its options: so all of the run is in the group.
+  // bwrap starts nothing before it has read its options, so the whole run is in the group.
   if (child.pid !== undefined) await group?.add(child.pid);
   give(
     child,
@@ -122,7 +122,7 @@ async function start(
 function give(child: ChildProcess, fd: number, bytes: string | Buffer): void {
   const stream: unknown = child.stdio[fd];
   if (!(stream instanceof Writable)) return;
-  // A bwrap that ended before it read is told of by its exit.
+  // If bwrap ends before it reads, its exit reports that.
   stream.on('error', () => undefined);
   stream.end(bytes);
 }

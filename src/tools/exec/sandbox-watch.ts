@@ -1,17 +1,19 @@
-/** Watches a run from outside and says when it takes more than it may: the bounds no limit of a single process holds. */
+/**
+ * Watches a run from outside and reports when it exceeds its limits: those that no limit of a single process enforces.
+ */
 import { stat, statfs } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { WORKSPACE_LIMITS, workspaceUsage } from '../files/workspace-usage.ts';
 import type { WorkspaceUsage } from '../files/workspace-usage.ts';
 import { memoryOf, processesOf, unnamedBytesOf } from './run-processes.ts';
 
-/** What a run may take. */
+/** What a run may use. */
 export interface RunLimits {
   /** Memory of all processes of a run together, in bytes. */
   memoryBytes: number;
-  /** What the workspace may grow to; one that holds more already must not grow. */
+  /** What the workspace may grow to; one that already holds more must not grow. */
   workspace: WorkspaceUsage;
-  /** What a run leaves free of the workspace's disk, in bytes, whoever fills it. */
+  /** What a run leaves free on the workspace's disk, in bytes, no matter who fills it. */
   freeDiskBytes: number;
 }
 
@@ -21,9 +23,9 @@ export const RUN_LIMITS: RunLimits = {
   freeDiskBytes: 256 * 1024 * 1024,
 };
 
-/** Pause between two looks, in milliseconds; a run grows past a bound by what it takes in that time. */
+/** Pause between two checks, in milliseconds; a run may exceed a limit by what it uses in that time. */
 const LOOK_EVERY_MS = 50;
-/** A look that takes long is followed by a pause of this many times its length. */
+/** A slow check is followed by a pause of this many times its length. */
 const PAUSE_PER_LOOK = 5;
 
 /** What is watched. */
@@ -35,7 +37,7 @@ export interface WatchedRun {
   over: AbortSignal;
 }
 
-/** What the workspace may hold at the end of a run that begins now. Throws the errors of the file system. */
+/** What the workspace may hold at the end of a run that starts now. Throws the errors of the file system. */
 export async function roomFor(workspace: string, limits: RunLimits): Promise<WorkspaceUsage> {
   const most = { bytes: Number.MAX_SAFE_INTEGER, entries: limits.workspace.entries * 20 };
   const held = await workspaceUsage(workspace, most);
@@ -46,8 +48,8 @@ export async function roomFor(workspace: string, limits: RunLimits): Promise<Wor
 }
 
 /**
- * Looks until the run is over. Resolves with why it must be ended, as the rest of "ended: …", or with undefined when it
- * ended by itself. Throws when it cannot look: then the run must be ended, too.
+ * Checks until the run is over. Resolves with why it must be ended, as the rest of "ended: …", or with undefined when
+ * it ended on its own. Throws when it cannot check: then the run must be ended, too.
  */
 export async function watchRun(
   { firstPid, workspace, over }: WatchedRun,
@@ -80,7 +82,7 @@ export async function watchRun(
   return undefined;
 }
 
-/** Why a run was ended that held too much memory. */
+/** Why a run that held too much memory was ended. */
 export function tooMuchMemory({ memoryBytes }: RunLimits): string {
   return `its programs held more than ${mib(memoryBytes)} of memory together`;
 }

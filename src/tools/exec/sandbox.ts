@@ -17,7 +17,7 @@ import type { RunLimits } from './sandbox-watch.ts';
 
 /** Programs that run at the same time, in all sessions; one session has one. */
 export const MAX_RUNS = 4;
-/** Where this gateway's own program lies, and often a file `.env` with its passwords. */
+/** Where this gateway's own program is installed, often with a file `.env` that has its passwords. */
 const PROGRAM_DIR = path.resolve(import.meta.dirname, '../../..');
 /** The program bubblewrap, unless the options name another. */
 const BWRAP = '/usr/bin/bwrap';
@@ -41,7 +41,7 @@ export interface SandboxOptions {
   /** The program bubblewrap. */
   bwrap?: string;
   limits?: RunLimits;
-  /** The folder in which the control groups of runs are made. */
+  /** The folder in which the control groups of runs are created. */
   groups?: string | undefined;
 }
 
@@ -78,7 +78,7 @@ export async function sandboxProblem(options: SandboxOptions): Promise<string | 
   }
 }
 
-/** Fails closed: what cannot be shown to hold counts as broken. */
+/** Fails closed: what cannot be proven to hold counts as broken. */
 async function selfTest(
   { home, hidden, ...shell }: SandboxOptions & Shell,
   limits: RunLimits,

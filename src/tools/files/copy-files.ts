@@ -1,4 +1,4 @@
-/** The plain files of one session's folder, copied into another one while programs may still change them. */
+/** Copies the plain files of one session's folder into another one while programs may still change them. */
 import { constants } from 'node:fs';
 import { open, opendir } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,8 +8,8 @@ import { openFolder, openInside, pathError, pathParts } from './workspace.ts';
 import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from './workspace-usage.ts';
 
 /**
- * `SessionFiles.copy`. Each file is opened as a tool opens it, so that no link leads out of the folder; what is no plain file,
- * or vanishes meanwhile, is left out. A folder that is not there has no files.
+ * `SessionFiles.copy`. Each file is opened as a tool opens it, so that no link leads out of the folder; what is not a
+ * plain file, or vanishes during the copy, is left out. A missing folder has no files.
  */
 export async function copyFiles(from: string, to: string): Promise<void> {
   let entries = 0;
@@ -35,7 +35,7 @@ async function entriesOf(place: string) {
   }
 }
 
-/** Gives the number of bytes; `room` is how many there may be. */
+/** Returns the number of bytes; `room` is how many are allowed. */
 async function copyFile(from: string, to: string, name: string, room: number): Promise<number> {
   await using source = await openInside(from, name);
   const { size } = source.stats;

@@ -1,4 +1,4 @@
-/** The tool `edit_file`: replaces one passage of a text file, which must be unmistakable (B-18). */
+/** The tool `edit_file`: replaces one passage of a text file, which must be unique (B-18). */
 import { z } from 'zod';
 import { ToolError } from '../../contracts/errors.ts';
 import { defineTool } from '../../contracts/tools/tool.ts';
@@ -48,7 +48,7 @@ export const editFile = defineTool({
   },
 });
 
-/** The whole file. What is not UTF-8 is refused: writing it back would change bytes nobody asked to change. */
+/** The whole file. What is not UTF-8 is refused: writing it back would change bytes that no one asked to change. */
 async function readText(workspace: string, given: string): Promise<string> {
   await using file = await openInside(workspace, given);
   if (file.stats.isDirectory()) throw new ToolError('not_a_file', `"${given}" is a folder.`);

@@ -8,7 +8,7 @@ import { isSkill, openReadable } from './readable-path.ts';
 
 /** Entries in one answer; `offset` reads on. */
 export const MAX_ENTRIES = 200;
-/** Entries looked at in one folder; what lies beyond is counted as "more". */
+/** Entries examined in one folder; anything beyond is reported as "more". */
 export const MAX_SCANNED = 10_000;
 
 const parameters = z.strictObject({

@@ -7,7 +7,7 @@ import type { FolderFile } from '../../contracts/tools/tool.ts';
 import { pathError } from './workspace.ts';
 import { MAX_WORKSPACE_ENTRIES } from './workspace-usage.ts';
 
-/** `SessionFiles.list`. Links and devices are no files; what vanishes while it is looked at is left out. */
+/** `SessionFiles.list`. Links and devices do not count as files; what vanishes in the meantime is left out. */
 export async function listFiles(place: string): Promise<{ files: FolderFile[]; more: boolean }> {
   const names = await namesIn(place);
   const shown = names.slice(0, MAX_LISTED_FILES);
@@ -15,7 +15,7 @@ export async function listFiles(place: string): Promise<{ files: FolderFile[]; m
   return { files: files.filter((file) => file !== undefined), more: names.length > shown.length };
 }
 
-/** Paths of the plain files, sorted; as many entries as a folder may have are looked at. */
+/** Paths of the plain files, sorted; at most as many entries as a folder may have are examined. */
 async function namesIn(place: string): Promise<string[]> {
   const names: string[] = [];
   let entries = 0;

@@ -1,4 +1,4 @@
-/** The files of a workspace that a call names, and those that these name in turn: what a person is shown and approves. */
+/** The files of a workspace that a call names, and those that these name in turn: what a person sees and approves. */
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { MAX_NAMED_FILES, MAX_SCRIPT_BYTES, MAX_SHOWN_FILE } from '../../contracts/tools/approvals.ts';
@@ -6,25 +6,25 @@ import type { NamedFile } from '../../contracts/tools/approvals.ts';
 import { ToolError } from '../../contracts/errors.ts';
 import { openInside, pathParts } from './workspace.ts';
 
-/** Folders named by one call below which its other names are looked for, too. */
+/** Folders named by one call in which its other names are looked up, too. */
 const MAX_NAMED_FOLDERS = 4;
-/** Paths that are looked for in the workspace because files may name them, for one call. */
+/** Paths that are looked up in the workspace because files may name them, per call. */
 export const MAX_FOLLOWED_PATHS = 2_000;
 /** Bytes read at a time. */
 const READ_BYTES = 256 * 1024;
 
-/** Gives the words of a text that may name files. */
+/** Returns the words of a text that may name files. */
 type WordsIn = (text: string) => readonly string[];
 
-/** A file that was found, and its text, in which further names may be looked for; undefined for what is no text. */
+/** A file that was found, and its text, which may name further files; undefined if it is not text. */
 interface FoundFile {
   file: NamedFile;
   script: { text: string } | 'too long' | undefined;
 }
 
 /**
- * See `SessionFiles.named`: the files among `words`, and with `wordsIn` those that their texts name, however far. A text
- * that cannot be followed, because it or what it names is too much, says so. Throws `ToolError`.
+ * See `SessionFiles.named`: the files among `words`, and with `wordsIn` those that their texts name, at any depth. A
+ * text that cannot be followed, because it or what it names is too large, is marked as such. Throws `ToolError`.
  */
 export async function namedFiles(
   workspace: string,
@@ -59,14 +59,14 @@ export async function namedFiles(
   for (const folder of inside) {
     for (const word of unique) await look(`${folder}/${word}`);
   }
-  // A map is walked in the order of its growth: what a file names is followed, too.
+  // A map is iterated in insertion order, so what a file names is followed, too.
   for (const each of wordsIn === undefined ? [] : found.values()) {
     await follow(each, wordsIn ?? (() => []), inside, look);
   }
   return [...found.values()].map(({ file }) => file).toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Looks for the words of a file, in the workspace, in the folders of the call and beside the file itself. */
+/** Looks up the words of a file in the workspace, in the folders of the call and next to the file itself. */
 async function follow(
   { file, script }: FoundFile,
   wordsIn: WordsIn,
@@ -92,7 +92,10 @@ function tooMany(): ToolError {
   return new ToolError('too_many_files', text);
 }
 
-/** The path without empty parts; undefined for a word that is no path below the workspace, or the workspace itself. */
+/**
+ * The path without empty parts; undefined for a word that is not a path below the workspace, or is the workspace
+ * itself.
+ */
 function plainPath(word: string): string | undefined {
   try {
     return pathParts(word).join('/') || undefined;
@@ -124,11 +127,11 @@ async function readNamed(
 interface Content {
   bytes: number;
   sha256: string;
-  /** The text where it is short enough to be shown. */
+  /** The text if it is short enough to show. */
   text?: string;
 }
 
-/** Size and digest of what is read, and the text where it is short; in pieces, so that no file blocks the gateway. */
+/** Size and digest of the content, and the text if it is short; in pieces, so that no file blocks the gateway. */
 async function contentOf(handle: FileHandle): Promise<Content & Pick<FoundFile, 'script'>> {
   const hash = createHash('sha256');
   const piece = Buffer.alloc(READ_BYTES);

@@ -1,4 +1,4 @@
-/** Files that go out: a copy of each as it was when it was sent, and private copies of exactly those bytes for the platforms. */
+/** Outgoing files: a copy of each as it was when it was sent, and private copies of exactly those bytes for the platforms. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,13 +13,13 @@ import { safeFileName } from '../../lib/file-name.ts';
 /** Folder of the copies in the session's folder. */
 const OUTBOX = 'outbox';
 
-/** Largest file that is sent, in bytes; most platforms take less. */
+/** Largest file that is sent, in bytes; most platforms accept less. */
 export const MAX_SENT_BYTES = 50_000_000;
 
-/** Whose the copies are: they count for no person, and are removed by age like files that came. */
+/** Owner of the copies: they count for no person, and are removed by age like received files. */
 const KEPT_FOR = 'sent';
 
-/** Digits of its digest that the name of a copy begins with: the same content has one copy. */
+/** Digits of the digest that the name of a copy begins with: the same content has one copy. */
 const DIGEST_CHARS = 16;
 
 export interface OutboxDeps {
@@ -55,7 +55,7 @@ export function createOutgoingFiles({ files, fileTypeOf, keptFiles }: OutboxDeps
   };
 }
 
-/** A file that `write` makes, in a folder of its own. */
+/** A file that `write` creates, in its own folder. */
 async function privately(write: (copy: string) => Promise<void>): Promise<PrivateCopy> {
   const place = await mkdtemp(path.join(tmpdir(), 'parley-sending-'));
   const remove = () => rm(place, { recursive: true, force: true });
@@ -69,7 +69,7 @@ async function privately(write: (copy: string) => Promise<void>): Promise<Privat
   }
 }
 
-/** Writes a new file; gives the digest of its content. */
+/** Writes a new file and returns the digest of its content. */
 async function writeTo(place: string, chunks: AsyncIterable<Uint8Array>): Promise<string> {
   await using target = await open(place, 'wx', 0o600);
   const hash = createHash('sha256');

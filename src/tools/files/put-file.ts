@@ -1,4 +1,4 @@
-/** Files as they arrive and leave in pieces: streamed beside the folders of sessions, then moved into one; read; removed. */
+/** Files that arrive and leave in pieces: streamed next to the folders of sessions, then moved into one; read; removed. */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { checkRoom } from './save-file.ts';
 import { openFolder, openInside, pathError, pathParts } from './workspace.ts';
 import type { Opened } from './workspace.ts';
 
-/** What a killed process left half arrived is removed after this time, with the next file that arrives. */
+/** Incomplete uploads of a killed process are removed after this time, when the next file arrives. */
 const ABANDONED_MS = 24 * 3_600_000;
 /** Bytes read at a time. */
 const CHUNK_BYTES = 64 * 1024;
@@ -30,7 +30,7 @@ export async function putFile(arriving: string, place: string, file: ArrivingFil
   }
 }
 
-/** Makes the folder of what arrives, and removes what was abandoned there. */
+/** Creates the folder for arriving files, and removes what was abandoned there. */
 async function openArriving(arriving: string): Promise<void> {
   await mkdir(arriving, { recursive: true, mode: 0o700 });
   for (const name of await readdir(arriving)) {
@@ -41,7 +41,7 @@ async function openArriving(arriving: string): Promise<void> {
   }
 }
 
-/** Writes what arrives, to the disk, and counts it. */
+/** Writes what arrives to the disk and counts it. */
 async function writeChunks(
   half: string,
   { chunks, maxBytes }: ArrivingFile,
@@ -72,7 +72,10 @@ async function writeChunk(handle: FileHandle, chunk: Uint8Array): Promise<void> 
   }
 }
 
-/** Moves the whole file to its path; the same content stays, so that whoever reads it now is not disturbed. */
+/**
+ * Moves the complete file to its path; a file with the same content stays, so that its current readers are not
+ * disturbed.
+ */
 async function moveInto(half: string, place: string, given: string, sha256: string): Promise<void> {
   const parts = pathParts(given);
   const name = parts.pop();
@@ -86,7 +89,7 @@ async function moveInto(half: string, place: string, given: string, sha256: stri
   }
 }
 
-/** The digest of the file that is there; undefined when there is none. Throws `ToolError` for what is no plain file. */
+/** The digest of the existing file; undefined when there is none. Throws `ToolError` for what is not a plain file. */
 async function digestAt(place: string, given: string): Promise<string | undefined> {
   try {
     await using there = await openInside(place, given);

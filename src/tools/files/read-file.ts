@@ -16,10 +16,10 @@ const parameters = z.strictObject({
   limit: z.int().min(4).max(MAX_PAGE_BYTES).default(MAX_PAGE_BYTES).describe('Most bytes to read.'),
 });
 
-/** Largest document whose text is taken out, in bytes. */
+/** Largest document whose text is extracted, in bytes. */
 const MAX_DOCUMENT_BYTES = 100_000_000;
 
-/** Makes the tool; `documentText` gives the text of files that are no plain text, such as a PDF. */
+/** Makes the tool; `documentText` returns the text of files that are not plain text, such as a PDF. */
 export function createReadFile(documentText: DocumentText): Tool {
   return defineTool({
     name: 'read_file',
@@ -52,12 +52,12 @@ export function createReadFile(documentText: DocumentText): Tool {
   });
 }
 
-/** What a binary file says may hold text of the program that read it: the whole result is the file's. */
+/** An error about a binary file may contain text of the program that read it: the whole result counts as the file's. */
 function notShown(size: number, why: string): ToolResult {
   return { content: `(binary file of ${size} bytes: not shown, because ${why})`, source: 'local' };
 }
 
-/** True for bytes that are no plain text, and for a PDF, which may look like it. */
+/** True for bytes that are not plain text, and for a PDF, which may look like it. */
 async function isDocument(handle: FileHandle, page: Buffer): Promise<boolean> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(1_024), 0, 1_024, 0);
   const start = buffer.subarray(0, bytesRead);
@@ -92,7 +92,7 @@ async function readPage(handle: FileHandle, offset: number, limit: number): Prom
   return buffer.subarray(0, filled);
 }
 
-/** The page without the halves of UTF-8 characters at its two ends. Bytes that are no UTF-8 at all stay. */
+/** The page without partial UTF-8 characters at its two ends. Bytes that are not UTF-8 at all stay. */
 function wholeCharacters(bytes: Buffer, cutAtStart: boolean): Buffer {
   const mostSkipped = Math.min(cutAtStart ? 3 : 0, bytes.length);
   let start = 0;

@@ -1,4 +1,4 @@
-/** Where a path that is only read leads: `skills/…` into the gateway's skills, everything else into the session's workspace. */
+/** Where a read-only path leads: `skills/…` into the gateway's skills, everything else into the session's workspace. */
 import { ToolError } from '../../contracts/errors.ts';
 import type { ToolContext } from '../../contracts/tools/tool.ts';
 import { openInside, pathParts } from './workspace.ts';
@@ -7,7 +7,7 @@ import type { Opened } from './workspace.ts';
 /** The name under which every session sees the gateway's skills. */
 const SKILLS = 'skills';
 
-/** True for a path that leads to the gateway's skills: its own words. Throws `ToolError('bad_path')`. */
+/** True for a path that leads to the gateway's skills, which are its own text. Throws `ToolError('bad_path')`. */
 export function isSkill(given: string): boolean {
   return pathParts(given)[0] === SKILLS;
 }
@@ -23,7 +23,7 @@ export async function openReadable(
   return await openInside(skills, rest.join('/'));
 }
 
-/** Throws `ToolError('read_only')` for a path that reading would look for among the skills. */
+/** Throws `ToolError('read_only')` for a path that reading would look up among the skills. */
 export function refuseSkills(given: string): void {
   if (!isSkill(given)) return;
   throw new ToolError(

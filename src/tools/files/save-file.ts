@@ -1,4 +1,4 @@
-/** Puts a whole file into the workspace: written beside its place under a name of its own, then renamed over it. */
+/** Saves a whole file in the workspace: written next to its path under a temporary name, then renamed over it. */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, open, rename, unlink } from 'node:fs/promises';
@@ -11,20 +11,20 @@ import type { WorkspaceUsage } from './workspace-usage.ts';
 /** Largest file a tool writes or edits, in bytes. */
 export const MAX_FILE_BYTES = 1024 * 1024;
 
-/** Names of files that agents are told of unasked: instructions, memories, skills. */
+/** Names of files that agents see without asking: instructions, memories, skills. */
 const READ_UNASKED =
   /(^|\/)((agents|soul|user|tools|identity|memory|heartbeat|bootstrap|skill|\w*system_prompt)\.md$|skills(\/|$))/;
 
-/** True for a file whose words speak in later conversations by themselves: writing it is felt outside this one. */
+/** True for a file whose text appears in later conversations on its own: writing it has effects outside this one. */
 export function isReadUnasked(given: string): boolean {
   const names = namesIn(given.normalize('NFKC').replaceAll('\\', '/'));
   return READ_UNASKED.test(names.map((name) => name.toLowerCase().trim()).join('/'));
 }
 
 /**
- * Writes `content` to the file `given`; missing folders are made. A reader sees the old file or the new one, never a
- * half. What is there must be a plain file with one name; a link put there while it runs is replaced, not followed.
- * Throws `ToolError`: those of `openInside`, `too_large`, `workspace_full`.
+ * Writes `content` to the file `given`; missing folders are created. A reader sees the old file or the new one, never a
+ * partial one. An existing file must be a plain file with one name; a link put there in the meantime is replaced, not
+ * followed. Throws `ToolError`: those of `openInside`, `too_large`, `workspace_full`.
  */
 export async function saveFile(workspace: string, given: string, content: Buffer): Promise<void> {
   const parts = pathParts(given);

@@ -1,4 +1,4 @@
-/** The folders of sessions below one root: made, removed, and looked through for the files that a call names. */
+/** The folders of sessions below one root: created, removed, and searched for the files that a call names. */
 import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { ToolError, errorCode } from '../../contracts/errors.ts';
@@ -10,10 +10,10 @@ import { namedFiles } from './named-files.ts';
 import { discardFile, putFile, readPlainFile } from './put-file.ts';
 import { createSharedFiles } from './shared-files.ts';
 
-/** Names of folders as the store makes them: one plain name. */
+/** Names of folders as the store creates them: one plain name. */
 const FOLDER = /^[A-Za-z0-9-][A-Za-z0-9.-]{0,99}$/;
 
-/** Holds what has not arrived whole, beside the folders: no program of a session sees it. */
+/** Holds incomplete uploads, next to the folders: no program of a session sees it. */
 const ARRIVING = '.arriving';
 
 /** Makes the `SessionFiles` below `root`, shared through `store` where there is one. */
@@ -59,7 +59,7 @@ function createLocalFiles(root: string, log: Log): SessionFiles {
   };
 }
 
-/** Renamed first: whatever still works in it finds an empty one, and a crash leaves nothing under its name. */
+/** Renamed first: anything still working in it finds an empty folder, and a crash leaves nothing under its name. */
 async function removeFolder(place: string, aside: string): Promise<void> {
   await rm(aside, { recursive: true, force: true });
   await rename(place, aside).catch(ignoreMissing);

@@ -9,7 +9,9 @@ import { KeyedLock } from '../../lib/async/keyed-lock.ts';
 import { saveFile } from './save-file.ts';
 import { openFolder, openInside, pathParts } from './workspace.ts';
 
-/** Folders of which this node remembers what it last had in common with the database; the others are compared anew. */
+/**
+ * Folders for which this node remembers what it last had in common with the database; the others are compared again.
+ */
 const MAX_KNOWN_FOLDERS = 1_000;
 
 /** What a folder had in common with the database when it was last fetched or stored. */
@@ -42,7 +44,7 @@ export function createSharedFiles(local: SessionFiles, store: FileStore): Sessio
       const version = await store.version(folder);
       const before = known.get(folder);
       if (before?.version === version) return;
-      // What a home held before it shared its files is stored first.
+      // What a home contained before it shared its files is stored first.
       if (version === 0) rememberIn(known, folder, await storeChanges(store, folder, place));
       else rememberIn(known, folder, await fetchChanges(store, folder, place, before));
     });
@@ -94,8 +96,8 @@ export function createSharedFiles(local: SessionFiles, store: FileStore): Sessio
 }
 
 /**
- * Brings the folder to the state of the database. With `before`, only what changed there since: a file that a call on this
- * node is just making is left alone. Without it, what the database does not have is a remnant of before.
+ * Brings the folder to the state of the database. With `before`, only what changed there since: a file that a call on
+ * this node is creating right now is left alone. Without it, what the database does not have is a leftover.
  */
 async function fetchChanges(
   store: FileStore,
@@ -126,7 +128,7 @@ async function storeChanges(
   let { version } = before;
   const save = async (change: Parameters<FileStore['save']>[1]): Promise<void> => {
     const stored = await store.save(folder, change);
-    // Another node has stored something meanwhile: it is fetched before the next call.
+    // Another node has stored something in the meantime: it is fetched before the next call.
     version = stored === version + 1 ? stored : -1;
   };
   for (const [name, sha256] of files) {
@@ -138,7 +140,10 @@ async function storeChanges(
   return { version, files, unshared };
 }
 
-/** The digests of the folder's plain files that can be shared, and the paths of the others. Links and devices are no files. */
+/**
+ * The digests of the folder's plain files that can be shared, and the paths of the others. Links and devices do not
+ * count as files.
+ */
 async function readFolder(place: string): Promise<Omit<Known, 'version'>> {
   const files = new Map<string, string>();
   const unshared = new Set<string>();
@@ -156,7 +161,7 @@ async function readFolder(place: string): Promise<Omit<Known, 'version'>> {
   return { files, unshared };
 }
 
-/** The content; undefined for what is too large, or cannot be opened under that name. */
+/** The content; undefined if it is too large or cannot be opened under that name. */
 async function readShared(place: string, name: string): Promise<Buffer | undefined> {
   try {
     await using file = await openInside(place, name);

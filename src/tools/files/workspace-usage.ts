@@ -1,4 +1,4 @@
-/** How much a session's folder holds, also while a program changes it. */
+/** How much a session's folder holds, even while a program changes it. */
 import { constants } from 'node:fs';
 import type { Dir } from 'node:fs';
 import { chmod, lstat, open, opendir } from 'node:fs/promises';
@@ -16,16 +16,16 @@ export interface WorkspaceUsage {
   entries: number;
 }
 
-/** What may be held; more is not counted. */
+/** What a folder may hold; counting stops beyond it. */
 export const WORKSPACE_LIMITS: WorkspaceUsage = {
   bytes: MAX_WORKSPACE_BYTES,
   entries: MAX_WORKSPACE_ENTRIES,
 };
 
 /**
- * Counts everything below a folder, links themselves but not what they name, and stops once `enough` is passed. What
- * vanishes meanwhile counts nothing. A folder whose mode keeps its owner out is opened again, so that nothing hides in it.
- * Throws the errors of the file system.
+ * Counts everything below a folder, links themselves but not their targets, and stops once `enough` is exceeded. What
+ * vanishes in the meantime does not count. A folder whose mode locks its owner out is made readable again, so that
+ * nothing hides in it. Throws the errors of the file system.
  */
 export async function workspaceUsage(
   root: string,
@@ -57,7 +57,7 @@ async function readable(folder: string): Promise<Dir> {
   }
 }
 
-/** Linux's O_PATH: a descriptor of what lies there, which needs no right to read it. */
+/** Linux's O_PATH: a descriptor of the entry, which needs no permission to read it. */
 const O_PATH = 0o10000000;
 
 /** Through a descriptor, because a link put in the folder's place would be followed. */

@@ -1,4 +1,4 @@
-/** The only path check of the gateway: a walk inside a session's folder that no link, race or device leads out of. */
+/** The only path check of the gateway: a walk inside a session's folder that no link, race or device can escape. */
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { lstat, mkdir, open } from 'node:fs/promises';
@@ -32,7 +32,7 @@ export function pathParts(given: string): string[] {
   return parts;
 }
 
-/** The names in a path: the one way in which a path is taken apart. */
+/** The names in a path: the only way in which a path is split. */
 export function namesIn(given: string): string[] {
   return given.split('/').filter((part) => part !== '' && part !== '.');
 }
@@ -41,7 +41,7 @@ export function namesIn(given: string): string[] {
 export interface Opened extends AsyncDisposable {
   handle: FileHandle;
   stats: Stats;
-  /** A path that means the open descriptor itself, whatever happens to its name meanwhile. */
+  /** A path that means the open descriptor itself, whatever happens to its name in the meantime. */
   place: string;
 }
 
@@ -75,7 +75,7 @@ export async function openInside(workspace: string, given: string, anchored = AN
   }
 }
 
-/** How a folder is walked to: `create` makes what is missing on the way (mode 0700). */
+/** How to walk to a folder: `create` creates what is missing on the way (mode 0700). */
 export interface Walk {
   create?: boolean;
   anchored?: boolean;
@@ -115,7 +115,7 @@ function opened(handle: FileHandle, stats: Stats, place: string, anchored: boole
   };
 }
 
-/** What is there already is judged by the step that opens it. */
+/** What already exists is checked by the step that opens it. */
 async function makeFolder(place: string, given: string): Promise<void> {
   try {
     await mkdir(place, { mode: 0o700 });
@@ -125,7 +125,7 @@ async function makeFolder(place: string, given: string): Promise<void> {
   }
 }
 
-/** O_NONBLOCK: a pipe without a writer must not hold the thread; it is refused after the open. */
+/** O_NONBLOCK: a pipe without a writer must not block the thread; it is refused after the open. */
 async function openStep(
   place: string,
   given: string,
@@ -140,14 +140,14 @@ async function openStep(
   }
 }
 
-/** Refuses what is neither a folder nor a plain file with one name. */
+/** Refuses anything but a folder or a plain file with one name. */
 export function checkKind(stats: Stats, given: string): void {
   if (stats.isDirectory()) return;
   if (!stats.isFile()) throw refused(given, 'a device, pipe or socket');
   if (stats.nlink > 1) throw refused(given, 'a file with more than one name (hard link)');
 }
 
-/** Says what the system refused in words for the model. */
+/** Words the system's refusal for the model. */
 export function pathError(error: unknown, given: string): ToolError {
   if (error instanceof ToolError) return error;
   const code = errorCode(error) || 'unknown';

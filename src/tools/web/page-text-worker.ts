@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { BEGINNING } from './page-text.ts';
 import type { PageText } from './page-text.ts';
 
-/** Elements of a page that are looked at; a page with more is read without looking for its article. */
+/** Elements of a page that are examined; a page with more is read without looking for its article. */
 const MAX_ELEMENTS = 20_000;
 /** Longest text kept of one page, in UTF-16 units. */
 const MAX_TEXT_CHARS = 400_000;
@@ -40,13 +40,13 @@ function readable(source: string, base: string): PageText {
   return { title, text: text === '' ? textOf(page.documentElement, base) : text };
 }
 
-/** This parser takes the first element for the root: a page that leaves `<html>` out, as it may, gets one. */
+/** This parser takes the first element as the root: a page that leaves `<html>` out, as it may, gets one. */
 function parse(source: string): Document {
   const whole = /<html[\s>]/i.test(source);
   return parseHTML(whole ? source : `<html><head></head><body>${source}</body></html>`).document;
 }
 
-/** The part of the page that is its article; Readability rewrites its document, so it gets one of its own. */
+/** The part of the page that is its article; Readability rewrites its document, so it gets its own copy. */
 function articleOf(source: string): Element | undefined {
   const document = parse(source);
   if (document.querySelectorAll('*').length > MAX_ELEMENTS) return undefined;
@@ -55,7 +55,7 @@ function articleOf(source: string): Element | undefined {
   return node !== undefined && node !== null && isElement(node) ? node : undefined;
 }
 
-/** Paragraphs as lines, headings and items marked, links with where they lead. Walks without recursion: depth is the page's choice. */
+/** Paragraphs as lines, headings and items marked, links with their targets. Walks without recursion: the page chooses the depth. */
 function textOf(root: Element, base: string): string {
   const parts: string[] = [];
   let length = 0;

@@ -1,4 +1,4 @@
-/** Turns HTML of strangers into readable text in a worker of its own, which may neither think long nor take much memory. */
+/** Turns untrusted HTML into readable text in its own worker, which is limited in time and memory. */
 import { Worker } from 'node:worker_threads';
 import { ToolError } from '../../contracts/errors.ts';
 import { createFairQueue } from '../../lib/async/fair-queue.ts';
@@ -7,11 +7,11 @@ import { createFairQueue } from '../../lib/async/fair-queue.ts';
 const MAX_PAGE_MS = 2_000;
 /** Time for the worker to load, in milliseconds. */
 const MAX_START_MS = 10_000;
-/** The worker's first word: it is loaded and begins. */
+/** The worker's first message: it is loaded and starts. */
 export const BEGINNING = 'beginning';
 /** Heap of one page's worker, in MiB. */
 const MAX_PAGE_HEAP_MB = 64;
-/** Pages worked on at once, and how many may wait. */
+/** Pages processed at once, and how many may wait. */
 const MAX_PAGES = 2;
 const MAX_WAITING_PAGES = 32;
 /** What the worker answers; both may be empty. */
@@ -22,7 +22,7 @@ export interface PageText {
 
 const pages = createFairQueue(MAX_PAGES, MAX_WAITING_PAGES);
 
-/** Gives the title and the readable text of a page. Throws `ToolError`: `unreadable_page`, `busy`; rejects with the signal's reason. */
+/** Returns the title and the readable text of a page. Throws `ToolError`: `unreadable_page`, `busy`; or the signal's reason. */
 export async function pageText(html: string, url: string, signal: AbortSignal): Promise<PageText> {
   const leave = await pages.enter(url, signal);
   if (leave === undefined) throw new ToolError('busy', 'Too many pages are being read: try again later.');

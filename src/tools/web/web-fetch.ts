@@ -8,7 +8,7 @@ import type { Tool } from '../../contracts/tools/tool.ts';
 import { pageText } from './page-text.ts';
 import { Recent } from '../../lib/recent.ts';
 
-/** Longest part of a page in one answer, in UTF-16 units: fits, with its marks, into what a model reads of a call. */
+/** Longest part of a page in one answer, in UTF-16 units: with its markers, fits into what a model reads of a call. */
 export const MAX_PART_CHARS = 12_000;
 
 const parameters = z.strictObject({
@@ -21,7 +21,7 @@ export const MAX_FETCHED_BYTES = 10 * 1024 * 1024;
 /** Longest text kept of one page or document, in UTF-16 units. */
 export const MAX_TEXT_CHARS = 400_000;
 
-/** Pages that are held for their next parts, and for how long after they were read, in milliseconds. */
+/** Pages that are kept for their next parts, and for how long after they were read, in milliseconds. */
 export const MAX_HELD_PAGES = 16;
 const HELD_MS = 30 * 60_000;
 
@@ -33,7 +33,10 @@ interface Page {
   status: number;
 }
 
-/** Makes the tool; `documentText` gives the text of documents such as a PDF, `monotonicNow` is a clock in milliseconds. */
+/**
+ * Makes the tool; `documentText` returns the text of documents such as a PDF, `monotonicNow` is a clock in
+ * milliseconds.
+ */
 export function createWebFetch(
   egress: Egress,
   documentText: DocumentText,
@@ -50,10 +53,10 @@ export function createWebFetch(
     description: `Read a public web page, or a PDF, .docx, .xlsx, JSON or text file on the web, as text, at most ${MAX_PART_CHARS} characters at a time.`,
     parameters,
     effect: 'pure',
-    // An address can carry text of the chat to the owner of the server.
+    // An address can leak text of the chat to the owner of the server.
     risk: () => 'caution',
     results: 'web',
-    // A further part is never requested again: it comes from the page that was read.
+    // Further parts are never requested again: they come from the page that was read.
     reach: ({ url, offset }) => (offset > 0 ? 'session' : { address: url }),
     async execute(args: z.infer<typeof parameters>, ctx) {
       const key = `${ctx.sessionKey} ${args.url}`;
@@ -75,13 +78,16 @@ export function createWebFetch(
   });
 }
 
-/** The text within its bound, with a line that says so. */
+/** The text cut to its limit, with a line that says so. */
 function cut(text: string): string {
   if (text.length <= MAX_TEXT_CHARS) return text;
   return `${text.slice(0, MAX_TEXT_CHARS).toWellFormed()}\n(only the first ${MAX_TEXT_CHARS} characters are read)`;
 }
 
-/** A document is known by its first bytes, whatever the server calls it; what is text, and whether it is a page, the server says where it can. */
+/**
+ * A document is known by its first bytes, whatever the server calls it; for text, and whether it is a page, the
+ * server's type counts where it has one.
+ */
 async function readableText(
   { body, contentType, url }: EgressResponse,
   documentText: DocumentText,
@@ -102,7 +108,7 @@ async function readableText(
 
 const PAGES = new Set(['text/html', 'application/xhtml+xml']);
 const PAGE_START = /^[^<]{0,100}<(?:!doctype html|html)[\s>]/i;
-/** Types that say nothing of what a file is. */
+/** Types that say nothing about what a file is. */
 const UNNAMED = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
 
 /** A PDF, or an archive, as which .docx and .xlsx are stored. */
@@ -112,7 +118,7 @@ function isDocument(body: Buffer): boolean {
 
 const ARCHIVE = Buffer.from('PK\u0003\u0004', 'latin1');
 
-/** Read in a process apart: what strangers send may be made to break its reader. */
+/** Read in a separate process: what strangers send may be crafted to break its reader. */
 async function textOfDocument(
   body: Buffer,
   type: string,
@@ -133,7 +139,7 @@ function notShown(type: string, { length }: Buffer, why?: string): string {
   return `(${what}, ${length} bytes: not shown${why === undefined ? '' : `, because ${why}`})`;
 }
 
-/** By the charset of the header, else of the page's first kilobyte, else UTF-8. */
+/** Decodes by the charset of the header, else of the page's first kilobyte, else UTF-8. */
 function decode(body: Buffer, contentType: string): string {
   const inHeader = /charset="?([\w-]+)/.exec(contentType)?.[1];
   const inPage = /<meta[^>]{0,200}charset=["']?([\w-]+)/i.exec(body.toString('latin1', 0, 1_024))?.[1];

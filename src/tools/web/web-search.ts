@@ -9,13 +9,13 @@ import type { Search } from './search/search.ts';
 
 /** The tool is offered only while a search service is configured. */
 export const WEB_SEARCH = 'web_search';
-/** Longest query that every service takes, in characters and in words. */
+/** Longest query that every service accepts, in characters and in words. */
 export const MAX_QUERY_CHARS = 400;
 export const MAX_QUERY_WORDS = 50;
 /** Longest title and description shown, in UTF-16 units. */
 const MAX_SHOWN_CHARS = 500;
 
-/** What whoever runs the gateway does about a search that is not set up. */
+/** What the operator can do about a search that is not set up. */
 const NOT_SET_UP =
   'Web search is not set up: name a service in search.kind of config.json, or set BRAVE_API_KEY (from https://brave.com/search/api).';
 
@@ -29,7 +29,7 @@ const parameters = z.strictObject({
   count: z.int().min(1).max(ASKED_RESULTS).default(5),
 });
 
-/** Makes the tool; `search` gives the search as it is configured now, undefined while none is. */
+/** Makes the tool; `search` returns the search as it is configured now, undefined while none is. */
 export function createWebSearch(search: () => Search | undefined): Tool {
   return defineTool({
     name: WEB_SEARCH,

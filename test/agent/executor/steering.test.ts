@@ -102,7 +102,7 @@ describeEmbedded('user messages while a plan runs', (databases) => {
     expect(late).toHaveLength(1);
   });
 
-  it('wait for a turn of their own in mode queue', async () => {
+  it('wait for their own turn in mode queue', async () => {
     const { provider, scenario } = await begin(
       'queue',
       ...planned('[SELF] Paint'),

@@ -1,4 +1,4 @@
-/** Facts as a model lists them: bullets are stripped, stories and headings are not facts, and known facts are not duplicated. */
+/** Facts as a model lists them: bullets are stripped, stories and headings dropped, known facts not duplicated. */
 import { expect, it } from 'vitest';
 import { factsIn, isKnown, MAX_FACTS } from '../../../src/agent/facts/fact-lines.ts';
 

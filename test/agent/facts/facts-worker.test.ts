@@ -1,4 +1,4 @@
-/** Facts at a summary: kept for their author, marked where others contributed, kept for no one where the record is mixed. */
+/** Facts at a summary: kept for their author, marked where others contributed, kept for no one if the record is mixed. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { FACTS_REQUEST } from '../../../src/agent/facts/fact-lines.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';

@@ -90,7 +90,7 @@ describeEmbedded('a plan that the model asks for', (databases) => {
     expect(provider.requests.at(-1)?.messages.at(-1)?.content).toContain('change the todo list instead');
   });
 
-  it('that turns out to be unnecessary leaves the model a note to continue without one (N-15)', async () => {
+  it('leaves the model a note to continue without one when it turns out to be unnecessary (N-15)', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(asksForPlan, says('DIRECT'), says('Bread.'));
     const scenario = await openScenario(databases, { store, provider, tools: tools(store), profile: auto });

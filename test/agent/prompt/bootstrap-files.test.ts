@@ -1,4 +1,4 @@
-/** The gateway's own files in the prompt: fresh, bounded, and never in the way. */
+/** The gateway's own files in the prompt: fresh, limited in size, and never in the way. */
 import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

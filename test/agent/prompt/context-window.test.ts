@@ -45,7 +45,7 @@ describe('the window', () => {
     expect(modelWindow('small', can, profiles.slice(0, 1))).toBe(SAFE_WINDOW);
   });
 
-  it('that a server does not report is the one the profile names (B-30)', () => {
+  it('is the one the profile names when a server does not report it (B-30)', () => {
     const guessed = { contextWindow: 16_384, windowGuessed: true };
     expect(modelWindow('any', guessed, [profile({ contextWindow: 65_536 })])).toBe(65_536);
     expect(modelWindow('any', guessed, [profile()])).toBe(SAFE_WINDOW);
@@ -189,7 +189,7 @@ describe('the estimate', () => {
     expect(estimateTokens(text)).toBeLessThanOrEqual(atMost);
   });
 
-  it('is corrected upwards at once, downwards slowly, within bounds', () => {
+  it('is corrected upwards immediately, downwards slowly, within limits', () => {
     const scale = createTokenScale();
     expect(scale.of('m')).toBe(1);
     scale.learn('m', 1_000, 1_500);

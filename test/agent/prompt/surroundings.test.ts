@@ -1,4 +1,4 @@
-/** A note after the conversation says when and where the model answers, so the prompt before a new message stays the same. */
+/** A note after the conversation says when and where the model answers; the prompt before a new message stays the same. */
 import { describe, expect, it } from 'vitest';
 import { createSurroundingsNote } from '../../../src/agent/prompt/surroundings.ts';
 import type { Placed } from '../../../src/agent/prompt/surroundings.ts';
@@ -22,7 +22,7 @@ const noteFor = (turn: Placed, timeZone = 'Europe/Berlin') =>
     channelLabel: (channel) => (channel === 'telegram' ? 'Telegram' : undefined),
   })(turn);
 
-describe('the note of when and where', () => {
+describe('the note about when and where', () => {
   it('names the date, the zone, the channel, who writes and their role', () => {
     expect(noteFor(ANN)).toBe(
       'It is Sunday, 22 November 2026 at 15:02 (Europe/Berlin). This is a private chat on Telegram with "Ann", an owner of this bot.',

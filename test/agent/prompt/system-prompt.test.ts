@@ -193,7 +193,7 @@ describe('the memory section', () => {
     ]);
   });
 
-  it('is bounded in tokens, in any language, and notes that there are more', () => {
+  it('is limited in tokens, in any language, and says that there are more', () => {
     for (const text of ['fact number', '事实编号', 'факт номер']) {
       const facts = Array.from({ length: MAX_RECALLED }, (_, n) => fact(`${text} ${n} `.repeat(20)));
       const { content, tokens } = memoryPart(facts);

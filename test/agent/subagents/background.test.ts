@@ -134,7 +134,7 @@ describeEmbedded('a subagent in the background', (databases) => {
     });
   });
 
-  it('that was stopped before it began ends without a model call', async () => {
+  it('ends without a model call when it was stopped before it started', async () => {
     const provider = replay([says('Never.')]);
     const scenario = await openScenario(databases, { provider, tools: [spawnAgent] });
     await scenario.ask('Do it');

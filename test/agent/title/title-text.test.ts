@@ -32,14 +32,14 @@ describe('the title in an answer', () => {
   });
 });
 
-it('is the first words of a message where no model gives one', () => {
+it('is the first words of a message when no model provides one', () => {
   expect(firstWords('  How do I\nget to Rome?  ')).toBe('How do I get to Rome?');
   expect(firstWords('How do I get to Rome by train from a small town in the very north of Norway?')).toBe(
     'How do I get to Rome by train from a small town in the very…',
   );
 });
 
-it(`of a person has 1 to ${MAX_TITLE_CHARS} characters`, () => {
+it(`from a user has 1 to ${MAX_TITLE_CHARS} characters`, () => {
   expect(readTitle(` ${'x'.repeat(MAX_TITLE_CHARS)}\n`)).toHaveLength(MAX_TITLE_CHARS);
   expect(() => readTitle('x'.repeat(MAX_TITLE_CHARS + 1))).toThrow(GatewayError);
   expect(() => readTitle(' \n ')).toThrow('The title is empty');

@@ -1,4 +1,4 @@
-/** Ways in which text of others could once outlive or evade the taint of its session; each must end in an approval question. */
+/** Ways in which text of others could once outlive or evade the taint of its session; each must end in a question. */
 import { expect, it } from 'vitest';
 import { LaneAbort } from '../../../src/contracts/bus.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';

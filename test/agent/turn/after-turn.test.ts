@@ -51,6 +51,7 @@ function endedTurn(sessionKey: SessionKey, lines: string[] = []): EndedTurn {
     otherUsage: new UnjournaledUsage(),
     restarted: false,
     approvals: [],
+    askedIn: 'private' as const,
     surfaces: [],
     say: inEnglish,
   };

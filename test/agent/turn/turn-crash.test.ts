@@ -86,7 +86,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     await effects.close();
   });
 
-  it('tells user and model that the outcome of an interrupted unsafe call is unknown', async () => {
+  it('reports to user and model that the outcome of an interrupted unsafe call is unknown', async () => {
     const store = await databases.open();
     const effects = await startEffects();
     // The first intent belongs to the unsafe call of the first answer: openTurn, journalAnswer, toolIntent.
@@ -196,7 +196,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     expect((await scenario.store.ledger.turn(turnId))?.final?.content).toBe('Late.');
   });
 
-  it('is not to blame while it only waits for a place at its model', async () => {
+  it('is not to blame while it only waits for a slot at its model', async () => {
     const store = await databases.open();
     const place = Promise.withResolvers<void>();
     const provider = new ScriptedProvider({ ...says('Now.'), ahead: 3, before: () => place.promise });
@@ -224,7 +224,7 @@ describeEachDatabase('a turn whose process dies', (databases) => {
     await first.run(head).catch(notOfDeath);
     const second = await openScenario(databases, { store, provider });
     await second.run(await second.sweep());
-    // A snapshot names no call: a reset of the call alone would not take its text away.
+    // A snapshot names no call: a reset of the call alone would not remove its text.
     const texts = new Map([['snapshot', 'Good ']]);
     for (const event of second.events) {
       if (event.type === 'stream_chunk') texts.set(event.msgId, (texts.get(event.msgId) ?? '') + event.delta);

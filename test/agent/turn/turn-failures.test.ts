@@ -34,7 +34,7 @@ describeEmbedded('a turn that fails or is stopped', (databases) => {
     expect(scenario.shown()).toBe('Back.');
   });
 
-  it('gives up after a bounded wait with a text that explains what to do, and runs the next message (B-47)', async () => {
+  it('gives up after a limited wait with a text that explains what to do, and runs the next message (B-47)', async () => {
     const provider = new ScriptedProvider();
     provider.down = down;
     const scenario = await openScenario(databases, { provider, owners, limits: quick });

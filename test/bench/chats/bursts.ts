@@ -1,4 +1,4 @@
-/** Row `bursts`: many people on Telegram ask in the same instant, at several paces of the model. */
+/** Row `bursts`: many Telegram users ask at the same instant, at several model speeds. */
 import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
 import { calls, lookAt } from './chats.ts';
 import { median } from '../figures.ts';
@@ -7,15 +7,15 @@ import type { RunningGateway } from '../gateway-setup.ts';
 import { figure, firstOf, quiet, sameTexts, seen, spread } from './screens.ts';
 import type { Measured, Seen } from './screens.ts';
 
-/** Questions one after the other where one chat asks. */
+/** Consecutive questions when one chat asks. */
 const ALONE = 10;
 
 interface Burst {
-  /** Milliseconds of a token; 0: all at once. */
+  /** Milliseconds per token; 0: all at once. */
   tokenMs: number;
   chats: number;
   tokens: number;
-  /** Of the first version: first text, p50 / p99; whole answer; calls a second. */
+  /** Figures of the first version: first text, p50 / p99; whole answer; calls per second. */
   before: string;
 }
 

@@ -1,4 +1,4 @@
-/** Row `chats`: when people on Telegram and Discord see an answer, how many calls it takes, and how many show nothing new. */
+/** Row `chats`: when Telegram and Discord users see an answer, how many calls it takes, and how many show nothing new. */
 import { FakeDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
@@ -9,16 +9,16 @@ import { askedWithin, figure, firstOf, lastOf, quiet, sameTexts, seen } from './
 import type { Look, Measured, Seen } from './screens.ts';
 
 const GROUP = '-500';
-/** A model of 50 tokens a second: `word12 ` each. */
+/** A model with 50 tokens a second: `word12 ` each. */
 const SHORT = 'pace 50 4';
 const USUAL = 'pace 50 40';
-/** What streams while new chats begin: eight a second for so long, 40 tokens a second. */
+/** What streams while new chats start: eight a second for this long, 40 tokens a second. */
 const LONG = 'pace 40 200';
 const NEW_CHATS = 120;
 const EVERY_MS = 125;
 const ASKERS = 8;
 const THREADS = 16;
-/** Discord's limits of a channel, as clients observe them. */
+/** Discord's channel limits, as observed by clients. */
 export const FIVE = { limit: 5, windowMs: 5_000 };
 
 export async function chatsOnScreen(gateway: RunningGateway): Promise<Figure[]> {

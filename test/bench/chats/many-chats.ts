@@ -1,4 +1,4 @@
-/** Row `many`: many chats stream at once, against limits of the platforms that the gateway is not told. */
+/** Row `many`: many chats stream at once, against platform limits that the gateway does not know. */
 import { FakeDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeChannel } from '../../fakes/discord/platform.ts';
 import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
@@ -12,21 +12,21 @@ import type { RunningGateway } from '../gateway-setup.ts';
 import { askedWithin, figure, firstOf, lastOf, noted, quiet, sameTexts, seen, spread } from './screens.ts';
 import type { Measured, Seen } from './screens.ts';
 
-/** Answers of twelve seconds, of which ten begin in a second. */
+/** Answers of twelve seconds, ten of which start per second. */
 const ANSWER = 'pace 20 240';
 const ANSWER_MS = 12_000;
 const BEGIN_EVERY_MS = 100;
-/** So many chats ask; more than 100 of the answers stream at once. */
+/** How many chats ask; more than 100 of the answers stream at once. */
 const CHATS = 200;
 /** Slack allows 50 edits a minute in a whole workspace, and a homeserver ten events a second. */
 const FEWER_CHATS = 16;
 const FEWER_EVERY_MS = 625;
-/** An answer that is whole later than this after the model's end has starved. */
+/** An answer that is complete later than this after the model's end has starved. */
 const STARVED_MS = 15_000;
-/** Half of the chats on Discord are threads of so many channels. */
+/** Half of the Discord chats are threads in this many channels. */
 const CHANNELS = 5;
 
-/** Answers at once in chats of Discord that the gateway has not heard of before: as the first version was measured. */
+/** Concurrent answers in Discord chats new to the gateway: the way the first version was measured. */
 const FIRST_CONTACTS: readonly [chats: number, inThreads: boolean, before: string][] = [
   [16, false, '1,312-1,481 / 1,472-1,647; last words 510 / 795 ms late'],
   [64, false, '3,348 / 5,832; last words 2,866 / 5,347 ms late'],
@@ -39,7 +39,7 @@ interface Network {
   name: string;
   chats: number;
   everyMs: number;
-  /** The bar of half of the first texts, where it is not the platform's own limit that decides. */
+  /** The bar for half of the first texts, where the platform's own limit is not the bottleneck. */
   firstWithinMs?: number;
   ask: (nth: number) => Promise<Seen>;
   /** Calls that show something, and those that were refused, so far. */

@@ -1,4 +1,4 @@
-/** Row `notes`: how long the id of a first message is known to nobody but the platform, when many chats begin at once. */
+/** Row `notes`: how long only the platform knows the id of a first message, when many chats start at once. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { connect } from '../../crash/rows.ts';
@@ -7,10 +7,10 @@ import { quantile } from '../figures.ts';
 import type { Figure } from '../figures.ts';
 import type { RunningGateway } from '../gateway-setup.ts';
 
-/** Chats that begin in the same moment, as after a restart. */
+/** Chats that start at the same moment, as after a restart. */
 const CHATS = [25, 64];
 const ROUNDS = 4;
-/** Longest wait for the notes of a round, and time between two looks, in milliseconds. */
+/** Longest wait for the notes of a round, and time between two checks, in milliseconds. */
 const ROUND_MS = 60_000;
 const LOOK_MS = 50;
 
@@ -55,7 +55,7 @@ function watchAnswers(telegram: FakeTelegram): Map<string, number> {
   return answeredAt;
 }
 
-/** Has the database keep the time at which it executes each turn's first note. */
+/** Makes the database record the time at which it executes each turn's first note. */
 async function recordNotes(sql: postgres.Sql): Promise<void> {
   await sql.unsafe(`
     create table bench_note (ref text primary key, at_ms float8 not null);
@@ -66,7 +66,7 @@ async function recordNotes(sql: postgres.Sql): Promise<void> {
     create trigger bench_note after insert on delivery for each row execute function bench_note();`);
 }
 
-/** One message in so many chats at once; gives the time from answer to note of each. */
+/** One message in this many chats at once; returns the time from answer to note for each. */
 async function begin(
   telegram: FakeTelegram,
   sql: postgres.Sql,

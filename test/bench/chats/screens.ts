@@ -1,12 +1,12 @@
-/** What people in chats see, and when: shared by the rows that ask in chats. */
+/** What users in chats see, and when: shared by the rows that ask in chats. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { quantile } from '../figures.ts';
 import type { Figure } from '../figures.ts';
 
-/** A figure before it is known which database it was taken on. */
+/** A figure before its database is known. */
 export type Measured = Omit<Figure, 'on'>;
 
-/** An answer as it was seen, in milliseconds after the question; `texts` are all its texts, oldest first. */
+/** An answer as seen, in milliseconds after the question; `texts` are all its texts, oldest first. */
 export interface Seen {
   firstMs: number;
   lastMs: number;
@@ -18,7 +18,7 @@ export type Look = () => { texts: readonly string[]; shownAt: readonly number[] 
 
 const ANSWERED_WITHIN_MS = 180_000;
 const LOOK_EVERY_MS = 20;
-/** Longer than any interval between two calls: a call that was still to come has come by then. */
+/** Longer than any interval between two calls: any pending call has arrived by then. */
 const QUIET_MS = 3_500;
 
 /** Asks, and waits until the whole answer is on screen. Throws when it is not within three minutes. */
@@ -38,7 +38,7 @@ export async function seen(look: Look, text: string, ask: () => unknown): Promis
   }
 }
 
-/** A look at a screen that keeps no history: what it shows is noted each time that somebody looks. */
+/** A look at a screen that keeps no history: what it shows is recorded at each look. */
 export function noted(screen: () => readonly string[]): Look {
   const texts: string[] = [];
   const shownAt: number[] = [];
@@ -52,7 +52,7 @@ export function noted(screen: () => readonly string[]): Look {
   };
 }
 
-/** Asks so many times, evenly within a time. */
+/** Asks this many times, evenly spread over a time. */
 export async function askedWithin(
   times: number,
   withinMs: number,
@@ -66,7 +66,7 @@ export async function askedWithin(
   return await Promise.all(asked);
 }
 
-/** Resolves once no call can be under way any more. */
+/** Resolves once no call can be in flight anymore. */
 export async function quiet(): Promise<void> {
   await pause(QUIET_MS);
 }
@@ -76,21 +76,21 @@ export function firstOf(all: readonly Seen[]): number[] {
   return all.map(({ firstMs }) => firstMs);
 }
 
-/** When the last answer was whole. */
+/** When the last answer was complete. */
 export function lastOf(all: readonly Seen[]): number {
   return Math.max(...all.map(({ lastMs }) => lastMs));
 }
 
 /**
- * Looks that showed what the look before them showed. `buttons`: the last edit of an answer puts other buttons under it, and may
- * leave its text.
+ * Looks that showed the same as the look before. `buttons`: the last edit of an answer changes the buttons below it, and may
+ * keep its text.
  */
 export function sameTexts(all: readonly Seen[], buttons = false): number {
   const looks = all.map(({ texts }) => (buttons ? texts.slice(0, -1) : texts));
   return looks.flatMap((texts) => texts.filter((text, nth) => text === texts[nth - 1])).length;
 }
 
-/** Median and 99th percentile, as the first version's were written down. */
+/** Median and 99th percentile, in the format recorded for the first version. */
 export function spread(values: readonly number[]): string {
   const [p50, p99] = [0.5, 0.99].map((share) => Math.round(quantile(values, share)).toLocaleString('en'));
   return `${p50} / ${p99}`;

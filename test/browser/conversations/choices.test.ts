@@ -1,4 +1,4 @@
-/** What the user chooses for a chat: its profile, its plan mode and its model, also before it has begun. */
+/** What the user chooses for a chat: its profile, its plan mode and its model, even before it has begun. */
 import { expect, it } from 'vitest';
 import type { Caller } from '../../../src/contracts/access.ts';
 import { WAIT } from '../browser.ts';

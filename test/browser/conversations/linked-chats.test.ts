@@ -36,7 +36,7 @@ describePage('linked chats', (tab) => {
     await dialog().getByRole('button', { name: 'Enter' }).click();
     await dialog().getByText('would share this conversation').waitFor();
     await tab.screenshot('linked-asks');
-    // The same question stands in the chat, for whoever does not look into the dialog.
+    // The same question is in the chat, for users who do not look into the dialog.
     await dialog().getByRole('button', { name: 'Close' }).click();
     await tab.page.locator('#link-asks').getByRole('button', { name: 'Decline' }).waitFor();
     await tab.screenshot('linked-asks-in-chat');

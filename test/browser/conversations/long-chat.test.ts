@@ -148,7 +148,7 @@ describePageOnFakeGateway('a chat of many turns', (tab, fixture) => {
     expect(await middle()).toBe('question 3');
   });
 
-  it('shows screen readers also what is not laid out', async () => {
+  it('also shows screen readers what is not laid out', async () => {
     await open(TURNS);
     // Browsers build the tree for screen readers only when one asks for it.
     const browser = await launch(findChromium() ?? '', ['--force-renderer-accessibility']);

@@ -51,7 +51,7 @@ describePage('the messages that wait', (tab) => {
     await waiting();
   });
 
-  it('join the running answer once that is chosen', async () => {
+  it('join the running answer once that mode is chosen', async () => {
     const call = { toolCalls: [{ name: 'list_dir', args: { path: '.' } }], hold: true };
     fixture.ollama.answer(call, { when: 'look at it' });
     await write(tab.page, 'look at it');

@@ -33,7 +33,7 @@ describePage('parley init', (tab) => {
     async () => {
       const env = { PATH: process.env['PATH'], PORT: '0', GATEWAY_HOME: home, OLLAMA_HOST: model.url };
       const command = `"${process.execPath}" "${LAUNCH}" init`;
-      // Not in the clone, whose file `.env` may hold the tokens of a developer's own bots.
+      // Not in the clone, where `.env` may hold the tokens of a developer's own bots.
       const terminal = spawn('script', ['-qfec', command, '/dev/null'], {
         env,
         cwd: tmpdir(),

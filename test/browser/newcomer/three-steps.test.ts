@@ -1,6 +1,4 @@
-/**
- * A newcomer on the page, without any configuration: a plan, a page, a subagent, an approval, and a file to download.
- */
+/** A newcomer on the page, without configuration: a plan, a page, a subagent, an approval, and a file to download. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { openGatewayFixture, OWNER } from '../../flows/setup.ts';
 import type { GatewayFixture } from '../../flows/setup.ts';

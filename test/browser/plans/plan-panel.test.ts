@@ -96,7 +96,7 @@ describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
       turn.end();
     });
 
-    it('why it was cancelled, also after a reload (S-36)', async () => {
+    it('why it was cancelled, even after a reload (S-36)', async () => {
       const turn = await follow(RUNNING);
       turn.emit({ type: 'plan_cancelled', reason: 'There is no oven here.' });
       const steps = RUNNING.steps.map((one) =>

@@ -1,4 +1,4 @@
-/** Taking away the deferred reply of a slash command; the channel contract covers ordinary messages. */
+/** Deleting the deferred reply of a slash command; the channel contract covers ordinary messages. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SentMessage } from '../../../src/contracts/message.ts';
 import { DiscordSetup } from '../../fakes/discord/setup.ts';
@@ -41,7 +41,7 @@ describe('the deferred reply of a slash command', () => {
     expect(setup.discord.screen(room)).toEqual([]);
   });
 
-  it('is deleted as the message it is once the token is over', async () => {
+  it('is deleted like an ordinary message once the token has expired', async () => {
     const sent = await deferred();
     const known = await setup.channel.edit?.(sent, setup.part(room.id, 'Because'));
     shift = 16 * 60_000;

@@ -105,7 +105,7 @@ describe('calls to the REST API of Discord', () => {
     expect(setup.discord.gateway.counts.connections).toBe(0);
   });
 
-  it('ping nobody and show no link preview, whatever the model wrote (row 35)', async () => {
+  it('ping no one and show no link preview, whatever the model wrote (row 35)', async () => {
     const text = '@everyone @here <@123456789012345678> <@&123456789012345678> https://example.test/x';
     const sent = await setup.channel.send(setup.part(channel.id, text));
     await setup.channel.edit?.(sent, setup.part(channel.id, `${text} again`));
@@ -142,7 +142,7 @@ describe('calls to the REST API of Discord', () => {
   });
 
   it.each(['user', 'shared', 'global'] as const)(
-    'are not made before a 429 of scope %s has passed',
+    'are not made until a 429 of scope %s has passed',
     async (scope) => {
       setup.discord.rateLimit(60_000, scope);
       for (let i = 0; i < 3; i += 1) {
@@ -154,7 +154,7 @@ describe('calls to the REST API of Discord', () => {
     },
   );
 
-  it('learn hidden limits from the headers and ask for the wait instead of causing a 429', async () => {
+  it('learn hidden limits from the headers and request a wait instead of causing a 429', async () => {
     await setup.close();
     setup = await DiscordSetup.open({ limits: { send: { limit: 5, windowMs: 60_000 } } });
     channel = setup.discord.platform.addChannel(0);

@@ -131,7 +131,7 @@ describe('the fake Discord', () => {
     const id = typeof d === 'object' ? d?.session_id : undefined;
     return { socket, resume: { op: 6, d: { token: discord.token, session_id: id, seq: 1 } } };
   };
-  /** What a resume is answered with: op 9, or the event RESUMED. */
+  /** The answer to a resume: op 9, or the event RESUMED. */
   const resumed = async (resume: object): Promise<boolean> => {
     const socket = await connect();
     const answers = Promise.race([
@@ -162,7 +162,7 @@ describe('the fake Discord', () => {
     expect(await resumed(resume)).toBe(may);
   });
 
-  it('ends the session of a client that closes with 1000, and keeps that of another code', async () => {
+  it('ends the session of a client that closes with 1000, and keeps it for any other code', async () => {
     const first = await begin();
     first.socket.close(4_200);
     await closeCode(first.socket);

@@ -1,4 +1,4 @@
-/** The fake Discord is real enough for discord.js's own client: what the channel is tested against is no home-made dialect. */
+/** The fake Discord is real enough for discord.js's own client: no home-made dialect is tested against. */
 import { once } from 'node:events';
 import { Client, DiscordAPIError, Events, GatewayIntentBits, Partials } from 'discord.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ describe('a bot of discord.js', () => {
         GatewayIntentBits.GuildMessages,
         GatewayIntentBits.MessageContent,
       ],
-      // A private chat is known by its first message only.
+      // A private chat is known only from its first message.
       partials: [Partials.Channel],
       rest: { api: discord.apiRoot, version: '10' },
       waitGuildTimeout: 0,
@@ -31,7 +31,7 @@ describe('a bot of discord.js', () => {
     await discord.close();
   });
 
-  it('logs in, reads what a person writes, replies, edits its reply and takes it away', async () => {
+  it('logs in, reads what a user writes, replies, edits its reply and deletes it', async () => {
     const { channel, person } = discord.dm();
     const heard = once(bot, Events.MessageCreate);
     discord.says(channel, 'What time is it?', person);
@@ -46,7 +46,7 @@ describe('a bot of discord.js', () => {
     expect(discord.screen(channel)).toEqual(['What time is it?']);
   });
 
-  it('is refused what the platform refuses, with the platform’s codes', async () => {
+  it('gets the platform’s refusals, with the platform’s codes', async () => {
     const { channel, person } = discord.dm();
     const heard = once(bot, Events.MessageCreate);
     discord.says(channel, 'Hello.', person);

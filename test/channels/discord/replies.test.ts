@@ -1,4 +1,4 @@
-/** Replies to slash commands: by the command's token while it lives, then as messages of the bot. */
+/** Replies to slash commands: by the command's token while it is valid, then as messages of the bot. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SentMessage } from '../../../src/contracts/message.ts';
 import { Refusal } from '../../fakes/discord/platform.ts';
@@ -62,7 +62,7 @@ describe('replies to slash commands', () => {
     await edit(third, 'three, longer');
     await edit(second, 'two, longer');
     expect(setup.discord.screen(room)).toEqual(['one', 'two, longer', 'three, longer']);
-    // An interaction has five calls in five seconds.
+    // An interaction allows five calls in five seconds.
     shift = 6_000;
     await setup.channel.delete?.(third, setup.part(room.id, ''));
     expect(setup.discord.screen(room)).toEqual(['one', 'two, longer']);
@@ -80,7 +80,7 @@ describe('replies to slash commands', () => {
     expect(setup.discord.screen(room)).toEqual(['one', 'two, longer', 'three, longer']);
   });
 
-  it('say of a further part whose answer was lost that it may be on screen', async () => {
+  it('report a further part whose answer was lost as possibly on screen', async () => {
     await setup.start();
     const first = await edit(await ask('a lot?'), 'one');
     setup.discord.failure({ kind: 'drop', match: /^POST .webhooks/ });
@@ -88,7 +88,7 @@ describe('replies to slash commands', () => {
     expect(setup.discord.screen(room)).toEqual(['one', 'two']);
   });
 
-  it('ask for a new message when the rules of the server forbid the text', async () => {
+  it('request a new message when the rules of the server forbid the text', async () => {
     await setup.start();
     const first = await edit(await ask('secrets?'), 'one');
     room.forbids = /secret/;

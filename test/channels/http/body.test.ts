@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-/** Sends so many MiB in chunks until the other side closes. */
+/** Sends this many MiB in chunks until the other side closes. */
 async function upload(socket: Socket, mebibytes: number): Promise<void> {
   const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
   const closed = new Promise((resolve) => socket.once('close', resolve).once('error', resolve));
@@ -94,7 +94,7 @@ describe('a body', () => {
   it.each([
     ['wrong token', 'Bearer wrong', path, 401, /connection: close/i],
     ['wrong route', CHAT, '/v1/sessions/http:a/nothing', 404, /not_found/],
-  ])('of 50 MiB is not read on after a refusal for a %s', async (_, token, route, status, words) => {
+  ])('of 50 MiB is not read further after a refusal for a %s', async (_, token, route, status, words) => {
     const socket = await openSocket(api.url);
     socket.write(
       `POST ${route} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${token}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,

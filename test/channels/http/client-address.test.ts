@@ -51,7 +51,7 @@ describe("a client's address", () => {
     expect(addressOf(peer, forwarded)).toBe(counted);
   });
 
-  it('is none for a connection of a trusted proxy, which carries many clients', () => {
+  it('is undefined for a connection of a trusted proxy, which carries many clients', () => {
     const socket = new Socket();
     Object.defineProperty(socket, 'remoteAddress', { value: '10.0.0.2' });
     expect(clientAddresses(['10.0.0.2']).ofSocket(socket)).toBeUndefined();

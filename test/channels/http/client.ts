@@ -1,8 +1,9 @@
-/** The set-up of HTTP tests: a channel on a fake gateway, and a client for it. */
+/** The setup of HTTP tests: a channel on a fake gateway, and a client for it. */
 import pino from 'pino';
 import { create } from '../../../channels/http/index.ts';
 import type { HttpChannel, HttpConfig } from '../../../channels/http/index.ts';
 import { manifest } from '../../../channels/http/manifest.ts';
+import type { FakeClock } from '../../fakes/clock.ts';
 import { chosenLanguages } from '../../fakes/gateway/languages.ts';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { ADMIN, FakeGateway } from '../../fakes/gateway/gateway-api.ts';
@@ -30,10 +31,14 @@ export interface CallInit {
 export const HTTP_CONFIG: HttpConfig = { host: '127.0.0.1', port: 0, ...manifest.settings.parse({}) };
 
 /** Opens a channel on a free port. */
-export async function openApi(config: Partial<HttpConfig> = {}): Promise<OpenApi> {
+export async function openApi(config: Partial<HttpConfig> = {}, clock?: FakeClock): Promise<OpenApi> {
   const gateway = new FakeGateway();
   const log = pino({ level: 'silent' });
-  const channel = create({ ...HTTP_CONFIG, ...config }, { log, gateway, languages: chosenLanguages() });
+  const channel = create(
+    { ...HTTP_CONFIG, ...config },
+    { log, gateway, languages: chosenLanguages() },
+    clock,
+  );
   await channel.start(gateway.receive);
   const url = channel.url ?? '';
   return {
@@ -63,7 +68,7 @@ export interface Frame {
   comment?: string;
 }
 
-/** Reads frames as they arrive. Ends with the stream; throws when the connection breaks. */
+/** Reads frames as they arrive. Ends with the stream; throws if the connection breaks. */
 export async function* frames(response: Response): AsyncGenerator<Frame> {
   if (response.body === null) return;
   let rest = '';

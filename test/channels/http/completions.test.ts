@@ -157,7 +157,7 @@ describe('a completion in a session', () => {
     await expect(call).rejects.toMatchObject({ status: 502, message: expect.stringMatching(/OLLAMA_HOST/) });
   });
 
-  it('reads its session from the header alone, its end user from `user`, and lists the models', async () => {
+  it('reads its session only from the header, its end user from `user`, and lists the models', async () => {
     const { data } = await openai.models.list();
     expect(data.map((model) => model.id)).toEqual(['default', 'tiny:1b']);
     const headers = { 'X-Session-Id': 'from-header' };
@@ -166,7 +166,7 @@ describe('a completion in a session', () => {
     expect(answer.model).toBe('tiny:1b');
     const [turn] = api.gateway.turns.values();
     expect([turn?.message.chatId, turn?.options.model]).toEqual(['from-header', 'tiny:1b']);
-    // A digest: nobody's name or address is stored.
+    // A digest: no one's name or address is stored.
     expect(turn?.message.endUser).toMatch(/^[\w-]{43}$/);
     await openai.chat.completions.create({ model: 'default', messages: says('hi'), user: 'anna' });
     expect(api.gateway.turns.size).toBe(1);

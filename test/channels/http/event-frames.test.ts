@@ -1,4 +1,4 @@
-/** Frames of event streams: what clients parse is the event, and each event is serialised once. */
+/** Frames of event streams: what clients parse is the event, and each event is serialized once. */
 import { describe, expect, it } from 'vitest';
 import { EventFrames } from '../../../channels/http/event-frames.ts';
 import type { AgentEvent, EventBody } from '../../../src/contracts/event.ts';

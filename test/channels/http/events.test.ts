@@ -87,7 +87,7 @@ describe("a session's events", () => {
     expect(text).toBe(words.join(''));
   });
 
-  it('include a snapshot with the number of the last event it stands for, and repeat nothing else', async () => {
+  it('include a snapshot with the number of the last event it covers, and repeat nothing else', async () => {
     await post('go');
     await started;
     const response = await follow();
@@ -120,7 +120,7 @@ describe("a session's events", () => {
     expect(performance.now() - began).toBeLessThan(1_200);
   });
 
-  it('do not accumulate for a reader that reads nothing: it is disconnected at the bound', async () => {
+  it('do not accumulate for a reader that reads nothing: it is disconnected at the limit', async () => {
     await post('go');
     await started;
     const { hostname, port } = new URL(api.url);

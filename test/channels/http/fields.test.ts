@@ -16,7 +16,7 @@ const messages = [{ role: 'user', content: 'hi' }];
 const look = { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } };
 const schema = { name: 'thing', schema: { type: 'object' } };
 
-/** A value for each field that asks for something. A value of a refused field is one that would change the answer. */
+/** A value with an effect for each field. For a refused field it is one that would change the answer. */
 const COMPLETION: Record<string, unknown> = {
   messages: [{ role: 'user', content: 'other' }],
   model: 'tiny:1b',
@@ -96,7 +96,7 @@ const RESPONSE: Record<string, unknown> = {
   user: 'u',
 };
 
-/** Fields that change something else than the request to the model; tests of their own show that. */
+/** Fields that change something other than the request to the model; they have their own tests. */
 const ELSEWHERE = new Set([
   'stream',
   'stream_options',
@@ -149,7 +149,7 @@ describe.each([
     expect(Object.keys(samples).toSorted()).toEqual(Object.keys(table).toSorted());
   });
 
-  it.each(named('refused'))('refuse %s by its name', async (field) => {
+  it.each(named('refused'))('refuse %s by name', async (field) => {
     const { status, text, request } = await ask({ [field]: samples[field] });
     expect([status, request]).toEqual([400, undefined]);
     expect(JSON.parse(text)).toMatchObject({
@@ -157,7 +157,7 @@ describe.each([
     });
   });
 
-  it.each(named('harmless'))('take %s without any effect', async (field) => {
+  it.each(named('harmless'))('accept %s without any effect', async (field) => {
     const plain = await ask({});
     expect(await ask({ [field]: samples[field] })).toMatchObject({ status: 200, request: plain.request });
   });
@@ -169,7 +169,7 @@ describe.each([
     expect(request).not.toEqual(plain.request);
   });
 
-  it('count as left out when they are null, and refuse what nobody knows', async () => {
+  it('count as left out when they are null, and unknown ones are refused', async () => {
     const nothing = Object.fromEntries(Object.keys(table).map((name) => [name, null]));
     expect((await ask({ ...nothing, ...base })).status).toBe(200);
     const unknown = await ask({ top_k: 5 });
@@ -178,7 +178,7 @@ describe.each([
     expect((await ask({ constructor: 1 })).status).toBe(400);
   });
 
-  it('of a refused kind are taken with the value that asks for what happens anyway', async () => {
+  it('of a refused kind are accepted with the value that requests the default behavior', async () => {
     for (const [name, rule] of Object.entries(table)) {
       if (rule.use !== 'refused') continue;
       for (const value of rule.unless ?? [])
@@ -211,7 +211,7 @@ describe('a field without a session', () => {
     expect([response.status, await response.json()]).toMatchObject([400, { error: { param } }]);
   });
 
-  it('is refused in a session where a session cannot honour it', async () => {
+  it('is refused in a session that cannot honor it', async () => {
     const headers = { 'x-session-id': 'anna' };
     const response = await api.call('/v1/chat/completions', { json: { messages, logprobs: true }, headers });
     expect([response.status, await response.json()]).toMatchObject([400, { error: { param: 'logprobs' } }]);

@@ -1,4 +1,4 @@
-/** Following a turn from the place that its message's answer names, and what a deleted session's readers see. */
+/** Following a turn from the position that its message's answer names, and what a deleted session's readers see. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../../../src/contracts/event.ts';
 import type { FakeTurn } from '../../fakes/gateway/turn.ts';
@@ -22,8 +22,8 @@ const follow = (lastEventId: string, headers: Record<string, string> = {}): Prom
   api.call('/v1/sessions/http:a/events', { headers: { 'last-event-id': lastEventId, ...headers } });
 const ended = (event: AgentEvent): boolean => event.type === 'turn_ended';
 
-describe('the place in the answer to a posted message', () => {
-  it('leads to all events of a turn that ended before its reader came, and to none of earlier turns', async () => {
+describe('the position in the answer to a posted message', () => {
+  it('leads to all events of a turn that ended before its reader connected, and to none of earlier turns', async () => {
     for (const content of ['first', 'second', 'third']) {
       const { turnId, lastEventId } = await post(content);
       await vi.waitFor(() => expect(api.gateway.turns.get(turnId)?.state).toBe('done'));
@@ -40,7 +40,7 @@ describe('the place in the answer to a posted message', () => {
     }
   });
 
-  it('is the first of all for a repeated message, whose turn may lie behind others', async () => {
+  it('is the very first one for a repeated message, whose turn may be after others', async () => {
     const first = await post('one', { 'idempotency-key': 'k' });
     await post('two');
     const again = await post('one', { 'idempotency-key': 'k' });
@@ -90,7 +90,7 @@ describe('a deleted session', () => {
     expect(turn?.stopped.signal.aborted).toBe(true);
   });
 
-  it('ends a completion also when the event of it was lost', async () => {
+  it('ends a completion even if the event for it was lost', async () => {
     api.gateway.script = (turn) => turn.say('Half');
     const asked = api.call('/v1/chat/completions', {
       json: { messages: [{ role: 'user', content: 'x' }] },

@@ -1,4 +1,4 @@
-/** Earlier tool calls, as the two routes of OpenAI give them: what becomes of arguments nobody can read. */
+/** Earlier tool calls, in the form of OpenAI's two routes: what happens to unreadable arguments. */
 import { describe, expect, it } from 'vitest';
 import { toContext } from '../../../channels/http/routes/openai/completion-messages.ts';
 import { inputContext } from '../../../channels/http/routes/openai/response-input.ts';

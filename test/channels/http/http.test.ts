@@ -90,7 +90,7 @@ describe('the HTTP channel', () => {
     expect(failure).toMatchObject({ code: 'conflict', message: expect.stringMatching(/PORT/) });
   });
 
-  it('names HOST when the address is not one of this machine', async () => {
+  it('names HOST when the address does not belong to this machine', async () => {
     const failure: unknown = await openApi({ host: '203.0.113.9' }).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'rejected', message: expect.stringMatching(/HOST/) });
   });
@@ -133,7 +133,7 @@ describe('the HTTP channel', () => {
     expect(await ready.json()).toMatchObject({ channels: { telegram: { state: 'degraded' } } });
   });
 
-  it('tells reasons, addresses, counts and the version to admins only', async () => {
+  it('shows reasons, addresses, counts and the version to admins only', async () => {
     api = await openApi();
     api.gateway.report.model = { state: 'down', detail: 'Start it at http://10.0.0.7:11434.' };
     api.gateway.report.channels['telegram'] = { state: 'dead', detail: 'HTTPS_PROXY', label: 'Telegram' };
@@ -168,7 +168,7 @@ describe('the HTTP channel', () => {
     expect((await api.call('/v1/models')).status).toBe(200);
   });
 
-  it('gives metrics to owners only', async () => {
+  it('returns metrics to owners only', async () => {
     api = await openApi();
     const response = await api.call('/metrics');
     expect(response.headers.get('content-type')).toContain('version=0.0.4');

@@ -1,4 +1,4 @@
-/** Completions kept under their Idempotency-Key: the bounds, and what ends them. */
+/** Completions kept under their Idempotency-Key: the limits, and what ends them. */
 import { expect, it } from 'vitest';
 import {
   KEPT_MS,
@@ -74,7 +74,7 @@ it(`keeps at most ${MAX_KEPT_CHARS} characters together`, async () => {
   expect(kept.size).toBe(2);
 });
 
-it('tells each reader of a failure, and keeps it for none that comes later', async () => {
+it('reports a failure to each reader, and does not keep it for later ones', async () => {
   let fail = true;
   const { read, calls } = keep(async function* () {
     await Promise.resolve();
@@ -88,7 +88,7 @@ it('tells each reader of a failure, and keeps it for none that comes later', asy
   expect(await read('k')).toBe('hi');
 });
 
-it('ends the model call when its last reader has gone, and not before', async () => {
+it('ends the model call when its last reader has left, and not before', async () => {
   const ended: boolean[] = [];
   const { read, calls } = keep(async function* (signal) {
     yield { type: 'text', delta: 'one' };

@@ -1,4 +1,4 @@
-/** The API's description: valid, complete, and true of what the routes answer. */
+/** The API's description: valid, complete, and consistent with what the routes answer. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -26,17 +26,17 @@ import type { AgentEvent } from '../../../src/contracts/event.ts';
 import { openApi } from './client.ts';
 import type { OpenApi } from './client.ts';
 
-/** An interface as a type, which a schema that takes further fields accepts. */
+/** An interface as a type, which a schema with further fields accepts. */
 type Plain<Value> = Value extends readonly (infer Item)[]
   ? Plain<Item>[]
   : Value extends object
     ? { [Key in keyof Value]: Plain<Value[Key]> }
     : Value;
 
-/** The compiler refuses a catalogue with an event that does not exist. */
+/** The compiler refuses a catalog with an event that does not exist. */
 export type Existing<Type extends AgentEvent['type'] = z.infer<typeof agentEvent>['type']> = Type;
 
-/** The compiler refuses a schema that does not take what the routes write. */
+/** The compiler refuses a schema that does not accept what the routes write. */
 type Takes<Schema extends z.ZodType, Written extends z.input<Schema>> = Written;
 export type Written =
   | Takes<typeof agentEvent, Plain<AgentEvent>>
@@ -72,7 +72,7 @@ async function document(): Promise<Described> {
 }
 
 describe('the description of the API', () => {
-  it('is valid OpenAPI 3.1, has every route once, and no other', async () => {
+  it('is valid OpenAPI 3.1, has every route once, and no others', async () => {
     const described = await document();
     const whole: Record<string, unknown> = JSON.parse(JSON.stringify(described));
     expect(await new Validator().validate(whole)).toEqual({ valid: true });
@@ -87,7 +87,7 @@ describe('the description of the API', () => {
     expect(() => makeDocument([{ method: 'GET', path: '/v1/nothing' }], '1')).toThrow('GET /v1/nothing');
   });
 
-  it('is true of answers and errors', async () => {
+  it('matches answers and errors', async () => {
     const described = await document();
     const ajv = new Ajv2020({ strict: false });
     ajv.addSchema({ $id: 'api', ...described });
@@ -113,7 +113,7 @@ describe('the description of the API', () => {
     expect(ajv.getSchema('api#/components/schemas/Error')?.({ error: 'text' })).toBe(false);
   });
 
-  it('refuses in its schemas what the routes refuse', async () => {
+  it('has schemas that refuse what the routes refuse', async () => {
     const described = await document();
     const ajv = new Ajv2020({ strict: false });
     const body = described.paths['/v1/sessions/{key}/messages']?.['post']?.requestBody;

@@ -1,4 +1,7 @@
-/** The files of the page as browsers get them: few, joined, compressed, and kept for good under the hash of their bytes. */
+/**
+ * The files of the page as browsers get them: few, joined, compressed, and cached permanently under the hash of their
+ * bytes.
+ */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import sharp from 'sharp';
@@ -8,7 +11,7 @@ import type { OpenApi } from './client.ts';
 
 const PAGE = new URL('../../../channels/http/page/', import.meta.url);
 const ADDRESSES = /\/page\/[\w./-]+\.\w+/g;
-/** Compressed: a language of code is loaded while one reads. */
+/** Compressed: the highlighting of a language is loaded on demand. */
 const MAX_LANGUAGE_BYTES = 5_000;
 const NO_HASH = '0'.repeat(16);
 
@@ -25,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it('links one script, one file with all styles and two pictures, besides the manifest', async () => {
+it('links one script, one file with all styles and two images, besides the manifest', async () => {
   const names = linked.map((address) => address.replace(/-[0-9a-f]{16}\./, '.'));
   expect(names.toSorted()).toEqual([
     '/page/assets/icon-maskable.png',
@@ -39,7 +42,7 @@ it('links one script, one file with all styles and two pictures, besides the man
     expect(styles).toContain(readFileSync(new URL(`styles/${name}`, PAGE), 'utf8'));
 });
 
-it('lets browsers keep for good what has the hash of its bytes in its address, and only that', async () => {
+it('lets browsers cache permanently what has the hash of its bytes in its address, and only that', async () => {
   const later = [...new Set(script.match(ADDRESSES))];
   expect(later.some((address) => address.includes('/settings-'))).toBe(true);
   expect(later.some((address) => address.includes('/python.min-'))).toBe(true);
@@ -91,7 +94,7 @@ it('serves no other file of the repository', async () => {
   for (const path of others) expect([path, (await fetch(api.url + path)).status]).toEqual([path, 404]);
 });
 
-it('sends files compressed to those who read that, with the same ETag, and as they are to others', async () => {
+it('sends files compressed to clients that accept it, with the same ETag, and uncompressed to others', async () => {
   const [address = ''] = linked.filter((one) => one.includes('/main-'));
   const plain = await fetch(api.url + address, { headers: { 'accept-encoding': 'identity' } });
   const packed = await fetch(api.url + address, { headers: { 'accept-encoding': 'gzip, br' } });
@@ -108,13 +111,13 @@ describe('for the page of another version, during an upgrade', () => {
   const other = (name: string): Promise<Response> =>
     fetch(`${api.url}/page/assets/${name.replace('.', `-${NO_HASH}.`)}`);
 
-  it.each(['main.js', 'settings.js'])('answers %s with what loads the page again', async (name) => {
+  it.each(['main.js', 'settings.js'])('answers %s with a script that reloads the page', async (name) => {
     const response = await other(name);
     expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store']);
     expect(await response.text()).toContain('location.reload()');
   });
 
-  it('answers what stands for itself with its own, which is not kept', async () => {
+  it("answers the page's own addresses with its current files, which are not cached", async () => {
     for (const [name, type] of [
       ['styles.css', 'text/css'],
       ['icon.svg', 'image/svg+xml'],
@@ -132,7 +135,7 @@ describe('for the page of another version, during an upgrade', () => {
 });
 
 describe('the manifest, with which the page is installed as an app', () => {
-  it('begins at the page, in a window of its own, in the colours of the page', async () => {
+  it('starts at the page, in its own window, in the colors of the page', async () => {
     const response = await fetch(`${api.url}/page/manifest.webmanifest`);
     expect(response.headers.get('content-type')).toBe('application/manifest+json');
     expect(response.headers.get('content-security-policy')).toContain("manifest-src 'self'");
@@ -150,7 +153,7 @@ describe('the manifest, with which the page is installed as an app', () => {
     expect([manifest['theme_color'], manifest['background_color']]).toEqual([light, light]);
   });
 
-  it('names icons of the sizes that browsers ask for, as they are', async () => {
+  it('names icons in the sizes that browsers request, unchanged', async () => {
     const manifest = await fetch(`${api.url}/page/manifest.webmanifest`);
     const { icons } = (await manifest.json()) as { icons: Record<'src' | 'type' | 'sizes', string>[] };
     for (const { src, type, sizes } of icons) {

@@ -1,4 +1,4 @@
-/** HTTP itself: encodings, request ids, kept connections, preflights, and a JSON body on every refusal. */
+/** HTTP itself: encodings, request ids, persistent connections, preflights, and a JSON body on every refusal. */
 import { once } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -123,7 +123,7 @@ describe('every answer', () => {
 });
 
 describe('a token', () => {
-  it.each(['bearer', 'BEARER', 'bEARER'])('is taken after the word %s', async (word) => {
+  it.each(['bearer', 'BEARER', 'bEARER'])('is accepted after the word %s', async (word) => {
     const answer = await api.call('/v1/models', {
       headers: { authorization: ADMIN.replace('Bearer', word) },
     });
@@ -142,7 +142,7 @@ describe('a preflight of an allowed origin', () => {
       },
     });
 
-  it('is given every header it asks for', async () => {
+  it('gets every header it requests', async () => {
     const asked = 'authorization,content-type,x-stainless-os,x-stainless-retry-count';
     const answer = await ask(asked);
     expect(answer.status).toBe(204);
@@ -151,7 +151,7 @@ describe('a preflight of an allowed origin', () => {
   });
 
   it.each([undefined, '', 'a,,b', 'a;b', `x${'x'.repeat(2_000)}`])(
-    'is given the headers of the API when it asks for %s',
+    'gets the headers of the API when it requests %s',
     async (asked) => {
       const allowed = (await ask(asked)).headers.get('access-control-allow-headers');
       expect(allowed).toContain('x-session-id');
@@ -159,7 +159,7 @@ describe('a preflight of an allowed origin', () => {
     },
   );
 
-  it('lets its page read when to ask again, and the request’s id', async () => {
+  it('lets its page read when to retry, and the request’s id', async () => {
     const answer = await api.call('/v1/models', { headers: { origin: ORIGIN } });
     expect(answer.headers.get('access-control-expose-headers')).toBe(
       'retry-after, x-request-id, x-should-retry',

@@ -17,7 +17,7 @@ export function openSocket(url: string): Promise<Socket> {
   });
 }
 
-/** The first answer on the socket; status 0 when it closed without one. */
+/** The first answer on the socket; status 0 if it closed without one. */
 export function readAnswer(socket: Socket): Promise<RawAnswer> {
   return new Promise((resolve) => {
     let text = '';

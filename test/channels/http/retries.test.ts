@@ -71,7 +71,7 @@ describe('a turn that failed', () => {
     ]);
   });
 
-  it('is not asked for again by the openai client, whose message is kept', async () => {
+  it('is not retried by the openai client, whose message is kept', async () => {
     api.gateway.script = failing({ code: 'unavailable', retryAfterMs: 100 });
     const error = await ask('only once').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(APIError);
@@ -81,7 +81,7 @@ describe('a turn that failed', () => {
 });
 
 describe('a whole answer', () => {
-  it('is the stored text, also when the model call was repeated after its first tokens', async () => {
+  it('is the stored text, even if the model call was repeated after its first tokens', async () => {
     api.gateway.script = (turn) => {
       turn.say('The first ', 'try');
       turn.reset();
@@ -96,7 +96,7 @@ describe('a whole answer', () => {
 });
 
 describe('a request that the openai client sends again', () => {
-  it('after a timeout joins the turn that is there, and gets all of its answer', async () => {
+  it('after a timeout joins the existing turn, and gets all of its answer', async () => {
     let turn: FakeTurn | undefined;
     api.gateway.script = (started) => {
       turn = started;
@@ -112,7 +112,7 @@ describe('a request that the openai client sends again', () => {
 
   const again = { 'x-stainless-retry-count': '1' };
 
-  it('is a message of its own when it says something else, or when the first was answered', async () => {
+  it('is a separate message when it says something else, or when the first was answered', async () => {
     api.gateway.script = (turn) => {
       if (turn.message.content === 'held') return;
       turn.say('ok');

@@ -75,7 +75,7 @@ describe('a token', () => {
 });
 
 describe('the count of wrong tokens', () => {
-  it('goes down over time and drops the least recently used address at its bound', () => {
+  it('goes down over time and drops the least recently used address at its limit', () => {
     let now = 0;
     const wrong = new WrongTokens(() => now);
     for (let i = 0; i < WRONG_TOKENS_PER_MINUTE; i += 1) expect(wrong.count('a')).toBeUndefined();
@@ -97,7 +97,7 @@ describe('a request by another host name or from another site', () => {
     },
   );
 
-  it('is refused with the setting that would allow the Host', async () => {
+  it('is refused, naming the setting that would allow the Host', async () => {
     const answer = await rawRequest(api.url, ['GET /healthz HTTP/1.1', 'Host: evil.com']);
     expect(answer.status).toBe(421);
     expect(answer.text).toContain('channels.http.allowedHosts');

@@ -1,4 +1,4 @@
-/** Slow clients: headers that never end are timed out, and other requests are answered meanwhile. */
+/** Slow clients: headers that never end are timed out, and other requests are answered in the meantime. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { HEADERS_TIMEOUT_MS } from '../../../channels/http/config.ts';
 import { openApi } from './client.ts';

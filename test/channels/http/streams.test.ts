@@ -1,4 +1,4 @@
-/** The bounds of open streams: their number, the backlog of a reader, the silence before a ping. */
+/** The limits of open streams: their number, the backlog of a reader, the silence before a ping. */
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Socket } from 'node:net';
@@ -53,7 +53,7 @@ describe('an event stream', () => {
     expect(read.indexOf('data: 2')).toBeLessThan(read.indexOf(': ping'));
   });
 
-  it('writes its first frames before any promise goes on, and then all frames of one turn of the event loop as one HTTP chunk', async () => {
+  it('writes its first frames before any promise continues, and then all frames of one turn of the event loop as one HTTP chunk', async () => {
     const { stream, socket, outgoing } = await connected();
     let read = '';
     socket.on('data', (chunk) => (read += chunk.toString()));
@@ -116,7 +116,7 @@ describe('open streams', () => {
     return streams;
   };
 
-  it('are at most 4,096; the next is refused with a time to retry, and the last ones are for admins', () => {
+  it('are at most 4,096; the next is refused with a retry time, and the last ones are reserved for admins', () => {
     const streams = openStreams(MAX_STREAMS);
     const admin = { ...OWNER, caller: { tokenId: 'admin', scopes: ['admin' as const] } };
     const first = response();
@@ -130,7 +130,7 @@ describe('open streams', () => {
     expect(streams.add(admin, response()).open).toBe(true);
   });
 
-  it('of one token are limited, those of an admin token are not', () => {
+  it('of one token are limited, but not those of an admin token', () => {
     const streams = openStreams(2);
     const first = response();
     streams.add(OWNER, first);

@@ -39,7 +39,7 @@ describe('a streamed answer', () => {
     );
   });
 
-  it('continues to stream after lost events once a snapshot fills the gap', async () => {
+  it('keeps streaming after lost events once a snapshot fills the gap', async () => {
     let turn: FakeTurn | undefined;
     api.gateway.script = (started) => {
       turn = started;

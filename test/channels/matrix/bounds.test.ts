@@ -1,4 +1,4 @@
-/** What grows with use stays within its bounds: rooms at once, names, known events, buttons, nesting. */
+/** What grows with use stays within its limits: rooms at once, names, known events, buttons, nesting. */
 import type { BlockContent, Root } from 'mdast';
 import { afterEach, expect, it, vi } from 'vitest';
 import { MAX_BUTTONS } from '../../../channels/matrix/buttons.ts';
@@ -27,7 +27,7 @@ function counting(answer: (path: string) => unknown) {
   return { calls, client: { call } };
 }
 
-it('asks again for the members and the name that were asked for longest ago, and for no others', async () => {
+it('requests the members and the name again only for those requested longest ago', async () => {
   const { calls, client } = counting(() => ({ joined: { a: {}, b: {} }, displayname: 'Ada' }));
   const replacements = { predecessorOf: () => Promise.resolve(undefined) };
   const rooms = new Rooms({ client, replacements, now: () => 0 });
@@ -58,7 +58,7 @@ it('forgets the events it has sent, the oldest first', async () => {
   expect(await sends('nonce 0')).toBe(1);
 });
 
-it('commits messages of so many rooms at a time, and one after the other in each', async () => {
+it('commits messages of this many rooms at once, and one after the other in each', async () => {
   setup = await MatrixSetup.open();
   const { server, received } = setup;
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -80,7 +80,7 @@ it('commits messages of so many rooms at a time, and one after the other in each
   await vi.waitFor(() => expect(received).toHaveLength(2 * all.length), { timeout: 5_000, interval: 5 });
 });
 
-it('shows as many buttons as an event keeps, and says that there are more', async () => {
+it('shows as many buttons as an event holds, and says that there are more', async () => {
   setup = await MatrixSetup.open();
   const room = setup.server.rooms.room(setup.server.rooms.person('Ada'));
   const buttons = (count: number) =>

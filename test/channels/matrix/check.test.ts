@@ -21,7 +21,7 @@ it('names the account and its rooms', async () => {
   ]);
 });
 
-it('says what to do about a wrong token, a wrong address and a missing one, and never the token', async () => {
+it('explains what to do about a wrong token, a wrong address and a missing one, and never shows the token', async () => {
   server = await FakeHomeserver.open();
   const [wrong] = await check({ url: server.root, token: 'syt_wrong_token' }, CONTEXT);
   expect(wrong).toMatchObject({ level: 'error', remedy: expect.stringContaining('MATRIX_TOKEN') });
@@ -32,7 +32,7 @@ it('says what to do about a wrong token, a wrong address and a missing one, and 
   expect(JSON.stringify([wrong, away, none])).not.toContain(MATRIX_TOKEN);
 });
 
-it('knows the ids of Matrix as they are, with and without a server', () => {
+it('recognizes the ids of Matrix in their original form, with and without a server', () => {
   const { userId, chatId } = manifest.ids ?? { userId: /^$/, chatId: /^$/ };
   for (const id of ['@ada:example.org', '@ada.l=ove/x:example.org:8448', '@ada:[::1]:8448'])
     expect(isId(id, userId)).toBe(true);

@@ -28,7 +28,7 @@ const isIn = async (room: FakeRoom, membership: string): Promise<void> => {
   await vi.waitFor(() => expect(setup.server.rooms.membership(room, bot().id)).toBe(membership), WAIT);
 };
 
-it('comes into the room of a stranger who writes to it alone, and reads what they wrote meanwhile, not before', async () => {
+it('joins the room of a stranger who writes to it alone, and reads what they wrote since, but not before', async () => {
   const { rooms } = setup.server;
   const room = rooms.empty();
   rooms.member(room, person('Eve'), 'join');
@@ -42,7 +42,7 @@ it('comes into the room of a stranger who writes to it alone, and reads what the
   ]);
 });
 
-it('declines with a reason where strangers are not answered', async () => {
+it('declines with a reason if strangers are not answered', async () => {
   setup.access = { ...setup.access, dm: 'allowlist' };
   const room = invites('Eve', true);
   await isIn(room, 'leave');
@@ -54,7 +54,7 @@ it('declines with a reason where strangers are not answered', async () => {
   await isIn(invites('Eve', true), 'join');
 });
 
-it('comes into a room of several only where it is allowed, or who invites may write to it', async () => {
+it('joins a room of several only if it is allowed, or the person who invites may write to it', async () => {
   const declined = invites('Eve', false);
   await isIn(declined, 'leave');
   setup.groups = [declined.id];
@@ -68,7 +68,7 @@ it('comes into a room of several only where it is allowed, or who invites may wr
   );
 });
 
-it('answers an invitation that came while it was away', async () => {
+it('answers an invitation that arrived while it was offline', async () => {
   await setup.channel.stop();
   const room = invites('Eve', true);
   setup.replace();
@@ -80,7 +80,7 @@ it('answers an invitation that came while it was away', async () => {
   );
 });
 
-it('tells the gateway when it was removed from a room', async () => {
+it('notifies the gateway when it was removed from a room', async () => {
   const room = setup.server.rooms.room(person('Ada'));
   setup.server.rooms.member(room, bot(), 'leave', person('Ada'));
   await vi.waitFor(
@@ -89,7 +89,7 @@ it('tells the gateway when it was removed from a room', async () => {
   );
 });
 
-it('says once in an encrypted room that it cannot read there, also after a restart', async () => {
+it('says once in an encrypted room that it cannot read there, even across a restart', async () => {
   const room = setup.server.rooms.room(person('Ada'));
   const encrypted = {
     type: 'm.room.encrypted',

@@ -26,7 +26,7 @@ channelContract('matrix', async () => {
     },
     types(chat, text) {
       const { room, person } = find(chat.chatId);
-      // Clients have commands of their own that begin so.
+      // Clients have their own commands that begin like that.
       if (!text.startsWith('/')) server.says(room, text, person);
     },
     screen: (chatId) => server.screen(find(chatId).room),
@@ -39,7 +39,7 @@ channelContract('matrix', async () => {
     receiving: () => server.syncing,
     acknowledged: () => server.confirmed === rooms.position,
     async redelivers(receive) {
-      // A homeserver goes on from where the client says: as after a crash before that was kept.
+      // A homeserver continues from where the client says: as after a crash before that was stored.
       await setup.channel.stop();
       const kept = setup.connections.records.get(`matrix:${rooms.bot.id}`);
       if (kept?.session === undefined) throw new Error('nothing was kept');

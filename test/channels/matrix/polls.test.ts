@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => setup.close());
 
-it('are told in words, as clients send them and as the specification names them', async () => {
+it('are described in words, in the form clients send and in the form the specification defines', async () => {
   const { rooms } = setup.server;
   const ada = rooms.person('Ada');
   const room = rooms.room(ada);

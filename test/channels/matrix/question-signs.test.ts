@@ -1,4 +1,4 @@
-/** Reactions of the bot at questions on Matrix: one at a time, as events that are redacted. */
+/** The bot's reactions to questions on Matrix: one at a time, as events that are redacted. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MatrixSetup } from '../../fakes/matrix/setup.ts';
 
@@ -17,7 +17,7 @@ describe('signs at questions on Matrix', () => {
     return { room, question, signs: () => rooms.reactionsOf(room, messageId, rooms.bot.id) };
   };
 
-  it('replace each other, and are shown in rooms of several unless the settings say otherwise', async () => {
+  it('replace each other, and are shown in rooms of several people unless the settings say otherwise', async () => {
     expect(setup.channel.capabilities.reactions).toEqual(['group']);
     const { question, signs } = asked();
     await setup.channel.react?.(question, 'waiting');
@@ -38,7 +38,7 @@ describe('signs at questions on Matrix', () => {
     expect(signs()).toEqual([]);
   });
 
-  it('are refused for good in a room where the bot may not write', async () => {
+  it('are refused permanently in a room where the bot may not write', async () => {
     const { room, question } = asked();
     room.closed = true;
     await expect(setup.channel.react?.(question, 'done')).rejects.toMatchObject({ code: 'rejected' });

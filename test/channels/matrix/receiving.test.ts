@@ -1,4 +1,4 @@
-/** What the bot reads in rooms: places, threads, replies, edits, reactions, presses, and what was said while it was away. */
+/** What the bot reads in rooms: places, threads, replies, edits, reactions, presses, and what it missed. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_REFUSALS } from '../../../channels/matrix/receiving/receiving.ts';
 import { MAX_PAGES } from '../../../channels/matrix/receiving/sync.ts';
@@ -22,7 +22,7 @@ const person = (name: string) => setup.server.rooms.person(name);
 const bot = () => setup.server.rooms.bot;
 
 describe('a room', () => {
-  it('is private with one person in it, and a group from the third one on, also one who joins later', async () => {
+  it('is private with one person in it, and a group from the third one on, even if that one joins later', async () => {
     const room = setup.server.rooms.room(person('Ada'));
     await setup.start();
     setup.server.says(room, 'alone', person('Ada'));
@@ -40,7 +40,7 @@ describe('a room', () => {
     ]);
   });
 
-  it('gives people the names that they have there, also after a change', async () => {
+  it('gives people the names that they have there, even after a change', async () => {
     const room = setup.server.rooms.room(person('Ada'));
     await setup.start();
     setup.server.says(room, 'one', person('Ada'));
@@ -75,7 +75,7 @@ describe('a room', () => {
     expect(all[3]?.quoted).toMatchObject({ text: 'an answer', by: 'bot' });
   });
 
-  it('has threads that are conversations of their own', async () => {
+  it('has threads that are separate conversations', async () => {
     const room = setup.server.rooms.room(person('Ada'));
     await setup.start();
     const root = setup.server.says(room, 'root', person('Ada'));
@@ -101,7 +101,7 @@ describe('a room', () => {
     });
   });
 
-  it('knows an edit as one of the message that it replaces', async () => {
+  it('treats an edit as one of the message that it replaces', async () => {
     const room = setup.server.rooms.room(person('Ada'));
     await setup.start();
     const said = setup.server.says(room, 'befor', person('Ada'));
@@ -111,7 +111,7 @@ describe('a room', () => {
     expect(edit?.id).not.toBe(first?.id);
   });
 
-  it('takes commands with an exclamation mark, and only those', async () => {
+  it('accepts commands with an exclamation mark, and only those', async () => {
     const room = setup.server.rooms.room(person('Ada'));
     await setup.start();
     for (const text of ['!stop', '!New idea', '!important', 'a !stop', '/help', '!stopwatch'])
@@ -120,7 +120,7 @@ describe('a room', () => {
     expect(setup.contents).toEqual(['/stop', '/new idea', '!important', 'a !stop', '/help', '!stopwatch']);
   });
 
-  it('tells places, stickers and captions in words, and reads files and recordings', async () => {
+  it('describes places, stickers and captions in words, and reads files and recordings', async () => {
     const room = setup.server.rooms.room(person('Ada'));
     const { server } = setup;
     await setup.start();
@@ -161,7 +161,7 @@ describe('reactions and replies', () => {
     return { room, sent, part };
   };
 
-  it('end an answer by a thumb down or a stop sign, whatever its colour', async () => {
+  it('end an answer with a thumbs-down or a stop sign, whatever its color', async () => {
     const room = setup.server.rooms.room(person('Ada'));
     await setup.start();
     const { id } = await setup.channel.send(setup.part(room.id, 'grows'));
@@ -192,7 +192,7 @@ describe('reactions and replies', () => {
     expect(all[0]).toMatchObject({ content: '', buttonUnder: { id: sent.id }, senderName: 'Ada' });
   });
 
-  it('press nothing once the buttons are gone, nor what somebody else has written', async () => {
+  it('press nothing once the buttons are gone, nor on what someone else has written', async () => {
     const { room, sent } = await asked();
     await setup.channel.edit?.(sent, setup.part(room.id, 'Approved.'));
     setup.server.reacts(room, sent.id, '1️⃣', person('Ada'));
@@ -205,7 +205,7 @@ describe('reactions and replies', () => {
   });
 });
 
-describe('what was said while the bot was away', () => {
+describe('what was said while the bot was offline', () => {
   it('is read once it is back, in order, from exactly where it was stored', async () => {
     const room = setup.server.rooms.room(person('Ada'));
     await setup.start();
@@ -220,7 +220,7 @@ describe('what was said while the bot was away', () => {
     expect(setup.contents.slice(-180)).toEqual(words);
   });
 
-  it('is told in the log where it is more than is read', async () => {
+  it('is logged if there is more than is read', async () => {
     const room = setup.server.rooms.room(person('Ada'));
     await setup.start();
     await setup.channel.stop();
@@ -233,7 +233,7 @@ describe('what was said while the bot was away', () => {
     expect(setup.log.filter((line) => line.includes('matrix_history_truncated'))).toHaveLength(1);
   });
 
-  it('is not answered where it was said before the bot ever received', async () => {
+  it('is not answered if it was said before the bot ever received', async () => {
     const room = setup.server.rooms.room(person('Ada'));
     setup.server.says(room, 'long ago', person('Ada'));
     await setup.start();
@@ -242,7 +242,7 @@ describe('what was said while the bot was away', () => {
     expect(setup.contents).toEqual(['now']);
   });
 
-  it('stays unread while the store is away, and is read when that is back', async () => {
+  it('stays unread while the store is unreachable, and is read when that is back', async () => {
     const room = setup.server.rooms.room(person('Ada'));
     await setup.start();
     let fails = 2;
@@ -256,7 +256,7 @@ describe('what was said while the bot was away', () => {
     expect(setup.contents).toEqual(['keep me', 'keep me', 'keep me']);
   });
 
-  it('is given up where the homeserver does not know the place any more, with an error in the log', async () => {
+  it('is given up if the homeserver no longer knows the position, with an error in the log', async () => {
     const room = setup.server.rooms.room(person('Ada'));
     await setup.connections.saveSession(
       `matrix:${bot().id}`,
@@ -287,7 +287,7 @@ describe('what was said while the bot was away', () => {
 });
 
 describe('health', () => {
-  it('says that the homeserver is away, and that it is back', async () => {
+  it('reports that the homeserver is unreachable, and that it is back', async () => {
     await setup.start();
     for (let n = 0; n < 5; n += 1)
       setup.server.failures.push({ kind: 'status', status: 502, match: /\/sync$/ });

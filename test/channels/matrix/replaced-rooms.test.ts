@@ -1,4 +1,7 @@
-/** Rooms that are replaced by others: followed where both rooms agree, also after a crash in between, and never on one room's word. */
+/**
+ * Rooms that are replaced by others: followed if both rooms agree, even after a crash in between, and never on one
+ * room's word.
+ */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { MAX_MOVES } from '../../../channels/matrix/replacements.ts';
 import { StoreError } from '../../../src/contracts/errors.ts';
@@ -19,13 +22,13 @@ const person = (name: string) => setup.server.rooms.person(name);
 const isIn = (room: FakeRoom): boolean => setup.server.rooms.membership(room, bot().id) === 'join';
 const move = (from: FakeRoom, to: FakeRoom) => ({ channel: 'matrix', from: from.id, to: to.id });
 
-/** All that was written so far is read. */
+/** Everything that was written so far is read. */
 async function caughtUp(room: FakeRoom): Promise<void> {
   setup.server.says(room, 'the last message', person('Ada'));
   await vi.waitFor(() => expect(setup.contents).toContain('the last message'), WAIT);
 }
 
-it('goes along into the room that replaces one, with all that was said before and after', async () => {
+it('moves into the room that replaces one, with everything said before and after', async () => {
   const { rooms } = setup.server;
   const old = rooms.room(person('Ada'), person('Bob'));
   await setup.start();
@@ -37,7 +40,7 @@ it('goes along into the room that replaces one, with all that was said before an
   expect(setup.received.map(({ chatId }) => chatId)).toEqual([old.id, fresh.id]);
 });
 
-it('takes a room for a group as long as one that it replaces has several people: they come along one by one', async () => {
+it('treats a room as a group as long as the one it replaces has several people: they move one by one', async () => {
   const { rooms } = setup.server;
   const old = rooms.room(person('Ada'), person('Bob'));
   await setup.start();
@@ -51,7 +54,7 @@ it('takes a room for a group as long as one that it replaces has several people:
   await vi.waitFor(() => expect(setup.received[1]).toMatchObject({ place: 'private' }), WAIT);
 });
 
-it('goes along into a closed room once it is invited there, whoever invites it, and greets nobody anew', async () => {
+it('moves into a closed room once it is invited there, whoever invites it, and greets no one again', async () => {
   const { rooms } = setup.server;
   const old = rooms.room(person('Ada'), person('Bob'));
   await setup.start();
@@ -74,7 +77,7 @@ it('leaves a room again that does not name the one it is said to replace', async
   expect(setup.moves).toEqual([]);
 });
 
-it('ignores the word of somebody who is not in the room any more', async () => {
+it('ignores the word of someone who is no longer in the room', async () => {
   const { rooms } = setup.server;
   const old = rooms.room(person('Ada'), person('Bob'));
   await setup.start();
@@ -87,7 +90,7 @@ it('ignores the word of somebody who is not in the room any more', async () => {
   expect([fresh && isIn(fresh), setup.moves]).toEqual([false, []]);
 });
 
-it('declines an invitation into a room that says it replaces one which does not say so', async () => {
+it('declines an invitation into a room that claims to replace one which does not confirm it', async () => {
   const { rooms } = setup.server;
   const old = rooms.room(person('Ada'), person('Bob'));
   const fresh = rooms.upgrade(rooms.room(person('Eve')), person('Eve'), { predecessor: old.id });
@@ -110,7 +113,7 @@ it('finishes in the next process what one has begun: it had joined, and moved no
   await vi.waitFor(() => expect(setup.moves).toEqual([move(old, fresh)]), WAIT);
 });
 
-it('goes along when the answer to its joining is lost', async () => {
+it('moves even if the answer to its joining is lost', async () => {
   const { rooms, failures } = setup.server;
   const old = rooms.room(person('Ada'), person('Bob'));
   await setup.start();
@@ -120,7 +123,7 @@ it('goes along when the answer to its joining is lost', async () => {
 });
 
 it.each([true, false])(
-  'tells where the old room goes on for what is sent there later, by any process (old room open: %s)',
+  'reports where the old room continues for what is sent there later, from any process (old room open: %s)',
   async (staysOpen) => {
     const { rooms } = setup.server;
     const old = rooms.room(person('Ada'), person('Bob'));
@@ -137,7 +140,7 @@ it.each([true, false])(
   },
 );
 
-it('asks again where a room goes on that takes nothing more', async () => {
+it('asks again where a room continues that accepts nothing more', async () => {
   const { rooms } = setup.server;
   const old = rooms.room(person('Ada'), person('Bob'));
   // Another process receives: this one only sends.

@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => setup.close());
 
 describe('a message', () => {
-  it('that another process sent before it died is shown once, with the text of now', async () => {
+  it('that another process sent before it died is shown once, with the current text', async () => {
     const first = await setup.channel.send(setup.part(room.id, 'half', { nonce: 'same' }));
     setup.replace();
     const second = await setup.channel.send(setup.part(room.id, 'half, and whole', { nonce: 'same' }));
@@ -29,7 +29,7 @@ describe('a message', () => {
     expect(setup.server.visible(room)).toMatchObject([{ text: 'half, and whole', edits: 1 }]);
   });
 
-  it('that another process sent before it died stays the reply that it is, and gets the text of now', async () => {
+  it('that another process sent before it died stays a reply, and gets the current text', async () => {
     const { rooms } = setup.server;
     const root = setup.server.says(room, 'root', rooms.person('Ada'));
     for (const place of [{ replyTo: root.event_id }, { threadId: root.event_id, replyTo: root.event_id }]) {
@@ -44,7 +44,7 @@ describe('a message', () => {
     }
   });
 
-  it('that was taken away can be sent again', async () => {
+  it('that was deleted can be sent again', async () => {
     const part = setup.part(room.id, 'on and off', { nonce: 'same' });
     const first = await setup.channel.send(part);
     await setup.channel.delete?.(first, part);
@@ -54,7 +54,7 @@ describe('a message', () => {
     expect(setup.server.screen(room)).toEqual(['on and off']);
   });
 
-  it('that somebody took away takes no edit: what it was to show is sent anew', async () => {
+  it('that someone deleted accepts no edit: its text is sent again', async () => {
     const part = setup.part(room.id, 'half');
     const sent = await setup.channel.send(part);
     setup.server.rooms.redact(room, sent.id, setup.server.rooms.bot.id);
@@ -62,7 +62,7 @@ describe('a message', () => {
     expect(await failureOf(edit)).toMatchObject({ code: 'message_gone' });
   });
 
-  it('stands in its thread, as a reply where it is one, and else after the message before it', async () => {
+  it('is in its thread, as a reply if it is one, and else after the message before it', async () => {
     const { rooms } = setup.server;
     const root = setup.server.says(room, 'root', rooms.person('Ada'));
     const place = { threadId: root.event_id };
@@ -79,7 +79,7 @@ describe('a message', () => {
     ]);
   });
 
-  it('pings nobody, whatever it says', async () => {
+  it('pings no one, whatever it says', async () => {
     await setup.channel.send(setup.part(room.id, '@room and @ada:fake.test:8448'));
     expect(setup.server.visible(room)[0]?.content['m.mentions']).toEqual({});
   });
@@ -97,7 +97,7 @@ describe('a message', () => {
     expect(setup.server.screen(room)).toEqual(['潮'.repeat(MAX_LENGTH)]);
   });
 
-  it('goes only to what is a room', async () => {
+  it('goes only to valid rooms', async () => {
     for (const chatId of ['general', '@ada:fake.test', '!a b:fake.test'])
       expect(await failureOf(setup.channel.send(setup.part(chatId, 'x')))).toMatchObject({
         code: 'rejected',
@@ -109,7 +109,7 @@ describe('a message', () => {
 });
 
 describe('the homeserver', () => {
-  it('is asked no more before the wait is over that it asked for', async () => {
+  it('is not called again before the wait it requested is over', async () => {
     setup.server.limits.force(60_000);
     await failureOf(setup.channel.send(setup.part(room.id, 'one')));
     const error = await failureOf(setup.channel.send(setup.part(room.id, 'two')));
@@ -117,7 +117,7 @@ describe('the homeserver', () => {
     expect(setup.server.limits).toMatchObject({ refused: 1, early: 0 });
   });
 
-  it('is asked again once the wait is over, also when the clock was set back meanwhile', async () => {
+  it('is called again once the wait is over, even if the clock was set back in the meantime', async () => {
     let [wall, steady] = [Date.now(), 0];
     await setup.close();
     setup = await MatrixSetup.open({ timing: { now: () => wall, monotonicMs: () => steady } });
@@ -130,7 +130,7 @@ describe('the homeserver', () => {
     expect(setup.server.screen(room)).toEqual(['in time']);
   });
 
-  it('is asked whether the token is good, and then not at once again', async () => {
+  it('is asked whether the token is valid, and then not again right away', async () => {
     setup.server.failures.push(
       { kind: 'refuse', status: 401, errcode: 'M_UNKNOWN_TOKEN', match: /\/send\// },
       { kind: 'refuse', status: 401, errcode: 'M_UNKNOWN_TOKEN', match: /whoami/ },
@@ -143,7 +143,7 @@ describe('the homeserver', () => {
     expect(setup.server.calls.filter((call) => !call.includes('/state/'))).toHaveLength(2);
   });
 
-  it('shows that the bot types', async () => {
+  it('shows that the bot is typing', async () => {
     await setup.channel.typing?.({ channel: 'matrix', chatId: room.id });
     expect(setup.server.typed).toEqual([room.id]);
   });

@@ -1,4 +1,4 @@
-/** What `parley doctor` says of Slack: tokens and scopes. */
+/** What `parley doctor` reports about Slack: tokens and scopes. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { check } from '../../../channels/slack/checks/token.ts';
 import { create } from '../../../channels/slack/index.ts';
@@ -39,7 +39,7 @@ describe('the check of Slack', () => {
     expect(scopes).toMatchObject({ level: 'warning', text: 'The bot cannot send files (files:write).' });
   });
 
-  it('tells which of the two tokens is refused', async () => {
+  it('reports which of the two tokens is refused', async () => {
     expect(await findings('xoxb-wrong')).toMatchObject([
       { level: 'error', text: 'The bot token is refused.' },
       {},
@@ -48,12 +48,12 @@ describe('the check of Slack', () => {
     expect(app).toMatchObject({ level: 'error', text: 'The app token is refused, or Socket Mode is off.' });
   });
 
-  it('tells a Slack that cannot be reached from a token that is refused', async () => {
+  it('distinguishes an unreachable Slack from a refused token', async () => {
     for (let n = 0; n < 2; n += 1) setup.slack.failures.push({ kind: 'status', status: 503, match: /./ });
     for (const { text } of await findings()) expect(text).toBe('Slack cannot be reached.');
   });
 
-  it('is not needed to learn of a missing app token', () => {
+  it('is not needed to detect a missing app token', () => {
     const config = { token: SLACK_TOKEN, appToken: undefined, ...manifest.settings.parse({}) };
     const { connections } = setup;
     const gateway = {

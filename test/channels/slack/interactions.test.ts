@@ -1,4 +1,7 @@
-/** Slash commands and buttons on Slack: committed before they are acknowledged, acknowledged in time, answered to whoever used them. */
+/**
+ * Slash commands and buttons on Slack: committed before they are acknowledged, acknowledged in time, answered to their
+ * user.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoreError } from '../../../src/contracts/errors.ts';
 import type { Receipt } from '../../../src/contracts/receive.ts';
@@ -40,7 +43,7 @@ describe('/parley', () => {
     ]);
   });
 
-  it('is answered at once to the person alone; everybody sees that an answer was stopped', async () => {
+  it('is answered at once to the person alone; everyone sees that an answer was stopped', async () => {
     setup.verdict = () => Promise.resolve({ kind: 'handled', reply: 'Nothing is **running**.' });
     expect(await answerOf(setup.slack.commands(channel, 'help', ada))).toMatchObject({
       response_type: 'ephemeral',
@@ -51,13 +54,13 @@ describe('/parley', () => {
     });
   });
 
-  it('shows everybody the question that will be answered', async () => {
+  it('shows everyone the question that will be answered', async () => {
     expect(await answerOf(setup.slack.commands(channel, 'why?', ada))).toEqual({
       response_type: 'in_channel',
     });
   });
 
-  it('is acknowledged in time when the commit takes long, and told when it fails', async () => {
+  it('is acknowledged in time when the commit takes long, and reports if it fails', async () => {
     const { promise, resolve } = Promise.withResolvers<Receipt>();
     setup.verdict = () => promise;
     expect(await answerOf(setup.slack.commands(channel, 'why?', ada))).toBeUndefined();
@@ -69,7 +72,7 @@ describe('/parley', () => {
     );
   });
 
-  it('says so when it could not be stored', async () => {
+  it('reports that it could not be stored', async () => {
     setup.verdict = () => Promise.reject(new StoreError('unavailable', 'away', { retryable: true }));
     const answer = await answerOf(setup.slack.commands(channel, 'why?', ada));
     expect(answer?.['text']).toContain('could not be stored');

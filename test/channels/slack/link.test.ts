@@ -1,4 +1,4 @@
-/** The connection of Socket Mode before it is known to stand: what comes early waits, but not without end. */
+/** The connection of Socket Mode before it is known to be up: what arrives early waits, but not without end. */
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { WebSocket } from 'ws';
@@ -41,7 +41,7 @@ afterEach(async () => {
 const envelope = (nth: number, payload: unknown = nth): string =>
   JSON.stringify({ envelope_id: `envelope-${nth}`, type: 'events_api', payload });
 
-it(`keeps ${MAX_EARLY} envelopes that come before it stands, and leaves others to be sent again`, async () => {
+it(`keeps ${MAX_EARLY} envelopes that arrive before it is up, and leaves others to be sent again`, async () => {
   const started = link.start();
   const [socket] = (await once(server, 'connection')) as [WebSocket];
   for (let nth = 0; nth <= MAX_EARLY; nth += 1) socket.send(envelope(nth));

@@ -1,4 +1,4 @@
-/** Reactions of the app at questions on Slack: one at a time, and what Slack refuses of them. */
+/** The app's reactions to questions on Slack: one at a time, and what Slack refuses of them. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SlackSetup } from '../../fakes/slack/setup.ts';
 
@@ -37,13 +37,13 @@ describe('signs at questions on Slack', () => {
     expect(message.reactions).toEqual([]);
   });
 
-  it('need no question that its writer has deleted', async () => {
+  it('skip a question that its writer has deleted', async () => {
     const { chat, question } = asked();
     chat.messages = [];
     await expect(setup.channel.react?.(question, 'done')).resolves.toBeUndefined();
   });
 
-  it('are refused for good without the scope, which the refusal names', async () => {
+  it('are refused permanently without the scope, which the refusal names', async () => {
     setup.slack.scopes = setup.slack.scopes.filter((scope) => scope !== 'reactions:write');
     const { question } = asked();
     await expect(setup.channel.react?.(question, 'done')).rejects.toMatchObject({
@@ -52,7 +52,7 @@ describe('signs at questions on Slack', () => {
     });
   });
 
-  it('have a limit of their own: one that is reached delays no message', () => {
+  it('have their own limit: reaching it delays no message', () => {
     const { rates } = setup.channel.capabilities;
     const place = { channel: 'slack', chatId: 'C0123ABC456' };
     expect(rates.ofSigns?.(place).key).not.toBe(rates.of(place, undefined).key);

@@ -1,4 +1,7 @@
-/** What arrives from Slack: mentions, threads, edits, shared messages, the connection's renewal, and what was missed meanwhile. */
+/**
+ * What arrives from Slack: mentions, threads, edits, shared messages, the connection's renewal, and what was missed in
+ * between.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { manifest } from '../../../channels/slack/manifest.ts';
 import { MAX_CHATS_READ, MAX_PAGES } from '../../../channels/slack/receiving/catch-up.ts';
@@ -30,7 +33,7 @@ const received = (count: number) =>
   }, WAIT);
 
 describe('messages of Slack', () => {
-  it('in a channel have a thread of their own, and one that is there already', async () => {
+  it('in a channel start a new thread, or continue an existing one', async () => {
     await setup.start();
     const root = setup.slack.says(channel, `${bot()} what is up?`, ada);
     setup.slack.says(channel, 'and then?', ada, { threadTs: root.ts });
@@ -44,7 +47,7 @@ describe('messages of Slack', () => {
     expect(second).toMatchObject({ content: 'and then?', threadId: root.ts, mentioned: false });
   });
 
-  it('in a thread are commands as they are named there, where Slack takes none with /parley', async () => {
+  it('in a thread are commands in the form for threads, where Slack accepts none with /parley', async () => {
     await setup.start();
     const root = setup.slack.says(channel, `${bot()} what is up?`, ada);
     const { threadId } = (await received(1))[0] ?? {};
@@ -61,7 +64,7 @@ describe('messages of Slack', () => {
     expect(await received(1)).toMatchObject([{ content: 'you, too', mentioned: true, threadId: id }]);
   });
 
-  it('that come as `message` and as `app_mention` have one id', async () => {
+  it('that arrive as `message` and as `app_mention` have one id', async () => {
     await setup.start();
     const message = setup.slack.says(channel, `${bot()} hello`, ada);
     const { ts, user, text } = message;
@@ -79,14 +82,14 @@ describe('messages of Slack', () => {
     expect(message?.senderName).toBe('Ada');
   });
 
-  it('come without names when those cannot be read', async () => {
+  it('arrive without names when those cannot be read', async () => {
     setup.slack.scopes = setup.slack.scopes.filter((scope) => scope !== 'users:read');
     await setup.start();
     setup.slack.says(channel, 'hello', ada);
     expect(await received(1)).toMatchObject([{ content: 'hello', senderName: undefined, senderId: ada.id }]);
   });
 
-  it('that are edited say so; a preview of a link is no edit', async () => {
+  it('that are edited are marked; a preview of a link is not an edit', async () => {
     await setup.start();
     const message = setup.slack.says(channel, 'first', ada);
     setup.slack.edits(channel, message, 'first');
@@ -96,7 +99,7 @@ describe('messages of Slack', () => {
     expect(setup.contents).toEqual(['first', 'second']);
   });
 
-  it('of others that are shared are quoted beside a text, and forwarded alone', async () => {
+  it('of others that are shared are quoted next to a text, and forwarded when alone', async () => {
     await setup.start();
     const attachments = [{ is_share: true, text: 'secret plan', author_name: 'Eve', author_id: 'U0EVE' }];
     setup.slack.says(channel, 'what is this?', ada, { attachments });
@@ -121,14 +124,14 @@ describe('messages of Slack', () => {
     });
   });
 
-  it('are ended by a stop sign under the answer', async () => {
+  it('stop an answer with a stop sign under it', async () => {
     await setup.start();
     setup.slack.reacts(channel, '1700000000.000100', 'heart', ada);
     setup.slack.reacts(channel, '1700000000.000100', 'octagonal_sign', ada);
     expect(await received(1)).toMatchObject([{ stops: '1700000000.000100', senderId: ada.id, content: '' }]);
   });
 
-  it('say when the bot came into a channel, and when it left', async () => {
+  it('report when the bot joined a channel, and when it left', async () => {
     await setup.start();
     const { userId } = setup.slack.workspace.bot;
     const at = { channel: channel.id, event_ts: '1700000000.000100' };
@@ -144,7 +147,7 @@ describe('messages of Slack', () => {
 });
 
 describe('the connection to Slack', () => {
-  it('is renewed before the old one is given up, so that nothing falls between them', async () => {
+  it('is renewed before the old one is given up, so that nothing is lost between them', async () => {
     await setup.start();
     setup.slack.socketMode.recycle('refresh_requested');
     setup.slack.says(channel, 'during', ada);
@@ -156,7 +159,7 @@ describe('the connection to Slack', () => {
     expect(setup.slack.calls).not.toContain('conversations.history');
   });
 
-  it('brings again what was not acknowledged when it broke, under the same id', async () => {
+  it('delivers again what was not acknowledged when it broke, under the same id', async () => {
     const { promise, resolve } = Promise.withResolvers<Receipt>();
     setup.verdict = () => promise;
     await setup.start();
@@ -169,7 +172,7 @@ describe('the connection to Slack', () => {
     expect(new Set(setup.received.map(({ id }) => id)).size).toBe(1);
   });
 
-  it('says in the health that Socket Mode was switched off', async () => {
+  it('reports in the health that Socket Mode was switched off', async () => {
     await setup.start();
     setup.slack.socketMode.recycle('link_disabled');
     await vi.waitFor(
@@ -187,7 +190,7 @@ describe('the connection to Slack', () => {
   });
 });
 
-describe('what was said while nobody listened', () => {
+describe('what was said while no one was listening', () => {
   const known = (...addresses: string[]): void => {
     const at = Date.now();
     setup.connections.chats = addresses.map((one) => ({ address: one as `slack:${string}`, changedAt: at }));
@@ -215,11 +218,11 @@ describe('what was said while nobody listened', () => {
     setup.slack.says(channel, 'live', ada);
     await vi.waitFor(() => expect(setup.contents).toContain('live'), WAIT);
     const fresh = setup.contents.filter((text) => text !== 'heard' && text !== 'the thread');
-    // What came live and stands in the history, too, has one id.
+    // What arrived live and is in the history, too, has one id.
     expect([...new Set(fresh)]).toEqual(['missed in the thread', 'missed in the channel', 'live']);
   });
 
-  it('is named in the health where it may be in more chats than are read', async () => {
+  it('is reported in the health if it may be in more chats than are read', async () => {
     const chats = Array.from({ length: MAX_CHATS_READ + 1 }, (_, n) => setup.slack.workspace.dm(`${n}`).chat);
     known(...chats.map(({ id }) => `slack:${id}`));
     await setup.start();
@@ -229,7 +232,7 @@ describe('what was said while nobody listened', () => {
     expect(read).toHaveLength(MAX_CHATS_READ);
   });
 
-  it('is named in the health where there is more than is read', async () => {
+  it('is reported in the health if there is more than is read', async () => {
     setup.groups = [channel.id];
     await setup.start();
     await restart(() => {
@@ -239,7 +242,7 @@ describe('what was said while nobody listened', () => {
     expect(setup.log.some((line) => line.includes('slack_history_truncated'))).toBe(true);
   });
 
-  it('is read after the store was away for longer than messages can wait here', async () => {
+  it('is read after the store was unreachable for longer than messages can wait here', async () => {
     setup.groups = [channel.id];
     let isAway = true;
     setup.verdict = () =>

@@ -1,4 +1,4 @@
-/** Details of sending to Slack: one message for one nonce, limits, buttons, refusals, and what people see. */
+/** Details of sending to Slack: one message per nonce, limits, buttons, refusals, and what people see. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { codeOf } from '../../../channels/slack/errors.ts';
 import { render } from '../../../channels/slack/rendering/render.ts';
@@ -53,13 +53,13 @@ describe('a message to Slack', () => {
     expect(setup.slack.screen(channel)).toEqual(['once']);
   });
 
-  it('is not looked for in a chat where this process has just sent', async () => {
+  it('is not looked up in a chat where this process has just sent', async () => {
     await setup.channel.send(setup.part(chat.id, 'one'));
     await setup.channel.send(setup.part(chat.id, 'two'));
     expect(calls('conversations.history')).toBe(1);
   });
 
-  it('goes out where the history may not be read', async () => {
+  it('is sent where the history may not be read', async () => {
     setup.slack.scopes = ['chat:write'];
     await setup.channel.send(setup.part(chat.id, 'all the same'));
     expect(setup.slack.screen(chat)).toEqual(['all the same']);
@@ -95,7 +95,7 @@ describe('a message to Slack', () => {
     expect(seen()).toEqual([]);
   });
 
-  it('takes more buttons than one row holds', async () => {
+  it('holds more buttons than one row fits', async () => {
     const buttons = Array.from({ length: 26 }, (_, n) => ({
       label: `${n} ${'x'.repeat(100)}`,
       value: `v${n}`,
@@ -104,7 +104,7 @@ describe('a message to Slack', () => {
     expect(buttonsOf(setup.slack.visible(chat)[0]?.blocks)).toHaveLength(26);
   });
 
-  it('pings nobody, whatever the model wrote', async () => {
+  it('pings no one, whatever the model wrote', async () => {
     await setup.channel.send(setup.part(chat.id, '<!here> <@U0123ABC> @channel <b>'));
     const [message] = setup.slack.visible(chat);
     expect(message?.text).toBe('&lt;!here&gt; &lt;@U0123ABC&gt; @channel &lt;b&gt;');
@@ -139,14 +139,14 @@ describe('a message to Slack', () => {
     expect(failure.message).toContain('chat:write');
   });
 
-  it('is not asked for again before the wait that Slack named is over', async () => {
+  it('is not tried again before the wait that Slack named is over', async () => {
     setup.slack.limits.force(/^chat\.postMessage/, 30_000);
     for (let n = 0; n < 3; n += 1)
       expect((await failureOf(setup.channel.send(setup.part(chat.id, `${n}`)))).code).toBe('rate_limited');
     expect(setup.slack.limits).toMatchObject({ refused: 1, early: 0 });
   });
 
-  it('is asked for again once that wait is over, also when the clock was set back meanwhile', async () => {
+  it('is tried again once that wait is over, even if the clock was set back in the meantime', async () => {
     let [wall, steady] = [Date.now(), Date.now()];
     await setup.close();
     const timing = { now: () => wall, monotonicMs: () => steady };
@@ -160,7 +160,7 @@ describe('a message to Slack', () => {
     expect(setup.slack.screen(there)).toEqual(['in time']);
   });
 
-  it('goes to no address that is none of Slack’s', async () => {
+  it('goes to no address that is not Slack’s', async () => {
     for (const place of [{ chatId: '../users' }, { chatId: chat.id, threadId: 'yesterday' }])
       expect((await failureOf(setup.channel.send({ ...setup.part('D0', 'x'), ...place }))).code).toBe(
         'rejected',
@@ -170,7 +170,7 @@ describe('a message to Slack', () => {
 });
 
 describe('a refused token', () => {
-  it('is asked about once, and then left alone for a while', async () => {
+  it('is checked once, and then left alone for a while', async () => {
     await setup.close();
     setup = await SlackSetup.open({ token: 'xoxb-wrong' });
     for (let n = 0; n < 20; n += 1) {
@@ -181,7 +181,7 @@ describe('a refused token', () => {
     expect(setup.slack.calls.length).toBeLessThanOrEqual(2);
   });
 
-  it('is asked about after five seconds again each time that it was good in between', async () => {
+  it('is checked after five seconds again each time that it was valid in between', async () => {
     let steady = 0;
     await setup.close();
     setup = await SlackSetup.open({ timing: { monotonicMs: () => steady } });
@@ -196,7 +196,7 @@ describe('a refused token', () => {
     }
   });
 
-  it('of the app is told in the health', async () => {
+  it('of the app is reported in the health', async () => {
     await setup.close();
     setup = await SlackSetup.open({ appToken: 'xapp-wrong' });
     void setup.start();
@@ -236,7 +236,7 @@ describe('Markdown on Slack', () => {
     ]);
   });
 
-  it('shows the true address where a text looks like another one, and links only to the web', () => {
+  it('shows the true address if a text looks like another one, and links only to the web', () => {
     const [part] = shown('[https://bank.test](https://evil.test/) [x](javascript:alert(1))') as [
       { elements: object[] },
     ];

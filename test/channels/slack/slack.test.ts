@@ -23,7 +23,7 @@ channelContract('slack', async () => {
       const { chat: where, person } = find(chat.chatId);
       const [, used] = /^\/parley (.+)$/s.exec(text) ?? [];
       if (used !== undefined) slack.commands(where, used, person);
-      // Clients say of any other that there is no such command.
+      // Clients report any other as an unknown command.
       else if (!text.startsWith('/')) slack.says(where, text, person);
     },
     screen: (chatId) => slack.screen(find(chatId).chat),

@@ -1,4 +1,4 @@
-/** What people see while the app works, group messages, and the bounds of what is kept of names, messages and threads. */
+/** What people see while the app works, group messages, and the limits on stored names, messages and threads. */
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_ASKED, MAX_NAMES, People } from '../../../channels/slack/receiving/people.ts';
@@ -24,7 +24,7 @@ describe('in a thread', () => {
     return { chat, ts, place: { channel: 'slack', chatId: chat.id, threadId: ts } };
   };
 
-  it('the app is typing until its message comes', async () => {
+  it('the app is typing until its message arrives', async () => {
     const { chat, ts, place } = thread();
     await setup.channel.typing?.(place);
     expect(chat.statuses.get(ts)).toBe('is typing…');
@@ -32,7 +32,7 @@ describe('in a thread', () => {
     expect(chat.statuses.size).toBe(0);
   });
 
-  it('the app is typing in the language of whoever wrote there last', async () => {
+  it('the app is typing in the language of the person who wrote there last', async () => {
     await setup.start();
     const chat = setup.slack.workspace.channel();
     const ben = setup.slack.workspace.person('Ben');
@@ -44,7 +44,7 @@ describe('in a thread', () => {
     expect(chat.statuses.get(ts)).toBe('schreibt …');
   });
 
-  it('the app is typing no more once its message was edited, which Slack itself does not see', async () => {
+  it('the app stops typing once its message was edited, which Slack itself does not notice', async () => {
     const { chat, ts, place } = thread();
     const part = { ...setup.part(chat.id, 'an answer'), threadId: ts };
     const sent = await setup.channel.send(part);
@@ -56,7 +56,7 @@ describe('in a thread', () => {
     expect(setup.slack.calls.slice(length)).toEqual(['chat.update']);
   });
 
-  it('its edit is shown although Slack does not take the typing away', async () => {
+  it('its edit is shown even if Slack does not remove the typing', async () => {
     const { chat, ts, place } = thread();
     const part = { ...setup.part(chat.id, 'an answer'), threadId: ts };
     const sent = await setup.channel.send(part);
@@ -67,7 +67,7 @@ describe('in a thread', () => {
     expect(setup.log.join()).toContain('slack_status_stays');
   });
 
-  it('nothing is asked of Slack outside of threads', async () => {
+  it('nothing is requested from Slack outside of threads', async () => {
     const { chat } = setup.slack.workspace.dm('Ada');
     await setup.channel.typing?.({ channel: 'slack', chatId: chat.id });
     expect(setup.slack.calls).toEqual([]);
@@ -89,7 +89,7 @@ it('reads group messages as those of a group, and answers there in threads', asy
   }
 });
 
-it('answers what was missed before what comes in one packet with the beginning of a connection', async () => {
+it('answers what was missed before what arrives in one packet with the beginning of a connection', async () => {
   const setup = await SlackSetup.open();
   try {
     const { slack } = setup;
@@ -113,7 +113,7 @@ it('answers what was missed before what comes in one packet with the beginning o
   }
 });
 
-describe('what is kept is bounded', () => {
+describe('stored data is bounded', () => {
   /** An API that answers every call alike, and counts them. */
   const counting = () => {
     const calls: string[] = [];
@@ -124,7 +124,7 @@ describe('what is kept is bounded', () => {
     return { calls, parts: { api: { call }, log, now: () => 0 } };
   };
 
-  it('for names: so many in all, and so many for one message', async () => {
+  it('for names: a maximum in all, and a maximum for one message', async () => {
     const { calls, parts } = counting();
     const people = new People(parts);
     const ids = Array.from({ length: MAX_NAMES + 1 }, (_, n) => `U${n}00`);

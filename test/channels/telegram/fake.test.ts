@@ -38,7 +38,7 @@ async function call(
   return body;
 }
 
-/** Ids of the updates one `getUpdates` gives, counted from the first. */
+/** Ids of the updates one `getUpdates` returns, counted from the first. */
 async function poll(params: Record<string, unknown>, first = 700_000_001): Promise<number[]> {
   const { result } = await call('getUpdates', params);
   return (Array.isArray(result) ? result : []).map(
@@ -86,7 +86,7 @@ describe('HTML', () => {
 });
 
 describe('getUpdates', () => {
-  it('confirms updates by offset, gives the last ones for a negative offset, and limits the batch', async () => {
+  it('confirms updates by offset, returns the last ones for a negative offset, and limits the batch', async () => {
     for (let i = 0; i < 5; i += 1) fake.says('1', `m${i}`, '1');
     expect(await poll({})).toEqual([0, 1, 2, 3, 4]);
     expect(await poll({ offset: 700_000_003, limit: 2 })).toEqual([2, 3]);
@@ -237,7 +237,7 @@ describe('refusals', () => {
     expect((await call('getMe', {}, '1:wrong')).description).toBe('Unauthorized');
   });
 
-  it('gives files of up to 20 MB, at a path that is nothing without the token', async () => {
+  it('serves files of up to 20 MB, at a path that is useless without the token', async () => {
     const mb = 1024 * 1024;
     const file = (size: number): string => {
       const { document } = fake.files.document({ bytes: Buffer.from('x'), name: 'a.pdf', size });

@@ -1,4 +1,4 @@
-/** Messages in groups that one person sees, over the channel: sent, edited as the same delivery again, and taken away. */
+/** Messages in groups that one person sees, over the channel: sent, edited again as the same delivery, and deleted. */
 import { expect, it } from 'vitest';
 import { create } from '../../../channels/telegram/index.ts';
 import type { OutboundPart } from '../../../src/contracts/channel.ts';
@@ -22,7 +22,7 @@ function part(text: string, more: Partial<OutboundPart> = {}): OutboundPart {
   return { channel: 'telegram', chatId: GROUP, body, buttons: [], nonce: 'n', onlyFor: ADA, ...more };
 }
 
-it('is edited and deleted as what it is', async () => {
+it('is edited and deleted as a hidden message', async () => {
   const { fake, chat, channel, seen } = await open();
   chat.botIsAdmin = true;
   const sent = await channel.send(part('<b>first</b>'));
@@ -31,13 +31,13 @@ it('is edited and deleted as what it is', async () => {
   expect(seen()).toEqual(['second']);
   await channel.delete?.(sent, part(''));
   expect(seen()).toEqual([]);
-  // Telegram forgets them by and by.
+  // Telegram forgets them over time.
   await channel.edit?.(sent, part('third'));
   await channel.delete?.(sent, part(''));
   expect(fake.screen(GROUP)).toEqual([]);
 });
 
-it('answers a hidden message as a reply to it, and everybody when that came too late', async () => {
+it('answers a hidden message as a reply to it, and publicly when that is too late', async () => {
   const { fake, channel, seen } = await open();
   const id = String(saysHidden(fake, GROUP, '/status', ADA));
   await channel.send(part('in time', { repliesHidden: true, replyTo: id }));
@@ -46,7 +46,7 @@ it('answers a hidden message as a reply to it, and everybody when that came too 
   expect(fake.screen(GROUP)).toEqual(['too late']);
 });
 
-it('is for everybody in a private chat, and for an administrator without a name', async () => {
+it('is for everyone in a private chat, and for an anonymous administrator', async () => {
   const { fake, chat, channel, seen } = await open();
   chat.botIsAdmin = true;
   fake.chats.open(ADA);

@@ -1,4 +1,4 @@
-/** The bot's menus and what it says of itself, in every language, written only where they have changed. */
+/** The bot's menus and what it says about itself, in every language, written only if they have changed. */
 import { describe, expect, it } from 'vitest';
 import { BotApi, CALL_TIMEOUT_MS } from '../../../channels/telegram/api/bot-api.ts';
 import { Introduction, MAX_OWNER_MENUS } from '../../../channels/telegram/introduction.ts';
@@ -21,7 +21,7 @@ const COMMANDS: readonly CommandListing[] = [
 const ENGLISH = inEnglish('about.stop');
 const GERMAN = builtInLanguages.say({ language: 'de' })('about.stop');
 
-/** What changes the bot's introduction. */
+/** Calls that change the bot's introduction. */
 const WRITES = [
   'setMyCommands',
   'deleteMyCommands',
@@ -59,7 +59,7 @@ const names = (fake: FakeTelegram, scope: string): unknown[] =>
   fake.introduction.commandsOf(scope).map((entry) => (entry as { command: string }).command);
 
 describe('the introduction of the bot', () => {
-  it('has a menu for everybody and one for private chats, in English and German', async () => {
+  it('has a menu for everyone and one for private chats, in English and German', async () => {
     const fake = await startFake();
     await introduce(fake)();
     for (const scope of ['default', 'all_private_chats']) {
@@ -76,7 +76,7 @@ describe('the introduction of the bot', () => {
     ]);
   });
 
-  it('writes nothing anew at a later start', async () => {
+  it('writes nothing again at a later start', async () => {
     const fake = await startFake();
     const { chatSettings } = memoryStores();
     fake.chats.open('7');
@@ -96,7 +96,7 @@ describe('the introduction of the bot', () => {
     expect(fake.introduction.menuButton).toEqual({ type: 'web_app' });
   });
 
-  it('brings a text of its own up to date', async () => {
+  it('updates its own texts', async () => {
     const fake = await startFake();
     const { chatSettings } = memoryStores();
     const bot = `telegram:${FAKE_BOT.id}`;
@@ -106,7 +106,7 @@ describe('the introduction of the bot', () => {
     expect(fake.introduction.texts.get('short')).toBe(inEnglish('bot.short_description'));
   });
 
-  it('shows commands for owners only in the chats of owners, also of those who become one later', async () => {
+  it('shows commands for owners only in the chats of owners, including those who become one later', async () => {
     const fake = await startFake();
     for (const chat of ['7', '8']) fake.chats.open(chat);
     let owners = ['7'];
@@ -123,14 +123,14 @@ describe('the introduction of the bot', () => {
     expect(fake.count('getMyCommands')).toBe(before);
   });
 
-  it('goes on with the other owners where one has never written to the bot', async () => {
+  it('continues with the other owners if one has never written to the bot', async () => {
     const fake = await startFake();
     fake.chats.open('8');
     await introduce(fake, () => ['7', '8'])();
     expect(names(fake, 'chat 8')).toEqual(['stop', 'trust']);
   });
 
-  it(`gives the first ${MAX_OWNER_MENUS} owners a menu of their own`, async () => {
+  it(`gives the first ${MAX_OWNER_MENUS} owners their own menu`, async () => {
     const fake = await startFake();
     const owners = Array.from({ length: MAX_OWNER_MENUS + 1 }, (_, at) => String(100 + at));
     for (const owner of owners) fake.chats.open(owner);
@@ -140,7 +140,7 @@ describe('the introduction of the bot', () => {
   });
 });
 
-it('tells apart the languages that Telegram does, so many at most', () => {
+it('distinguishes the languages that Telegram does, up to a maximum', () => {
   const codes = ['en', 'de', 'pt-BR', 'pt', 'yue', ...Array.from('abcdefghijklm', (one) => `${one}${one}`)];
   const languages = menuLanguages({
     codes: () => codes,

@@ -21,7 +21,7 @@ export interface Setup {
   channel: Channel;
   received: string[];
   log: string[];
-  /** Chats with a new id, as the gateway was told. */
+  /** Chats with a new id, as reported to the gateway. */
   moves: ChatMigration[];
 }
 

@@ -1,4 +1,4 @@
-/** The judge of crash runs sees each failure it is there for, and nothing in a run without failures. */
+/** The judge of crash runs detects each failure it is meant to, and nothing in a run without failures. */
 import { describe, expect, it } from 'vitest';
 import { SUMMARY_INSTRUCTION } from '../../../src/agent/compression/transcript.ts';
 import { judge } from './checker.ts';
@@ -63,7 +63,7 @@ function turnOf(evidence: Evidence, at: number): TurnRow {
   return turn;
 }
 
-/** What a kill sees of a turn that it struck. */
+/** The evidence of a kill about a turn that it struck. */
 function struck(evidence: Evidence, turn: TurnRow, parts: string[] | null): void {
   const kill = evidence.kills[0];
   kill?.rows.turns.push({
@@ -83,7 +83,7 @@ function showAgain(evidence: Evidence, turn: TurnRow): void {
   evidence.screens.get(CHAT)?.push({ id: '99', text: turn.answers[0] ?? '' });
 }
 
-/** A turn failed; its chat shows a text in place of an answer. */
+/** A turn failed; its chat shows a text instead of an answer. */
 function fail(evidence: Evidence, turn: TurnRow, shown: string): void {
   Object.assign(turn, { reason: 'failed', answers: [SORRY] });
   const [id] = evidence.final.parts.get(turn.id) ?? [];
@@ -91,7 +91,7 @@ function fail(evidence: Evidence, turn: TurnRow, shown: string): void {
   if (message !== undefined) message.text = shown;
 }
 
-/** A reader of the event stream saw a turn, in the words that are stored where it does not matter. */
+/** A reader of the event stream saw a turn, with the stored text unless it matters. */
 function watch(evidence: Evidence, turn: TurnRow, { text = turn.answers[0] ?? '', ends = 1 }): void {
   const seen = new Map([[turn.id, { texts: new Map([['call', text]]), ends }]]);
   Object.assign(evidence, { streams: [seen] });
@@ -160,7 +160,7 @@ const planted: [Failure, string, (evidence: Evidence) => void][] = [
 ];
 
 describe('the judge of crash runs', () => {
-  it('does not take a summary of earlier questions for a question', () => {
+  it('does not mistake a summary of earlier questions for a question', () => {
     const { text } = messageAt(SEED, 0, 0);
     const user = { role: 'user' as const, content: `User: ${text}` };
     const request = { model: 'm', stream: true, truncate: false, shift: false };
@@ -194,26 +194,26 @@ describe('the judge of crash runs', () => {
     expect(judge(run)[failure]).not.toEqual([]);
   });
 
-  it('takes a failure for told when its chat shows the stored sentence, whatever its marks', () => {
+  it('treats a failure as reported when its chat shows the stored sentence, whatever its markup', () => {
     const run = cleanRun();
     fail(run, turnOf(run, 8), 'Sorry, this could not be answered.');
     expect(judge(run)).toMatchObject({ lost: [], failed: [expect.stringContaining(SORRY)] });
   });
 
-  it('sees an unsafe effect that took place twice', () => {
+  it('detects an unsafe effect that happened twice', () => {
     const run = cleanRun();
     const key = [...run.effects.keys()].find((each) => each.startsWith('unsafe ')) ?? 'unsafe ?';
     run.effects.set(key, 2);
     expect(judge(run).effectsTwice).toEqual([`${key}: 2 times`]);
   });
 
-  it('sees a call that got a second key', () => {
+  it('detects a call that got a second key', () => {
     const run = cleanRun();
     run.effects.set(`idempotent ${turnOf(run, 1).id}.7.0`, 1);
     expect(judge(run).effectsTwice).toHaveLength(1);
   });
 
-  it('sees a finished pure call that ran again after the kill', () => {
+  it('detects a finished pure call that ran again after the kill', () => {
     const run = cleanRun();
     const turn = turnOf(run, 0);
     struck(run, turn, null);
@@ -223,7 +223,7 @@ describe('the judge of crash runs', () => {
     expect(judge(run).effectsTwice).toContain(`pure ${turn.id}.1.0: again after its result was stored`);
   });
 
-  it('counts a second message apart only when a kill took the answer of its sending', () => {
+  it('counts a second message separately only when a kill took the answer to its sending', () => {
     const run = cleanRun();
     const turn = turnOf(run, 8);
     showAgain(run, turn);

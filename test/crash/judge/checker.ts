@@ -1,4 +1,4 @@
-/** Judges a crash run by what was seen from outside and what the tables hold: lost, reordered, done twice. */
+/** Judges a crash run by what was seen externally and what the tables hold: lost, reordered, done twice. */
 import type { ReadTurn } from '../readers.ts';
 import { effectsOf, readQuestion, wholeAnswer } from '../script.ts';
 import { bareWords, judgeScreenOrder, judgeScreens, judgeStreams, missingOnScreen } from './seen.ts';
@@ -6,7 +6,7 @@ import type { Question, Said } from '../script.ts';
 import { isFailed } from '../rows.ts';
 import type { FinalRows, KillRows, TurnRow } from '../rows.ts';
 
-/** A message of the bot that a chat shows. */
+/** A bot message that a chat shows. */
 export interface ShownMessage {
   id: string;
   text: string;
@@ -17,7 +17,7 @@ export interface KillEvidence {
   rows: KillRows;
   /** The bot's messages by chat. */
   screens: Map<string, ShownMessage[]>;
-  /** How often each effect had taken place, by `<effect> <call key>`. */
+  /** How often each effect had happened, by `<effect> <call key>`. */
   effects: Map<string, number>;
 }
 
@@ -25,18 +25,18 @@ export interface Evidence {
   accepted: readonly Said[];
   refused: readonly string[];
   final: FinalRows;
-  /** Questions in the order the model was asked them. */
+  /** Questions in the order in which the model was asked. */
   asked: readonly Pick<Question, 'session' | 'index'>[];
   effects: Map<string, number>;
   screens: Map<string, ShownMessage[]>;
   /** What each reader of an event stream saw, by turn id. */
   streams: readonly ReadonlyMap<string, ReadTurn>[];
-  /** Sessions whose messages may join a running turn: one answer then stands for several. */
+  /** Sessions whose messages may join a running turn: one answer then covers several messages. */
   joining?: ReadonlySet<string> | undefined;
   kills: readonly KillEvidence[];
-  /** What outlived its owner: processes, and lanes that nobody will take. */
+  /** What outlived its owner: processes, and lanes that no one will claim. */
   orphans: readonly string[];
-  /** Gateways that ended without being told to. */
+  /** Gateways that ended unexpectedly. */
   exits: readonly string[];
 }
 
@@ -45,13 +45,13 @@ export interface Verdict {
   reordered: string[];
   /** Two turns of one message, or two answers of one turn. */
   storedTwice: string[];
-  /** A tool's effect took place again. */
+  /** A tool's effect happened again. */
   effectsTwice: string[];
-  /** A chat shows an answer again, or part of it, or a stream told other words than are stored. */
+  /** A chat shows an answer again, or part of it, or a stream differs from the stored text. */
   seenTwice: string[];
-  /** First sends whose answer a kill took, which no key could join; not among `seenTwice`. */
+  /** First sends whose answer was lost to a kill, which no key could match; not among `seenTwice`. */
   ambiguous: string[];
-  /** Failed, and the person was told. */
+  /** Failed, and the user was notified. */
   failed: string[];
   orphans: string[];
   exits: string[];
@@ -100,7 +100,7 @@ function lossOf(said: Said, turns: Map<string, TurnRow[]>, evidence: Evidence): 
   return missing === undefined ? [] : [`${said.id}: ${missing}`];
 }
 
-/** A failed turn is lost, too, unless its person reads why. */
+/** A failed turn is also lost, unless its user can read why. */
 function unreported({ id }: Said, turn: TurnRow, evidence: Evidence): string[] {
   const why = turn.answers.at(-1) ?? '';
   if (why.trim() === '') return [`${id}: failed without a word`];
@@ -108,7 +108,7 @@ function unreported({ id }: Said, turn: TurnRow, evidence: Evidence): string[] {
   return missing === undefined ? [] : [`${id}: failed, and why is ${missing}`];
 }
 
-/** In each session both what people said and what they were answered stand in the order of saying. */
+/** In each session, both the messages and their answers are in sending order. */
 function judgeRows(turns: readonly TurnRow[]): string[] {
   return [...Map.groupBy(turns, (turn) => turn.session).values()].flatMap((rows) =>
     rows.flatMap((row, at) => {
@@ -127,7 +127,7 @@ function indexOf(turn: TurnRow): number {
   return readQuestion(turn.question)?.index ?? -1;
 }
 
-/** The model never hears an earlier question of a session after a later one. */
+/** The model never sees an earlier question of a session after a later one. */
 function judgeAsked({ asked }: Evidence): string[] {
   const newest = new Map<string, number>();
   return asked.flatMap(({ session, index }) => {
@@ -137,7 +137,7 @@ function judgeAsked({ asked }: Evidence): string[] {
   });
 }
 
-/** An unsafe effect takes place once at most. */
+/** An unsafe effect happens at most once. */
 function judgeCounts({ effects }: Evidence): string[] {
   return [...effects].flatMap(([key, count]) =>
     key.startsWith('unsafe ') && count > 1 ? [`${key}: ${count} times`] : [],
@@ -160,7 +160,7 @@ function judgeKeys({ effects, final, joining }: Evidence): string[] {
   });
 }
 
-/** What was finished when a process died is not done again, whatever its class. */
+/** What was finished when a process died is not repeated, whatever its class. */
 function judgeFinished({ kills, effects }: Evidence): string[] {
   return kills.flatMap((kill) =>
     kill.rows.turns.flatMap((turn) =>

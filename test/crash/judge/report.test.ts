@@ -1,4 +1,4 @@
-/** The row of a campaign: its bars are said, met or missed. */
+/** The row of a campaign: its bars are reported, met or missed. */
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../campaign.ts';
 import { COLUMNS, missedBars, tableRow } from './report.ts';
@@ -33,7 +33,7 @@ function cell(row: string, column: (typeof COLUMNS)[number]): string | undefined
 }
 
 describe('the row of a campaign', () => {
-  it('says the bars beside what is measured', () => {
+  it('shows the bars next to the measurements', () => {
     const run = outcome([800, 1_900], 2);
     expect(missedBars(run, BARS)).toEqual({});
     const row = tableRow(NAME, run, BARS);
@@ -41,7 +41,7 @@ describe('the row of a campaign', () => {
     expect(cell(row, 'resume p50/p95 (s)')).toBe('kill 1.90/1.90; bar p95 2.00');
   });
 
-  it('says which bars were missed', () => {
+  it('reports which bars were missed', () => {
     const run = outcome([800, 2_100], 3);
     expect(Object.values(missedBars(run, BARS))).toEqual([
       'resume p95 2.10 s, bar 2 s',
@@ -52,7 +52,7 @@ describe('the row of a campaign', () => {
     expect(cell(row, 'resume p50/p95 (s)')).toBe('kill 2.10/2.10; bar p95 2.00 MISSED');
   });
 
-  it('says how many times hold a further failure, and how many are missing', () => {
+  it('reports how many times include a further failure, and how many are missing', () => {
     const row = tableRow(NAME, outcome([800], 0, { struckAgain: 2, neverAsked: 1 }));
     expect(cell(row, 'resume p50/p95 (s)')).toBe('kill 0.80/0.80 (2 struck again, 1 never asked)');
     expect(cell(row, 'ambiguous')).toBe('0 (0.00 %)');

@@ -1,4 +1,4 @@
-/** The one table row a run is told in. */
+/** The table row that summarizes a run. */
 import type { Outcome } from '../campaign.ts';
 import type { Verdict } from './checker.ts';
 import { WINDOWS } from './windows.ts';
@@ -32,11 +32,11 @@ export interface RunName {
   seed: number;
 }
 
-/** What a campaign is measured by, besides its zeros. */
+/** What a campaign is measured by, in addition to its zeros. */
 export interface Bars {
   /** p95 of all times to resume, in milliseconds. */
   resumeMs?: number;
-  /** Ambiguous messages among all. */
+  /** Share of ambiguous messages. */
   ambiguousShare?: number;
 }
 
@@ -73,7 +73,7 @@ function line(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-/** The bars that a run missed, each in words. */
+/** The bars that a run missed, each as text. */
 export function missedBars(
   outcome: Outcome,
   { resumeMs, ambiguousShare: most }: Bars,
@@ -137,10 +137,10 @@ export function detailLine({ strikes, readyMs, times }: Outcome): string {
   return `kills that struck ${windows.join(', ')}; ${busy} with ten turns or more; ready ${seconds(readyMs)} s; where nothing struck again ${seconds([...times.values()].flatMap((spread) => spread.undisturbed))} s`;
 }
 
-/** At most so many violations of a kind are told. */
+/** At most this many violations of a kind are reported. */
 const MAX_TOLD = 20;
 
-/** Every violation by name; empty for a run without any. What is `expected` is none, and neither is `ambiguous`. */
+/** Every violation by name; empty for a run without any. What is `expected` or `ambiguous` is not a violation. */
 export function violations(verdict: Verdict, expected: readonly (keyof Verdict)[] = []): string[] {
   const { ambiguous: _, ...zeros } = verdict;
   return Object.entries(zeros)

@@ -1,11 +1,11 @@
-/** Judges what people saw: on the screens of the platforms and in streams of events, against what is stored. */
+/** Judges what users saw, on the platforms' screens and in event streams, against what is stored. */
 import type { Evidence, KillEvidence, ShownMessage } from './checker.ts';
 import { readQuestion } from '../script.ts';
 import { isFailed } from '../rows.ts';
 import type { TurnRow } from '../rows.ts';
 
 /**
- * The screen of a chat lacks the wanted text, or shows other words; undefined = it is there, or the chat has no screen.
+ * The screen of a chat lacks the wanted text, or shows another; undefined = it is there, or the chat has no screen.
  * Texts are compared as `read` reads them.
  */
 export function missingOnScreen(
@@ -26,18 +26,18 @@ export function missingOnScreen(
   return `not on screen: ${text} (stored as ${parts.join(', ') || 'nothing'}, shown as ${others.join(', ') || 'nothing'})`;
 }
 
-/** The words of a text alone: a screen shows no marks of Markdown. */
+/** Only the words of a text: a screen shows no Markdown markup. */
 export function bareWords(text: string): string {
   return text.replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim();
 }
 
-/** On a screen the answers stand in the order of the questions. */
+/** On a screen, the answers are in the order of the questions. */
 export function judgeScreenOrder({ final, screens }: Evidence): string[] {
   let last = { session: '', at: -1 };
   return final.turns.flatMap((turn) => {
     const [first] = final.parts.get(turn.id) ?? [];
     const at = screens.get(turn.session)?.findIndex(({ id }) => id === first) ?? -1;
-    // That an answer is missing is judged elsewhere.
+    // A missing answer is judged elsewhere.
     if (at === -1) return [];
     const before = last;
     last = { session: turn.session, at };
@@ -47,7 +47,7 @@ export function judgeScreenOrder({ final, screens }: Evidence): string[] {
   });
 }
 
-/** Messages on screen that no row names: ambiguous when a kill took the answer of their sending, else a duplicate. */
+/** Messages on screen that no row names: ambiguous when a kill took the answer to their sending, else a duplicate. */
 export function judgeScreens(evidence: Evidence): { unexplained: string[]; ambiguous: string[] } {
   const named = new Set([...evidence.final.parts.values()].flat());
   const unexplained: string[] = [];
@@ -80,14 +80,14 @@ function isAmbiguous(chat: string, message: ShownMessage, { kills, final }: Evid
   return open.length > 0 && open.every((row) => row.parts?.includes(message.id) !== true);
 }
 
-/** A text names its question; a first send may hold too little of it, then it belongs to the turn the kill struck. */
+/** A text names its question; a first send may contain too little of it and then belongs to the turn the kill struck. */
 function isOf({ text }: ShownMessage, turn: TurnRow, kill: KillEvidence | undefined): boolean {
   const id = /\b(s\d+#\d+)/.exec(text)?.[1];
   if (id !== undefined) return readQuestion(turn.question)?.id === id;
   return kill?.rows.turns.some((row) => row.id === turn.id && row.state === 'running') === true;
 }
 
-/** Whoever followed a turn to its end has read exactly the stored answer, and read its end once. */
+/** A reader that followed a turn to its end has read exactly the stored answer, and its end once. */
 export function judgeStreams({ streams, final }: Evidence): string[] {
   const turns = new Map(final.turns.map((turn) => [turn.id, turn]));
   return streams.flatMap((reader) =>
@@ -106,7 +106,7 @@ export function judgeStreams({ streams, final }: Evidence): string[] {
   );
 }
 
-/** How texts of several model calls are joined differs between a stream and the stored answer in white space only. */
+/** Joined texts of several model calls differ between a stream and the stored answer only in white space. */
 function plain(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }

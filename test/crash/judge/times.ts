@@ -2,17 +2,17 @@
 import type { FailureResult } from '../failure.ts';
 import type { Asked } from '../scenario.ts';
 
-/** What a kind of failure cost; times in milliseconds. */
+/** The cost of a kind of failure; times in milliseconds. */
 export interface Spread {
   /** How often it struck. */
   count: number;
   resume: number[];
   takeover: number[];
-  /** Of the times above those during which nothing else struck. */
+  /** Those of the times above during which nothing else struck. */
   undisturbed: number[];
-  /** Times that hold a further failure: it came before the model was asked again. */
+  /** Times that include a further failure: it came before the model was asked again. */
   struckAgain: number;
-  /** Failures after which the model was asked nothing that they struck, such as an answer that was whole already. */
+  /** Failures after which the model got no struck question again, for example because an answer was already complete. */
   neverAsked: number;
 }
 

@@ -1,4 +1,4 @@
-/** Which transaction a kill came before: read from the rows that were there and those that were not. */
+/** Which transaction a kill preceded: derived from which rows existed and which did not. */
 import { readQuestion } from '../script.ts';
 import type { KillRows, OpenTurn } from '../rows.ts';
 
@@ -7,7 +7,7 @@ export type Window = (typeof WINDOWS)[number];
 
 /** What one kill struck. */
 export interface Strike {
-  /** Turns in each window; a growing reply without a stored id counts for T5 beside its T6. */
+  /** Turns in each window; a growing reply without a stored id counts for T5 in addition to its T6. */
   hits: Record<Window, number>;
   /** Turns that were running. */
   running: number;

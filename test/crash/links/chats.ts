@@ -1,4 +1,4 @@
-/** The chats of one person in a run with linked chats: on every platform, private and not, and in a thread. */
+/** The chats of one user in a run with linked chats: on every platform, private and not, and in a thread. */
 import { PermissionFlagsBits } from 'discord-api-types/v10';
 import { addressOf } from '../../../src/contracts/message.ts';
 import { visibleText } from '../../fakes/discord/markdown.ts';
@@ -10,24 +10,24 @@ import type { Scenario } from '../scenario.ts';
 
 export interface LinkedChat {
   address: `${string}:${string}`;
-  /** The person writes there. */
+  /** The user writes there. */
   write: (text: string) => void;
-  /** The person gives a command as people on that platform do; `words` are its name and what follows, such as `link yes`. */
+  /** The user sends a command the way users of that platform do; `words` is its name with arguments, such as `link yes`. */
   command: (words: string) => void;
   /** The bot's messages there, oldest first. */
   screen: () => ShownMessage[];
 }
 
-/** Who is among the surfaces of a person besides the page. */
+/** A user's surfaces other than the page. */
 export const CHATS_OF_A_PERSON = 7;
 
-/** The groups and channels that the chats of so many people take place in; the private ones are made with them. */
+/** The groups and channels for the chats of this many users; the private ones are created with them. */
 export function sessionsFor(people: number): SessionCounts {
-  // Slack and Matrix are only switched on by theirs.
+  // Slack and Matrix are only turned on by theirs.
   return { telegram: people, discord: 2 * people, slack: 1, matrix: 1 };
 }
 
-/** The chats of the person with that number, who is an administrator of the groups among them. */
+/** The chats of the user with this number, who is an administrator of the groups among them. */
 export function chatsOfPerson(scenario: Scenario, number: number): LinkedChat[] {
   const group = placeOf(scenario, 'telegram', number);
   const telegramId = String(5_000 + number);
@@ -89,7 +89,7 @@ function slackChat({ slack }: Scenario, number: number): LinkedChat {
   return {
     address: `slack:${chat.id}`,
     write: (text) => void slack.says(chat, text, person),
-    // Slack's own apps keep a message that begins with a slash to themselves.
+    // Slack's own apps do not send a message that starts with a slash.
     command: (words) => void slack.commands(chat, words, person),
     screen: () => slack.visible(chat).map((message) => ({ id: message.ts, text: textOf(message) })),
   };

@@ -1,4 +1,4 @@
-/** The judge of linked chats itself: each kind of violation is found, and what is allowed is none. */
+/** The judge of linked chats itself: each kind of violation is found, and nothing allowed is reported. */
 import { describe, expect, it } from 'vitest';
 import { messageAt, readQuestion, wholeAnswer } from '../script.ts';
 import { judgeLinks } from './judge.ts';
@@ -9,7 +9,7 @@ const CHAT = 'telegram:1';
 const OTHER = 'discord:2';
 const NONE = { lost: [], reordered: [], storedTwice: [], seenTwice: [], ambiguous: [], failed: [] };
 
-/** Two questions of one chat, answered in both: as it must be. */
+/** Two questions of one chat, answered in both, as required. */
 function run(
   change: (evidence: ReturnType<typeof good>) => void = () => undefined,
 ): ReturnType<typeof judgeLinks> {
@@ -69,7 +69,7 @@ function good() {
 }
 
 describe('the judge of linked chats', () => {
-  it('finds nothing where all is well', () => {
+  it('finds nothing when all is well', () => {
     expect(run()).toEqual(NONE);
   });
 
@@ -84,7 +84,7 @@ describe('the judge of linked chats', () => {
     expect(run(({ turns }) => turns.pop()).lost).toEqual(['s00#1: no turn']);
   });
 
-  it('asks nothing of a chat that joined or left in the meantime', () => {
+  it('expects nothing of a chat that joined or left in the meantime', () => {
     const gone = (from: number, until: number) =>
       run(({ members, screens }) => {
         Object.assign(members[2] ?? {}, { from, until });
@@ -95,7 +95,7 @@ describe('the judge of linked chats', () => {
     expect(gone(1, 116).lost).toHaveLength(2);
   });
 
-  it('finds what is shown again, but for a send whose reply a kill took', () => {
+  it('finds what is shown again, except a send whose reply a kill took', () => {
     const twice = (struck: boolean, id = '99') =>
       run(({ screens, struck: kills }) => {
         const [first] = screens.get(OTHER) ?? [];
@@ -103,12 +103,12 @@ describe('the judge of linked chats', () => {
         if (struck) kills.set(OTHER, new Set(['99']));
       });
     expect(twice(false).seenTwice).toHaveLength(1);
-    // Another chat has a message of that number.
+    // Another chat has a message with that number.
     expect(twice(false, '10').seenTwice).toEqual([expect.stringContaining('shows s00#0 again')]);
     expect(twice(true)).toMatchObject({ seenTwice: [], ambiguous: [expect.stringContaining('discord:2')] });
   });
 
-  it('finds another order, two turns of one message, and a failure', () => {
+  it('finds a different order, two turns of one message, and a failure', () => {
     const swap = run(({ parts }) => {
       parts.set('t0', ['11']);
       parts.set('t1', ['10']);
@@ -123,7 +123,7 @@ describe('the judge of linked chats', () => {
     expect(run(({ turns }) => (turns[0]!.reason = 'failed')).failed).toHaveLength(1);
   });
 
-  it('reads the order on a screen from the screen: ids of some platforms have none', () => {
+  it('reads the order on a screen from the screen: ids of some platforms are unordered', () => {
     const texts = (change: Parameters<typeof run>[0] = () => undefined) =>
       run((evidence) => {
         const named = (id: string) => `$${100 - Number(id)}:fake.test`;

@@ -1,11 +1,11 @@
-/** Judges a run with linked chats by their screens and the tables: on each of them nothing is lost, doubled or in another order. */
+/** Judges a run with linked chats by their screens and the tables: on each, nothing is lost, duplicated or reordered. */
 import { surfaceRef } from '../../../src/contracts/sessions/surfaces.ts';
 import type { ShownMessage, Verdict } from '../judge/checker.ts';
 import { readQuestion, wholeAnswer } from '../script.ts';
 import type { Said } from '../script.ts';
 import type { SharedTurn } from './rows.ts';
 
-/** A time in which a chat certainly shared a session: from when the tables said so until it was asked to leave. */
+/** A time in which a chat certainly shared a session: from when the tables said so until it was told to leave. */
 export interface Membership {
   address: `${string}:${string}`;
   session: string;
@@ -14,7 +14,7 @@ export interface Membership {
 }
 
 export interface LinkEvidence {
-  /** What was said, with the address of its chat, in the order of saying. */
+  /** What was sent, with the address of its chat, in sending order. */
   said: readonly (Said & { address: string })[];
   refused: readonly string[];
   turns: readonly SharedTurn[];
@@ -29,7 +29,7 @@ export interface LinkEvidence {
 
 type Judged = Pick<Verdict, 'lost' | 'reordered' | 'storedTwice' | 'seenTwice' | 'ambiguous' | 'failed'>;
 
-/** Gives every violation; `ambiguous` is none. */
+/** Returns every violation; `ambiguous` is not one. */
 export function judgeLinks(evidence: LinkEvidence): Judged {
   const turns = Map.groupBy(evidence.turns, ({ question }) => readQuestion(question)?.id ?? '');
   const { seenTwice, ambiguous } = doubled(evidence);
@@ -81,7 +81,7 @@ function lossOf(
   ];
 }
 
-/** The chats that certainly shared the session for the whole life of the turn. */
+/** The chats that certainly shared the session during the whole turn. */
 function others(
   { members }: LinkEvidence,
   { session, address, createdAt, endedAt }: SharedTurn,
@@ -107,12 +107,15 @@ function missing({ screens, parts }: LinkEvidence, address: string, ref: string,
     : [`not in ${address}: "${text}"`];
 }
 
-/** On a screen each answer and each question stand once; what appeared right before a kill may be a send whose reply it took. */
+/**
+ * On a screen each answer and each question appear once; what appeared right before a kill may be a send whose reply
+ * it took.
+ */
 function doubled({ screens, parts, turns, struck }: LinkEvidence): Pick<Judged, 'seenTwice' | 'ambiguous'> {
   const seenTwice: string[] = [];
   const ambiguous: string[] = [];
   for (const [address, messages] of screens) {
-    // Ids are those of one chat: another one has the same.
+    // Ids are unique per chat only: another chat can have the same.
     const own = turns.flatMap((turn) => (turn.address === address ? (parts.get(turn.id) ?? []) : []));
     const shared = [...parts].flatMap(([ref, ids]) => (ref.endsWith(`@${address}`) ? ids : []));
     const stored = new Set([...own, ...shared]);
@@ -135,7 +138,10 @@ function doubled({ screens, parts, turns, struck }: LinkEvidence): Pick<Judged, 
   return { seenTwice, ambiguous };
 }
 
-/** On each screen the answers of a session stand in the order of its turns: as they are seen, because ids of some platforms are texts without an order. */
+/**
+ * On each screen the answers of a session are in the order of its turns: as displayed, because ids of some platforms
+ * are unordered texts.
+ */
 function reorderedOnScreens({ screens, parts, turns }: LinkEvidence): string[] {
   return [...screens].flatMap(([address, messages]) => {
     const places = new Map(messages.map(({ id }, at) => [id, at]));
@@ -144,7 +150,7 @@ function reorderedOnScreens({ screens, parts, turns }: LinkEvidence): string[] {
       return inSession.flatMap(({ id, address: asked, question }) => {
         const [first = ''] = parts.get(asked === address ? id : `${id}@${address}`) ?? [];
         const at = places.get(first);
-        // What is not on the screen is found as lost.
+        // What is not on the screen is reported as lost.
         if (at === undefined) return [];
         const isEarlier = at < last;
         last = Math.max(last, at);
@@ -154,7 +160,7 @@ function reorderedOnScreens({ screens, parts, turns }: LinkEvidence): string[] {
   });
 }
 
-/** What a chat said in one session is answered in the order of saying. */
+/** What a chat sent in one session is answered in sending order. */
 function reorderedInSaying({ said }: LinkEvidence, turns: ReadonlyMap<string, SharedTurn[]>): string[] {
   return [...Map.groupBy(said, ({ address }) => address).values()].flatMap((own) => {
     const newest = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** People whose chats share one conversation: a page session and chats on every platform, which they link and separate. */
+/** Users whose chats share one conversation: a page session and chats on every platform, which they link and separate. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ShownMessage } from '../judge/checker.ts';
 import { TOKEN } from '../scenario.ts';
@@ -12,15 +12,15 @@ import { chatsOf } from './rows.ts';
 
 const AGAIN_MS = 50;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** A step of linking that has no effect within this time is begun anew, in milliseconds. */
+/** A linking step without effect within this time is restarted, in milliseconds. */
 const STEP_MS = 6_000;
-/** Linking that does not come about within this time is given up: a violation. */
+/** Linking that does not succeed within this time is given up: a violation. */
 const GIVE_UP_MS = 90_000;
 
-/** One person and their chats. */
+/** One user and their chats. */
 export class Ring {
   readonly session: `http:${string}`;
-  /** On the platforms; the page is beside them. */
+  /** On the platforms, in addition to the page. */
   readonly chats: readonly LinkedChat[];
   readonly said: (Said & { address: string })[] = [];
   readonly refused: string[] = [];
@@ -42,12 +42,12 @@ export class Ring {
     this.chats = chatsOfPerson(scenario, number);
   }
 
-  /** True when all is acknowledged and no chat is being linked or separated. */
+  /** True when everything is acknowledged and no chat is being linked or separated. */
   get quiet(): boolean {
     return this.#working === 0;
   }
 
-  /** Says the next thing in one of the chats; `at` 0 is the page. */
+  /** Sends the next message in one of the chats; `at` 0 is the page. */
   say(at: number): void {
     const said = messageAt(this.#seed, this.#number, this.#count, [[]]);
     this.#count += 1;
@@ -57,13 +57,13 @@ export class Ring {
     else this.#posting = this.#track(this.#posting.then(() => this.#post(said)));
   }
 
-  /** Links a chat that is on its own, or separates it; one after the other. */
+  /** Links an unlinked chat, or separates a linked one; one after another. */
   toggle(at: number): void {
     const chat = this.chats[at];
     if (chat !== undefined) this.#toggling = this.#track(this.#toggling.then(() => this.#toggle(chat)));
   }
 
-  /** Nothing more is tried. */
+  /** Makes no further attempts. */
   close(): void {
     this.#closed = true;
   }
@@ -122,7 +122,7 @@ export class Ring {
     await this.#until(async () => !(await this.#isIn(chat)));
   }
 
-  /** The page gives the code, the chat enters it, both agree; a kill may take any of these. */
+  /** The page shows the code, the chat enters it, both agree; a kill may interrupt any of these. */
   async #link(chat: LinkedChat): Promise<void> {
     const given = await this.#call('POST', `/v1/sessions/${this.session}/links`);
     const { code } = (given?.body ?? {}) as { code?: string };
@@ -167,7 +167,7 @@ export class Ring {
     key?: string,
   ): Promise<{ status: number; body: unknown } | undefined> {
     try {
-      // Any that lives: with two of them, either answers for both.
+      // Any live one: with two of them, either answers for both.
       const living = this.#scenario.gateways.filter(({ running }) => running);
       const gateway = living[this.#count % Math.max(1, living.length)] ?? this.#scenario.gateways[0];
       const url = await gateway?.url();
@@ -183,7 +183,7 @@ export class Ring {
       });
       return { status: response.status, body: await response.json() };
     } catch {
-      // The gateway died over it, or is not there yet: the caller tries again.
+      // The gateway died during the request, or is not up yet: the caller retries.
       return undefined;
     }
   }

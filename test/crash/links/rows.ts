@@ -1,7 +1,7 @@
-/** What the tables hold of turns in conversations that chats share. */
+/** What the tables hold about turns in shared conversations. */
 import type postgres from 'postgres';
 
-/** A turn, with where it was asked. Times are epoch milliseconds. */
+/** A turn, with the chat it was asked in. Times are epoch milliseconds. */
 export interface SharedTurn {
   id: string;
   session: string;
@@ -36,7 +36,7 @@ export async function partsByRef(sql: postgres.Sql): Promise<Map<string, string[
   return new Map(rows.map(({ ref, ids }) => [ref, ids]));
 }
 
-/** The chats that share a session now, and whether one that asks to has been asked for. */
+/** The chats that currently share a session, and whether one that asks to join was asked about. */
 export async function chatsOf(sql: postgres.Sql, session: string): Promise<string[]> {
   const rows = await sql<{ address: string }[]>`select address from surface where session = ${session}`;
   return rows.map(({ address }) => address);

@@ -1,4 +1,4 @@
-/** A run with linked chats: they are linked, separated and written in at random while the gateway is killed, and judged in the end. */
+/** A run with linked chats: randomly linked, separated and used while the gateway is killed, and judged at the end. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Outcome } from '../campaign.ts';
 import type { Verdict } from '../judge/checker.ts';
@@ -15,23 +15,23 @@ import { partsByRef, sharedTurns } from './rows.ts';
 
 export interface LinkRun extends Pick<ScenarioOptions, 'postgresUrl'> {
   seed: number;
-  /** People, each with a page session and a chat of every kind. */
+  /** Number of users, each with a page session and a chat of every kind. */
   rings: number;
   /** Gateways on the one database; default: one. */
   gateways?: number;
   kills: number;
-  /** Things said, links and separations by each person between two kills. */
+  /** Messages, links and separations by each user between two kills. */
   stepsPerKill: number;
   progress?: ((line: string) => void) | undefined;
 }
 
-/** Part of the steps that link a chat or separate it. */
+/** Share of the steps that link or separate a chat. */
 const TOGGLES = 0.25;
 /** Longest pause after a step, in milliseconds. */
 const LATEST_MS = 250;
 /** What appeared on a screen within this time before a kill may be a send whose reply it took, in milliseconds. */
 const STRUCK_MS = 250;
-/** When nothing more gets done for so long, what still waits is lost. */
+/** When there is no progress for this long, what still waits is lost. */
 const STUCK_MS = 60_000;
 
 /** Runs everything from the first start to the verdict. Throws when a gateway does not start. */
@@ -43,7 +43,7 @@ export async function runLinks(options: LinkRun): Promise<Outcome> {
     dm: 'open',
     config: {
       limits: { messagesPerMinute: 6_000, messagesAtOnce: 1_000 },
-      // The limits of the platforms have tests of their own.
+      // The platform limits have separate tests.
       channels: {
         telegram: { groupCallsPerMinute: 1_000, editIntervalMs: { group: 500 } },
         slack: { editsPerSecond: { start: 20, most: 20 } },
@@ -111,7 +111,7 @@ async function start({ gateways }: Scenario): Promise<void> {
   }
 }
 
-/** Everybody writes once in each chat undisturbed, as a bot writes to nobody who has not, and links them all. */
+/** Every user writes once in each chat undisturbed, because a bot writes only to users who did, and links them all. */
 async function begin(scenario: Scenario, rings: readonly Ring[]): Promise<void> {
   while (scenario.discord.gateway.counts.identifies === 0) await pause(20);
   for (const ring of rings) for (let at = 0; at <= CHATS_OF_A_PERSON; at += 1) ring.say(at);
@@ -124,7 +124,7 @@ function screensOf(rings: readonly Ring[]): Map<string, { id: string; text: stri
   return new Map(rings.flatMap((ring) => ring.screens()));
 }
 
-/** Kills a gateway, or all of them, and starts it again; gives how long it took to be ready, in milliseconds. */
+/** Kills a gateway, or all of them, and restarts it; returns how long it took to be ready, in milliseconds. */
 async function killNow(
   { gateways }: Scenario,
   rings: readonly Ring[],
@@ -148,7 +148,7 @@ async function killNow(
   return performance.now() - startedAt;
 }
 
-/** Waits until each person has had two more answers, or all: a message that every kill strikes is given up in the end. */
+/** Waits until each user has two more answers, or all: a message struck by every kill is given up in the end. */
 async function progressed(scenario: Scenario, rings: readonly Ring[]): Promise<void> {
   const doneIn = async (): Promise<number[]> => {
     const turns = await scenario.read(sharedTurns);
@@ -163,7 +163,7 @@ async function progressed(scenario: Scenario, rings: readonly Ring[]): Promise<v
     await pause(50);
 }
 
-/** Waits until all that was said is done, or nothing more gets done. */
+/** Waits until everything sent is done, or there is no more progress. */
 async function drained(scenario: Scenario, rings: readonly Ring[]): Promise<void> {
   let least = Infinity;
   let end = performance.now() + STUCK_MS;

@@ -1,6 +1,4 @@
-/**
- * Code of an answer that would fill too many messages: replaced by a file, or shown as text where no file can be sent.
- */
+/** Code of an answer that would fill too many messages: replaced by a file, or text where no file can be sent. */
 import { describe, expect, it } from 'vitest';
 import { MAX_CODE_FILES, MAX_CODE_MESSAGES } from '../../../src/delivery/files/long-code.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';

@@ -1,4 +1,4 @@
-/** Files of a delivery: each once and in its place, and a sentence where a platform refuses one. */
+/** Files of a delivery: each once and in its place, and a sentence if a platform refuses one. */
 import { describe, expect, it } from 'vitest';
 import { ToolError } from '../../../src/contracts/errors.ts';
 import type { SentMedia } from '../../../src/contracts/media.ts';
@@ -88,7 +88,7 @@ describe('the files of a message', () => {
     expect(gateway.dead).toEqual([]);
   });
 
-  it('that are not here yet are waited for, and given up with a sentence', async () => {
+  it('that have not arrived are waited for, then given up with a sentence', async () => {
     const { gateway, media, screen } = withFiles(file('a.txt'));
     gateway.copies.set('outbox/a.txt', new ToolError('not_found', 'There is no such file.'));
     const { value } = await gateway.deliver('', { media });

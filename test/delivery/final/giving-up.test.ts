@@ -1,6 +1,4 @@
-/**
- * A delivery that the platform does not accept: how long it is tried, in which forms, and what its chat reads about it.
- */
+/** A delivery that the platform does not accept: how long it is tried, in which forms, and what its chat reads. */
 import { describe, expect, it } from 'vitest';
 import {
   KEPT_BLOCKED_MS,
@@ -14,9 +12,7 @@ import { buildDelivery } from '../setup.ts';
 type Gateway = ReturnType<typeof buildDelivery>;
 const SECOND = 'In the second form.';
 
-/**
- * Hands the head over again after each pause, as its lane does; returns the dead letter's error, if it came to that.
- */
+/** Hands the head over again after each pause, as its lane does; returns the dead letter's error, if any. */
 async function runLane(gateway: Gateway, content: string, until: () => boolean): Promise<unknown> {
   const head = { attempts: 0, waitedMs: 0 };
   while (!until()) {

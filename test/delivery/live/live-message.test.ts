@@ -22,7 +22,7 @@ describe('a growing reply', () => {
     await turn.settle();
   });
 
-  it('begins after the earlier answers, also those still undelivered after a crash', async () => {
+  it('begins after the earlier answers, including those still undelivered after a crash', async () => {
     const gateway = buildDelivery();
     gateway.ahead.add('fake:1');
     const turn = gateway.open('t', '1', [], 'Said before the crash. ');

@@ -20,7 +20,7 @@ const ORDERS: Kind[][] = [
 ];
 
 it.each(ORDERS)(
-  'shows answers, replies to commands and approvals in order of arrival (%s, %s, %s), then first messages, then the oldest screens',
+  'shows answers, replies to commands and approvals as they come (%s, %s, %s), then first messages, then the oldest screens',
   async (...kinds) => {
     const rates = steadyRates({ callsPerSecond: 1, editIntervalMs: 10 });
     const { clock, channel, delivery, ...gateway } = buildDelivery({ typing: false, rates });

@@ -103,7 +103,7 @@ describe('a second copy of a message', () => {
     expect(gateway.channel.count('delete')).toBe(0);
   });
 
-  it('loses its text and buttons where it cannot be removed', async () => {
+  it('loses its text and buttons if it cannot be removed', async () => {
     const gateway = buildDelivery({ delete: false });
     await gateway.deliver(question.content, question);
     gateway.parts.delete('ref-1');

@@ -27,7 +27,7 @@ it('is shown again at its end: a late edit by the other process does not stay', 
   expect(gateway.channel.screen('1')).toEqual(['Hello, all of it.']);
 });
 
-it('is not shown again where no other process has held it', async () => {
+it('is not shown again if no other process has held it', async () => {
   const gateway = await takenOver(false);
   const edits = gateway.channel.count('edit');
   await gateway.deliver('Hello, all of it.', { turnId: 't' });

@@ -78,7 +78,7 @@ describe('the card of a running plan', () => {
     await turn.settle();
   });
 
-  it('is edited after a crash, not sent again, also when no further plan event follows', async () => {
+  it('is edited after a crash, not sent again, even when no further plan event follows', async () => {
     const gateway = buildDelivery({ maxLength: 2_000 });
     gateway.open('t');
     const before = plan(3);

@@ -44,7 +44,7 @@ describe('cutting a document', () => {
     );
   });
 
-  it('keeps every character and adds none but repeated table headers', () => {
+  it('keeps every character and adds only repeated table headers', () => {
     fc.assert(
       fc.property(markdownDocument, fc.integer({ min: 120, max: 1_500 }), (text, max) => {
         // Block by block: all of it at once may hold more markup than the parser's guard allows.

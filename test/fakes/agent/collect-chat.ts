@@ -1,4 +1,4 @@
-/** A model's whole answer, as a caller without interest in its growing has it. */
+/** A model's complete answer, for a caller that does not care how it grows. */
 import type { ChatChunk, LLMResponse, ToolCall, Usage } from '../../../src/contracts/model/provider.ts';
 
 /** Collects a stream into one response. Throws what the stream throws. */

@@ -3,7 +3,7 @@ import type { AgentCorrection } from '../../../src/agent/executor/correction-rep
 import { PlanScenario, testPlan } from './plans.ts';
 import type { PlanScenarioOptions } from './plans.ts';
 
-/** Makes the steps of these ids fail so many times; after that they succeed. */
+/** Makes the steps with these ids fail this many times; after that they succeed. */
 export function failing(times: Record<string, number>): PlanScenarioOptions['step'] {
   const left = { ...times };
   return ({ id }) => {
@@ -31,7 +31,7 @@ export function insert(count = 1): AgentCorrection & { action: 'insert_steps' } 
 /** Events that end a plan; each plan has exactly one. */
 export const TERMINAL_EVENTS = ['plan_completed', 'plan_cancelled'];
 
-/** Runs a plan, of two steps unless told otherwise, to its end. */
+/** Runs a plan, of two steps by default, to its end. */
 export async function runScenario(
   options: Partial<PlanScenarioOptions> & { steps?: number },
 ): Promise<PlanScenario> {

@@ -1,22 +1,22 @@
 /** A store whose process dies at its n-th step: before the commit or after it, and nothing is committed from then on. */
 
-/** What every step of a dead process ends with. */
+/** Every step of a dead process ends with this. */
 export class SimulatedCrash extends Error {}
 
-/** For whoever waits on a process that may die: any other error is one. */
+/** For code that waits on a process that may die: any other error is rethrown. */
 export function notOfDeath(error: unknown): void {
   if (!(error instanceof SimulatedCrash)) throw error;
 }
 
 export interface Death {
-  /** One of the store's words in the process that dies; its functions that are named among the steps are steps. */
+  /** Wraps an interface of the store in the dying process; its functions that are listed as steps are steps. */
   readonly of: <Word extends object>(word: Word) => Word;
-  /** The steps as they were begun. */
+  /** The steps in the order they were begun. */
   readonly seen: string[];
   died(): boolean;
 }
 
-/** The death at the `at`-th of these steps, counted from 0 and over all words; none at infinity. */
+/** The death at the `at`-th of these steps, counted from 0 across all interfaces; none at infinity. */
 export function dyingAt(at: number, when: 'before' | 'after', steps: readonly string[]): Death {
   const seen: string[] = [];
   let dead = false;

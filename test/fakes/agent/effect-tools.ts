@@ -1,4 +1,4 @@
-/** Tools of each effect class whose runs are counted by a server outside: the oracle of "never done twice". */
+/** Tools of each effect class whose runs are counted by an outside server: the oracle for "never done twice". */
 import { createServer } from 'node:http';
 import { z } from 'zod';
 import { ToolError } from '../../../src/contracts/errors.ts';
@@ -17,8 +17,8 @@ export interface EffectsServer {
 }
 
 /**
- * Listens on a free port of the loopback. An effect is counted when its request has arrived, answered or not; the answer
- * comes `answerAfterMs` later.
+ * Listens on a free port on loopback. An effect is counted when its request has arrived, answered or not; the answer
+ * arrives `answerAfterMs` later.
  */
 export async function startEffects(answerAfterMs = 0): Promise<EffectsServer> {
   const counts = new Map<string, number>();

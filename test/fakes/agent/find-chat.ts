@@ -1,4 +1,4 @@
-/** A person who has no chat but those of the conversation. */
+/** A person with no chats other than those of the conversation. */
 import type { FindChat } from '../../../src/contracts/delivery.ts';
 import { isAddress } from '../../../src/contracts/message.ts';
 

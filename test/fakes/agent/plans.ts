@@ -10,7 +10,7 @@ import { foldFacts } from '../../../src/agent/executor/run-state.ts';
 import type { PlanRun } from '../../../src/agent/executor/run-state.ts';
 import type { Plan, PlanFact, PlanStep } from '../../../src/contracts/plans/plan.ts';
 
-/** A plan of `length` steps that all call `probe`, frozen through and through. */
+/** A plan of `length` steps that all call `probe`, deeply frozen. */
 export function testPlan(length: number, over: Partial<Plan> = {}): Plan {
   const steps = Array.from({ length }, (_, index) => testStep(index));
   const plan: Plan = {
@@ -41,7 +41,7 @@ export function testStep(index: number, over: Partial<PlanStep> = {}): PlanStep 
   };
 }
 
-/** Whatever calls `danger` is dangerous. */
+/** Anything that calls `danger` is dangerous. */
 export const classifyByName: Classify = ({ executor }) =>
   executor.kind === 'tool' && executor.tool === 'danger' ? 'dangerous' : 'safe';
 
@@ -55,18 +55,18 @@ export function deepFreeze<T>(value: T): T {
 
 export interface PlanScenarioOptions {
   plan: Plan;
-  /** Gives what a step's run gives back; default: it works. */
+  /** Returns the result of a step's run; by default it succeeds. */
   step?: (step: PlanStep, run: number) => { content: string; isError: boolean };
   correct?: (failure: Failure, nth: number) => AgentCorrection;
   gate?: (step: PlanStep, run: PlanRun) => GateVerdict;
   /** Called before (`committed` false) and after each commit: throw to die there. */
   commit?: (n: number, fact: PlanFact, committed: boolean) => void;
-  /** True for a fact that is not stored, because people have changed the plan meanwhile. */
+  /** True for a fact that is not stored, because users have changed the plan in the meantime. */
   refuse?: (fact: PlanFact) => boolean;
   signal?: AbortSignal;
 }
 
-/** A scenario in which one plan is carried out, and carried on after a crash with `run` again. */
+/** A scenario in which one plan runs, and continues after a crash with another `run`. */
 export class PlanScenario {
   readonly facts: PlanFact[];
   /** The plan as the last commit left it. */
@@ -76,10 +76,10 @@ export class PlanScenario {
   readonly runs: string[] = [];
   readonly failures: Failure[] = [];
   parked = 0;
-  /** Told of each event as it happens. */
+  /** Called for each event as it happens. */
   onEvent: ((event: EventBody) => void | Promise<void>) | undefined;
   readonly #options: PlanScenarioOptions;
-  /** Settles when every event so far was told: nothing goes on before. */
+  /** Settles when every event so far was passed on: nothing continues before that. */
   #told: Promise<void> = Promise.resolve();
 
   constructor(options: PlanScenarioOptions) {
@@ -88,7 +88,7 @@ export class PlanScenario {
     this.stored = options.plan;
   }
 
-  /** Carries the plan on from its journal, as a new process would. */
+  /** Continues the plan from its journal, as a new process would. */
   async run(): Promise<PlanRun> {
     const start = foldFacts(this.facts);
     if (start === undefined) throw new Error('There is no plan.');

@@ -9,7 +9,7 @@ export const ANN = 'telegram:42';
 /** A row of a message. */
 export const said = (content: string, author: string | null = ANN, sources: Source[] = []) =>
   contextRow(0, { kind: 'user', content, author: author ?? undefined, sources });
-/** A row of a message that quotes somebody else. */
+/** A row of a message that quotes someone else. */
 export const quoting = (quote: string, typed: string, author = ANN) =>
   contextRow(0, { kind: 'user', content: `${quote}\n${typed}`, author, typed, sources: ['quoted'] });
 /** A row of a tool's result, with the source of its text. */

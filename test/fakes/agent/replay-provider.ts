@@ -1,4 +1,4 @@
-/** A model with a part for each task: what it answers depends only on the task and on how far the work on it is. */
+/** A model with a script for each task: its answers depend only on the task and on the progress of the work. */
 import type {
   ChatChunk,
   ChatRequest,
@@ -9,13 +9,13 @@ import { ScriptedProvider } from './scripted-provider.ts';
 import type { ScriptStep } from './scripted-provider.ts';
 
 /**
- * Answers by how the last user message begins; the same again when it is asked again, after a crash for instance. A part
- * with an empty name is for every task.
+ * Answers by how the last user message begins, and repeats an answer when it is asked again, e.g. after a crash. A
+ * script with an empty name applies to every task.
  */
 export class ReplayProvider implements ChatProvider {
   readonly name = 'replay';
   readonly requests: ChatRequest[] = [];
-  /** Calls open now, and the most there were at once. */
+  /** Calls open now, and the maximum open at once. */
   active = 0;
   peak = 0;
   readonly #parts: Record<string, readonly ScriptStep[]>;
@@ -24,12 +24,12 @@ export class ReplayProvider implements ChatProvider {
     this.#parts = { ...parts };
   }
 
-  /** Gives a task another part. */
+  /** Gives a task another script. */
   play(task: string, steps: readonly ScriptStep[]): void {
     this.#parts[task] = steps;
   }
 
-  /** The requests about a task, in their order. */
+  /** The requests about a task, in order. */
   about(task: string): ChatRequest[] {
     return this.requests.filter((request) => taskOf(request).startsWith(task));
   }
@@ -62,7 +62,7 @@ export class ReplayProvider implements ChatProvider {
   async close(): Promise<void> {}
 }
 
-/** A model whose answer depends only on how far the turn is, whatever it is about. */
+/** A model whose answer depends only on the progress of the turn, whatever it is about. */
 export function replaySteps(...steps: ScriptStep[]): ReplayProvider {
   return new ReplayProvider({ '': steps });
 }

@@ -1,4 +1,4 @@
-/** Tools of every kind that the approval gate tells apart; each notes what it was run with. */
+/** Tools of every kind that the approval gate distinguishes; each records what it was run with. */
 import { z } from 'zod';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
 import type { Tool } from '../../../src/contracts/tools/tool.ts';

@@ -1,4 +1,4 @@
-/** A model that says what a test wrote down, and complains about a call it did not expect and a step nobody used. */
+/** A model that says what a test wrote down, and complains about an unexpected call and an unused step. */
 import { ProviderError } from '../../../src/contracts/errors.ts';
 import { sleep } from '../../../src/lib/async/sleep.ts';
 import type {
@@ -11,16 +11,16 @@ import type {
   Usage,
 } from '../../../src/contracts/model/provider.ts';
 
-/** One model call: its chunks, then `done`, unless `ending` says how else it ends. */
+/** One model call: its chunks, then `done`, unless `ending` specifies another end. */
 export interface ScriptStep {
   chunks: readonly ChatChunk[];
   /** `silence` lasts until the call is aborted. */
   ending?: 'done' | 'silence' | ProviderError;
   finishReason?: FinishReason;
   usage?: Usage;
-  /** Says that so many calls are ahead, as a provider without a free place does. */
+  /** Reports that this many calls are ahead, as a provider without a free slot does. */
   ahead?: number;
-  /** Waited for before the first chunk; with `ahead`, before the call has its place. */
+  /** Awaited before the first chunk; with `ahead`, before the call has its slot. */
   before?: () => void | Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export function says(...deltas: string[]): ScriptStep {
   return { chunks: deltas.map((delta) => ({ type: 'text', delta })) };
 }
 
-/** An answer that asks for tools, perhaps with words before. */
+/** An answer that asks for tools, optionally with text before. */
 export function asks(
   calls: readonly (Omit<ToolCall, 'id'> & { id?: string })[],
   ...words: string[]
@@ -43,19 +43,19 @@ export function asks(
   return { chunks: [...says(...words).chunks, ...asked] };
 }
 
-/** Words and then nothing more, until somebody hangs up. */
+/** Text and then nothing more, until the caller hangs up. */
 export function fallsSilent(...deltas: string[]): ScriptStep {
   return { ...says(...deltas), ending: 'silence' };
 }
 
-/** Words and then an error. */
+/** Text and then an error. */
 export function fails(error: ProviderError, ...deltas: string[]): ScriptStep {
   return { ...says(...deltas), ending: error };
 }
 
 export class ScriptedProvider implements ChatProvider {
   readonly name = 'scripted';
-  /** Every request as it came. */
+  /** Every request as received. */
   readonly requests: ChatRequest[] = [];
   /** Calls that ended because the caller hung up. */
   hungUp = 0;
@@ -76,7 +76,7 @@ export class ScriptedProvider implements ChatProvider {
     this.#steps.push(...steps);
   }
 
-  /** Resolves when a call has said its words and fell silent. */
+  /** Resolves when a call has said its text and gone silent. */
   async silence(): Promise<void> {
     await this.#silence.promise;
     this.#silence = Promise.withResolvers<void>();
@@ -108,7 +108,8 @@ export class ScriptedProvider implements ChatProvider {
       await step.before?.();
       if (step.ahead !== undefined) await onPlace?.();
       for (const chunk of step.chunks) {
-        // As a network would: never two chunks in one turn of the event loop's microtasks, and no word after the abort.
+        // Like a network: never two chunks in one turn of the event loop's microtasks, and nothing after the
+        // abort.
         await new Promise((resolve) => setImmediate(resolve));
         hangUp(signal);
         yield chunk;

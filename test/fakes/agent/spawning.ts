@@ -1,4 +1,4 @@
-/** What tests of subagents say again and again: a call that makes one, a tool that looks, a turn that asks one. */
+/** What tests of subagents need repeatedly: a call that spawns one, a tool that looks, a turn that asks one. */
 import { z } from 'zod';
 import type { EventBody } from '../../../src/contracts/event.ts';
 import { defineTool } from '../../../src/contracts/tools/tool.ts';
@@ -6,13 +6,13 @@ import type { ToolContext } from '../../../src/contracts/tools/tool.ts';
 import { asks, says } from './scripted-provider.ts';
 import type { ScriptStep } from './scripted-provider.ts';
 
-/** The call that makes a subagent. */
+/** The call that spawns a subagent. */
 export const spawn = (task: string, more: Record<string, unknown> = {}) => ({
   name: 'spawn_agent',
   args: { task, ...more },
 });
 
-/** A tool that only remembers where it was called. */
+/** A tool that only records where it was called. */
 export function probe() {
   const seen: ToolContext[] = [];
   const tool = defineTool({
@@ -31,12 +31,12 @@ export function probe() {
   return { tool, seen };
 }
 
-/** The parts of a turn that asks one subagent and then says its result. */
+/** The scripts of a turn that asks one subagent and then reports its result. */
 export const parts = (child: readonly ScriptStep[], more: Record<string, unknown> = {}) => ({
   'Do it': [asks([spawn('The task', more)], 'I ask.'), says('All done.')],
   'The task': child,
 });
 
-/** What the turn was told of its subagents. */
+/** What the turn received from its subagents. */
 export const resultOf = (events: readonly EventBody[]) =>
   events.filter((event) => event.type === 'tool_result' && event.name === 'spawn_agent');

@@ -1,4 +1,4 @@
-/** A tool's context for tests: silent log, a signal that never ends, unless told otherwise. */
+/** A tool's context for tests: by default a silent log and a signal that never ends. */
 import { createLog } from '../../../src/ops/log.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import type { ToolContext } from '../../../src/contracts/tools/tool.ts';

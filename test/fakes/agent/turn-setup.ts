@@ -1,4 +1,4 @@
-/** A whole turn's promptContext on a real store: messages are accepted, heads claimed and run, events and screens recorded. */
+/** A whole turn on a real store: messages are accepted, heads claimed and run, events and screens recorded. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -38,29 +38,32 @@ export interface TurnScenarioOptions {
   >;
   provider: AgentDeps['provider'];
   tools?: ReturnType<AgentDeps['tools']>;
-  /** Instead of `tools`: those that there are at the moment. */
+  /** Instead of `tools`: those available at the moment. */
   currentTools?: AgentDeps['tools'];
   profile?: Partial<Profile>;
-  /** Profiles beside the default one. */
+  /** Profiles next to the default one. */
   others?: readonly Profile[];
   limits?: ReturnType<AgentDeps['settings']>['limits'];
   model?: string | undefined;
-  /** Workers after turns; titles and facts are off unless a test switches them on, so that scripts hold what a turn asks. */
+  /** Workers after turns; titles and facts are off by default, so that scripts hold what a turn asks. */
   afterTurn?: Partial<AfterTurnSettings>;
-  /** User ids of owners; unset = nobody is one. */
+  /** User ids of owners; unset = no one is one. */
   owners?: readonly string[];
   /** Replaces the folders of the sessions. */
   files?: AgentDeps['files'];
   receiveFiles?: AgentDeps['receiveFiles'];
   pictures?: AgentDeps['pictures'];
-  /** Where AGENTS.md and its like are. */
+  /** Where AGENTS.md and similar files are. */
   workspaceDir?: string;
-  /** Looks at, or breaks, the ledger's calls, and those on subagents. */
+  /** Observes, or breaks, the ledger's calls, and those on subagents. */
   around?: (ledger: Ledger) => Ledger;
   aroundSubagents?: (subagents: SubagentStore) => SubagentStore;
 }
 
-/** Opens a store and a scenario on it, registered as a node. After the test, the script must have been followed to its end. */
+/**
+ * Opens a store and a scenario on it, registered as a node. By the end of the test, the script must have been
+ * completed.
+ */
 export async function openScenario(
   databases: TestDatabases,
   options: Omit<TurnScenarioOptions, 'store'> & Partial<Pick<TurnScenarioOptions, 'store'>>,
@@ -75,7 +78,7 @@ export async function openScenario(
 export class TurnScenario {
   readonly agent: Agent;
   readonly store: TurnScenarioOptions['store'];
-  /** Events of all turns, as emitted; those of subagents apart. */
+  /** Events of all turns, as emitted; those of subagents separately. */
   readonly events: EventBody[] = [];
   readonly ofAgents: (EventBody & { agentId: string })[] = [];
   /** `open`, `settle`, `finish` and `turn_ended`, in the order they happened. */
@@ -83,11 +86,11 @@ export class TurnScenario {
   readonly opened: LiveTurnStart[] = [];
   readonly textsSoFar: (string | undefined)[] = [];
   readonly logLines: string[] = [];
-  /** Heads of subagents that turns let go into the background. */
+  /** Heads of subagents that turns moved to the background. */
   readonly background: LaneHead[] = [];
   /** What the turns committed at their end. */
   readonly finishes: TurnFinish[] = [];
-  /** Told of each event of a turn as it happens. */
+  /** Called for each event of a turn as it happens. */
   onEvent: ((event: EventBody) => void) | undefined;
   profile: Profile;
   node = '';
@@ -112,7 +115,7 @@ export class TurnScenario {
     this.node = await this.store.lanes.register(instance, LEASE_MS);
   }
 
-  /** Accepts a message and gives the claimed head, or undefined when the lane is busy. */
+  /** Accepts a message and returns the claimed head, or undefined if the lane is busy. */
   async say(content: string, over: Partial<InboundMessage> = {}, request: Partial<AcceptRequest> = {}) {
     const message = inboundMessage(content, over);
     const accepted = await this.store.ledger.accept({
@@ -126,13 +129,13 @@ export class TurnScenario {
     return { turnId: accepted.turnId, head: accepted.heads.find((head) => head.lane.startsWith('in:')) };
   }
 
-  /** Claims whatever `in:` head is due, as a sweep does; or of another class. */
+  /** Claims any due `in:` head, as a sweep does; or of another class. */
   async sweep(laneClass: LaneClass = 'in'): Promise<LaneHead | undefined> {
     const heads = await this.store.lanes.sweep(this.node, [{ class: laneClass, free: 10 }]);
     return heads[0];
   }
 
-  /** Removes the files and closes the provider, which complains when its script was not followed. */
+  /** Removes the files and closes the provider, which complains if its script was not completed. */
   async close(): Promise<void> {
     await this.agent.close();
     if (this.#files !== undefined) await rm(this.#files, { recursive: true });
@@ -145,7 +148,7 @@ export class TurnScenario {
     return handler.handle(head, signal);
   }
 
-  /** Says something and runs the turn to its end; gives its last message. */
+  /** Says something and runs the turn to its end; returns its last message. */
   async ask(content: string, over?: Partial<InboundMessage>, request?: Partial<AcceptRequest>) {
     const { turnId, head } = await this.say(content, over, request);
     const outcome = await this.run(head);
@@ -209,7 +212,12 @@ export class TurnScenario {
         choices: this.store.choices,
         log: testLog(this.logLines),
       }),
-      traces: { noteAttempt: async () => undefined, begin: () => () => undefined, ended: () => undefined },
+      traces: {
+        noteAttempt: async () => undefined,
+        begin: () => () => undefined,
+        ended: () => undefined,
+        decided: () => undefined,
+      },
       events: this.#eventBus(),
       live: {
         open: (start) => {
@@ -235,7 +243,7 @@ export class TurnScenario {
     };
   }
 
-  /** Below a folder of its own, made when it is first needed. */
+  /** Below its own folder, created when it is first needed. */
   async #sessionFiles(): Promise<SessionFiles> {
     this.#files ??= await mkdtemp(path.join(os.tmpdir(), 'parley-scenario-'));
     return createSessionFiles(this.#files, testLog(this.logLines));

@@ -21,7 +21,7 @@ const planning = (said: string, instruction: string): string =>
   String(demoAnswer(asked(user(said), system(instruction))).text);
 
 describe("the demo's persona", () => {
-  it('says so, thinks when asked and uses the tools it is offered', () => {
+  it('introduces itself, thinks when asked and uses the tools it is offered', () => {
     const hello = demoAnswer(asked(user('hello')));
     expect(hello.text).toContain('This is the demo');
     expect(hello.thinking).toBeUndefined();
@@ -63,7 +63,7 @@ describe("the demo's persona", () => {
     ['what is the plan?', 'day'],
     ['plan my day', 'day'],
     [`plan ${'a'.repeat(60)}`, 'day'],
-  ])('recognises in "%s" that it is about the %s', (said, topic) => {
+  ])('recognizes in "%s" that it is about the %s', (said, topic) => {
     expect(topicOf(said)).toBe(topic);
   });
 
@@ -97,7 +97,7 @@ describe("the demo's persona", () => {
     expect(explain('The step, number 3 of 3: Say what the picnic needs (self)')).toContain('one sentence');
   });
 
-  it('sums up steps by what they noted (S-07)', () => {
+  it('sums up steps by what they found (S-07)', () => {
     const steps = '<<<\nRead the notes (done):\n- who comes along\n- a place\n>>>';
     const { text } = demoAnswer(asked(system(SUMMARY_PROMPT), user(steps)));
     expect(text).toBe('Known so far: who comes along; a place.');
@@ -106,7 +106,7 @@ describe("the demo's persona", () => {
 
 const GOAL = 'Goal: plan a picnic';
 
-/** What is decided when the step of `tool` failed in a plan that also has the steps of `others`. */
+/** The decision when the step of `tool` failed in a plan that also has the steps of `others`. */
 function corrected(tool: string, ...others: string[]): Promise<AgentCorrection> {
   const stepOf = (name: string, index: number) =>
     testStep(index, {

@@ -21,7 +21,7 @@ const WEIGHED =
 
 function plainAnswer(body: ChatBody): Reply {
   const said = lastUserText(body);
-  // The gateway may append a system note of its own, on the remaining steps for one.
+  // The gateway may append its own system note, for example about the remaining steps.
   const last = body.messages.findLast((message) => message.role !== 'system');
   if (last?.role === 'tool') {
     return { text: `Here is what \`${last.tool_name}\` found:\n\n${quoted(last.content)}\n\n${SIGNED}` };

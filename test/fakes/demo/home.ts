@@ -1,4 +1,4 @@
-/** The home of `npm run demo`: its settings switch on planning, and failed steps are corrected. */
+/** The home of `npm run demo`: its settings enable planning, and failed steps are corrected. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -8,7 +8,7 @@ const CONFIG = {
 };
 const PROFILE = { planningEnabled: true, planningPhase2Enabled: true };
 
-/** Writes the settings into an empty folder. Rejects with what the file system says. */
+/** Writes the settings into an empty folder. Rejects with the file system's error. */
 export async function writeDemoHome(home: string): Promise<void> {
   await writeFile(path.join(home, 'config.json'), JSON.stringify(CONFIG), { mode: 0o600 });
   const profile = path.join(home, 'profiles', 'default');

@@ -1,6 +1,6 @@
 /**
- * The demo persona's answers to the gateway's planning prompts: plan, step, correction, explanation, summary. Each is
- * chosen by the prompt in the request alone, never by earlier requests: parallel chats do not mix.
+ * The demo persona's answers to the gateway's planning prompts: plan, step, correction, explanation, summary. Each
+ * depends only on the prompt in the request, never on earlier requests: parallel chats do not mix.
  */
 import { CORRECTION_PROMPT } from '../../../src/agent/executor/correction.ts';
 import { EXPLAIN_PROMPT, SUMMARY_PROMPT } from '../../../src/agent/executor/mode-prompts.ts';
@@ -17,10 +17,10 @@ const PLAN_ASKED = firstLine(planInstruction({ analysis: '', tools: [], agents: 
 
 /** The persona's reply to one of the gateway's prompts about a plan; undefined for everything else. */
 export function planReply(body: ChatBody): Reply | undefined {
-  // The date and the place come first, in a paragraph of their own.
+  // The date and the place come first, in a separate paragraph.
   const instruction = (body.messages.at(-1)?.content ?? '').replace(/^It is [^\n]+\n\n/, '');
   const said = lastUserText(body);
-  // A turn without a plan waits for this answer: it comes without the usual pace.
+  // A turn without a plan waits for this answer: it arrives without the usual pace.
   if (instruction === ANALYSIS)
     return ABOUT_PLANS.test(said) ? paced(body, analysis(said)) : { text: 'DIRECT' };
   if (instruction.startsWith(REVIEW_ASKED)) return paced(body, review(said));

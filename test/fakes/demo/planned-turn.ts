@@ -8,7 +8,7 @@ const CARRIED_OUT = 'carry_out_plan';
 const CANCELLED = /^The plan was cancelled\. Why:\n\[.*\]\n([^]*?)\n\[\w+: end\]$/m;
 const CORRECTED = new RegExp(`^\\d+\\. ${WRITE_NOTES} .*: done$`, 'm');
 
-/** The persona's reply in a turn whose plan is made; undefined in any other turn. */
+/** The persona's reply in a turn whose plan is ready; undefined in any other turn. */
 export function plannedTurnReply(body: ChatBody): Reply | undefined {
   const asked = body.messages.findLastIndex(({ role }) => role === 'user');
   // The gateway's system notes are not part of the conversation.
@@ -33,7 +33,10 @@ function carriedOut(topic: string, report: string): Reply {
   return { text: closingText(topic, report, CORRECTED.test(report) ? corrected : '') };
 }
 
-/** Planner mode: the persona ticks its own list, and finds its way by the calls it has made since the question. */
+/**
+ * Planner mode: the persona ticks its own list, and determines its progress from the calls it has made since the
+ * question.
+ */
 function follow(topic: string, file: string, since: readonly ChatBodyMessage[]): Reply {
   const called = since.flatMap(({ tool_calls = [] }) => tool_calls.map((call) => call.function.name));
   const read = since.findLast(({ tool_name }) => tool_name === 'read_file')?.content;
@@ -46,7 +49,7 @@ function follow(topic: string, file: string, since: readonly ChatBodyMessage[]):
     const write = { name: 'write_file', args: { path: file, content: notesOn(topic) } };
     return { text: 'There are no notes yet, so I write some. ', toolCalls: [write, look] };
   }
-  // The first step was ticked off with the look around.
+  // The first step was ticked off with the first look.
   if (called.filter((name) => name === 'todo').length === 1) return { toolCalls: [tick(2), tick(3)] };
   return { text: closingText(topic, read, '') };
 }

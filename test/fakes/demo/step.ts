@@ -1,4 +1,4 @@
-/** The demo persona's answers about single steps: carrying one out, correcting a failed one, explaining the next one. */
+/** The demo persona's answers about single steps: running one, correcting a failed one, explaining the next one. */
 import { FILE_NAME, notedIn, notesOn, paced, topicOf, WRITE_NOTES } from './demo-text.ts';
 import type { ChatBody } from '../ollama/request.ts';
 import type { Reply } from '../ollama/reply.ts';
@@ -8,7 +8,7 @@ const WORK_ASKED = /^Do this step now, and nothing of the others: .*$/m;
 const GOAL = /^Goal: (.*)$/m;
 const RESULTS = 'What earlier steps gave back';
 
-/** A step of the plan: the one call it is, or what the persona does itself. */
+/** A step of the plan: either a single call, or what the persona does itself. */
 export function stepReply(body: ChatBody, task: string): Reply | undefined {
   const [, tool, description = ''] = CALL_ASKED.exec(task) ?? [];
   if (tool === 'list_dir') {

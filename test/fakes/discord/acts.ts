@@ -1,4 +1,7 @@
-/** What people do besides writing and pressing: they react, edit, use the menu of a message, type commands and fill in forms. */
+/**
+ * What users do besides writing and pressing: they react, edit, use the menu of a message, type commands and fill in
+ * forms.
+ */
 import type { FakeDiscord } from './discord.ts';
 import { INTENT } from './gateway/gateway-frames.ts';
 import { messageJson, personJson } from './json.ts';
@@ -27,7 +30,7 @@ export function reacts(discord: FakeDiscord, message: FakeMessage, from: FakePer
   );
 }
 
-/** A person gives an own message another text. */
+/** A user edits one of their own messages. */
 export function edits(discord: FakeDiscord, message: FakeMessage, text: string): void {
   discord.platform.change(message, text);
   message.editedAt = discord.platform.now();
@@ -51,7 +54,7 @@ export function changed(discord: FakeDiscord, message: FakeMessage): void {
   );
 }
 
-/** A person uses a command in the menu of a message; gives its interaction. */
+/** A user runs a command in the menu of a message; returns its interaction. */
 export function onMessage(
   discord: FakeDiscord,
   message: FakeMessage,
@@ -66,7 +69,7 @@ export function onMessage(
   return interaction;
 }
 
-/** A person types the option of a command; gives the interaction, which gets suggestions. */
+/** A user types the option of a command; returns the interaction, which gets suggestions. */
 export function types(
   discord: FakeDiscord,
   channel: FakeChannel,
@@ -81,7 +84,7 @@ export function types(
   return interaction;
 }
 
-/** A person sends the form that an interaction has shown, with these fields changed; gives the interaction of that. */
+/** A user submits the form that an interaction has shown, with these fields changed; returns the new interaction. */
 export function fillsIn(
   discord: FakeDiscord,
   shown: FakeInteraction,
@@ -101,7 +104,7 @@ export function fillsIn(
   return sent;
 }
 
-/** A person chooses from the newest menu that they see. */
+/** A user chooses from the newest menu that they see. */
 export function chooses(discord: FakeDiscord, channel: FakeChannel, value: string, from: FakePerson): void {
   const message = discord.visible(channel, from).findLast(({ select }) => select !== undefined);
   if (message?.select?.values.includes(value) !== true) throw new Error(`"${value}" cannot be chosen`);

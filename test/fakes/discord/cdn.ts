@@ -1,19 +1,19 @@
 /** The file servers of the fake Discord: links carry a signature that expires, as those of the platform do. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** A file that somebody sends. */
+/** A file that someone sends. */
 export interface SentFile {
   name: string;
   bytes: Uint8Array;
   mimeType?: string;
-  /** Of a recording. */
+  /** For a recording. */
   seconds?: number;
 }
 
 /** How the next download fails: cut off in the middle, silent in the middle, or a status. */
 export type DownloadFailure = 'cut' | 'silence' | number;
 
-/** As Discord shows it; of a recording also with its length. */
+/** As Discord shows it; for a recording also with its length. */
 export interface FakeAttachment {
   id: string;
   filename: string;
@@ -27,7 +27,7 @@ interface StoredFile extends SentFile {
 }
 
 export class FakeCdn {
-  /** Downloads that were begun. */
+  /** Downloads that were started. */
   downloads = 0;
   readonly #root: () => string;
   readonly #newId: () => string;
@@ -40,7 +40,7 @@ export class FakeCdn {
     this.#newId = newId;
   }
 
-  /** An attachment of a message, or of a command; its link is a fresh one whenever it is shown. */
+  /** An attachment of a message, or of a command; its link is fresh whenever it is shown. */
   attachment(channelId: string, file: SentFile, folder = 'attachments'): FakeAttachment {
     const id = this.#newId();
     const path = `/${folder}/${channelId}/${id}/${encodeURIComponent(file.name)}`;
@@ -61,7 +61,7 @@ export class FakeCdn {
     };
   }
 
-  /** All links that were shown until now stop working. */
+  /** All links that were shown so far stop working. */
   expire(): void {
     this.#signature += 1;
   }

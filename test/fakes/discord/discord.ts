@@ -36,11 +36,14 @@ export class FakeDiscord {
   readonly rest: FakeRest;
   readonly cdn: FakeCdn;
   readonly token = DISCORD_TOKEN;
-  /** False: as servers that name no `channel_type` in their events. */
+  /** False: like servers that name no `channel_type` in their events. */
   namesChannelType = true;
-  /** False: as where the events were lost with a process, and the session went on with the next. */
+  /** False: as if the events were lost with a process, and the session continued with the next. */
   tellsOfThreads = true;
-  /** Threads that the gateway has told of, in a server or as they were opened: of the others it tells with their first message. */
+  /**
+   * Threads that the gateway has announced, in a server or when they were opened: the others it announces with their
+   * first message.
+   */
   readonly #toldThreads = new Set<string>();
   readonly #server = createServer((request, response) => {
     if (this.cdn.serves(request, response)) return;
@@ -134,7 +137,7 @@ export class FakeDiscord {
     return message;
   }
 
-  /** Dispatches a message over the gateway, also a second time. */
+  /** Dispatches a message over the gateway, even a second time. */
   deliver(message: FakeMessage): void {
     const channel = this.platform.channel(message.channelId);
     const { bot } = this.platform;
@@ -162,7 +165,7 @@ export class FakeDiscord {
     );
   }
 
-  /** THREAD_CREATE, once for each: Discord keeps no account of who has lost it. */
+  /** THREAD_CREATE, once for each: Discord does not track who has missed it. */
   #tellOfThread(thread: FakeChannel): void {
     if (!this.tellsOfThreads || this.#toldThreads.has(thread.id)) return;
     this.#toldThreads.add(thread.id);
@@ -170,7 +173,7 @@ export class FakeDiscord {
     this.gateway.dispatch('THREAD_CREATE', INTENT.guilds, () => event, thread.guildId);
   }
 
-  /** A person uses a slash command; gives the id of the interaction. */
+  /** A person uses a slash command; returns the id of the interaction. */
   slash(
     channel: FakeChannel,
     command: string,
@@ -194,7 +197,10 @@ export class FakeDiscord {
     });
   }
 
-  /** A person presses the newest visible button of that label (or the one under `on`), or sends any id; gives the id of the interaction. */
+  /**
+   * A person presses the newest visible button with that label (or the one under `on`), or sends any id; returns the
+   * interaction's id.
+   */
   press(channel: FakeChannel, label: string, from: FakePerson, forgedId?: string, on?: FakeMessage): string {
     const seen = on === undefined ? this.visible(channel, from) : [on];
     const under = seen.findLast(({ buttons }) => buttons.some((button) => button.label === label));
@@ -238,7 +244,7 @@ export class FakeDiscord {
 
   /**
    * The messages a person sees in a channel, oldest first: their texts, markup applied, a file as `[file a.png]` before its
-   * caption; the person's own hidden answers too when named.
+   * caption; the person's own hidden answers, too, if named.
    */
   screen(channel: FakeChannel, viewer?: FakePerson): string[] {
     return this.visible(channel, viewer).map(({ flags, author, files = [], content }) => {

@@ -1,4 +1,4 @@
-/** Fields of a message in the fake Discord's requests: checked as strictly as the platform does. */
+/** Fields of a message in the fake Discord's requests: checked as strictly as on the platform. */
 import { Refusal } from './platform.ts';
 import type { FakeMessage } from './platform.ts';
 
@@ -10,7 +10,10 @@ export function invalidForm(field: string, code: string, message: string): Refus
   return new Refusal(400, 50_035, 'Invalid Form Body', { [field]: { _errors: [{ code, message }] } });
 }
 
-/** The content as Discord keeps it: without white space at its ends, 1 to 2,000 characters. Counted in UTF-16 units, the larger of the two counts found in use. */
+/**
+ * The content as Discord keeps it: without white space at its ends, 1 to 2,000 characters. Counted in UTF-16 units, the
+ * larger of the two counts seen in practice.
+ */
 export function contentOf(body: Record<string, unknown>): string {
   const { content } = body;
   if (content === undefined || content === null)
@@ -29,7 +32,7 @@ export function editedOf(body: Record<string, unknown>, { content }: Pick<FakeMe
   return body.content === undefined ? content : contentOf(body);
 }
 
-/** As `contentOf`; a message with files needs no text. */
+/** Like `contentOf`; a message with files needs no text. */
 export function captionOf(body: Record<string, unknown>, hasFiles: boolean): string {
   return hasFiles && (body.content === undefined || body.content === '') ? '' : contentOf(body);
 }

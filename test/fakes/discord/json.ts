@@ -39,7 +39,7 @@ export function messageJson(message: FakeMessage): object {
   };
 }
 
-/** What a message says: all that is shown of one that was forwarded, which does not tell who wrote it. */
+/** What a message says: all that is shown of a forwarded one, which does not reveal who wrote it. */
 function writtenJson(message: FakeMessage): object {
   return {
     content: message.content,
@@ -55,7 +55,7 @@ function writtenJson(message: FakeMessage): object {
   };
 }
 
-/** A channel's description, as Discord gives it. */
+/** A channel's description, as Discord returns it. */
 export function channelJson({ id, type, guildId, parentId, ownerId, name }: FakeChannel): object {
   const guild = guildId === undefined ? {} : { guild_id: guildId, parent_id: parentId ?? null };
   return {
@@ -67,13 +67,16 @@ export function channelJson({ id, type, guildId, parentId, ownerId, name }: Fake
   };
 }
 
-/** A thread in the description of its server, which is not named again. */
+/** A thread in the description of its server, which does not repeat the server. */
 export function threadOfGuildJson(thread: FakeChannel): object {
   const { guild_id: _, ...json } = channelJson(thread) as { guild_id?: string };
   return json;
 }
 
-/** Where an interaction was used, and by whose installation of the app: in chats of others only by that of the person. */
+/**
+ * Where an interaction was used, and through whose installation of the app: in chats of others only through the
+ * person's.
+ */
 export function installedBy({ guildId, isGuest, type }: FakeChannel, by: FakePerson): object {
   const context = guildId !== undefined ? 0 : isGuest === true || type === 3 ? 2 : 1;
   const owners = isGuest === true ? { '1': by.id } : { '0': guildId ?? '0' };

@@ -22,15 +22,15 @@ interface Bucket {
 const OPEN: HiddenLimit = { limit: 10_000, windowMs: 1_000 };
 /** Calls with one interaction token. */
 const INTERACTION: HiddenLimit = { limit: 5, windowMs: 5_000 };
-/** Calls of a bot in a second, over all routes; those with an interaction token do not count. */
+/** Calls of a bot per second, over all routes; those with an interaction token do not count. */
 const GLOBAL: HiddenLimit = { limit: 50, windowMs: 1_000 };
 
 export class Limits {
   /** Calls made before the wait of a 429 was over. */
   early = 0;
-  /** 429s given. */
+  /** 429s returned. */
   refused = 0;
-  /** Answers that count towards the ban for invalid requests: 401, 403, 429 but not shared ones. */
+  /** Answers that count towards the ban for invalid requests: 401, 403, and 429 except shared ones. */
   invalid = 0;
   readonly #limits: { send?: HiddenLimit; edit?: HiddenLimit };
   readonly #now: () => number;
@@ -48,7 +48,7 @@ export class Limits {
     this.#forced.push(limit);
   }
 
-  /** Sets the rate limit headers, and true when it has answered with 429. */
+  /** Sets the rate limit headers, and returns true if it has answered with 429. */
   refuses(route: string, major: string, response: ServerResponse): boolean {
     const ofInteraction = route.includes('/webhooks/');
     const key = ofInteraction ? major : `${route} ${major}`;

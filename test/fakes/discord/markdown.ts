@@ -40,7 +40,7 @@ function inline(text: string): string {
   return shown;
 }
 
-/** The length taken and what is shown for it, of the first rule that fits; one character otherwise. */
+/** The length consumed and what is shown for it, of the first rule that matches; one character otherwise. */
 function firstRule(rest: string): [number, string] {
   for (const [pattern, show] of INLINE) {
     const match = pattern.exec(rest);
@@ -62,7 +62,7 @@ const CODE_BLOCK = /```(?:([a-z0-9_+\-.#]+?)\n)?\n*([^\n][\s\S]*?)\n*```/i;
 /** An address in angle brackets, with any scheme: it begins before a block of code and may take its fence. */
 const ANGLE_LINK = /(?<=(?:^|[^\\])(?:\\\\)*)<([^: >]+:\/[^ >]+)>/;
 
-/** The text as a person sees it: quotes and code blocks first, nothing inside a block of code is markup. */
+/** The text as a person sees it: quotes and code blocks first, nothing inside a code block is markup. */
 export function visibleText(content: string): string {
   const code = CODE_BLOCK.exec(content);
   const link = ANGLE_LINK.exec(content);
@@ -83,7 +83,7 @@ function shownLines(text: string): string {
   return inline(text.split('\n').map(unmarkLine).join('\n'));
 }
 
-/** True when every code fence that opens also closes. */
+/** True if every code fence that opens also closes. */
 export function fencesBalanced(content: string): boolean {
   return (content.replaceAll(/\\`/g, '').match(/```/g) ?? []).length % 2 === 0;
 }

@@ -26,12 +26,12 @@ export interface FakeChannel {
   id: string;
   /** 0 guild text, 1 DM, 3 group DM of others, 11 public thread, 15 forum. */
   type: 0 | 1 | 3 | 11 | 15;
-  /** The bot is no member: it sees nothing here (50001), and is reached by who has installed it for themselves. */
+  /** The bot is not a member: it sees nothing here (50001); users who have installed it for themselves reach it. */
   isGuest?: boolean;
   guildId?: string;
   /** The parent channel of a thread, or the category of a channel. */
   parentId?: string;
-  /** Of a thread: who has opened it, its name, and when the bot has given it one. */
+  /** For a thread: who opened it, its name, and when the bot gave it one. */
   ownerId?: string;
   name?: string;
   namedAt?: number[];
@@ -88,7 +88,7 @@ export interface FakeMessage {
   /** The mentions in it that ping. */
   pings: string[];
   attachments: object[];
-  /** What the bot has sent with it. */
+  /** What the bot sent with it. */
   files?: FakeFile[];
   fields?: object;
   /** The bot's reactions. */
@@ -101,10 +101,10 @@ export interface FakeInteraction {
   at: number;
   channelId: string;
   user: FakePerson;
-  /** A press, of a button under this message. */
+  /** A press of a button under this message. */
   under?: FakeMessage;
   message?: FakeMessage;
-  /** What kind it is, as in its event. */
+  /** Its kind, as in its event. */
   type: number;
   /** The form that was shown. */
   modal?: FakeModal;
@@ -134,16 +134,16 @@ export class DiscordPlatform {
   readonly bot: FakePerson;
   readonly applicationId: string;
   readonly guildId: string;
-  /** The role that Discord has made for the bot in the server. */
+  /** The role that Discord has created for the bot in the server. */
   readonly botRoleId: string;
-  /** Who owns the server; the roles that people have made there, with a set of permissions; and its members. */
+  /** Who owns the server; the roles that people have created there, with a set of permissions; and its members. */
   ownerId: string;
   readonly roles: { id: string; name: string; permissions: string }[] = [];
   readonly members = new Map<string, FakePerson>();
   readonly now: () => number;
   /** Where interactions are posted, once that is set. */
   readonly endpoint: FakeEndpoint;
-  /** Who may install the app: servers (0), people (1). */
+  /** Who may install the app: servers (0), users (1). */
   installations: number[] = [0, 1];
   commands: object[] = [];
   commandWrites = 0;
@@ -172,13 +172,13 @@ export class DiscordPlatform {
     return this.#keep({ id: this.newId(), type, ...guild, ...more });
   }
 
-  /** The id of another server, whose events come over this shard. */
+  /** The id of another server, whose events arrive over this shard. */
   newGuildId(shard: number, count: number): string {
     const at = (BigInt(this.newId()) >> 22n) / BigInt(count);
     return ((at * BigInt(count) + BigInt(shard)) << 22n).toString();
   }
 
-  /** A role that people have made in the server. */
+  /** A role that people have created in the server. */
   addRole(name: string, permissions = 0n): string {
     const id = this.newId();
     this.roles.push({ id, name, permissions: String(permissions) });
@@ -224,7 +224,7 @@ export class DiscordPlatform {
       throw new Refusal(400, 200_000, 'Message was blocked by automatic moderation');
   }
 
-  /** Throws when a message over an hour old was edited too often: how often is not documented. */
+  /** Throws if a message over an hour old was edited too often: the exact limit is not documented. */
   allowEdit(message: FakeMessage): void {
     if (this.now() - message.at <= OLD_MESSAGE_MS) return;
     const edits = (this.#oldEdits.get(message.id) ?? []).filter((at) => this.now() - at < OLD_EDIT_WAIT_MS);

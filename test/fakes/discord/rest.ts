@@ -6,7 +6,7 @@ import type { Call, Route } from './route.ts';
 import { Refusal } from './platform.ts';
 import { readForm } from './uploads.ts';
 
-/** How the next call that matches fails. */
+/** How the next matching call fails. */
 export type Failure = {
   /** "METHOD /path"; default: any call. */
   match?: RegExp;
@@ -93,7 +93,7 @@ export class FakeRest {
     const [route, ids] = findRoute(request.method ?? 'GET', path);
     const isBot = !this.revoked && request.headers.authorization === `Bot ${this.#settings.token}`;
     if (route.open !== true && !isBot) throw new Refusal(401, 0, '401: Unauthorized');
-    // Of an interaction the token counts, which follows the application's id.
+    // For an interaction the token counts, which follows the application's id.
     const major = (route.path.startsWith('/webhooks/') ? ids[1] : ids[0]) ?? '';
     if (this.#settings.limits.refuses(`${route.method} ${route.path}`, major, response)) return 'limited';
     const type = request.headers['content-type'] ?? '';

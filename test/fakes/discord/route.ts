@@ -1,4 +1,4 @@
-/** What a route of the fake Discord's REST API is. */
+/** The definition of a route in the fake Discord's REST API. */
 import type { DiscordPlatform } from './platform.ts';
 import type { FakeFile } from './uploads.ts';
 
@@ -6,14 +6,14 @@ export interface Call {
   platform: DiscordPlatform;
   ids: string[];
   query: URLSearchParams;
-  /** The JSON that came; `body` are its fields when it is an object. */
+  /** The received JSON; `body` is its fields if it is an object. */
   json: unknown;
   body: Record<string, unknown>;
-  /** The files of the form, by their number. */
+  /** The files of the form, by number. */
   files: ReadonlyMap<string, FakeFile>;
   gatewayUrl: string;
   startsLeft: number;
-  /** Connections that the bot is to have, and how many may identify at a time. */
+  /** Connections that the bot should open, and how many may identify at once. */
   shards: number;
   maxConcurrency: number;
   applicationFlags: number;

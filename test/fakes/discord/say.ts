@@ -1,4 +1,4 @@
-/** What people write in the fake Discord, with all that a message can bring along. */
+/** What people write in the fake Discord, with everything that a message can carry. */
 import { FLAG_HAS_SNAPSHOT } from './platform.ts';
 import type { DiscordPlatform, FakeChannel, FakeMessage, FakePerson } from './platform.ts';
 

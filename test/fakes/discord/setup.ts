@@ -45,11 +45,11 @@ interface SetupOptions {
 export class DiscordSetup extends ChannelSetup {
   readonly discord: FakeDiscord;
   channel: Channel;
-  /** Who hears the gateway's events. */
+  /** Who receives the gateway's events. */
   readonly listeners = new Set<EventListener>();
   /** What the gateway suggests. */
   suggest: (message: InboundMessage) => Promise<readonly string[]> = () => Promise.resolve([]);
-  /** The gateway accepts messages as questions of their own. */
+  /** The gateway accepts messages as separate questions. */
   opensThreads = true;
   override readonly receive: Receive = async (message, options) => {
     const threadId = this.opensThreads ? await options?.openThread?.() : undefined;

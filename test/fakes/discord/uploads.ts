@@ -1,4 +1,4 @@
-/** Files that come with a message of the bot: read from the form and judged as Discord does. */
+/** Files that come with a message of the bot: read from the form and checked as Discord does. */
 import { readMultipart } from '../multipart.ts';
 import { invalidForm } from './form.ts';
 import { Refusal } from './platform.ts';
@@ -15,7 +15,7 @@ export const FLAG_VOICE_MESSAGE = 1 << 13;
 /** Largest request with files in a channel without boosts (Discord's documentation, "Uploading Files"). */
 const MAX_UPLOAD = 10 * 1024 * 1024;
 
-/** The JSON of a form, and its files by their number. Throws Discord's refusals. */
+/** The JSON of a form, and its files by number. Throws Discord's refusals. */
 export function readForm(contentType: string, body: Buffer): { json: string; files: Map<string, FakeFile> } {
   const files = new Map<string, FakeFile>();
   let json = '';
@@ -51,7 +51,7 @@ export function attachmentsOf(
   }));
 }
 
-/** A voice message is one sound with its length and its wave, and nothing else. */
+/** A voice message is one audio file with its length and waveform, and nothing else. */
 function checkVoice(
   body: Record<string, unknown>,
   [described]: Record<string, unknown>[],

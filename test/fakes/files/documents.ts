@@ -1,15 +1,15 @@
-/** Small documents and pictures, and hostile ones, made in memory. */
+/** Small documents and images, and hostile ones, created in memory. */
 import { deflateRawSync } from 'node:zlib';
 import { strToU8, zipSync } from 'fflate';
 import sharp from 'sharp';
 
-/** A picture of one colour. */
+/** An image of one color. */
 export async function png(width: number, height: number): Promise<Buffer> {
   const create = { width, height, channels: 3 as const, background: { r: 200, g: 30, b: 30 } };
   return await sharp({ create }).png().toBuffer();
 }
 
-/** A photo as phones make it: turned on its side, with a place in its metadata. */
+/** A photo as phones take it: turned on its side, with a location in its metadata. */
 export async function photo(width: number, height: number): Promise<Buffer> {
   const create = { width, height, channels: 3 as const, background: { r: 30, g: 90, b: 30 } };
   return await sharp({ create })
@@ -91,7 +91,7 @@ function archive(files: Record<string, string>): Buffer {
   );
 }
 
-/** A document of a few hundred kilobytes that unpacks to `megabytes`; with `claims`, it says that it holds that many bytes. */
+/** A document of a few hundred kilobytes that unpacks to `megabytes`; with `claims`, it claims that many bytes. */
 export function zipBomb(megabytes: number, claims?: number): Buffer {
   const packed = docx(['x']);
   const name = 'word/bomb.xml';

@@ -1,9 +1,9 @@
-/** The administration of a fake gateway: empty, with what tests set. */
+/** The administration of a fake gateway: empty, except for what tests set. */
 import type { Administration } from '../../../src/contracts/operator/administration.ts';
 
 const nothing = async (): Promise<boolean> => false;
 
-/** Makes it. */
+/** Creates it. */
 export function fakeAdministration(): Administration {
   return {
     access: async () => ({ pairings: [], grants: [], channels: [] }),

@@ -18,7 +18,7 @@ export function knownCallers(): Map<string, Caller> {
   ]);
 }
 
-/** The callers of those values that are known. */
+/** The known callers among those values. */
 export function validOf(
   tokens: ReadonlyMap<string, Caller>,
   authorizations: readonly string[],

@@ -1,4 +1,7 @@
-/** A channel in front of a fake platform, and a gateway that only records: what the set-ups of such channels have alike. */
+/**
+ * A channel in front of a fake platform, and a gateway that only records: what the setups of such channels have in
+ * common.
+ */
 import pino from 'pino';
 import type { Channel, OutboundPart } from '../../../src/contracts/channel.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
@@ -11,9 +14,9 @@ import { chosenLanguages } from './languages.ts';
 export const ACCEPTED: Receipt = { kind: 'accepted', turnId: 'turn', seq: 1, position: 0 };
 
 export abstract class ChannelSetup {
-  /** Set by the set-up's constructor. */
+  /** Set by the subclass's constructor. */
   abstract channel: Channel;
-  /** What the store keeps of the connection. */
+  /** What the store keeps about the connection. */
   readonly connections = new MemoryConnections();
   readonly received: InboundMessage[] = [];
   readonly memberships: MembershipChange[] = [];
@@ -32,10 +35,10 @@ export abstract class ChannelSetup {
   protected abstract create(): Channel;
   protected abstract closePlatform(): Promise<void>;
 
-  /** Who reads which language. */
+  /** Which language each person reads. */
   readonly languages = chosenLanguages();
 
-  /** What every such channel is given. */
+  /** What every such channel receives. */
   protected get deps() {
     return {
       log: pino({ level: 'trace' }, { write: (line: string) => this.log.push(line) }),
@@ -44,7 +47,7 @@ export abstract class ChannelSetup {
     };
   }
 
-  /** What every such channel is given of the gateway. */
+  /** What every such channel receives from the gateway. */
   protected readonly gateway = {
     groups: () => Promise.resolve(this.groups),
     membershipChanged: async (change: MembershipChange) => void this.memberships.push(change),
@@ -58,7 +61,7 @@ export abstract class ChannelSetup {
     await this.channel.start(this.receive);
   }
 
-  /** Another channel on the same store; the one before must have been stopped. */
+  /** Another channel on the same store; the previous one must have been stopped. */
   replace(): void {
     this.channel = this.create();
   }
@@ -83,7 +86,7 @@ export abstract class ChannelSetup {
   }
 }
 
-/** The `ChannelError` that a call throws. Throws when it throws none. */
+/** The `ChannelError` that a call throws. Throws if it throws none. */
 export async function failureOf(call: Promise<unknown> | undefined): Promise<ChannelError> {
   const error: unknown = await Promise.resolve(call).then(
     () => undefined,

@@ -27,17 +27,17 @@ export interface FakeChannelOptions {
   /** Instead of `editIntervalMs`. */
   rates?: RateLimits;
   edit?: boolean;
-  /** Own messages can be taken away; default true. */
+  /** Its own messages can be deleted; default true. */
   delete?: boolean;
   typing?: boolean;
-  /** It takes files; the largest, in bytes. */
+  /** It accepts files; the maximum size in bytes. */
   maxFileBytes?: number;
   limits?: HiddenLimits;
-  /** Time to an answer. */
+  /** Time until it answers. */
   latencyMs?: number;
   /** Answers a repeated nonce with the first message, as Discord does. */
   dedupes?: boolean;
-  /** It shows drafts, which have a limit of their own in a chat. */
+  /** It shows drafts, which have their own limit in a chat. */
   drafts?: DraftRules;
 }
 
@@ -50,7 +50,7 @@ interface Shown extends Pick<Place, 'chatId' | 'threadId'> {
 
 type CallKind = 'send' | 'edit' | 'delete' | 'typing' | 'draft';
 
-/** The failure of a later call. `lost`: the call is done, but its answer never arrives. */
+/** The failure of a later call. `lost`: the call is applied, but its answer never arrives. */
 type Failure = {
   /** Only a call of this kind; default any but `typing`. */
   kind?: CallKind;
@@ -58,12 +58,12 @@ type Failure = {
   retryAfterMs?: number;
   movedTo?: string;
   global?: boolean;
-  /** Default: as the code usually is. */
+  /** Default: what the code usually implies. */
   retryable?: boolean;
   lost?: boolean;
 };
 
-/** Codes of failures that pass, as the real channels mark them. */
+/** Codes of temporary failures, as the real channels mark them. */
 const RETRYABLE: readonly ChannelErrorCode[] = ['rate_limited', 'unavailable', 'conflict', 'outcome_unknown'];
 
 export class FakeChannel implements Channel {
@@ -74,7 +74,7 @@ export class FakeChannel implements Channel {
   readonly typing?: (place: Place) => Promise<void>;
   readonly draft?: NonNullable<Channel['draft']>;
   readonly sendFile?: (file: OutboundFile) => Promise<SentMessage>;
-  /** Every call answered, in order. */
+  /** Every answered call, in order. */
   readonly calls: { kind: CallKind; chatId: string; at: number; part?: OutboundPart }[] = [];
   /** Every call fails with this while it is set. */
   outage: Failure | undefined;
@@ -192,7 +192,7 @@ export class FakeChannel implements Channel {
     this.#failures.push(...failures);
   }
 
-  /** A reply that the platform shows already, but whose id it tells only with the first edit. */
+  /** A reply that the platform already shows, but whose id it reveals only with the first edit. */
   deferred(chatId: string): SentMessage {
     const id = `m${++this.#ids}`;
     this.#messages.push({ id, chatId, threadId: undefined, nonce: '', text: 'thinking', buttons: [] });

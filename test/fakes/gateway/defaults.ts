@@ -1,4 +1,4 @@
-/** What the fake gateway answers unless a test says otherwise: its health, its models, a new session. */
+/** The fake gateway's default answers: its health, its models, a new session. */
 import { GatewayError } from '../../../src/contracts/errors.ts';
 import type { GatewayApi, HealthReport } from '../../../src/contracts/gateway-api.ts';
 import { readMode } from '../../../src/contracts/plans/plan.ts';
@@ -20,10 +20,10 @@ export const READY: HealthReport = {
   demo: false,
 };
 
-/** Nothing stands in for the usual model. */
+/** Nothing replaces the usual model. */
 const ANSWERING = { configured: 'big:7b', answering: 'big:7b', reason: undefined, tools: true };
 
-/** A gateway without plans, and without sessions that anybody may act on. */
+/** A gateway without plans, and without sessions that anyone may act on. */
 export const EMPTY: Pick<
   GatewayApi,
   'plans' | 'conversations' | 'surfaces' | 'signIns' | 'hooks' | 'memories'

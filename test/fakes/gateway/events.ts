@@ -9,7 +9,7 @@ import type { SessionKey } from '../../../src/contracts/message.ts';
 /** Calls listeners at once, keeps the events of turns, and can lose or repeat some. */
 export class FakeEvents {
   readonly listeners = new Map<EventListener, { sessionKey?: SessionKey; turnId?: string }>();
-  /** Events of turns, by session; all under epoch 1, so an event's number is its place. */
+  /** Events of turns, by session; all under epoch 1, so an event's number is its position. */
   readonly #rings = new Map<SessionKey, AgentEvent[]>();
 
   subscribe(filter: { sessionKey?: SessionKey; turnId?: string }, listener: EventListener): () => void {
@@ -49,7 +49,7 @@ export class FakeEvents {
     this.#dispatch(event);
   }
 
-  /** Emits all text of a turn, numbered like the last event it stands for. */
+  /** Emits all text of a turn, numbered like the last event it covers. */
   snapshot(sessionKey: SessionKey, turnId: string, text: string): void {
     const eventSeq = this.#ringOf(sessionKey).length;
     this.#dispatch({ type: 'snapshot', text, sessionKey, turnId, epoch: 1, eventSeq, at: Date.now() });
@@ -61,7 +61,7 @@ export class FakeEvents {
     if (last !== undefined) this.#dispatch(last);
   }
 
-  /** The present listeners miss the events that `emitLost` emits. */
+  /** The current listeners miss the events that `emitLost` emits. */
   lose(emitLost: () => void): void {
     const listeners = [...this.listeners];
     this.listeners.clear();

@@ -8,9 +8,9 @@ import { createFileApi } from '../../../src/intake/api/file-api.ts';
 import type { FileApiDeps } from '../../../src/intake/api/file-api.ts';
 import { fileTypeOf } from '../../../src/media/index.ts';
 
-/** Bounds that a test reaches soon. */
+/** Limits that a test reaches quickly. */
 export const FILE_LIMITS = { maxFileBytes: 200_000, maxFilesPerMessage: 3 };
-/** What the files of a token may take up together. */
+/** The total size allowed for the files of a token. */
 export const PERSON_LIMIT = { maxBytes: 1_000_000, days: 30 };
 
 /** The API for the sessions that `visible` and `make` know. */
@@ -35,7 +35,7 @@ function memoryOfKept(): FileApiDeps['kept'] {
   };
 }
 
-/** What is stored of a message's files; their bytes are not read again. */
+/** What is stored about a message's files; their bytes are not read again. */
 export function attachmentsOf(media: readonly Media[]): Attachment[] {
   return media.map(({ kind, name = '', mimeType = '', bytes = 0, url }) => {
     return { kind, name, mimeType, bytes, sha256: '', file: url.replace('session:', '') };

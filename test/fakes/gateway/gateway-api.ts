@@ -113,7 +113,7 @@ export class FakeGateway implements GatewayApi {
 
   authenticate(authorization: string | undefined): Promise<Caller | undefined> {
     this.authentications += 1;
-    // The scheme is read in any case.
+    // The scheme is case-insensitive.
     return Promise.resolve(this.tokens.get((authorization ?? '').replace(/^bearer /i, 'Bearer ')));
   }
 

@@ -10,7 +10,7 @@ export interface HiddenLimits {
   callsPerSecond(nowMs: number): number;
   /** The pause that a refusal of the whole bot's rate asks for; a second by default. */
   retryAfterMs?: number;
-  /** Such a refusal is one of every call until the pause is over. */
+  /** Such a refusal applies to every call until the pause is over. */
   bansBot?: boolean;
   /** What counts the calls of the whole bot that show something; a refusal names the wait for the next one. */
   bucket?: BucketLimit;
@@ -29,7 +29,7 @@ export class PlatformLimits {
     this.#bucket = limits.bucket && new Bucket(limits.bucket);
   }
 
-  /** Counts a call; undefined when it may pass. `shows`: it is no typing. */
+  /** Counts a call; undefined if it may pass. `shows`: it is not typing. */
   refusal(shows: boolean, chatId: string, at: number): { retryAfterMs: number; global?: true } | undefined {
     const limits = this.#limits;
     this.#recent = this.#recent.filter((time) => at - time < 1_000);

@@ -1,4 +1,4 @@
-/** The built-in languages, with people who have chosen nothing: for tests of parts that only say texts. */
+/** The built-in languages, with people who have chosen nothing: for tests of parts that only produce texts. */
 import { ENGLISH } from '../../../src/contracts/texts/english.ts';
 import { GERMAN } from '../../../src/contracts/texts/german.ts';
 import { bestLanguage } from '../../../src/contracts/texts/languages.ts';
@@ -13,7 +13,7 @@ const inEnglish = sayFrom('en', ENGLISH);
 
 const ofStranger = (wanted = 'en'): string => bestLanguage(wanted, [...SAYS.keys()]) ?? 'en';
 
-/** Everybody reads what their platform tells, else English. */
+/** Everyone reads what their platform reports, else English. */
 export const builtInLanguages: PersonLanguages = {
   codes: () => [...SAYS.keys()],
   say: ({ language = 'en' }) => SAYS.get(language) ?? inEnglish,
@@ -24,7 +24,7 @@ export const builtInLanguages: PersonLanguages = {
   hasChosen: () => Promise.resolve(false),
 };
 
-/** The same, with people who choose: what each has chosen is remembered. */
+/** The same, with people who choose: each choice is remembered. */
 export function chosenLanguages(): PersonLanguages {
   const chosen = new Map<string, string>();
   return {

@@ -11,7 +11,7 @@ export interface ReadCard {
   /** Undefined while nothing was corrected. */
   left?: number;
   reason?: string;
-  /** The passing note, such as that a step is retried. */
+  /** The transient note, such as that a step is retried. */
   note?: string;
 }
 
@@ -29,7 +29,7 @@ const STATES: Record<string, PlanState> = {
   '■ Ended · ': 'completed',
 };
 
-/** Parses a card. Throws when the text is none. */
+/** Parses a card. Throws if the text is not one. */
 export function readCard(text: string): ReadCard {
   const [head = '', line = '', ...rest] = text.split('\n').filter((one) => one.trim() !== '');
   const [, state = '', finished = ''] = /^(\D* · |)(\d+) of \d+ steps? done$/.exec(line) ?? [];
@@ -58,7 +58,7 @@ function readLine(card: ReadCard, line: string): void {
   else card.reason = line;
 }
 
-/** The content that the card of a plan must have, without the passing note. */
+/** The content that the card of a plan must have, without the transient note. */
 export function cardOf(plan: Plan): ReadCard {
   const used = plan.steps.reduce((sum, { corrections }) => sum + corrections, 0);
   return {

@@ -18,7 +18,7 @@ export function mayRead(record: SessionRecord, caller: Caller): boolean {
   return caller.scopes.includes('admin') || record.ownerTokenId === caller.tokenId;
 }
 
-/** The receipt of a message that came before; undefined for a new one. */
+/** The receipt of a message that has already arrived; undefined for a new one. */
 export function repeatOf(
   message: InboundMessage,
   turns: readonly FakeTurn[],
@@ -61,7 +61,7 @@ export function listed(
     }));
 }
 
-/** The sessions with a message that holds the text. */
+/** The sessions with a message that contains the text. */
 export function foundIn(sessions: readonly FakeSession[], caller: Caller, text: string): FoundSession[] {
   return listed(sessions, caller, { limit: sessions.length }).flatMap(({ key, preview, updatedAt }) => {
     const messages = sessions.find(({ record }) => record.key === key)?.messages ?? [];
@@ -72,7 +72,7 @@ export function foundIn(sessions: readonly FakeSession[], caller: Caller, text: 
   });
 }
 
-/** Changes the record in place. Throws `GatewayError` for what the caller may not change, or nobody knows. */
+/** Changes the record in place. Throws `GatewayError` for what the caller may not change, or what does not exist. */
 export function changeRecord(
   record: SessionRecord,
   caller: Caller,

@@ -18,7 +18,7 @@ export function step(index: number, over: Partial<PlanStep> = {}): PlanStep {
   return { ...usual, ...over };
 }
 
-/** A running plan with the given steps, or so many of them; `over` replaces some fields. */
+/** A running plan with the given steps, or that many of them; `over` replaces some fields. */
 export function plan(steps: number | PlanStep[], over: Partial<Plan> = {}): Plan {
   const all = typeof steps === 'number' ? Array.from({ length: steps }, (_, index) => step(index)) : steps;
   return {

@@ -13,7 +13,7 @@ import type { FakeEvents } from './events.ts';
 /** What every model call of the fake gateway costs. */
 export const USAGE: Usage = { promptTokens: 11, completionTokens: 7, modelMs: 5 };
 
-/** What a turn needs of its gateway. */
+/** What a turn needs from its gateway. */
 export interface TurnGateway {
   events: FakeEvents;
   commit(
@@ -121,7 +121,7 @@ export class FakeTurn {
     this.emit({ type: 'tool_result', toolCallId, name, result, isError });
   }
 
-  /** Ends the turn. `lastWords` come as a model call of their own, as from the real gateway. */
+  /** Ends the turn. `lastWords` arrive as a separate model call, as from the real gateway. */
   end(reason: TurnEndReason = 'completed', lastWords = ''): void {
     if (this.state === 'done') return;
     this.#endCall();
@@ -139,13 +139,13 @@ export class FakeTurn {
     this.#gateway.next(this.#key);
   }
 
-  /** How the turn stands, as `GatewayApi.turn` tells it. */
+  /** The state of the turn, as `GatewayApi.turn` reports it. */
   status(): TurnStatus {
     const { state, reason, failure, final } = this;
     return { state, reason, failure, final, usage: state === 'done' ? USAGE : undefined };
   }
 
-  /** Emits all text so far, numbered like the last event it stands for. */
+  /** Emits all text so far, numbered like the last event it covers. */
   snapshot(): void {
     this.#gateway.events.snapshot(this.#key, this.id, this.#text);
   }

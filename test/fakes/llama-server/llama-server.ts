@@ -22,7 +22,7 @@ export interface FakeLlamaOptions {
   slots?: number;
   /** `--api-key`. */
   apiKey?: string;
-  /** The model is still being loaded. */
+  /** The model is still loading. */
   loading?: boolean;
   /** Where it listens; default a free port. */
   port?: number;
@@ -31,7 +31,7 @@ export interface FakeLlamaOptions {
 export interface FakeLlama extends FakeControls<LlamaBody, LlamaAnswer> {
   /** `http://127.0.0.1:port/v1`, for OPENAI_BASE_URL. */
   readonly url: string;
-  /** Slots that work now. */
+  /** Slots that are currently working. */
   readonly active: number;
   /** Every request's method and path, refused ones included. */
   readonly requests: readonly string[];
@@ -39,7 +39,7 @@ export interface FakeLlama extends FakeControls<LlamaBody, LlamaAnswer> {
   readonly headers: readonly IncomingMessage['headers'][];
   /** Connections accepted since the start. */
   readonly connections: number;
-  /** Changes while it runs; the models, and whether it is loading. */
+  /** Changes at runtime; the models, and whether it is loading. */
   change(options: Pick<FakeLlamaOptions, 'models' | 'loading'>): void;
   close(): Promise<void>;
 }
@@ -133,7 +133,7 @@ function embed(text: string, response: ServerResponse): void {
   if ('error' in made) {
     return sendLlamaError(response, { code: 400, message: made.error, type: 'invalid_request_error' });
   }
-  // In no order: the index says which text it is.
+  // In no order: the index identifies the text.
   const data = made.vectors
     .map((embedding, index) => ({ object: 'embedding', index, embedding }))
     .toReversed();

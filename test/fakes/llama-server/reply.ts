@@ -3,34 +3,34 @@ import { promptTokens } from './request.ts';
 import type { LlamaBody, LlamaError } from './request.ts';
 import { wordTokens } from '../ollama/reply.ts';
 
-/** An injected failure, `after` that many tokens. */
+/** An injected failure, after `after` tokens. */
 export type LlamaFailure =
   /** An answer with this status and body instead of a stream. */
   | { kind: 'refuse'; status: number; body: string }
-  /** An error told under status 200, then the end: in an event, or in the field of its own that older servers used. */
+  /** An error reported under status 200, then the end: in an event, or in older servers' separate field. */
   | { kind: 'error'; after: number; error: LlamaError; field?: 'data' | 'error' }
   /** The connection dies. */
   | { kind: 'cut'; after: number }
-  /** These bytes stand where an event should, and the stream goes on. */
+  /** These bytes appear where an event should, and the stream continues. */
   | { kind: 'bytes'; after: number; bytes: string | Uint8Array }
   /** The stream ends properly, but without finish_reason and `[DONE]`. */
   | { kind: 'no_end'; after: number }
-  /** Everything comes but this one. */
+  /** Everything arrives except this one. */
   | { kind: 'without'; part: 'finish' | 'done' }
-  /** Nothing more comes and the connection stays open until the caller leaves or `release()`. */
+  /** Nothing more arrives and the connection stays open until the caller leaves or `release()`. */
   | { kind: 'hang'; after: number }
-  /** The whole answer comes, but its HTTP body does not end until the caller leaves or `release()`. */
+  /** The whole answer arrives, but its HTTP body does not end until the caller leaves or `release()`. */
   | { kind: 'linger' };
 
 export interface LlamaReply {
   /** One token per entry; a string is split at words. */
   text?: string | readonly string[];
-  /** Left out when the request switches thinking off. */
+  /** Left out when the request disables thinking. */
   thinking?: string | readonly string[];
-  /** Where thinking stands: llama-server and vLLM, or Ollama and OpenRouter. */
+  /** Where thinking goes: llama-server and vLLM, or Ollama and OpenRouter. */
   thinkingIn?: 'reasoning_content' | 'reasoning';
   toolCalls?: readonly { name: string; args: unknown; id?: string }[];
-  /** Cuts the answer as a limit of tokens does; `max_tokens` does it by itself. */
+  /** Cuts the answer like a token limit; `max_tokens` does so on its own. */
   cutBy?: number;
   /** Silence, not even headers, until `release()`: a prefill. */
   hold?: boolean;
@@ -38,7 +38,7 @@ export interface LlamaReply {
   eol?: '\n' | '\r\n';
   /** Fields no client knows, on every event. */
   extra?: Record<string, unknown>;
-  /** Comments between events, as proxies send to keep a connection. */
+  /** Comments between events, as proxies send them to keep a connection open. */
   comments?: boolean;
   /** Cuts the whole stream into the packets it travels in. */
   packets?: (wire: Buffer) => Buffer[];
@@ -60,7 +60,7 @@ export interface LlamaEvents {
   done: string;
 }
 
-/** The same answer in one document, as the server gives it without `stream`. */
+/** The same answer in one document, as the server returns it without `stream`. */
 export function wholeOf(reply: LlamaReply, body: LlamaBody): object {
   const thinks = body.chat_template_kwargs?.enable_thinking !== false;
   const thinking = thinks ? wordTokens(reply.thinking).join('') : '';
@@ -90,7 +90,7 @@ export function wholeOf(reply: LlamaReply, body: LlamaBody): object {
   };
 }
 
-/** The server's events: role first; a token each; an empty delta with finish_reason; usage with no choices; `[DONE]`. */
+/** The server's events: role; one token each; an empty delta with finish_reason; usage with no choices; `[DONE]`. */
 export function eventsOf(reply: LlamaReply, body: LlamaBody): LlamaEvents {
   const eol = reply.eol ?? '\n';
   const comment = reply.comments === true ? `: ping${eol}${eol}` : '';
@@ -129,7 +129,7 @@ export function eventsOf(reply: LlamaReply, body: LlamaBody): LlamaEvents {
   };
 }
 
-/** One delta per token: thinking, text, then tool calls as id, name and one character, then a character each. */
+/** One delta per token: thinking, text, then tool calls as id, name and one character, then one character each. */
 function deltasOf(reply: LlamaReply, body: LlamaBody): object[] {
   const thinks = body.chat_template_kwargs?.enable_thinking !== false;
   const thinking = thinks ? wordTokens(reply.thinking) : [];

@@ -58,10 +58,10 @@ const chatBody = z.looseObject({
   chat_template_kwargs: z.object({ enable_thinking: z.boolean().optional() }).optional(),
 });
 
-/** A request as the fake understood it; fields it does not know are kept, as the server ignores them. */
+/** A request as the fake understood it; unknown fields are kept, as the server ignores them. */
 export type LlamaBody = z.infer<typeof chatBody>;
 
-/** An error as the server words it; `code` is the status, a number. */
+/** An error in the server's words; `code` is the status, a number. */
 export interface LlamaError {
   code: number;
   message: string;
@@ -70,7 +70,7 @@ export interface LlamaError {
   n_ctx?: number;
 }
 
-/** Reads a body, or gives the error to answer with. */
+/** Reads a body, or returns the error to answer with. */
 export function readLlamaBody(text: string): { body: LlamaBody } | { error: LlamaError } {
   let json: unknown;
   try {
@@ -96,7 +96,7 @@ function strayResult({ messages }: LlamaBody): string | undefined {
   return undefined;
 }
 
-/** The last thing the user said; empty when nothing was. */
+/** The last thing the user said; empty if there was nothing. */
 export function lastUserText(body: LlamaBody): string {
   return body.messages.findLast((message) => message.role === 'user')?.content ?? '';
 }

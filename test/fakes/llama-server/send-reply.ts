@@ -8,7 +8,7 @@ import type { RecordedCall } from '../ollama/call-script.ts';
 
 interface WirePlan {
   pieces: (string | Uint8Array)[];
-  /** Index of the piece before which nothing comes until the release. */
+  /** Index of the piece before which nothing is sent until the release. */
   pauseBefore?: number;
   end: 'finish' | 'cut' | 'linger';
 }

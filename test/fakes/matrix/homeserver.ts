@@ -1,4 +1,4 @@
-/** A Matrix homeserver over real sockets, as strict as the specification; and the test's hand in its rooms. */
+/** A Matrix homeserver over real sockets, as strict as the specification; and the test's control of its rooms. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,7 +14,10 @@ import { syncAnswer } from './syncing.ts';
 
 export const MATRIX_TOKEN = 'syt_cGFybGV5_FakeAccessToken_0a1b2c';
 
-/** How the next call whose path matches fails: `drop` applies it, then cuts the connection; `late` applies it, and answers later. */
+/**
+ * How the next call with a matching path fails: `drop` applies it, then cuts the connection; `late` applies it, and
+ * answers later.
+ */
 export type Failure = { match: RegExp } & (
   | { kind: 'drop' }
   | { kind: 'status'; status: number }
@@ -56,11 +59,11 @@ export class FakeHomeserver {
   /** Method and path of each call. */
   readonly calls: string[] = [];
   readonly typed: string[] = [];
-  /** Syncs that are held open, and the newest place that a sync has begun from. */
+  /** Syncs that are held open, and the newest position that a sync has started from. */
   syncing = 0;
   confirmed = 0;
   root = '';
-  /** Errors of the fake itself: a test's end looks at them. */
+  /** Errors of the fake itself: checked at the end of a test. */
   readonly unexpected: unknown[] = [];
   readonly #transactions = new Map<string, string>();
   #changed = Promise.withResolvers<void>();
@@ -85,7 +88,7 @@ export class FakeHomeserver {
     return server;
   }
 
-  /** Somebody writes in a room. */
+  /** Someone writes in a room. */
   says(
     room: FakeRoom,
     body: string,
@@ -109,7 +112,7 @@ export class FakeHomeserver {
     });
   }
 
-  /** Somebody sends a file. */
+  /** Someone sends a file. */
   sends(
     room: FakeRoom,
     name: string,
@@ -125,7 +128,7 @@ export class FakeHomeserver {
     });
   }
 
-  /** Somebody edits what they wrote. */
+  /** Someone edits what they wrote. */
   edits(room: FakeRoom, { event_id, sender }: FakeEvent, body: string): FakeEvent {
     const fresh = { msgtype: 'm.text', body };
     const relation = { rel_type: 'm.replace', event_id };

@@ -1,4 +1,7 @@
-/** Reads Matrix's HTML as strictly as the specification writes it down ("m.room.message msgtypes"): only its tags, closed, with its attributes. */
+/**
+ * Reads Matrix's HTML as strictly as the specification defines it ("m.room.message msgtypes"): only its tags, closed,
+ * with its attributes.
+ */
 
 /** The tags of the specification, with the attributes that each may have. */
 const TAGS: Readonly<Record<string, readonly string[]>> = Object.fromEntries([
@@ -9,11 +12,11 @@ const TAGS: Readonly<Record<string, readonly string[]>> = Object.fromEntries([
   ['ol', ['start']],
 ]);
 const EMPTY = new Set(['br', 'hr']);
-/** After these a new line begins. */
+/** A new line begins after these. */
 const BLOCKS = new Set(
   'h1 h2 h3 h4 h5 h6 blockquote p ul ol li hr div table tr pre details summary'.split(' '),
 );
-/** Where each may stand. */
+/** Where each may appear. */
 const PARENTS: Readonly<Record<string, readonly string[]>> = {
   li: ['ul', 'ol'],
   thead: ['table'],
@@ -23,12 +26,12 @@ const PARENTS: Readonly<Record<string, readonly string[]>> = {
   td: ['tr'],
 };
 const MAX_DEPTH = 100;
-/** Where a new line begins, and where an empty one stands before it: no text that people write has these characters. */
+/** Where a new line begins, and where an empty one precedes it: no text that people write has these characters. */
 const LINE = '\uE000';
 const APART = '\uE001';
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' };
 
-/** What people see of a HTML text. Throws for what a client would drop or correct. */
+/** What people see of an HTML text. Throws for anything a client would drop or correct. */
 export function readHtml(source: string): string {
   let text = '';
   const open: string[] = [];
@@ -75,7 +78,7 @@ function readTag(token: string, open: string[]): string {
   return name === 'br' ? '\n' : lineOf(name);
 }
 
-/** Paragraphs have an empty line around them, other blocks a line of their own. */
+/** Paragraphs have an empty line around them, other blocks a separate line. */
 function lineOf(name: string): string {
   return name === 'p' ? APART : BLOCKS.has(name) ? LINE : '';
 }

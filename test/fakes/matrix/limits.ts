@@ -5,11 +5,11 @@ import { Refusal } from './rooms.ts';
 
 /** Synapse's default. */
 export const SYNAPSE: BucketLimit = { perSecond: 0.2, burst: 10 };
-/** Of a homeserver that is set up for bots: tests that need only some limit do not wait long. */
+/** Of a homeserver that is set up for bots: tests that need just any limit do not wait long. */
 const GENEROUS: BucketLimit = { perSecond: 10, burst: 10 };
 
 export class Limits {
-  /** 429s given, and calls made before the wait of one was over. */
+  /** 429s returned, and calls made before the wait of one was over. */
   refused = 0;
   early = 0;
   readonly #bucket: Bucket | undefined;

@@ -6,7 +6,7 @@ export interface FakePerson {
 }
 
 export interface FakeEvent {
-  /** Its place among all events of the homeserver: what tokens count. */
+  /** Its position among all events of the homeserver: what tokens count. */
   at: number;
   room_id: string;
   event_id: string;
@@ -24,21 +24,21 @@ export interface FakeRoom {
   events: FakeEvent[];
   /** Newest state event by type and key. */
   state: Map<string, FakeEvent>;
-  /** People without power may write nothing more. */
+  /** Users without power may no longer write. */
   closed?: boolean;
 }
 
 /** How a room is replaced: by default as Synapse does it. */
 interface Upgrade {
-  /** The room that the new one says to replace. */
+  /** The room that the new one claims to replace. */
   predecessor?: string;
   /** Who may join. */
   joinRule?: 'public' | 'invite';
-  /** The old room takes messages further on. */
+  /** The old room still accepts messages. */
   staysOpen?: boolean;
 }
 
-/** A refusal as a homeserver writes it. */
+/** A refusal in the form a homeserver writes. */
 export class Refusal extends Error {
   readonly status: number;
   readonly body: Record<string, unknown>;
@@ -50,7 +50,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Events have at most so many bytes ("Size limits"), of which the homeserver itself needs some. */
+/** Events have at most this many bytes ("Size limits"), of which the homeserver itself needs some. */
 const MAX_EVENT_BYTES = 65_536;
 const OVERHEAD_BYTES = 3_000;
 export const SERVER = 'fake.test:8448';
@@ -61,7 +61,7 @@ export class Rooms {
   readonly people = new Map<string, FakePerson>();
   /** Bytes by media id. */
   readonly media = new Map<string, { bytes: Buffer; mimeType: string; name: string }>();
-  /** The newest place. */
+  /** The newest position. */
   position = 0;
   readonly #now: () => number;
   readonly #changed: () => void;
@@ -80,14 +80,14 @@ export class Rooms {
     return known;
   }
 
-  /** A room of these people, in which the bot is. */
+  /** A room of these people, with the bot in it. */
   room(...people: readonly FakePerson[]): FakeRoom {
     const room = this.empty();
     for (const person of [this.bot, ...people]) this.member(room, person, 'join');
     return room;
   }
 
-  /** The room of this id. Throws when there is none. */
+  /** The room with this id. Throws if there is none. */
   find(roomId: string): FakeRoom {
     const room = this.rooms.get(roomId);
     if (room === undefined) throw new Error(`no room ${roomId}`);
@@ -106,7 +106,7 @@ export class Rooms {
     return room;
   }
 
-  /** Somebody replaces a room by another, which at first nobody else is in. */
+  /** Someone replaces a room with another, which no one else is in at first. */
   upgrade(room: FakeRoom, by: FakePerson, how: Upgrade = {}): FakeRoom {
     const { predecessor = room.id, joinRule = 'public', staysOpen = false } = how;
     const fresh = this.empty();
@@ -121,7 +121,7 @@ export class Rooms {
     return fresh;
   }
 
-  /** Changes somebody's membership. */
+  /** Changes someone's membership. */
   member(room: FakeRoom, person: FakePerson, membership: string, by = person, more: object = {}): FakeEvent {
     const content = { membership, displayname: person.name, ...more };
     return this.add(room, { type: 'm.room.member', sender: by.id, state_key: person.id, content });
@@ -173,7 +173,7 @@ export class Rooms {
     return redaction;
   }
 
-  /** The reactions of somebody at an event, oldest first. */
+  /** Someone's reactions to an event, oldest first. */
   reactionsOf(room: FakeRoom, eventId: string, by: string): string[] {
     return room.events.flatMap(({ type, sender, content }) => {
       const { event_id: about, key } = relationOf(content);

@@ -241,7 +241,7 @@ export const ROUTES: readonly Route[] = [
   },
 ];
 
-/** The room, where the bot is in it. */
+/** The room, if the bot is in it. */
 function roomOf(rooms: Rooms, roomId: string): FakeRoom {
   const room = rooms.rooms.get(roomId);
   if (room === undefined || rooms.membership(room, rooms.bot.id) !== 'join')
@@ -249,7 +249,7 @@ function roomOf(rooms: Rooms, roomId: string): FakeRoom {
   return room;
 }
 
-/** The same transaction gives the same event ("Transaction identifiers"). */
+/** The same transaction returns the same event ("Transaction identifiers"). */
 function once({ transactions }: ApiCall, key: string, make: () => FakeEvent): object {
   const event_id = transactions.get(key) ?? make().event_id;
   transactions.set(key, event_id);
@@ -262,7 +262,7 @@ export function tokenOf(token: string | null): number {
   return Number(at);
 }
 
-/** What the homeserver takes as the content of an event of the bot. Throws `Refusal`, or what else is wrong. */
+/** What the homeserver accepts as the content of an event of the bot. Throws `Refusal`, or what else is wrong. */
 export function checkEvent(content: object): void {
   checkSize(checkContent(content));
 }

@@ -30,7 +30,7 @@ export class MatrixSetup extends ChannelSetup {
   channel: Channel;
   readonly chatSettings = new MemoryChatSettings();
   readonly moves: ChatMigration[] = [];
-  /** What becomes of the next moves. */
+  /** The outcomes of the next moves. */
   moved: () => Promise<void> = () => Promise.resolve();
   /** People who may write to the bot. */
   paired: string[] = [];

@@ -1,4 +1,4 @@
-/** `/sync` of the fake homeserver: held open until something is new, and cut to what the filter takes. */
+/** `/sync` of the fake homeserver: held open until something is new, and reduced to what the filter accepts. */
 import { z } from 'zod';
 import { tokenOf } from './routes.ts';
 import type { FakeEvent, FakeRoom, Rooms } from './rooms.ts';
@@ -11,7 +11,7 @@ const Filter = z.object({
 });
 type Taken = z.infer<typeof Filter>['room'];
 
-/** What the bot may be told. Throws a refusal for a token that is none. */
+/** What the bot may see. Throws a refusal for an invalid token. */
 export function syncAnswer(rooms: Rooms, query: URLSearchParams): { answer: object; isNew: boolean } {
   const { room: taken } = Filter.parse(JSON.parse(query.get('filter') ?? '{}'));
   const since = query.get('since') === null ? undefined : tokenOf(query.get('since'));
@@ -45,7 +45,7 @@ function joinedRoom(
   { state, timeline }: Taken,
 ): object {
   const own = room.state.get(`m.room.member ${rooms.bot.id}`);
-  // Whoever joins gets what was said before, too.
+  // Users who join get what was said before, too.
   const isJoining = own !== undefined && since !== undefined && own.at > since;
   const after = isJoining ? 0 : (since ?? 0);
   const all = room.events.filter(({ at, type }) => at > after && timeline.types.includes(type));

@@ -1,4 +1,7 @@
-/** An MCP server over HTTP that wants a sign-in, with its authorization server, as strict as OAuth 2.1: codes once, PKCE, exact redirects, rotated refresh tokens. */
+/**
+ * An MCP server over HTTP that requires a sign-in, with its authorization server, as strict as OAuth 2.1: codes once,
+ * PKCE, exact redirects, rotated refresh tokens.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -7,13 +10,13 @@ import { text } from 'node:stream/consumers';
 export interface FakeOauthServer {
   /** For `mcp.servers.<name>.url`. */
   readonly url: string;
-  /** What was asked for, as `METHOD path`. */
+  /** Received requests, as `METHOD path`. */
   readonly asked: string[];
-  /** Every token that was given. */
+  /** Every token that was issued. */
   readonly tokens: string[];
-  /** Access tokens that were given so far no longer count. */
+  /** Access tokens issued so far become invalid. */
   expire(): void;
-  /** Refresh tokens that were given so far no longer count, either. */
+  /** Refresh tokens issued so far become invalid, too. */
   revoke(): void;
   /** The person refuses the next sign-in. */
   refuses: boolean;

@@ -1,6 +1,6 @@
 /**
  * An MCP server whose tools misbehave on request, over standard streams, without the SDK. It writes each call and each
- * notification that it gets as a line to the file in FAKE_LOG, so that tests see what reached it.
+ * notification that it receives as a line to the file in FAKE_LOG, so that tests see what reached it.
  */
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -93,7 +93,7 @@ const TOOLS: Record<string, FakeTool> = {
     async run(_args, _id, { progressToken }) {
       const message = 'opening the shutter';
       notify('notifications/progress', { progressToken, progress: 1, total: 2, message });
-      // A client may drop what comes in one piece with the result.
+      // A client may drop what arrives in one piece with the result.
       await new Promise((resolve) => setTimeout(resolve, 100));
       return {
         content: [

@@ -13,17 +13,17 @@ import { watchFolders, writeWhole } from '../../../src/settings/index.ts';
 import { testLog } from '../agent/tool-context.ts';
 import { FakeSettings } from '../settings.ts';
 
-/** What a test waits with. */
+/** How a test waits. */
 export const WAIT = { timeout: 15_000, interval: 20 };
 
 const SCRIPT = fileURLToPath(new URL('./scripted-server.ts', import.meta.url));
 
-/** The scripted server as `mcp.servers.<name>` has it, with these tools. */
+/** The scripted server in the form of `mcp.servers.<name>`, with these tools. */
 export function scripted(tools: readonly string[], env: Record<string, string> = {}) {
   return { command: process.execPath, args: [SCRIPT], env: { FAKE_TOOLS: tools.join(','), ...env } };
 }
 
-/** A file for FAKE_LOG, and the lines in it; removed by `cleanup`, at the end of the test unless given. */
+/** A file for FAKE_LOG, and the lines in it; removed by `cleanup`, by default at the end of the test. */
 export function seenBy(cleanup: (end: () => void) => void = onTestFinished): {
   file: string;
   lines(): string[];
@@ -38,14 +38,14 @@ export function seenBy(cleanup: (end: () => void) => void = onTestFinished): {
 }
 
 export interface OpenMcp extends Mcp {
-  /** Makes these the servers, as an edit of config.json does. */
+  /** Makes these the servers, like an edit of config.json. */
   change(servers: Record<string, unknown>): Promise<void>;
   /** Lines of the log. */
   logged: string[];
   folder: string;
 }
 
-/** Makes a client of these servers that is closed after the test; not started. */
+/** Creates a client of these servers that is closed after the test; not started. */
 export function openMcp(servers: Record<string, unknown>, over: Partial<McpOptions> = {}): OpenMcp {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'parley-mcp-'));
   const settings = new FakeSettings(configured(servers));

@@ -1,4 +1,4 @@
-/** Small files of the kinds that platforms look into. */
+/** Small files of the kinds that platforms inspect. */
 
 /** A PNG of one red pixel. */
 export const PNG = Buffer.from(
@@ -6,7 +6,7 @@ export const PNG = Buffer.from(
   'base64',
 );
 
-/** The head of a PNG that claims these sides; it has no pixels. */
+/** The header of a PNG that claims these dimensions; it has no pixels. */
 export function pngHead(width: number, height: number): Buffer {
   const head = Buffer.from(PNG);
   head.writeUInt32BE(width, 16);
@@ -14,7 +14,7 @@ export function pngHead(width: number, height: number): Buffer {
   return head;
 }
 
-/** Two pages of an OGG file with Opus that lasts 1.5 seconds; no player would find sound in it. */
+/** Two pages of an OGG file with Opus that lasts 1.5 seconds; no player would find audio in it. */
 export const OGG = Buffer.concat([oggPage(0n, 'OpusHead'), oggPage(72_000n, 'sound')]);
 
 function oggPage(position: bigint, content: string): Buffer {

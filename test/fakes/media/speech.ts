@@ -1,4 +1,7 @@
-/** A text-to-speech server with OpenAI's API, as strict as the real ones: it refuses fields, keys, voices and texts that they refuse. */
+/**
+ * A text-to-speech server with OpenAI's API, as strict as the real ones: it refuses the same fields, keys, voices and
+ * texts.
+ */
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
@@ -16,22 +19,22 @@ const Asked = z.strictObject({
 /** A text that was spoken. */
 export type Spoken = z.infer<typeof Asked>;
 
-/** What the MP3 of every text begins with. */
+/** The beginning of every text's MP3. */
 const MP3 = Buffer.from('ID3\x04\0\0\0\0\0\0 sound', 'latin1');
 
 export interface FakeSpeech {
   /** For `speech.baseUrl`. */
   readonly url: string;
-  /** The texts, in the order in which they came. */
+  /** The texts, in order of arrival. */
   readonly spoken: Spoken[];
   /** The next answer has this status and body; `silence` is none at all. */
   fails(status: number | 'silence', body?: string, headers?: Record<string, string>): void;
-  /** Answers wait until the function that it gives is called. */
+  /** Answers wait until the returned function is called. */
   hold(): () => void;
   close(): Promise<void>;
 }
 
-/** `key`: the only one that is taken; undefined takes everybody. */
+/** `key`: the only one that is accepted; undefined accepts everyone. */
 export async function startFakeSpeech(key?: string): Promise<FakeSpeech> {
   const spoken: Spoken[] = [];
   const failures: [number | 'silence', string, Record<string, string>][] = [];

@@ -1,10 +1,10 @@
-/** A speech-to-text server with OpenAI's API, as strict as the real ones: it refuses fields, keys and files that they refuse. */
+/** A speech-to-text server with OpenAI's API, as strict as the real ones: same fields, keys and files refused. */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
 const FIELDS = ['file', 'model', 'response_format', 'language', 'prompt', 'temperature'];
-/** Formats by the end of a file's name, and how their bytes begin. */
+/** Formats by a file's extension, and how their bytes begin. */
 const FORMATS: Readonly<Record<string, RegExp>> = {
   ogg: /^OggS/,
   mp3: /^(ID3|\xff[\xe0-\xff])/,
@@ -15,7 +15,7 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
   webm: /^.E\xdf\xa3/s,
 };
 
-/** A recording that was heard. */
+/** A recording that was transcribed. */
 export interface Heard {
   model: string;
   language: string | undefined;
@@ -27,14 +27,14 @@ export interface FakeTranscription {
   /** For `transcription.baseUrl`. */
   readonly url: string;
   readonly heard: Heard[];
-  /** What is said in the next recordings, by their bytes; default "(nothing)". */
+  /** The transcripts of the next recordings, by their bytes; default "(nothing)". */
   says(bytes: Uint8Array, text: string): void;
   /** The next answer has this status and body; `silence` is none at all. */
   fails(status: number | 'silence', body?: string, headers?: Record<string, string>): void;
   close(): Promise<void>;
 }
 
-/** `key`: the only one that is taken; undefined takes everybody. */
+/** `key`: the only one that is accepted; undefined accepts everyone. */
 export async function startFakeTranscription(key?: string): Promise<FakeTranscription> {
   const heard: Heard[] = [];
   const texts = new Map<string, string>();
@@ -110,7 +110,7 @@ export async function startFakeTranscription(key?: string): Promise<FakeTranscri
   };
 }
 
-/** The runtime's own reader: it refuses a form that is not whole. */
+/** The runtime's own reader: it refuses an incomplete form. */
 async function readForm(headers: IncomingMessage['headers'], body: Buffer): Promise<FormData> {
   const type = headers['content-type'] ?? '';
   return await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData();

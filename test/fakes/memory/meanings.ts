@@ -1,7 +1,8 @@
 /**
- * An embedding model that knows classes of synonyms: the words of a class share a direction, every other word has one of its
- * own, made of its letters in threes, so that "nurse" and "nurses" are near each other. It shows that questions in other words
- * reach their facts when a model puts such words near each other; it cannot show how well a real model does that.
+ * An embedding model that knows classes of synonyms: the words of a class share a direction, every other word has its
+ * own, made from its trigrams, so that "nurse" and "nurses" are near each other. It shows that questions in other
+ * words reach their facts when a model puts such words near each other; it cannot show how well a real model does
+ * that.
  */
 import { createHash } from 'node:crypto';
 import type { EmbedRequest, LLMProvider } from '../../../src/contracts/model/provider.ts';
@@ -12,7 +13,7 @@ const STOP = new Set(
   'a an the is are of in at for to my me i do does did what which who where when how and with'.split(' '),
 );
 
-/** Makes the model; the words of each class mean the same. */
+/** Creates the model; the words of each class mean the same. */
 export function fakeMeanings(classes: readonly (readonly string[])[]) {
   const meaning = new Map(
     classes.flatMap((words) => words.map((word) => [word, `class ${words[0]}`] as const)),

@@ -1,6 +1,6 @@
-/** Two hundred facts about a person, and a question for each of them that shares no telling word with it. */
+/** Two hundred facts about a person, and a question for each of them that shares no significant word with it. */
 
-/** Topics: the words of facts, and those of questions, that mean the same. */
+/** Topics: the words of facts, and the words of questions with the same meaning. */
 const TOPICS: readonly (readonly [fact: string, question: string])[] = [
   ['employed', 'job'],
   ['married', 'wedding'],

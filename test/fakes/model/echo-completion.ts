@@ -1,9 +1,9 @@
-/** A completion without a session that says the last message back, and vectors of texts. */
+/** A completion without a session that repeats the last message, and vectors of texts. */
 import type { GatewayApi, StatelessRequest } from '../../../src/contracts/gateway-api.ts';
 import type { ChatChunk } from '../../../src/contracts/model/provider.ts';
 import { USAGE } from '../gateway/turn.ts';
 
-/** Some thinking, then the words in two pieces. */
+/** Some thinking, then the text in two pieces. */
 export async function* echoCompletion(request: StatelessRequest): AsyncIterable<ChatChunk> {
   yield { type: 'thinking', delta: 'Let me see. ' };
   yield { type: 'text', delta: 'Echo: ' };

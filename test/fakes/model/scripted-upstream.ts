@@ -1,4 +1,7 @@
-/** A model server that answers with exactly the bytes it is told, for both kinds; requests that no server would take are refused. */
+/**
+ * A model server that answers with exactly the bytes it is given, for both kinds; requests that no server would accept
+ * are refused.
+ */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
@@ -13,7 +16,7 @@ export interface UpstreamAnswer {
   body: readonly (string | Uint8Array)[];
   /** How it ends: properly, with a dead connection, not at all, or with the last packet over and over. */
   end?: 'end' | 'cut' | 'hang' | 'endless';
-  /** The connection dies before the head. */
+  /** The connection dies before the headers. */
   noHead?: boolean;
 }
 
@@ -32,7 +35,7 @@ export interface ScriptedUpstream {
   readonly openaiUrl: string;
   /** For OLLAMA_HOST. */
   readonly ollamaUrl: string;
-  /** Bodies of all chat calls, refused ones left out. */
+  /** Bodies of all chat calls, except refused ones. */
   readonly calls: readonly UpstreamBody[];
   /** Chat calls that are still open. */
   readonly open: number;

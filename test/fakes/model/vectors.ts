@@ -1,4 +1,4 @@
-/** Vectors of the fake model servers, and what they accept to make them. */
+/** Vectors of the fake model servers, and what they accept for creating them. */
 import { z } from 'zod';
 
 const body = z.object({
@@ -7,9 +7,9 @@ const body = z.object({
   dimensions: z.int().positive().optional(),
 });
 
-/** Length of the vectors when none is asked for. */
+/** Default length of the vectors. */
 const DIMENSIONS = 3;
-/** Longest text, in characters: a longer one is refused, as it would not be cut. */
+/** Maximum length of a text in characters: a longer one is refused, as it would not be cut. */
 const MAX_TEXT = 4_000;
 
 /** A vector per text: its length, a fraction that needs all bits of a float, zeros. An `error` is the text of a 400. */

@@ -1,4 +1,4 @@
-/** Certificates for servers of tests, made with openssl: an authority of the test's own and what it signs. */
+/** Certificates for servers of tests, created with openssl: the test's own authority and what it signs. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ export interface Certificates {
   remove(): Promise<void>;
 }
 
-/** Makes an authority and a certificate for `names`, such as `DNS:localhost`. */
+/** Creates an authority and a certificate for `names`, such as `DNS:localhost`. */
 export async function makeCertificates(names: string): Promise<Certificates> {
   const folder = await mkdtemp(path.join(tmpdir(), 'parley-tls-'));
   const at = (name: string): string => path.join(folder, name);

@@ -1,15 +1,15 @@
-/** What stands before a platform or a model server, as a load balancer does: it passes all on, or fails in its own ways. */
+/** A front for a platform or a model server, like a load balancer: it forwards everything, or fails in its own ways. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { Socket } from 'node:net';
 
-/** `json` and `page` answer 502 with that body, `reset` cuts, `silent` takes everything and answers nothing. */
+/** `json` and `page` answer 502 with that body, `reset` cuts, `silent` accepts everything and answers nothing. */
 export type Outage = 'json' | 'page' | 'reset' | 'silent';
 
 export interface HttpFront {
   /** `http://127.0.0.1:port`. */
   url: string;
-  /** From now on every connection fails so, those that are open too; undefined = all is passed on again. */
+  /** From now on every connection fails like this, including open ones; undefined = everything is forwarded again. */
   fail(outage: Outage | undefined): void;
   close(): Promise<void>;
 }
@@ -25,7 +25,7 @@ function badGateway(kind: keyof typeof BODIES): string {
   return `${head}\r\nconnection: close\r\n\r\n${body}`;
 }
 
-/** Opens a front before the server of that port on loopback, on a free port. */
+/** Opens a front on a free port before the server on that loopback port. */
 export async function openHttpFront(port: number): Promise<HttpFront> {
   const pairs = new Set<[client: Socket, upstream: Socket]>();
   let outage: Outage | undefined;
@@ -59,7 +59,7 @@ export async function openHttpFront(port: number): Promise<HttpFront> {
     url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
     fail(next) {
       outage = next;
-      // Who is silent keeps its connections open.
+      // A silent front keeps its connections open.
       if (next !== 'silent') endAll();
     },
     async close() {

@@ -1,4 +1,4 @@
-/** A name server on a loopback socket (RFC 1035): answers questions for A and AAAA from a table, and is silent for some names. */
+/** A name server on a loopback socket (RFC 1035): answers A and AAAA queries from a table, silent for some names. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
@@ -6,7 +6,7 @@ import { isIPv4 } from 'node:net';
 export interface NameServer {
   /** `127.0.0.1:<port>`. */
   address: string;
-  /** Names asked for so far, one for each question. */
+  /** Names queried so far, one for each query. */
   asked: string[];
   close(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export async function startNameServer(
     if (known === 'silent') return;
     const rightKind = (known ?? []).filter((address) => isIPv4(address) === (type === A));
     const answer = Buffer.concat([question.subarray(0, end), ...rightKind.map((one) => record(one, type))]);
-    // A response, with recursion; code 3 = there is no such name.
+    // A response, with recursion; code 3 = the name does not exist.
     answer.writeUInt16BE(known === undefined ? 0x81_83 : 0x81_80, 2);
     answer.writeUInt16BE(rightKind.length, 6);
     answer.writeUInt32BE(0, 8);
@@ -54,7 +54,7 @@ function readQuestion(packet: Buffer): { name: string; type: number; end: number
   return { name: labels.join('.'), type: packet.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** A record that refers to the name of the question. IPv6 addresses are given in full. */
+/** A record that refers to the name of the query. IPv6 addresses are given in full. */
 function record(address: string, type: number): Buffer {
   const bytes =
     type === A

@@ -1,10 +1,10 @@
-/** A socket that answers anything with the bytes it was told, and hangs up: the worst server there is. */
+/** A socket that answers anything with the given bytes, and hangs up: the worst server there is. */
 import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 
 export interface RawServer {
   readonly url: string;
-  /** Sent as soon as the first byte of a request arrives; then the connection ends. Undefined: not a word, ever. */
+  /** Sent as soon as the first byte of a request arrives; then the connection ends. Undefined: nothing is ever sent. */
   reply: Uint8Array | undefined;
   close(): Promise<void>;
 }
@@ -16,7 +16,7 @@ export async function startRawServer(): Promise<RawServer> {
     socket.once('data', () => {
       if (raw.reply !== undefined) socket.end(raw.reply);
     });
-    // A client that hangs up first is what half of these bytes provoke.
+    // Half of these bytes make a client hang up first.
     socket.on('error', () => socket.destroy());
     socket.once('close', () => sockets.delete(socket));
   });

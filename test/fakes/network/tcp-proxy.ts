@@ -13,8 +13,8 @@ export interface TcpProxy {
   /** Loses the whole answer to the next statement that contains `pattern` in its text or values, then cuts that connection; resolves when it did. */
   loseAnswerTo(pattern: string): Promise<void>;
   /**
-   * Holds the next statement that fits: `before` the server sees it, or `after` it is committed and before the client
-   * hears of it. Its connection stays as it is until it is cut.
+   * Holds the next matching statement: `before` the server sees it, or `after` it is committed and before the client
+   * receives the answer. Its connection stays unchanged until it is cut.
    */
   hold(fits: (statement: WireStatement) => boolean, when: 'before' | 'after'): HeldStatement;
   /** From now on each piece of data travels this much later, in both directions; milliseconds. */
@@ -34,7 +34,7 @@ export interface TcpProxy {
 export interface HeldStatement {
   /** Resolves when the statement is held. */
   held: Promise<void>;
-  /** Waits for it no longer. */
+  /** Stops waiting for it. */
   forget(): void;
 }
 
@@ -155,7 +155,7 @@ export async function openTcpProxy(target: NetConnectOpts, socketPath?: string):
     cut,
     reset() {
       for (const socket of sockets) {
-        // Only TCP knows resets: a unix socket towards the server is closed.
+        // Only TCP supports resets: a unix socket to the server is closed.
         if (socket.remoteAddress === undefined) socket.destroy();
         else socket.resetAndDestroy();
       }

@@ -1,9 +1,9 @@
-/** A website on loopback: plain pages, and what was asked of it. */
+/** A website on loopback: plain pages, and what was requested from it. */
 import { createServer } from 'node:http';
 
 export interface FakeWebsite {
   readonly origin: string;
-  /** The paths that were asked for, in their order. */
+  /** The requested paths, in order. */
   readonly asked: string[];
   /** Serves this HTML under a path from now on. */
   serves(path: string, html: string): void;

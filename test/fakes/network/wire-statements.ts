@@ -1,4 +1,4 @@
-/** Reads the Postgres wire protocol between a client and its server, as far as to know which statement runs when. */
+/** Reads the Postgres wire protocol between a client and its server, enough to know which statement runs when. */
 
 /** One execution of a statement. */
 export interface WireStatement {
@@ -38,7 +38,7 @@ export class WireReader {
   readonly #fromServer = new MessageCutter(false);
   /** SQL of the statements that the client has prepared, by name. */
   readonly #prepared = new Map<string, string>();
-  /** How many answers the client has asked for, and the server has ended. */
+  /** How many answers the client has requested, and the server has finished. */
   #asked = 0;
   #answered = 0;
 
@@ -58,7 +58,7 @@ export class WireReader {
     return found;
   }
 
-  /** How many answers the server has ended, this piece of its bytes included. */
+  /** How many answers the server has finished, including this piece of its bytes. */
   server(chunk: Buffer): number {
     for (const { type } of this.#fromServer.cut(chunk)) if (type === 'Z') this.#answered += 1;
     return this.#answered;

@@ -1,4 +1,7 @@
-/** The manifest of a fourth network, whose ids are letters and digits; made for the tests of what folds over the list. */
+/**
+ * The manifest of a fourth network, whose ids are letters and digits; made for the tests of what iterates over the
+ * list.
+ */
 import { z } from 'zod';
 import { defineChannel } from '../../../src/contracts/channel.ts';
 import type { ChannelManifest } from '../../../src/contracts/channel.ts';
@@ -26,7 +29,7 @@ export const office = defineChannel({
     Promise.resolve(new FakeChannel({ clock: new FakeClock(), name: 'office', ...settings })),
 });
 
-/** The same manifest with something else in it. */
+/** The same manifest with some fields replaced. */
 export function officeWith(change: Partial<ChannelManifest>): ChannelManifest {
   return { ...office, ...change };
 }

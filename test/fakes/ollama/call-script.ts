@@ -4,7 +4,7 @@ import { TITLE_REQUEST } from '../../../src/agent/title/title-text.ts';
 import type { Answer } from './reply.ts';
 import type { ChatBody } from './request.ts';
 
-/** The title of every session, unless a test says otherwise. */
+/** The default title of every session. */
 export const FAKE_TITLE = 'A short talk';
 
 /** How many past calls the fake remembers; the oldest are forgotten. */
@@ -13,25 +13,25 @@ export const MAX_KEPT_CALLS = 5_000;
 /** One chat request that passed the checks. */
 export interface FakeCall<Body = ChatBody> {
   readonly body: Body;
-  /** `performance.now()` when the whole request was there. */
+  /** `performance.now()` when the whole request had arrived. */
   readonly arrivedAt: number;
   /** Messages silently dropped because `truncate` was not false. */
   dropped: number;
   /** Ends a `hold`, a `hang` or a `linger`. */
   release(): void;
-  /** Bytes of the answer that the connection has not yet taken: the reader is slow. */
+  /** Bytes of the answer that the connection has not yet accepted: the reader is slow. */
   unsent(): number;
   /** When the connection or the answer ended (`performance.now()`), and who ended it. */
   readonly closed: Promise<{ by: 'client' | 'server'; at: number }>;
 }
 
-/** Which requests an answer is for: part of the last user message, a pattern over it, or a test of the body. */
+/** Which requests an answer is for: part of the last user message, a pattern for it, or a test of the body. */
 export type When<Body = ChatBody> = string | RegExp | ((body: Body) => boolean);
 
 export interface FakeControls<Body = ChatBody, Given = Answer> {
   /** Queues an answer for the next matching call; `times` defaults to 1. The first match is used. */
   answer(answer: Given, match?: { when?: When<Body>; times?: number }): void;
-  /** The calls so far, oldest first; without those for titles of sessions, which come at any moment after an answer. */
+  /** The calls so far, oldest first; without those for titles of sessions, which arrive at any time after an answer. */
   readonly calls: readonly FakeCall<Body>[];
   /** The calls for titles. They get `FAKE_TITLE`, unless an answer is queued whose `when` is `TITLE_REQUEST`. */
   readonly titleCalls: readonly FakeCall<Body>[];
@@ -51,7 +51,7 @@ export interface RecordedCall<Body = ChatBody> extends FakeCall<Body> {
   cut(): void;
 }
 
-/** Makes an empty script; `userText` reads the last user message of a request. */
+/** Creates an empty script; `userText` reads the last user message of a request. */
 export function createCallScript<Body, Given>(
   { fallback, title }: { fallback: Given; title: Given },
   userText: (body: Body) => string,

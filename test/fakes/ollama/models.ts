@@ -1,4 +1,7 @@
-/** The models a fake Ollama has: what /api/show, /api/tags and /api/ps say of them, and what loading and windows do. */
+/**
+ * The models a fake Ollama has: what /api/show, /api/tags and /api/ps report about them, and what loading and windows
+ * do.
+ */
 import type { ServerResponse } from 'node:http';
 import type { ChatBody, ChatBodyMessage } from './request.ts';
 
@@ -15,7 +18,7 @@ export const FAKE_MODELS: readonly FakeModel[] = [
   { name: 'plain:latest', contextLength: 8_192, capabilities: ['completion'] },
 ];
 
-/** One time a model was put into memory; a changed `num_ctx` or `shift` does it again, which costs seconds on the real thing. */
+/** A load of a model into memory; a changed `num_ctx` or `shift` causes another, which takes a real server seconds. */
 export interface ModelLoad {
   model: string;
   numCtx: number;
@@ -30,14 +33,14 @@ export interface ModelLibrary {
   models: FakeModel[];
   loads: ModelLoad[];
   find(name: string): FakeModel | undefined;
-  /** Loads the model with the window a request asks for, clamped as the server does; gives the window in force. */
+  /** Loads the model with the window a request asks for, clamped as the server does; returns the window in force. */
   load(model: FakeModel, body: ChatBody): number;
   tags(): object;
   ps(): object;
   show(model: FakeModel): object;
 }
 
-/** Makes the models; `maxWindow` is the largest window that fits the memory: the server silently clamps to it. */
+/** Creates the models; `maxWindow` is the largest window that fits the memory: the server silently clamps to it. */
 export function createModelLibrary(models: readonly FakeModel[], maxWindow = Infinity): ModelLibrary {
   const loaded = new Map<string, ModelLoad>();
   const details = {
@@ -147,7 +150,7 @@ export function unsupported(model: FakeModel, body: ChatBody): string | undefine
   return undefined;
 }
 
-/** Streams the progress of a model that is fetched, as lines of JSON, and has it from then on; `missing…` is in no registry. */
+/** Streams the progress of fetching a model as JSON lines, and has it from then on; `missing…` is in no registry. */
 export function sendPull(response: ServerResponse, library: ModelLibrary, name: string): void {
   const tagged = name.includes(':') ? name : `${name}:latest`;
   response.writeHead(200, { 'content-type': 'application/x-ndjson' });

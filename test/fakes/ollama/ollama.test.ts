@@ -32,7 +32,7 @@ async function lines(response: Response): Promise<{ message: { content: string }
 }
 
 describe('the fake Ollama', () => {
-  it('streams one object a line and ends with the counts', async () => {
+  it('streams one object per line and ends with the counts', async () => {
     const fake = await start();
     const response = await chat(fake, { messages: [user('three small words')] });
     expect(response.headers.get('content-type')).toBe('application/x-ndjson');

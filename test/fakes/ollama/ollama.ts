@@ -43,26 +43,26 @@ export interface FakeOllamaOptions {
 export interface FakeOllama extends FakeControls {
   /** `http://127.0.0.1:port`, for OLLAMA_HOST. */
   readonly url: string;
-  /** Streams being answered now, and the most there were at once. */
+  /** Streams being answered now, and the maximum at once. */
   readonly active: number;
   readonly activePeak: number;
   /** Every request's method and path, refused ones included. */
   readonly requests: readonly string[];
-  /** The `authorization` header of every request; empty where there was none. */
+  /** The `authorization` header of every request; empty if there was none. */
   readonly authorizations: readonly string[];
   /** Times a model was loaded or reloaded. */
   readonly loads: readonly ModelLoad[];
   /** Connections accepted since the start. */
   readonly connections: number;
-  /** Replaces the models while it runs. */
+  /** Replaces the models at runtime. */
   setModels(models: readonly FakeModel[]): void;
   /** Closes connections on which nothing is running. */
   closeIdle(): void;
-  /** Ends everything, open streams too. */
+  /** Ends everything, including open streams. */
   close(): Promise<void>;
 }
 
-/** All a route needs. */
+/** Everything a route needs. */
 interface FakeServer {
   library: ModelLibrary;
   script: CallScript;
@@ -78,7 +78,7 @@ export async function startFakeOllama(options: FakeOllamaOptions = {}): Promise<
     lastUserText,
   );
   const slots = createRequestSlots(options.parallel ?? Infinity, options.maxQueue ?? 512);
-  // Not holding the process open: a paced answer may be longer than the test that asked for it.
+  // Does not keep the process alive: a paced answer may be longer than the test that requested it.
   const wait = options.wait ?? ((ms: number) => delay(ms, undefined, { ref: false }));
   const fake = { library, script, slots, wait };
   const requests: string[] = [];

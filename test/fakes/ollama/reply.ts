@@ -8,7 +8,7 @@ export interface FakeToolCall {
   id?: string;
 }
 
-/** An injected failure, `after` that many content lines. */
+/** An injected failure, after `after` content lines. */
 export type Failure =
   /** An answer with this status instead of a stream. */
   | { kind: 'status'; status: number; error: string; html?: boolean }
@@ -18,13 +18,13 @@ export type Failure =
   | { kind: 'error_line'; after: number; error: string }
   /** The connection dies. */
   | { kind: 'cut'; after: number }
-  /** These bytes stand where a line should, and the stream goes on. */
+  /** These bytes appear where a line should, and the stream continues. */
   | { kind: 'bytes'; after: number; bytes: string | Uint8Array }
   /** The stream ends properly, but without its done line. */
   | { kind: 'no_done'; after: number }
-  /** Nothing more comes and the connection stays open until the caller leaves or `release()`. */
+  /** Nothing more arrives and the connection stays open until the caller leaves or `release()`. */
   | { kind: 'hang'; after: number }
-  /** The whole answer comes, but its HTTP body does not end until the caller leaves or `release()`. */
+  /** The whole answer arrives, but its HTTP body does not end until the caller leaves or `release()`. */
   | { kind: 'linger' };
 
 export interface Reply {
@@ -32,9 +32,9 @@ export interface Reply {
   text?: string | readonly string[];
   thinking?: string | readonly string[];
   toolCalls?: readonly FakeToolCall[];
-  /** Where tool calls stand: in `done:false` lines (rendered path, default) or only in the done line (native path). */
+  /** Where tool calls go: in `done:false` lines (rendered path, default) or only in the done line (native path). */
   toolCallsIn?: 'chunk' | 'done';
-  /** Tokens a second; all at once when absent. */
+  /** Tokens per second; all at once if absent. */
   perSecond?: number;
   /** Silence, not even headers, until `release()`: a prefill. */
   hold?: boolean;
@@ -48,10 +48,10 @@ export interface Reply {
   packets?: (wire: Buffer) => Buffer[];
 }
 
-/** A reply, its text alone, or what makes one from the request. */
+/** A reply, its text alone, or a function that makes one from the request. */
 export type Answer = string | Reply | ((body: ChatBody) => string | Reply);
 
-/** One line and the bytes after it; a function is called when its turn comes. */
+/** One line and the bytes after it; a function is called when it is due. */
 export type Line = string | Uint8Array | (() => string);
 
 export function toReply(answer: Answer, body: ChatBody): Reply {
@@ -81,7 +81,7 @@ export function contentLines(model: string, reply: Reply): string[] {
   return [...thinking, ...text, ...called];
 }
 
-/** The closing line with the counts; like the server, it leaves out what is zero. */
+/** The closing line with the counts; like the server, it leaves out zeros. */
 export function doneLine(model: string, reply: Reply, promptTokens: number, totalMs: number): string {
   const tokens = reply.completionTokens ?? wordTokens(reply.thinking).length + wordTokens(reply.text).length;
   const calls = reply.toolCallsIn === 'done' ? (reply.toolCalls ?? []).map(wireCall) : [];

@@ -5,11 +5,11 @@ export interface RequestSlots {
   readonly active: number;
   readonly peak: number;
   readonly full: boolean;
-  /** Waits for a slot, which is released when the response closes; false when the caller left first. */
+  /** Waits for a slot, which is released when the response closes; false if the caller left first. */
   acquire(response: ServerResponse): Promise<boolean>;
 }
 
-/** Makes slots for `parallel` calls at once and `maxQueue` waiting ones. */
+/** Creates slots for `parallel` calls at once and `maxQueue` waiting ones. */
 export function createRequestSlots(parallel: number, maxQueue: number): RequestSlots {
   const waiting: (() => void)[] = [];
   let active = 0;

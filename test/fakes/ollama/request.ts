@@ -55,11 +55,11 @@ const chatBody = z.looseObject({
   options: options.optional(),
 });
 
-/** A request as the fake understood it; fields it does not know are kept, as the server ignores them. */
+/** A request as the fake understood it; unknown fields are kept, as the server ignores them. */
 export type ChatBody = z.infer<typeof chatBody>;
 export type ChatBodyMessage = ChatBody['messages'][number];
 
-/** Reads a body, or gives the text of the 400 answer. */
+/** Reads a body, or returns the text of the 400 answer. */
 export function readChatBody(text: string): { body: ChatBody } | { error: string } {
   if (text === '') return { error: 'missing request body' };
   let json: unknown;
@@ -94,12 +94,12 @@ function strayToolMessage(body: ChatBody): { error: string } | undefined {
   return undefined;
 }
 
-/** The last thing the user said; empty when nothing was. */
+/** The last thing the user said; empty if there was nothing. */
 export function lastUserText(body: ChatBody): string {
   return body.messages.findLast((message) => message.role === 'user')?.content ?? '';
 }
 
-/** The model a body of POST /api/show names; empty when it names none. */
+/** The model a body of POST /api/show names; empty if it names none. */
 export function readModelName(text: string): string {
   try {
     const body = z

@@ -17,7 +17,7 @@ export interface ReplyTarget {
 
 interface WirePlan {
   lines: Line[];
-  /** Index of the line before which nothing comes until the release. */
+  /** Index of the line before which nothing is sent until the release. */
   pauseBefore?: number;
   end: 'finish' | 'cut' | 'linger';
 }

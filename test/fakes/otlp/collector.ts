@@ -1,4 +1,4 @@
-/** A collector of traces over OTLP/HTTP in protobuf: takes what the protocol allows, and refuses anything else. */
+/** A collector of traces over OTLP/HTTP in protobuf: accepts what the protocol allows, and refuses anything else. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { fieldsOf, text, uint } from './protobuf.ts';
 import type { Field } from './protobuf.ts';
 
-/** A span as the protocol has it; times in milliseconds, `status` 2 = error. */
+/** A span as the protocol defines it; times in milliseconds, `status` 2 = error. */
 export interface CollectedSpan {
   traceId: string;
   spanId: string;
@@ -24,14 +24,14 @@ export interface FakeCollector {
   readonly spans: CollectedSpan[];
   /** Headers of the last request. */
   headers: IncomingMessage['headers'];
-  /** Bytes of all requests, as they came. */
+  /** Bytes of all requests, as received. */
   readonly bodies: Buffer[];
   /** The status of the next answers; 200 at first. */
   status: number;
   close(): Promise<void>;
 }
 
-/** Starts it on a free port of loopback. */
+/** Starts it on a free port on loopback. */
 export async function startFakeCollector(): Promise<FakeCollector> {
   const server = createServer((request, response) => {
     void (async () => {
@@ -95,7 +95,7 @@ function toSpan(bytes: Buffer): CollectedSpan {
   };
 }
 
-/** `KeyValue` with an `AnyValue` that is a text, a boolean, a whole number or a double. */
+/** `KeyValue` with an `AnyValue` that is a text, a boolean, an integer or a double. */
 function attributeOf(pair: Buffer): [string, string | number] {
   const fields = fieldsOf(pair);
   const [value] = fieldsOf(fields.find(({ number }) => number === 2)?.bytes ?? Buffer.alloc(0));

@@ -1,13 +1,13 @@
-/** The fields of a protobuf message, as far as the traces of OpenTelemetry need them. */
+/** The fields of a protobuf message, as far as OpenTelemetry traces need them. */
 
 export interface Field {
   number: number;
-  /** The content; of a varint its value. */
+  /** The content; for a varint its value. */
   bytes: Buffer;
   value: bigint;
 }
 
-/** Reads one message. Throws for what is none. */
+/** Reads one message. Throws for invalid input. */
 export function fieldsOf(message: Buffer): Field[] {
   const fields: Field[] = [];
   let at = 0;

@@ -1,4 +1,4 @@
-/** The Brave Search API as strict as the real one: path, token, query and count are checked before anything is found. */
+/** The Brave Search API, as strict as the real one: path, token, query and count are checked before any search. */
 import { startFakeSearch, unknownIn } from './service.ts';
 import type { AskedSearch, FakeSearch } from './service.ts';
 
@@ -13,7 +13,7 @@ const PARAMETERS = [
   'text_decorations',
 ];
 
-/** Starts it; it knows this token. */
+/** Starts it; it accepts this token. */
 export function startFakeBrave(token: string): Promise<FakeSearch> {
   const refuse = (status: number, code: string) => ({
     status,

@@ -2,7 +2,7 @@
 import { jsonOf, startFakeSearch, unknownIn } from './service.ts';
 import type { FakeSearch } from './service.ts';
 
-/** Starts it; it knows this token. */
+/** Starts it; it accepts this token. */
 export function startFakeOllamaSearch(token: string): Promise<FakeSearch> {
   const refuse = (status: number, error: string) => ({ status, says: { error } });
   return startFakeSearch(

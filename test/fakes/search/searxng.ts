@@ -1,4 +1,4 @@
-/** A SearXNG below a folder of its server, with JSON allowed or not; one behind a proxy may want a token. */
+/** A SearXNG in a subfolder of its server, with JSON allowed or not; one behind a proxy may require a token. */
 import { startFakeSearch, unknownIn } from './service.ts';
 import type { FakeSearch } from './service.ts';
 

@@ -34,14 +34,14 @@ export interface FakeSearch {
   readonly requests: AskedSearch[];
   /** The next search is answered with this status. */
   refuseNext(status: number): void;
-  /** The next answers are this body instead. */
+  /** The next answers have this body instead. */
   garbage: string | undefined;
-  /** The next answers lead there instead (302). */
+  /** The next answers redirect there instead (302). */
   location: string | undefined;
   close(): Promise<void>;
 }
 
-/** Starts a service; `folder` is the path before its own. */
+/** Starts a service; `folder` precedes its own path. */
 export async function startFakeSearch(
   rules: SearchRules,
   wire: SearchWire,
@@ -98,14 +98,14 @@ export function unknownIn(given: Iterable<string>, known: readonly string[]): st
   return [...given].find((name) => !known.includes(name));
 }
 
-/** A JSON body of a POST with a bearer token; undefined when it is none. */
+/** A JSON body of a POST with a bearer token; undefined if it is not one. */
 export function jsonOf({ headers, body }: AskedSearch): Record<string, unknown> | undefined {
   if (headers['content-type'] !== 'application/json') return undefined;
   try {
     const json: unknown = JSON.parse(body);
     return typeof json === 'object' && json !== null ? { ...json } : undefined;
   } catch {
-    // The service says what it thinks of it.
+    // The service reports what it objects to.
     return undefined;
   }
 }

@@ -1,10 +1,10 @@
-/** The search of Tavily: a POST with a bearer token, fields it does not know refused. */
+/** The search of Tavily: a POST with a bearer token; unknown fields are refused. */
 import { jsonOf, startFakeSearch, unknownIn } from './service.ts';
 import type { FakeSearch } from './service.ts';
 
 const FIELDS = ['query', 'max_results', 'search_depth', 'topic', 'days', 'time_range', 'include_answer'];
 
-/** Starts it; it knows this token. */
+/** Starts it; it accepts this token. */
 export function startFakeTavily(token: string): Promise<FakeSearch> {
   const refuse = (status: number, error: string) => ({ status, says: { detail: { error } } });
   return startFakeSearch(

@@ -86,7 +86,7 @@ export function buttonsOf(blocks: unknown): { label: string; value: string; styl
     }));
 }
 
-/** What people see of the parts of a rich text: every part begins on a line of its own. */
+/** What people see of the parts of a rich text: every part begins on a new line. */
 export function seen(all: z.infer<typeof parts>): string {
   const lines: string[] = [];
   for (const one of all) {

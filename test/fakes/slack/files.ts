@@ -1,8 +1,8 @@
-/** The file servers of the fake Slack: uploads to an address that was asked for, downloads with the bot's token. */
+/** The file servers of the fake Slack: uploads to a requested address, downloads with the bot's token. */
 import type { ServerResponse } from 'node:http';
 import type { Workspace } from './workspace.ts';
 
-/** Takes the bytes of an upload, which must be as many as were announced. */
+/** Accepts the bytes of an upload, which must be as many as were announced. */
 export function takeUpload(
   workspace: Workspace,
   { url, body, response }: { url: URL; body: Buffer; response: ServerResponse },
@@ -21,7 +21,7 @@ export interface Download {
   response: ServerResponse;
 }
 
-/** Gives the bytes of a file; whoever may not read it is led to the page for signing in. */
+/** Serves the bytes of a file; unauthorized requests are redirected to the sign-in page. */
 export function serveFile(workspace: Workspace, { url, isAllowed, failure, response }: Download): void {
   const file = workspace.files.get(url.pathname.split('/')[2] ?? '');
   if (!isAllowed) response.writeHead(302, { location: '/signin' }).end();

@@ -1,14 +1,14 @@
 /** Rate limits of the fake Slack: tiers by method and minute, posts by channel and second, forced 429s, and calls that came too early. */
 
-/** Calls a minute of each tier ("Rate limits"). */
+/** Calls per minute of each tier ("Rate limits"). */
 const TIERS = { 1: 1, 2: 20, 3: 50, 4: 100 } as const;
 export type Tier = keyof typeof TIERS;
 
-/** Posts that may come at once in a channel, where one a second is the rule. */
+/** Posts that may arrive at once in a channel, where one per second is the rule. */
 const POST_BURST = 4;
 
 export class Limits {
-  /** 429s given, and calls made before the wait of one was over. */
+  /** 429s returned, and calls made before the wait of one was over. */
   refused = 0;
   early = 0;
   readonly #isOn: boolean;
@@ -22,12 +22,12 @@ export class Limits {
     this.#now = now;
   }
 
-  /** The next call of a method that matches gets a 429. */
+  /** The next call of a matching method gets a 429. */
   force(match: RegExp, retryAfterMs: number): void {
     this.#forced.push({ match, retryAfterMs });
   }
 
-  /** Seconds that the caller has to wait; undefined when the call may pass. */
+  /** Seconds that the caller has to wait; undefined if the call may pass. */
   refusal(method: string, tier: Tier | 'post', channel: string): number | undefined {
     const key = tier === 'post' ? `${method} ${channel}` : method;
     const now = this.#now();

@@ -7,9 +7,9 @@ import type { FakeChat, FakeFile, FakeMessage, Workspace } from './workspace.ts'
 
 export interface MethodCall {
   workspace: Workspace;
-  /** Arguments, those that are JSON read. */
+  /** Arguments, with JSON ones parsed. */
   args: Record<string, unknown>;
-  /** Addresses of the fake's own. */
+  /** Addresses of the fake itself. */
   root: string;
   socketUrl: () => string;
 }
@@ -74,7 +74,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     const content = contentOf(args, MAX_POST, (text) => text.length);
     const metadata = args['metadata'] === undefined ? undefined : Metadata.parse(args['metadata']);
     const { userId, botId } = workspace.bot;
-    // A message of the app takes its status away.
+    // A message of the app removes its status.
     if (typeof args['thread_ts'] === 'string') chat.statuses.delete(args['thread_ts']);
     const message = workspace.add(chat, {
       ...content,
@@ -143,7 +143,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     if (person === undefined) throw new Refusal('user_not_found');
     const { id, name, locale = 'en-US' } = person;
     const about = { id, name: name.toLowerCase(), profile: { display_name: name, real_name: name } };
-    // Only for who asks for it.
+    // Only if requested.
     return { user: { ...about, ...(String(args['include_locale']) === 'true' && { locale }) } };
   }),
   'files.getUploadURLExternal': bot('files:write', 4, ({ workspace, args, root }) => {
@@ -236,7 +236,7 @@ export function describeFile(file: FakeFile, root: string): object {
   };
 }
 
-/** What `chat.update` takes: text and blocks. Throws `Refusal`. */
+/** What `chat.update` accepts: text and blocks. Throws `Refusal`. */
 export function checkUpdate(args: Record<string, unknown>): { text: string; blocks: unknown[] } {
   return contentOf(args, MAX_UPDATE_BYTES, (text) => Buffer.byteLength(text));
 }
@@ -250,7 +250,7 @@ function contentOf(
   const text = typeof args['text'] === 'string' ? args['text'] : '';
   if (text === '' && blocks.length === 0) throw new Refusal('no_text');
   if (lengthOf(text) > max) throw new Refusal('msg_too_long');
-  // A bare `<` would begin a mention or a command of Slack's.
+  // A bare `<` would begin a mention or a Slack command.
   if (/[<>]/.test(text)) throw new Refusal('invalid_arguments', { why: 'the text is not escaped' });
   return { text, blocks };
 }

@@ -1,4 +1,4 @@
-/** A Slack workspace over real sockets: the Web API, Socket Mode and the file servers, as strict as Slack; and the test's hand in it. */
+/** A Slack workspace over real sockets, controlled by tests: Web API, Socket Mode and file servers, as strict as Slack. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -18,7 +18,7 @@ export const SLACK_APP_TOKEN = 'xapp-1-A0FAKE-1234567890-fake-app-token';
 const SCOPES =
   'app_mentions:read,channels:history,chat:write,commands,files:read,files:write,groups:history,im:history,mpim:history,reactions:read,reactions:write,users:read';
 
-/** How the next call of a method that matches fails: `drop` applies it, then cuts the connection; `late` applies it, and answers later. */
+/** How the next call of a matching method fails: `drop` applies it, then cuts the connection; `late` answers it later. */
 export type Failure = { match: RegExp } & (
   | { kind: 'drop' }
   | { kind: 'cut' }
@@ -59,7 +59,7 @@ export class FakeSlack {
       this.unexpected.push(error);
     });
   });
-  /** Errors of the fake itself: a test's end looks at them. */
+  /** Errors of the fake itself: checked at the end of a test. */
   readonly unexpected: unknown[] = [];
 
   private constructor({ limits = false, repeatAfterMs = 3_000, now = Date.now }: FakeSlackOptions) {
@@ -84,7 +84,7 @@ export class FakeSlack {
     return `${this.root}/api`;
   }
 
-  /** Somebody writes in a chat. Throws for what clients keep to themselves: use `commands`. */
+  /** Someone writes in a chat. Throws for what clients keep to themselves: use `commands`. */
   says(
     chat: FakeChat,
     text: string,
@@ -118,7 +118,7 @@ export class FakeSlack {
     chat.messages.splice(chat.messages.indexOf(message), 1);
   }
 
-  /** Somebody edits what they wrote. */
+  /** Someone edits what they wrote. */
   edits(chat: FakeChat, message: FakeMessage, text: string): void {
     const before = shown(message);
     Object.assign(message, { text, editedAt: this.workspace.newTs() });
@@ -137,7 +137,7 @@ export class FakeSlack {
     });
   }
 
-  /** The newest event once more, as after an acknowledgement that was lost. */
+  /** The newest event again, as after an acknowledgement that was lost. */
   redelivers(): void {
     this.socketMode.deliver('events_api', this.#newest);
   }
@@ -147,7 +147,7 @@ export class FakeSlack {
     this.#event(event);
   }
 
-  /** Somebody uses `/parley`; gives the envelope's id. */
+  /** Someone uses `/parley`; returns the envelope's id. */
   commands(chat: FakeChat, text: string, person: FakePerson): string {
     return this.socketMode.deliver('slash_commands', {
       command: '/parley',
@@ -161,7 +161,7 @@ export class FakeSlack {
     });
   }
 
-  /** Somebody presses the button with this label under a message; gives the envelope's id. Throws when there is none. */
+  /** Someone presses the button with this label under a message; returns the envelope's id. Throws if there is none. */
   presses(chat: FakeChat, message: FakeMessage, label: string, person: FakePerson): string {
     const button = buttonsOf(message.blocks).find((one) => one.label === label);
     if (button === undefined) throw new Error(`no button ${label}`);
@@ -287,7 +287,7 @@ export function textOf({ blocks, text }: FakeMessage): string {
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 }
 
-/** Arguments come as a form; lists, objects, numbers and truth values in it are JSON. */
+/** Arguments arrive as a form; lists, objects, numbers and booleans in it are JSON. */
 function readArgs(body: string): Record<string, unknown> {
   const args: Record<string, unknown> = {};
   for (const [name, value] of new URLSearchParams(body)) {

@@ -20,20 +20,20 @@ const Ack = z.strictObject({
   payload: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** How often an event is sent in all; Slack repeats at once, after a minute and after five. */
+/** How often an event is sent in total; Slack repeats at once, after a minute and after five. */
 const MAX_ATTEMPTS = 4;
 
 export interface SocketModeOptions {
   /** How long an envelope waits for its acknowledgement before it is repeated, in milliseconds. */
   repeatAfterMs: number;
-  /** What a slash command was answered with. */
+  /** The answer to a slash command. */
   answered: (id: string, payload: Record<string, unknown> | undefined) => void;
 }
 
 export class SocketMode {
-  /** Connections that were opened, and frames that are no acknowledgement of anything. */
+  /** Connections that were opened, and frames that acknowledge nothing. */
   readonly counts = { connections: 0, foreign: 0, missed: 0, repeats: 0 };
-  /** Called as soon as a connection was told hello. */
+  /** Called as soon as a connection was sent hello. */
   welcomed: () => void = () => undefined;
   readonly #server = new WebSocketServer({ noServer: true });
   readonly #tickets = new Set<string>();
@@ -73,7 +73,7 @@ export class SocketMode {
     this.#server.handleUpgrade(request, socket, head, (client) => this.#welcome(client));
   }
 
-  /** Sends an envelope; gives its id. Events that find no connection are lost: the app reads the history. */
+  /** Sends an envelope; returns its id. Events that find no connection are lost: the app reads the history. */
   deliver(type: EnvelopeType, payload: object): string {
     const id = `envelope-${++this.#ids}`;
     const pending: Pending = { id, type, payload, attempts: 0 };
@@ -82,7 +82,7 @@ export class SocketMode {
     return id;
   }
 
-  /** Slack is about to renew the connections: they go on until the app closes them. */
+  /** Slack is about to renew the connections: they continue until the app closes them. */
   recycle(reason: 'warning' | 'refresh_requested' | 'link_disabled'): void {
     for (const socket of this.#sockets) {
       this.#draining.add(socket);

@@ -30,16 +30,16 @@ export interface FakeMessage {
   metadata?: { event_type: string; event_payload: Record<string, unknown> };
   files: FakeFile[];
   editedAt?: string;
-  /** Reactions of the bot, by their names. */
+  /** Reactions of the bot, by name. */
   reactions: string[];
-  /** Times that its text was changed. */
+  /** Number of times its text was changed. */
   edits: number;
 }
 
 export interface FakeChat {
   id: string;
   kind: 'im' | 'mpim' | 'channel';
-  /** Where people see that the app works, by the thread. */
+  /** Where people see that the app is working, by thread. */
   statuses: Map<string, string>;
   /** The person of a direct message. */
   with?: string;
@@ -48,7 +48,7 @@ export interface FakeChat {
   messages: FakeMessage[];
 }
 
-/** A refusal as Slack writes it: HTTP status 200 and `ok: false`. */
+/** A refusal in Slack's form: HTTP status 200 and `ok: false`. */
 export class Refusal extends Error {
   readonly code: string;
   readonly more: object;
@@ -75,7 +75,7 @@ export class Workspace {
     return `${prefix}0${(++this.#ids).toString(36).toUpperCase().padStart(9, '0')}`;
   }
 
-  /** The time of the next message: Slack never gives the same one twice. */
+  /** The time of the next message: Slack never uses the same one twice. */
   newTs(): string {
     this.#lastTs = Math.max(this.#lastTs + 1, Date.now() * 1_000);
     return `${Math.floor(this.#lastTs / 1e6)}.${String(this.#lastTs % 1e6).padStart(6, '0')}`;

@@ -49,7 +49,7 @@ export const NOBODY = {
   languages: builtInLanguages,
 };
 
-/** Empty ones of every kind. */
+/** Empty stores of every kind. */
 export function memoryStores() {
   return {
     connections: new MemoryConnections(),

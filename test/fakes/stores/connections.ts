@@ -3,7 +3,7 @@ import type { ConnectionRecord, ConnectionStore, HeardChat } from '../../../src/
 
 export class MemoryConnections implements ConnectionStore {
   readonly records = new Map<string, ConnectionRecord>();
-  /** Chats the gateway knows from before. */
+  /** Chats the gateway already knows. */
   chats: HeardChat[] = [];
 
   connection(key: string): Promise<ConnectionRecord | undefined> {

@@ -2,7 +2,7 @@
 import { GatewayError } from '../../../src/contracts/errors.ts';
 import type { ScheduleApi, ScheduleRecord, Schedules } from '../../../src/contracts/schedules.ts';
 
-/** Takes none. */
+/** Accepts none. */
 export const noSchedules: Schedules = {
   add: () => Promise.reject(new GatewayError('bad_schedule', 'None is taken here.')),
   list: () => Promise.resolve([]),
@@ -15,7 +15,7 @@ export const noSchedules: Schedules = {
   moment: () => '',
 };
 
-/** Everybody sees all; a task "refuse" is refused, and of the session "http:elsewhere" nobody knows. */
+/** Everyone sees everything; a task "refuse" is refused, and the session "http:elsewhere" is unknown. */
 export function fakeScheduleApi(): ScheduleApi {
   const kept = new Map<string, ScheduleRecord>();
   return {

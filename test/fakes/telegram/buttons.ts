@@ -11,7 +11,7 @@ export interface FakeButton {
   copy?: string;
 }
 
-/** A press that is not answered within this long cannot be answered any more. */
+/** A press that is not answered within this time can no longer be answered. */
 const ANSWER_MS = 15_000;
 const MAX_DATA_BYTES = 64;
 const MAX_ANSWER = 200;
@@ -47,12 +47,12 @@ export function readKeyboard(params: Params): FakeButton[] {
 
 /** Presses that wait for their answers, and the answers that were shown. */
 export class FakePresses {
-  /** The texts shown for presses, by the id of the press; '' when it was answered without a text. */
+  /** The texts shown for presses, by the id of the press; '' if it was answered without a text. */
   readonly answers = new Map<string, string>();
   #count = 0;
   readonly #open = new Map<string, number>();
 
-  /** A new press; gives its id. */
+  /** A new press; returns its id. */
   open(): string {
     this.#count += 1;
     const id = String(4_000_000 + this.#count);

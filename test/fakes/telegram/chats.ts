@@ -12,7 +12,7 @@ import type { FakeFile } from './uploads.ts';
 /** Longest text of a message, in UTF-16 units after entity parsing. */
 const MAX_TEXT = 4_096;
 
-/** A bot deletes messages of the last 48 hours only (Bot API `deleteMessage`). */
+/** A bot can delete only messages of the last 48 hours (Bot API `deleteMessage`). */
 const DELETABLE_S = 48 * 3_600;
 
 /** A message as its readers see it. */
@@ -33,7 +33,7 @@ export interface FakeMessage {
   threadId?: number;
   replyTo?: number;
   date: number;
-  /** The bot's own reaction, and all it ever showed. */
+  /** The bot's current reaction, and every one it ever showed. */
   reaction?: string;
   reactions?: string[];
   /** The structure of a rich message, of which `text` is what readers see. */
@@ -47,13 +47,13 @@ export interface FakeChat {
   type: 'private' | 'group' | 'supergroup';
   isForum: boolean;
   topics: Set<number>;
-  /** Set when the bot may not write here: the description of the 403. */
+  /** Set if the bot may not write here: the description of the 403. */
   closed?: string;
   /** Administrators allow only these reactions. */
   allowedReactions?: string[];
-  /** The bot is an administrator: in a group it then hears of reactions. */
+  /** The bot is an administrator: in a group it then receives reactions. */
   botIsAdmin?: boolean;
-  /** Its person takes no voice messages, as the privacy settings allow. */
+  /** Its person accepts no voice messages, as the privacy settings allow. */
   noVoice?: boolean;
   movedTo?: string;
   messages: Map<number, FakeMessage>;
@@ -64,14 +64,14 @@ export interface FakeChat {
 
 /** All chats of one bot. */
 export class FakeChats {
-  /** Edits that were refused because the message showed the text already. */
+  /** Edits that were refused because the message already showed the text. */
   unmodified = 0;
-  /** As Telegram does it, the messages of private chats and small groups are numbered together; else each chat counts alone. */
+  /** Like Telegram, numbers the messages of private chats and small groups together; else by chat. */
   sharesIds = false;
   #nextSharedId = 1;
   readonly #chats = new Map<string, FakeChat>();
 
-  /** The chat, made when it is new; ids below zero are groups. */
+  /** The chat, created if it is new; ids below zero are groups. */
   open(id: string, options: { topics?: number[] } = {}): FakeChat {
     const known = this.#chats.get(id);
     if (known) return known;
@@ -224,7 +224,7 @@ export class FakeChats {
   }
 }
 
-/** Throws the server's refusal of a chat in which the bot may not write. */
+/** Throws the server's refusal for a chat in which the bot may not write. */
 export function assertWelcome(chat: FakeChat): void {
   if (chat.movedTo !== undefined) {
     throw new Refusal(400, 'Bad Request: group chat was upgraded to a supergroup chat', {

@@ -1,4 +1,4 @@
-/** What a bot says of itself: its commands by scope, and its descriptions, checked as the server does. */
+/** What a bot says about itself: its commands by scope, and its descriptions, checked as the server does. */
 import type { FakeChats } from './chats.ts';
 import { badRequest, textOf } from './refusal.ts';
 import type { Params } from './refusal.ts';
@@ -7,10 +7,10 @@ import type { Params } from './refusal.ts';
 const SCOPES = ['default', 'all_private_chats', 'all_group_chats', 'all_chat_administrators'];
 
 export class FakeIntroduction {
-  /** Administrators of groups: the ids of group and person, with a blank between. */
+  /** Administrators of groups: the ids of group and person, separated by a blank. */
   readonly administrators = new Set<string>();
   readonly #commands = new Map<string, unknown[]>();
-  /** What the bot says of itself, by kind and language: `description`, `short de`. */
+  /** What the bot says about itself, by kind and language: `description`, `short de`. */
   readonly texts = new Map<string, string>();
   menuButton: Params = { type: 'default' };
   readonly #chats: FakeChats;
@@ -19,7 +19,7 @@ export class FakeIntroduction {
     this.#chats = chats;
   }
 
-  /** The commands of a scope; empty where none are set. */
+  /** The commands of a scope; empty if none are set. */
   commandsOf(scope: string): unknown[] {
     return this.#commands.get(scope) ?? [];
   }
@@ -32,7 +32,7 @@ export class FakeIntroduction {
     return [textOf(type), textOf(chat), language].filter(Boolean).join(' ');
   }
 
-  /** Telegram answers with the text for all languages where there is none of the one that is asked for. */
+  /** Telegram answers with the text for all languages if there is none in the requested one. */
   #textFor(kind: string, params: Params): string {
     return this.texts.get(textKeyOf(kind, params)) ?? this.texts.get(kind) ?? '';
   }
@@ -73,7 +73,7 @@ export class FakeIntroduction {
   }
 }
 
-/** Two letters, or none for everybody else. */
+/** Two letters, or none for everyone else. */
 function readLanguage({ language_code: language }: Params): string {
   const code = textOf(language);
   if (code !== '' && !/^[a-z]{2}$/.test(code)) throw badRequest('invalid language code specified');

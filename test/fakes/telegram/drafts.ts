@@ -1,4 +1,7 @@
-/** Drafts of the fake Bot API: shown in private chats for 30 seconds, and until a message of the bot comes (Bot API `sendMessageDraft`). */
+/**
+ * Drafts of the fake Bot API: shown in private chats for 30 seconds, and until the bot sends a message (Bot API
+ * `sendMessageDraft`).
+ */
 import { cleanVisible, readHtml } from './html.ts';
 import { readRich } from './rich.ts';
 import { badRequest, textOf } from './refusal.ts';
@@ -19,7 +22,7 @@ export interface FakeDraft {
   threadId?: number;
   /** By `performance.now()`. */
   at: number;
-  /** The rich structure, where it has one. */
+  /** The rich structure, if it has one. */
   rich?: unknown;
 }
 
@@ -32,12 +35,12 @@ export class FakeDrafts {
     this.#chats = chats;
   }
 
-  /** All that a chat has shown. */
+  /** Everything that a chat has shown. */
   shown(chatId: string): readonly FakeDraft[] {
     return this.#shown.get(chatId) ?? [];
   }
 
-  /** What stands in the chat now; undefined once it was replaced or is over. */
+  /** What the chat shows now; undefined once it was replaced or is over. */
   now(chatId: string): FakeDraft | undefined {
     const last = this.shown(chatId).at(-1);
     const repliedAt = [...(this.#chats.peek(chatId)?.messages.values() ?? [])].findLast(

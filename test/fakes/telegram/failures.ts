@@ -1,4 +1,4 @@
-/** Failures that a test announces for the next calls of the fake Bot API. */
+/** Failures that a test sets up for the next calls of the fake Bot API. */
 import type { Outage } from './outage.ts';
 
 /** How the next matching call fails; `drop` loses the answer of a call that was applied. */
@@ -8,11 +8,11 @@ export interface Failure {
   method?: string;
   /** How many calls; default 1. */
   times?: number;
-  /** Of `delay`, and of `status` 429: milliseconds. */
+  /** For `delay`, and for `status` 429: milliseconds. */
   ms?: number;
-  /** Of `status`: the HTTP status, with the server's body for it; default 500. Of `page`; default 502. */
+  /** For `status`: the HTTP status, with the server's body for it; default 500. For `page`; default 502. */
   status?: number;
-  /** Of `status`: the description in that body. */
+  /** For `status`: the description in that body. */
   description?: string;
 }
 

@@ -7,10 +7,10 @@ import type { Params } from './refusal.ts';
 /** Largest file that bots may download (Bot API `getFile`). */
 const MAX_DOWNLOAD = 20 * 1024 * 1024;
 
-/** A file that somebody sends. */
+/** A file that someone sends. */
 export interface FakeFile {
   bytes: Uint8Array;
-  /** As the sender's app states it, for a file that is too large to be made. */
+  /** As the sender's app states it, for a file that is too large to be created. */
   size?: number;
   name?: string;
   mimeType?: string;
@@ -29,7 +29,7 @@ export type DownloadFailure = 'cut' | 'silence' | number;
 export class FakeFiles {
   readonly #files = new Map<string, StoredFile>();
   readonly #failures: (DownloadFailure | undefined)[] = [];
-  /** Downloads that were begun. */
+  /** Downloads that were started. */
   downloads = 0;
 
   /** A photo in two sizes, as the field of a message. */
@@ -61,13 +61,13 @@ export class FakeFiles {
     return { video_note: { length: 240, duration: seconds, ...this.#json({ bytes }, 'video_notes') } };
   }
 
-  /** Sent as a document, too, for old bots. */
+  /** Also sent as a document, for old bots. */
   animation(file: FakeFile): Params {
     const json = this.#json(file, 'animations');
     return { animation: { width: 320, height: 240, duration: 2, ...json }, document: json };
   }
 
-  /** The next download fails like this, or the one after so many that do not. */
+  /** The next download fails like this, or the one after this many that do not. */
   failure(failure: DownloadFailure, after = 0): void {
     this.#failures.push(...Array.from({ length: after }, () => undefined), failure);
   }
@@ -110,7 +110,7 @@ export class FakeFiles {
     });
   }
 
-  /** Stores a file; gives its JSON. */
+  /** Stores a file; returns its JSON. */
   #json(file: FakeFile, folder: string): Params {
     const id = `BQACAgIAAx${randomBytes(24).toString('base64url')}`;
     const extension = /\.\w{1,8}$/.exec(file.name ?? '')?.[0] ?? (folder === 'photos' ? '.jpg' : '');

@@ -6,7 +6,7 @@ import { badRequest, textOf } from './refusal.ts';
 import type { Params } from './refusal.ts';
 import type { FakeTelegram } from './telegram.ts';
 
-/** A reply to a hidden message of a person is taken for this long. */
+/** A reply to a hidden message of a person is accepted for this long. */
 const REPLY_MS = 15_000;
 
 interface Hidden {
@@ -18,7 +18,7 @@ interface Hidden {
   answers?: number;
 }
 
-/** The first of the servants that knows a call, and what it answers. Throws the server's refusals. */
+/** The answer of the first handler that knows a call. Throws the server's refusals. */
 export function answeredBy(
   servants: readonly { call(method: string, params: Params): unknown }[],
   method: string,
@@ -42,14 +42,14 @@ export class FakeHidden {
     this.#chats = chats;
   }
 
-  /** What this person sees in a group beside what everybody sees. */
+  /** What this person sees in a group in addition to what everyone sees. */
   seenBy(chatId: string, person: string): string[] {
     return this.#sent
       .filter((one) => one.chatId === chatId && one.receiver === person)
       .map(({ text }) => text);
   }
 
-  /** A person's hidden message; gives its id. */
+  /** A person's hidden message; returns its id. */
   written(): number {
     this.#count += 1;
     this.#written.set(this.#count, performance.now());
@@ -110,7 +110,7 @@ function visibleOf(params: Params): string {
   return cleanVisible(params['parse_mode'] === undefined ? { text, entities: [] } : readHtml(text)).text;
 }
 
-/** A person sends a hidden command, as their app does for those that the menu marks so; gives its id. */
+/** A person sends a hidden command, as their app does for those that the menu marks so; returns its id. */
 export function saysHidden(fake: FakeTelegram, chatId: string, text: string, from: string): number {
   const id = fake.hidden.written();
   fake.update({

@@ -76,7 +76,7 @@ export function readHtml(source: string): VisibleText {
   return { text, entities };
 }
 
-/** Only these names and numeric references decode; anything else stays as it is written. */
+/** Only these names and numeric references are decoded; anything else stays as it is written. */
 function decodeReference(source: string, at: number): { text: string; end: number } {
   const match = /^&(?:(lt|gt|amp|quot)|#(\d{1,7})|#x([\da-f]{1,6}))(;?)/i.exec(source.slice(at, at + 12));
   const named = { lt: '<', gt: '>', amp: '&', quot: '"' }[match?.[1] ?? ''];
@@ -151,7 +151,7 @@ function readEndTag(
   return at + match[0].length;
 }
 
-/** The entity a closed tag makes; undefined for an empty one and for a link that Telegram does not follow. */
+/** The entity a closed tag creates; undefined for an empty one and for a link that Telegram does not follow. */
 function entityOf(tag: OpenTag, text: string, entities: FakeEntity[]): FakeEntity | undefined {
   const { offset } = tag;
   const length = text.length - offset;
@@ -183,7 +183,7 @@ function isFollowedLink(url: string): boolean {
   }
 }
 
-/** What the server keeps of a text: no control characters, no line marks, no white space around. */
+/** What the server keeps of a text: no control characters, no line marks, no surrounding white space. */
 export function cleanVisible(visible: VisibleText): VisibleText {
   const clean = (text: string): string =>
     text

@@ -4,7 +4,7 @@ import { badRequest } from './refusal.ts';
 import type { Params } from './refusal.ts';
 import { readForm } from './uploads.ts';
 
-/** The parameters of a call, in whichever form they came. Throws the server's refusal. */
+/** The parameters of a call, in whichever form they were sent. Throws the server's refusal. */
 export async function readParams(request: IncomingMessage): Promise<Params> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -20,7 +20,7 @@ export async function readParams(request: IncomingMessage): Promise<Params> {
   }
 }
 
-/** Answers a call, unless the caller has gone. */
+/** Answers a call, unless the caller has left. */
 export function answer(response: ServerResponse, status: number, body: unknown): void {
   if (response.destroyed) return;
   const text = JSON.stringify(body);

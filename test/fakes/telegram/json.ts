@@ -1,7 +1,7 @@
-/** The JSON shapes the Bot API gives for messages. */
+/** The JSON shapes the Bot API returns for messages. */
 import type { FakeChat, FakeMessage } from './chats.ts';
 
-/** What a person's message may have beside its text. */
+/** What a person's message may have besides its text. */
 export interface Saying {
   threadId?: number;
   /** Id of the message answered. */

@@ -1,10 +1,10 @@
-/** Telegram's unpublished flood limits, and the proof that nobody called again before `retry_after` was over. */
+/** Telegram's unpublished flood limits, and the proof that no one called again before `retry_after` was over. */
 import { tooManyRequests } from './refusal.ts';
 import type { Refusal } from './refusal.ts';
 
 /** Limits on what changes a chat (sends and edits); times in milliseconds. */
 export interface FloodLimits {
-  /** One call per this long in a private chat. */
+  /** One call per this period in a private chat. */
   privateMs: number;
   /** Calls per minute in a group. */
   groupPerMinute: number;
@@ -12,7 +12,7 @@ export interface FloodLimits {
   perSecond: number;
 }
 
-/** What users of the Bot API report (1/s a chat, 20/min a group, 30/s in all). */
+/** What users of the Bot API report (1/s per chat, 20/min per group, 30/s in total). */
 export const KNOWN_LIMITS: FloodLimits = { privateMs: 1_000, groupPerMinute: 20, perSecond: 30 };
 
 /** Timers of the caller may fire this much too early, in milliseconds. */
@@ -46,7 +46,7 @@ export class FloodControl {
     if (wait > 0) throw this.pause(chatId, wait);
   }
 
-  /** Notes a call that came before its pause was over, and throws 429 again. `key` is a chat, or a method of its own. */
+  /** Records a call that came before its pause was over, and throws 429 again. `key` is a chat, or a method. */
   assertPatient(method: string, key: string): void {
     const left = (this.#paused.get(key) ?? 0) - performance.now();
     if (left <= 0) {
@@ -59,7 +59,7 @@ export class FloodControl {
     throw tooManyRequests(left);
   }
 
-  /** Pauses a chat or a method; gives the refusal. */
+  /** Pauses a chat or a method; returns the refusal. */
   pause(key: string, waitMs: number): Refusal {
     this.refused += 1;
     const refusal = tooManyRequests(waitMs);
@@ -67,7 +67,7 @@ export class FloodControl {
     return refusal;
   }
 
-  /** How long the call is over a limit, in milliseconds; 0 when it was counted. */
+  /** How long the call is over a limit, in milliseconds; 0 if it was counted. */
   #overLimit(chatId: string, isGroup: boolean, now: number): number {
     const limits = this.#limits;
     if (!limits) return 0;

@@ -1,4 +1,4 @@
-/** A Telegram that cannot be reached: what callers meet in place of an answer. */
+/** An unreachable Telegram: what callers encounter instead of an answer. */
 import type { ServerResponse } from 'node:http';
 
 /** `cut` loses the request, `page` is a proxy's answer, `silence` lasts. */

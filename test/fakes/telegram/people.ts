@@ -6,7 +6,10 @@ import { FAKE_BOT } from './telegram.ts';
 /** The bot's status in a chat (Bot API `ChatMember`); a person who blocks it makes it `kicked`. */
 export type BotStatus = 'member' | 'administrator' | 'restricted' | 'left' | 'kicked';
 
-/** Somebody adds, removes, promotes or blocks the bot; gives the update's id. A bot that is no member can no longer write. */
+/**
+ * Someone adds, removes, promotes or blocks the bot; returns the update's id. A bot that is not a member can no longer
+ * write.
+ */
 export function changesBot(
   fake: FakeTelegram,
   chatId: string,
@@ -31,14 +34,14 @@ export function changesBot(
   });
 }
 
-/** An administrator of a group writes in its name; gives the update's id. */
+/** An administrator of a group writes in its name; returns the update's id. */
 export function saysAnonymously(fake: FakeTelegram, chatId: string, text: string): number {
   const chat = fake.chats.open(chatId);
   const from = { id: 1_087_968_824, is_bot: true, first_name: 'Group', username: 'GroupAnonymousBot' };
   return fake.says(chatId, text, '1087968824', { fields: { from, sender_chat: chatJson(chat) } });
 }
 
-/** A person edits a message; gives the update's id. Telegram also tells of edits that change nothing a bot can read. */
+/** A person edits a message; returns the update's id. Telegram also reports edits that a bot cannot see. */
 export function editsMessage(fake: FakeTelegram, chatId: string, messageId: number, text: string): number {
   const chat = fake.chats.open(chatId);
   const message = chat.messages.get(messageId);
@@ -49,7 +52,7 @@ export function editsMessage(fake: FakeTelegram, chatId: string, messageId: numb
   return fake.update({ edited_message: { ...edited, edit_date: Math.floor(Date.now() / 1_000) } });
 }
 
-/** A person reacts to a message: a bot in a group hears of it as an administrator only (Bot API `message_reaction`). */
+/** A person reacts to a message: in a group a bot receives it only as an administrator (Bot API `message_reaction`). */
 export function reacts(
   fake: FakeTelegram,
   chatId: string,

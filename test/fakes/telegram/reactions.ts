@@ -1,4 +1,4 @@
-/** Reactions to messages, as `setMessageReaction` takes them. */
+/** Reactions to messages, as `setMessageReaction` accepts them. */
 import { assertWelcome } from './chats.ts';
 import type { FakeChats } from './chats.ts';
 import { badRequest } from './refusal.ts';

@@ -12,10 +12,10 @@ export class Refusal extends Error {
   }
 }
 
-/** Parameters of a call as they came. */
+/** Parameters of a call as received. */
 export type Params = Record<string, unknown>;
 
-/** A parameter as text, as the server reads numbers and strings alike; empty when it is absent or of another kind. */
+/** A parameter as text, as the server reads numbers and strings alike; empty if it is absent or of another kind. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }

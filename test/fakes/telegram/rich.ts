@@ -27,7 +27,7 @@ export interface SeenRich {
   links: string[];
 }
 
-/** Reads an `InputRichMessage`. Throws 400 for whatever the documentation does not allow. */
+/** Reads an `InputRichMessage`. Throws 400 for anything the documentation does not allow. */
 export function readRich(value: unknown): SeenRich {
   const message = objectOf(value, 'rich_message');
   const given = ['blocks', 'html', 'markdown'].filter((field) => message[field] !== undefined);

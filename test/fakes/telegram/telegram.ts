@@ -46,11 +46,11 @@ export class FakeTelegram {
   readonly introduction = new FakeIntroduction(this.chats);
   readonly topics = new FakeTopics(this.chats);
   readonly hidden = new FakeHidden(this.chats);
-  /** The server knows rich messages (Bot API 10.1). */
+  /** The server supports rich messages (Bot API 10.1). */
   knowsRich = false;
   /** As `/setprivacy` of @BotFather left it. */
   privacyOff = false;
-  /** Most connections that were open at once. */
+  /** The maximum number of connections that were open at once. */
   peakConnections = 0;
   /** False: every call is 401, as after the token was revoked. */
   tokenValid = true;
@@ -88,7 +88,7 @@ export class FakeTelegram {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** A person writes; gives the update's id. `from` is a person's id. */
+  /** A person writes; returns the update's id. `from` is a person's id. */
   says(chatId: string, text: string, from: string, more: Saying = {}): number {
     const chat = this.chats.open(chatId);
     const { threadId, replyTo } = more;
@@ -106,7 +106,7 @@ export class FakeTelegram {
     return this.says(chatId, '', from, { ...more, fields: { text: undefined, ...fields, ...more.fields } });
   }
 
-  /** A person sends an album: each part is an update of its own. Telegram takes 2 to 10 parts. */
+  /** A person sends an album: each part is a separate update. Telegram accepts 2 to 10 parts. */
   sendsAlbum(chatId: string, parts: readonly Params[], from: string, id = String(this.port)): void {
     if (parts.length < 2 || parts.length > 10) throw new Error('an album has 2 to 10 parts');
     for (const part of parts) this.sends(chatId, { media_group_id: id, ...part }, from);
@@ -117,7 +117,7 @@ export class FakeTelegram {
     return this.updates.add(body);
   }
 
-  /** A person presses the newest button of that label; gives the press's id. Throws when there is none. */
+  /** A person presses the newest button with that label; returns the press's id. Throws if there is none. */
   press(chatId: string, label: string, from: string): string {
     const under = this.messages(chatId).findLast(({ buttons }) => buttons.some(({ text }) => text === label));
     const button = under?.buttons.find(({ text }) => text === label);
@@ -137,7 +137,7 @@ export class FakeTelegram {
     return id;
   }
 
-  /** The person presses the button of the draft. Throws when none is shown that has one. */
+  /** The person presses the button of the draft. Throws if none with a button is shown. */
   stopsDraft(chatId: string): void {
     const draft = this.drafts.now(chatId);
     if (draft?.canStop !== true) throw new Error(`no draft with a button in ${chatId}`);
@@ -187,7 +187,7 @@ export class FakeTelegram {
     return this.calls.get(method) ?? 0;
   }
 
-  /** Stops listening and cuts every connection. Throws when a call came before its wait was over. */
+  /** Stops listening and cuts every connection. Throws if a call came before its wait was over. */
   async close(): Promise<void> {
     this.updates.end();
     this.webhook.close();
@@ -272,7 +272,7 @@ export class FakeTelegram {
         return this.chats.remove(params);
       case 'sendMessageDraft':
       case 'sendRichMessageDraft':
-        // Drafts have a limit of their own, which is not published.
+        // Drafts have their own limit, which is not published.
         this.flood.admit(method, `draft ${this.chats.find(params['chat_id']).id}`, false);
         return this.drafts.show(params);
       case 'setMessageReaction':

@@ -10,7 +10,7 @@ const MAX_NAME = 128;
 export class FakeTopics {
   /** @BotFather's switch "Threaded Mode". */
   inPrivate = false;
-  /** Names by chat and topic, with a blank between. */
+  /** Names by chat and topic, separated by a blank. */
   readonly names = new Map<string, string>();
   readonly #chats: FakeChats;
   #count = 700;
@@ -19,12 +19,12 @@ export class FakeTopics {
     this.#chats = chats;
   }
 
-  /** What `getMe` says of it. */
+  /** What `getMe` reports about it. */
   ofBot(): Params {
     return { has_topics_enabled: this.inPrivate, allows_users_to_create_topics: this.inPrivate };
   }
 
-  /** Adds a topic; gives its id. */
+  /** Adds a topic; returns its id. */
   add(chat: FakeChat, name: string): number {
     this.#count += 1;
     chat.topics.add(this.#count);
@@ -73,7 +73,7 @@ function readName(params: Params, least: number): string {
   return name;
 }
 
-/** A person opens a topic in the private chat with the bot, mostly without a name; gives its id. */
+/** A person opens a topic in the private chat with the bot, usually without a name; returns its id. */
 export function opensTopic(fake: FakeTelegram, chatId: string, name?: string): number {
   const chat = fake.chats.open(chatId);
   const threadId = fake.topics.add(chat, name ?? 'hello');
@@ -86,7 +86,7 @@ export function opensTopic(fake: FakeTelegram, chatId: string, name?: string): n
   return threadId;
 }
 
-/** A person gives a topic of the private chat with the bot a name. */
+/** A person names a topic of the private chat with the bot. */
 export function namesTopic(fake: FakeTelegram, chatId: string, threadId: number, name: string): void {
   const chat = fake.chats.open(chatId);
   fake.topics.names.set(`${chatId} ${threadId}`, name);

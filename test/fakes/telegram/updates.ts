@@ -22,15 +22,15 @@ const DEFAULT_KINDS = [
 ];
 const ON_REQUEST = ['chat_member', 'message_reaction', 'message_reaction_count'];
 
-/** The same offset asked again within this long, with a short timeout, is stretched to it (Client.cpp). */
+/** The same offset requested again within this time, with a short timeout, is stretched to it (Client.cpp). */
 const REPEAT_STRETCH_MS = 3_000;
 
-/** Everything of `getUpdates`. */
+/** Everything about `getUpdates`. */
 export class UpdateQueue {
   /** Completed and waiting calls so far. */
   polls = 0;
   webhook = '';
-  /** Told of each update that is queued. */
+  /** Called for each update that is queued. */
   onUpdate: () => void = () => undefined;
   #pending: FakeUpdate[] = [];
   #confirmed: FakeUpdate[] = [];
@@ -39,7 +39,7 @@ export class UpdateQueue {
   #kinds = DEFAULT_KINDS;
   #last = { offset: Number.NaN, at: 0 };
 
-  /** Queues an update unless the bot asked not to get its kind; gives its id. */
+  /** Queues an update unless the bot has excluded its kind; returns its id. */
   add(body: Record<string, unknown>): number {
     const update = { ...body, update_id: this.#nextId };
     this.#nextId += 1;
@@ -58,7 +58,7 @@ export class UpdateQueue {
     return this.#pending;
   }
 
-  /** A webhook has taken the update. */
+  /** A webhook has received the update. */
   take(id: number): void {
     this.#confirmed.push(...this.#pending.filter((update) => update.update_id === id));
     this.#pending = this.#pending.filter((update) => update.update_id !== id);
@@ -68,7 +68,7 @@ export class UpdateQueue {
     this.#pending = [];
   }
 
-  /** The kinds that the bot asks for; undefined leaves them as they are. */
+  /** The kinds that the bot requests; undefined leaves them unchanged. */
   allow(kinds: unknown): void {
     if (Array.isArray(kinds)) this.#kinds = kinds.length === 0 ? DEFAULT_KINDS : kinds.map(String);
   }

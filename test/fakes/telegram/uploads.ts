@@ -1,4 +1,4 @@
-/** Files that the bot sends: read from the form and judged as the Bot API server and Telegram behind it do. */
+/** Files that the bot sends: read from the form and checked as the Bot API server and Telegram behind it do. */
 import type { FormPart } from '../multipart.ts';
 import { readMultipart } from '../multipart.ts';
 import { badRequest, Refusal, textOf } from './refusal.ts';
@@ -12,7 +12,7 @@ export interface FakeFile {
   bytes: Buffer;
 }
 
-/** The methods that send a file, and the field that it comes in. */
+/** The methods that send a file, and the field that contains it. */
 export const UPLOADS: ReadonlyMap<string, FakeFile['as']> = new Map([
   ['sendPhoto', 'photo'],
   ['sendDocument', 'document'],
@@ -27,7 +27,7 @@ export const MAX_CAPTION = 1_024;
 /** Largest upload (Bot API, "Sending files"). */
 const MAX_UPLOAD = 50 * 1024 * 1024;
 const MAX_PHOTO = 10 * 1024 * 1024;
-/** Of a photo: width and height together, and how much longer one side may be. */
+/** For a photo: width and height together, and how much longer one side may be. */
 const MAX_SIDES = 10_000;
 const MAX_RATIO = 20;
 
@@ -47,7 +47,7 @@ export function readForm(contentType: string, body: Buffer): Params {
   return params;
 }
 
-/** Objects and lists come as JSON; anything else is text. */
+/** Objects and lists arrive as JSON; anything else is text. */
 function valueOf(text: string): unknown {
   return /^[[{]/.test(text) ? JSON.parse(text) : text;
 }
@@ -77,7 +77,7 @@ function checkPhoto(bytes: Buffer): void {
   if (width + height > MAX_SIDES || ratio > MAX_RATIO) throw badRequest('PHOTO_INVALID_DIMENSIONS');
 }
 
-/** Width and height of a PNG; any JPEG counts as 100 by 100. Undefined for what is no image. */
+/** Width and height of a PNG; any JPEG counts as 100 by 100. Undefined for anything that is not an image. */
 function sizeOf(bytes: Buffer): [number, number] | undefined {
   if (bytes.subarray(0, 8).toString('latin1') === '\x89PNG\r\n\x1A\n' && bytes.length >= 24)
     return [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];

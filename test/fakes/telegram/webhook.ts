@@ -1,4 +1,7 @@
-/** How the fake Bot API posts updates: one at a time in a chat, again after any answer but 2xx, with what `getWebhookInfo` tells. */
+/**
+ * How the fake Bot API posts updates: one at a time per chat, again after any answer but 2xx, with what `getWebhookInfo`
+ * reports.
+ */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
@@ -11,9 +14,9 @@ import type { FakeUpdate, UpdateQueue } from './updates.ts';
 const AGAIN_MS = 50;
 
 export class FakeWebhook {
-  /** The gateway, by its local address, behind a proxy that passes on what docs/service/nginx.conf says. */
+  /** The gateway, by its local address, behind a proxy that forwards what docs/service/nginx.conf specifies. */
   gateway: (() => string) | undefined;
-  /** The address must be HTTPS, as at Telegram's own server. */
+  /** The address must be HTTPS, as on Telegram's own server. */
   mustBeSecure = false;
   secret = '';
   /** Posts that were answered with 2xx, by the id of their update. */
@@ -121,7 +124,7 @@ export class FakeWebhook {
   }
 }
 
-/** A POST with a Host of its own. Rejects with the connection's error. */
+/** A POST with a custom Host. Rejects with the connection's error. */
 async function post(
   to: URL,
   headers: OutgoingHttpHeaders,

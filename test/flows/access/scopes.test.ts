@@ -39,7 +39,7 @@ describeGatewayOnEachDatabase('a token without admin', { furnish, tools: riskyTo
     (await response.json()).error?.code,
   ];
 
-  it('cannot choose a profile or a model for a message that PATCH would refuse it', async () => {
+  it('cannot choose a profile or a model for a message that PATCH would refuse', async () => {
     const token = await withToken('chat');
     expect((await post(token, 'chooser', 'hi')).status).toBe(202);
     const patched = { token, method: 'PATCH', json: { profileId: 'power' } };

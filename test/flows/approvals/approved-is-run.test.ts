@@ -263,7 +263,7 @@ describeGatewayOnEachDatabase(
       }, WAIT);
     });
 
-    it('is refused to the model when its arguments are longer than a person can be asked about', async () => {
+    it('is refused when its arguments are too long to ask a person about', async () => {
       const note = 'x'.repeat(16_001);
       calls('run with a novel', { name: 'run_script', args: { script: 'none.sh', note } });
       await fixture().post('novel', 'run with a novel');

@@ -1,4 +1,4 @@
-/** What becomes of a question shows at the question, on Slack and on Matrix, through a whole gateway. */
+/** Reactions show the progress of a question, on Slack and on Matrix, through a whole gateway. */
 import { afterAll, expect, it, vi } from 'vitest';
 import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
 import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../../fakes/slack/slack.ts';
@@ -19,9 +19,9 @@ const env = {
 };
 
 interface Asking {
-  /** Asks in a group, or in a chat with the bot alone; gives the signs of the bot at the question. */
+  /** Asks in a group, or in a chat with the bot alone; returns the bot's signs at the question. */
   ask: (text: string) => () => string[];
-  /** Somebody reacts to the newest message of the bot with a thumb down. */
+  /** Someone reacts to the newest message of the bot with a thumbs-down. */
   stop: () => void;
   screen: () => string[];
 }
@@ -43,14 +43,13 @@ describeGateway('signs at questions', { env }, (fixture) => {
     };
   };
   const onMatrix = async (isGroup: boolean): Promise<Asking> => {
-    const { rooms } = matrix;
-    const ada = rooms.person('Ada');
-    const room = isGroup ? rooms.room(ada, rooms.person('Bob')) : rooms.room(ada);
+    const ada = matrix.rooms.person('Ada');
+    const room = isGroup ? matrix.rooms.room(ada, matrix.rooms.person('Bob')) : matrix.rooms.room(ada);
     await fixture().store.access.addGrant('matrix', isGroup ? 'group' : 'dm', isGroup ? room.id : ada.id);
     return {
       ask: (text) => {
         const { event_id: id } = matrix.says(room, `Parley: ${text}`, ada, { mentions: true });
-        return () => rooms.reactionsOf(room, id, rooms.bot.id);
+        return () => matrix.rooms.reactionsOf(room, id, matrix.rooms.bot.id);
       },
       stop: () => void matrix.reacts(room, matrix.visible(room).at(-1)?.id ?? '', '👎', ada),
       screen: () => matrix.screen(room),
@@ -61,7 +60,7 @@ describeGateway('signs at questions', { env }, (fixture) => {
     ['Slack', onSlack, ['eyes', 'white_check_mark', 'x']],
     ['Matrix', onMatrix, ['👀', '✅', '❌']],
   ] as const)(
-    'on %s show that it is worked on, was answered or failed, and go when the answer is stopped',
+    'on %s show that it is being worked on, was answered or failed, and go away when the answer is stopped',
     async (network, open, [working, done, failed]) => {
       const { ollama } = fixture();
       const group = await open(true);

@@ -8,7 +8,7 @@ import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();
 
-describeGateway('Telegram out of reach', { telegram: true }, (fixture) => {
+describeGateway('unreachable Telegram', { telegram: true }, (fixture) => {
   /** A new user writes; the model answers them with this. */
   const asks = (answer: Answer, chat = people.next().value ?? ''): string => {
     const said = `hello ${chat} ${fixture().ollama.calls.length}`;

@@ -111,7 +111,7 @@ describeGatewayOnEachDatabase('lists of sessions', {}, (fixture) => {
     expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   });
 
-  it(`are shortened by one request, of at most ${MAX_DELETED_AT_ONCE} sessions`, async () => {
+  it(`are shortened by one request that deletes at most ${MAX_DELETED_AT_ONCE} sessions`, async () => {
     const remove = (gone: string[], token?: string): Promise<Response> =>
       fixture().call('/v1/sessions/delete', { json: { keys: gone }, ...(token && { token }) });
     expect(await (await remove(['http:cooking'], FRIEND)).json()).toEqual({ deleted: [] });

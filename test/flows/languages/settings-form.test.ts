@@ -65,7 +65,7 @@ describePage('the form of the settings', (tab) => {
     expect(missing.filter((name) => !hidden.has(name))).toEqual([]);
   });
 
-  it('shows what the file of a language says, and English where that says nothing', async () => {
+  it('shows what the file of a language says, and English if that says nothing', async () => {
     const folder = path.join(fixture.home, 'languages');
     await mkdir(folder, { recursive: true });
     const texts = {

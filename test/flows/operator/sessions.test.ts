@@ -69,7 +69,7 @@ describeGatewayOnEachDatabase(
       expect(messages.map(({ seq }) => seq)).toEqual(Array.from({ length: more }, (_, at) => at + 1));
     });
 
-    it('have schedules, which run at once when an operator wants it', async () => {
+    it('have schedules, which run at once when an operator asks', async () => {
       const on = fixture();
       const { telegram, env } = on;
       telegram.says(ada, 'Hello', ada);

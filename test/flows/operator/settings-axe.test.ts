@@ -1,4 +1,4 @@
-/** Every screen of the settings under axe, with something on it: nothing critical and nothing serious. */
+/** Every screen of the settings under axe, with content on it: nothing critical and nothing serious. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { objections } from '../../browser/axe.ts';
 import { describePage } from '../../browser/describe-page.ts';

@@ -1,4 +1,4 @@
-/** A gateway with something on every screen of its settings, and how a test gets to a screen. */
+/** A gateway with content on every screen of its settings, and how a test gets to a screen. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';

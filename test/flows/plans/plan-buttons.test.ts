@@ -1,6 +1,4 @@
-/**
- * The buttons under a plan's card, pressed on both platforms; and changes to a plan from elsewhere, seen on its card.
- */
+/** The buttons under a plan's card, pressed on both platforms; and changes from elsewhere, seen on its card. */
 import { beforeAll, expect, it } from 'vitest';
 import type { ExecutionMode } from '../../../src/contracts/plans/plan.ts';
 import type { Reply } from '../../fakes/ollama/ollama.ts';

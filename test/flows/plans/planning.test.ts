@@ -136,7 +136,7 @@ describeGateway('planning', { telegram: true, file: FILE }, (fixture) => {
     ]);
   });
 
-  it('plans again after a restart in the middle of planning, and keeps a finished plan over a later restart (N-25)', async () => {
+  it('plans again after a restart in the middle of planning, and keeps a finished plan across a later restart (N-25)', async () => {
     await planningSession('restarted');
     const hang = { text: PLAN, failure: { kind: 'hang', after: 2 } } as const;
     const slow = { text: 'one two three four five six seven eight', perSecond: 1 };

@@ -1,6 +1,4 @@
-/**
- * Messages that arrive during an answer, through a whole gateway: joined, interrupting, collected, as the chat prefers.
- */
+/** Messages that arrive during an answer, through a whole gateway: joined, interrupting, collected, by the mode. */
 import { expect, it, vi } from 'vitest';
 import type { ChatBody } from '../../fakes/ollama/ollama.ts';
 import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
@@ -8,7 +6,7 @@ import { describeGatewayOnEachDatabase, FRIENDS, WAIT } from '../setup.ts';
 const people = FRIENDS.values();
 const STORY = Array.from({ length: 400 }, (_, n) => `word${n}`).join(' ');
 
-/** What the user said since the last word of the assistant's. */
+/** What the user has said since the assistant's last message. */
 function lastWords({ messages }: ChatBody): string[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   return messages.slice(last + 1).flatMap(({ role, content }) => (role === 'user' ? [content] : []));

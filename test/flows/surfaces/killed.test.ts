@@ -1,6 +1,4 @@
-/**
- * A real process killed while one answer streams to chats of every network, and again while its finals are in flight.
- */
+/** A real process killed while one answer streams to chats of every network, and again during its finals. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { CHATS_OF_A_PERSON, chatsOfPerson, sessionsFor } from '../../crash/links/chats.ts';
 import type { LinkedChat } from '../../crash/links/chats.ts';
@@ -24,7 +22,7 @@ const shownIn = ({ screen }: LinkedChat): string[] => screen().map(({ text }) =>
 const count = (chat: LinkedChat, text: string): number =>
   shownIn(chat).filter((shown) => shown.includes(text)).length;
 
-it('loses nothing and doubles nothing in private chats, a group, a channel, a thread and on the page, however often it is killed', async () => {
+it('loses and doubles nothing in private chats, a group, a channel, a thread and on the page, however often it is killed', async () => {
   const scenario = await startScenario({ sessions: sessionsFor(1), dm: 'open', config: CONFIG });
   const { ollama, gateways } = scenario;
   const [gateway] = gateways;

@@ -1,6 +1,4 @@
-/**
- * One conversation on several chats: a code, two consents, the same questions and answers everywhere, and separating.
- */
+/** One conversation, several chats: a code, two consents, the same questions and answers everywhere, and separating. */
 import { expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/index.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
@@ -117,7 +115,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     await seen(chat, 'shares its conversation with no other');
   });
 
-  it('accept a code once, explain what is wrong with others, and stop guessing', async () => {
+  it('accept a code once, explain what is wrong with others, and block guessing', async () => {
     const { chat, channel, person } = await linked();
     const used = /\/link ([0-9A-Z-]{11})/.exec(screen(chat).join('\n'))?.[1] ?? '';
     // An owner may write as fast as they like, and guess no faster than others.

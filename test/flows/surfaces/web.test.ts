@@ -73,7 +73,7 @@ describeGatewayOnEachDatabase('codes that are entered on the web', SETTINGS, (fi
     );
   });
 
-  it('explain what is wrong with a code, and stop guessing by the token', async () => {
+  it('explain what is wrong with a code, and block guessing by the token', async () => {
     const chat = someone();
     const [page, other] = [`wrong${chat}`, `other${chat}`];
     const token = 'a-token-that-guesses-codes-0123456789';

@@ -88,7 +88,7 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     await vi.waitFor(() => expect(answersOf(person).map(({ text }) => text)).toEqual(['whole answer']), WAIT);
   });
 
-  it('is only the whole answer where it is off, with typing before', async () => {
+  it('is only the whole answer if streaming is off, with typing before', async () => {
     const { telegram } = fixture();
     const person = await someone('off');
     // Longer than typing has to wait after the chat has just been written to.
@@ -138,7 +138,7 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     expect(answersOf(person)[0]?.text.startsWith(growing.at(-1)?.text ?? '')).toBe(true);
   });
 
-  it('is a draft of the usual kind where rich ones are refused, also for the next answers there', async () => {
+  it('is a draft of the usual kind if rich ones are refused, including for the next answers there', async () => {
     const { telegram } = fixture();
     telegram.knowsRich = true;
     const person = await someone('draft');

@@ -30,7 +30,7 @@ describeGateway('messages in groups for one person', { telegram: true, file }, (
     expect(seen(ADMIN, '1')).toEqual([]);
   });
 
-  it('hide refusals, but not what concerns the group', async () => {
+  it('hide refusals, but not messages that concern the group', async () => {
     const { telegram } = fixture();
     const person = someone();
     telegram.chats.open(ADMIN).botIsAdmin = true;

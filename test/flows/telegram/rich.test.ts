@@ -49,7 +49,7 @@ describeGateway('rich messages', { telegram: true }, (fixture) => {
     expect(message?.text).toBe('Just words.');
   });
 
-  it('fall back to messages of the usual kind if Telegram refuses one, also for the next answers there', async () => {
+  it('fall back to messages of the usual kind if Telegram refuses one, including for the next answers there', async () => {
     const { telegram } = fixture();
     for (const status of [400, 404]) {
       const method = status === 400 ? 'editMessageText' : 'sendRichMessage';

@@ -6,7 +6,7 @@ import { hookText, MAX_HOOK_TEXT } from '../../../src/intake/hooks/hook-text.ts'
 const PAYLOAD = { repo: { name: 'parley' }, commits: [{ by: 'ann' }], count: 3, none: null, ok: true };
 
 describe('the text of a webhook', () => {
-  it('has the fields of the body, also lists and objects, and nothing for fields that are missing', () => {
+  it('has the fields of the body, including lists and objects, and nothing for fields that are missing', () => {
     const template =
       '{{repo.name}} {{ count }} {{commits.0.by}} {{ok}} [{{none}}{{repo.nothing}}{{a.b}}] {{repo}}';
     expect(hookText(template, PAYLOAD)).toBe('parley 3 ann true [] {"name":"parley"}');

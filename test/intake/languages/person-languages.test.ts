@@ -29,7 +29,7 @@ function peopleOf(store: Pick<TestStore, 'chatSettings'>, setting = 'auto') {
 }
 
 describeEachDatabase('the language of a person', (databases) => {
-  it('is that of their platform, also where nothing reports it later', async () => {
+  it('is that of their platform, even if nothing reports it later', async () => {
     const store = await databases.open();
     const people = peopleOf(store);
     expect(await people.languageOf(ADA, 'de-AT')).toBe('de');
@@ -58,7 +58,7 @@ describeEachDatabase('the language of a person', (databases) => {
     expect(peopleOf(store).ofStranger()).toBe('en');
   });
 
-  it('is that of the setting, where one is set', async () => {
+  it('is that of the setting, if one is set', async () => {
     const store = await databases.open();
     expect(await peopleOf(store, 'de').languageOf(ADA, 'en-GB')).toBe('de');
     expect(await peopleOf(store, 'nl').languageOf(ADA, 'de')).toBe('en');

@@ -1,4 +1,4 @@
-/** The daily budget of tokens: refused with the time of the reset, by UTC day, and free of cost where none is set. */
+/** The daily budget of tokens: refused with the time of the reset, by UTC day, and free of cost if none is set. */
 import { expect, it } from 'vitest';
 import { createTokenBudget } from '../../../src/intake/limits/token-budget.ts';
 import { describeEachDatabase } from '../../database.ts';

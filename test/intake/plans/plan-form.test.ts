@@ -39,7 +39,7 @@ describe('the form of a plan', () => {
     ],
     ['1: one\n\n 2. two \n3) three\n9: nine', ['one', 'two', 'three', '9: nine']],
     ['1: one\n1: one again\n2: two\n3: three', ['one', 'one again', 'two', 'three']],
-  ])('is read as it is written: %j', (lines, steps) => {
+  ])('is read as written: %j', (lines, steps) => {
     expect(changed(plan, lines)).toEqual(steps);
   });
 

@@ -49,7 +49,7 @@ describeEachDatabase('the chat that a model names', (databases) => {
     });
   });
 
-  it('has to be chosen where a network has several', async () => {
+  it('has to be chosen if a network has several', async () => {
     const store = await databases.open();
     await link(store, 'discord:2', 'telegram:21', 'telegram:22');
     expect(await finder(store)({ to: 'telegram', ...on('discord:2') })).toEqual({
@@ -80,7 +80,7 @@ describeEachDatabase('the chat that a model names', (databases) => {
       expect(await find({ to, ...on('telegram:-6', 'telegram:6') })).toMatchObject({ kind: 'none' });
   });
 
-  it('is a linked one also for what a schedule started', async () => {
+  it('is also a linked one for what a schedule started', async () => {
     const store = await databases.open();
     await link(store, 'discord:7', 'telegram:7');
     const by = on('discord:7', 'system');

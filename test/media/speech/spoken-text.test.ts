@@ -18,7 +18,7 @@ describe('what is read aloud', () => {
     expect(words(markdown)).toBe('See the manual or, please.\nDone.');
   });
 
-  it('is nothing where there are no words', () => {
+  it('is nothing when there are no words', () => {
     expect(spokenText('```\ncode\n```', 100)).toEqual({ text: '', isCut: false });
     expect(spokenText('🎉 …', 100)).toEqual({ text: '', isCut: false });
   });

@@ -88,7 +88,7 @@ describe('a recording', () => {
     expect(server.heard).toHaveLength(1);
   });
 
-  it('that is longer than allowed is not sent', async () => {
+  it('is not sent when it is longer than allowed', async () => {
     const settings = { maxMinutes: 1 };
     await ask({ settings, seconds: 60 });
     const { code, message } = await failure({ settings, seconds: 61 });

@@ -1,4 +1,4 @@
-/** Model servers that deviate from their API, behind a full gateway: what HTTP API callers get, with or without a session. */
+/** Model servers that deviate from their API, behind a full gateway: what HTTP callers get, with or without a session. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -29,7 +29,7 @@ const ANSWERED = [...MARKUP_CASES, ...CALL_CASES, ...SHAPE_CASES].filter(
     outcome.code === undefined && whole !== true && !/three characters|more calls than/.test(name),
 );
 
-/** A turn costs far more than a completion: every third case stands for its neighbours. */
+/** A turn costs far more than a completion: every third case represents its neighbors. */
 const IN_SESSION = ANSWERED.filter((_, index) => index % 3 === 0);
 
 /** Parts of answers that never end, by content. */
@@ -236,7 +236,7 @@ describe('a gateway in front of a model server that deviates from its API', { ti
     expect(asked.length).toBeLessThanOrEqual(2);
   });
 
-  it('tells an admin what to set', async () => {
+  it('shows an admin what to set', async () => {
     const admin = fixture.env['GATEWAY_TOKEN'] ?? '';
     expect((await complete('openai: 401', 'openai/fake', admin)).text).toContain('OPENAI_API_KEY');
     expect(fixture.log.join('')).toContain('OPENAI_API_KEY');

@@ -110,7 +110,7 @@ describe('likelihoods of tokens', () => {
   });
 });
 
-describe('a tool call that must be made', () => {
+describe('a required tool call', () => {
   const look = {
     name: 'look',
     description: 'Looks.',

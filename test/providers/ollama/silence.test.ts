@@ -1,4 +1,4 @@
-/** No HTTP client limit ends a long silence; alone in its file, since the clock must be fake before undici's first timer. */
+/** No HTTP client limit ends a long silence; alone in its file: the clock must be fake before undici's first timer. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import { createPairs } from './setup.ts';

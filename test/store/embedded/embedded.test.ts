@@ -1,4 +1,4 @@
-/** When the embedded database's thread dies, it restarts on the same socket with all committed data, or stays down and says so. */
+/** When the embedded database's thread dies, it restarts on the same socket with all committed data, or says it is down. */
 import { rm } from 'node:fs/promises';
 import type * as WorkerThreads from 'node:worker_threads';
 import type { Worker } from 'node:worker_threads';

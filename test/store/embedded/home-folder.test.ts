@@ -20,7 +20,7 @@ it('is created with its parents, for its owner only, and left unchanged when it 
   expect((await stat(home)).mode & 0o777).toBe(0o700);
 });
 
-it('is refused where the path is a file', async () => {
+it('is refused when the path is a file', async () => {
   const file = path.join(await freshFolder(), 'file');
   await writeFile(file, '');
   await expect(makeHome(file)).rejects.toMatchObject({ code: 'home_unwritable' });

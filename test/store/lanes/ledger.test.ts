@@ -204,7 +204,7 @@ describeEachDatabase('ledger', (databases) => {
     expect(await ledger.finishDelivery(head, 'notice-1', [{ id: 'x' }])).toEqual({ heads: [] });
   });
 
-  it('stores any text a person can send, and any id', async () => {
+  it('stores any text a user can send, and any id', async () => {
     const { ledger } = await databases.open();
     const wild = 'nul \0 lone \ud83d half \udc00 fine 😀 \\u0000 "quoted"';
     const metadata = { ['key \0']: 'value \ud800' };

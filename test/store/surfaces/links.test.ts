@@ -1,4 +1,4 @@
-/** Chats that share a session, in the store: a code is entered once, both sides agree, and leaving restores the old state. */
+/** Chats that share a session, in the store: a code is entered once, both sides agree, and leaving restores the past. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { LINK_TRIES, MAX_EARLIER_SESSIONS, MAX_SURFACES } from '../../../src/contracts/sessions/surfaces.ts';

@@ -1,4 +1,4 @@
-/** Turns of a session shared by several chats, in the store: whose lanes get the answer, whatever changed since the start. */
+/** Turns of a session shared by several chats, in the store: whose lanes get the answer, whatever has changed since. */
 import { expect, it } from 'vitest';
 import { surfaceRef } from '../../../src/contracts/sessions/surfaces.ts';
 import type { SurfaceEnd } from '../../../src/contracts/sessions/surfaces.ts';

@@ -1,4 +1,4 @@
-/** Two sessions of two users on the same stores and folders: whatever the agent does in one, it sees nothing of the other. */
+/** Two sessions of two users on the same stores and folders: whatever the agent does in one, it sees none of the other. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -25,7 +25,7 @@ const canaryOf = (who: number): string => `canary-of-${who === 0 ? 'ada' : 'bob'
 const name = fc.constantFrom('plan.md', 'notes/today.md', 'a', '../a', 'telegram:7001', 'telegram:7002');
 const number = fc.integer({ min: 1, max: 400 });
 
-/** One call of a tool by one of the two; `mine` stands for a text with the canary. */
+/** One tool call by one of the two; `mine` stands for a text with the canary. */
 const operation = fc.tuple(
   fc.nat({ max: 1 }),
   fc.oneof(

@@ -25,7 +25,7 @@ afterEach(() => rm(root, { recursive: true }));
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 describe('the list of a folder', () => {
-  it('has its plain files with their sizes, sorted, and no link; none of a folder that was never made', async () => {
+  it('has its plain files with their sizes, sorted, and no links; a folder that was never created has none', async () => {
     const place = await files.open('abc-2');
     await mkdir(path.join(place, 'deep'));
     await writeFile(path.join(place, 'deep', 'b.txt'), 'two');

@@ -78,7 +78,7 @@ it('finds the article of a page and leaves out menus, scripts and styles (B-22)'
   for (const noise of ['canary', 'color:red', 'Home', 'Imprint']) expect(text).not.toContain(noise);
 });
 
-it('reads a page without an article whole, and plain text as it is', async () => {
+it('reads a page without an article in full, and plain text as it is', async () => {
   expect(inside(await read({ body: '<p>short</p><p>page' }))).toBe('short\n\npage');
   expect(inside(await read({ type: 'text/plain', body: 'a < b\n<p>' }))).toBe('a < b\n<p>');
   expect(inside(await read({ type: 'application/json', body: '{"a":1}' }))).toBe('{"a":1}');

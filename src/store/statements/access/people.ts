@@ -2,7 +2,7 @@
 import type postgres from 'postgres';
 import { REMOVED_TEXT } from '../../../contracts/operator/people.ts';
 import type { Person, PersonData, PersonRow, PersonStore } from '../../../contracts/operator/people.ts';
-import { addressOf } from '../../../contracts/message.ts';
+import { addressOf, memoryOwnerOf, userIdOf } from '../../../contracts/message.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
@@ -29,8 +29,27 @@ export function createPeople(database: Database): PersonStore {
   };
 }
 
-function userOf({ channel, id }: Person): string {
-  return cleanText(`${channel}:${id}`);
+/** Who pays and is written to: the token, also for its end users. */
+function payerOf({ channel, id }: Person): string {
+  return cleanText(userIdOf({ channel, senderId: id }));
+}
+
+/** Whose memories they are. */
+function userOf({ channel, id, endUser }: Person): string {
+  return cleanText(memoryOwnerOf({ channel, senderId: id, endUser }));
+}
+
+/** The token of a person over HTTP, who owns the sessions that it began; null for an end user, who owns none. */
+function tokenOf({ channel, id, endUser }: Person): string | null {
+  return channel === 'http' && endUser === undefined ? cleanText(id.replace(/^token:/, '')) : null;
+}
+
+/** Memories of the person, and of all end users of a token. */
+function remembered(sql: Sql, person: Person): Fragment {
+  const user = userOf(person);
+  return tokenOf(person) === null
+    ? sql`user_id = ${user}`
+    : sql`(user_id = ${user} or starts_with(user_id, ${`${user}:user:`}))`;
 }
 
 /**
@@ -39,22 +58,27 @@ function userOf({ channel, id }: Person): string {
  */
 function found(sql: Sql, person: Person): Fragment {
   const user = userOf(person);
-  const { channel, privateChat } = person;
+  const payer = payerOf(person);
+  const token = tokenOf(person);
+  const { channel, privateChat, endUser } = person;
+  const isTheirs =
+    endUser === undefined ? sql`payload ->> 'author' = ${user}` : sql`payload ->> 'owner' = ${user}`;
   const chat = privateChat === undefined ? null : addressOf({ channel, chatId: privateChat });
   return sql`
     said as (
-      select session, turn_id, payload ->> 'author' as author, coalesce(payload -> 'sources' ? 'group', false) as grouped
+      select session, turn_id, payload ->> 'author' as author, coalesce(${isTheirs}, false) as theirs,
+        coalesce(payload -> 'sources' ? 'group', false) as grouped
       from context where kind = 'user'),
     turns as (
-      select turn_id as id, session from said where author = ${user}
+      select turn_id as id, session from said where theirs
       union select turn_id, session from usage where user_id = ${user} and turn_id is not null and session is not null),
     own as (
       select s.key from session s
-      where (exists (select from turns where turns.session = s.key) or s.key = ${chat} or exists (
+      where (exists (select from turns where turns.session = s.key) or s.key = ${chat} or s.owner_token_id = ${token} or exists (
           select from address a where a.session = s.key and a.key = ${chat}))
         and not exists (select from said where said.session = s.key and (grouped
-          or (author <> ${user} and author not like 'system:%')))
-        and not exists (select from usage u where u.session = s.key and u.user_id <> ${user} and u.user_id <> 'system')),
+          or (not theirs and author is not null and author not like 'system:%')))
+        and not exists (select from usage u where u.session = s.key and u.user_id <> ${payer} and u.user_id <> 'system')),
     shared as (
       select distinct turns.session as key from turns join session on session.key = turns.session
       where turns.session not in (select key from own)),
@@ -73,7 +97,7 @@ async function find(sql: Sql, person: Person): Promise<PersonData> {
     select coalesce((select jsonb_agg(key order by key) from own), '[]') as sessions,
       coalesce((select jsonb_agg(key order by key) from shared), '[]') as shared,
       (select count(*)::int from written where content <> ${REMOVED_TEXT}) as "sharedMessages",
-      (select count(*)::int from memory where user_id = ${user}) as memories,
+      (select count(*)::int from memory where ${remembered(sql, person)}) as memories,
       (select count(*)::int from schedule where creator_id = ${user}) as schedules,
       (select count(*)::int from "grant" where channel = ${channel} and kind in ('dm', 'owner') and id = ${id})
         + (select count(*)::int from pairing where channel = ${channel} and sender_id = ${id}) as grants,
@@ -92,7 +116,7 @@ function rowsOf(sql: Sql, person: Person, kind: PersonRow['kind']): Fragment {
       return sql`with ${found(sql, person)}
         select session, seq, content, created_at as "createdAt" from written order by session, seq`;
     case 'memory':
-      return sql`select session, content, created_at as "createdAt" from memory where user_id = ${user} order by id`;
+      return sql`select session, content, created_at as "createdAt" from memory where ${remembered(sql, person)} order by id`;
     case 'schedule':
       return sql`select id, session, task, timing from schedule where creator_id = ${user} order by id`;
     case 'grant':
@@ -117,7 +141,7 @@ async function forget(
   const user = userOf(person);
   await forgetTexts(sql, person);
   await leaveSurfaces(sql, person);
-  await sql`delete from memory where user_id = ${user}`;
+  await sql`delete from memory where ${remembered(sql, person)}`;
   await sql`
     with gone as (delete from schedule where creator_id = ${user} returning id)
     delete from schedule_run where schedule_id in (select id from gone)`;
@@ -129,8 +153,10 @@ async function forget(
   await sql`
     update kept_file set user_id = '', kept_at = now() - ${fileDays + OVERDUE_DAYS}::float8 * interval '1 day'
     where user_id = ${user}`;
+  await sql`delete from approval_rule where created_by = ${user}`;
+  await sql`delete from sign_in where token_id = ${tokenOf(person)}`;
   const chats = privateChat === undefined ? [] : [addressOf({ channel, chatId: privateChat })];
-  for (const chat of [...sessions, ...chats]) await sql`delete from chat_setting where chat = ${chat}`;
+  for (const chat of [user, ...sessions, ...chats]) await sql`delete from chat_setting where chat = ${chat}`;
   for (const key of sessions) {
     await sql`update usage set session = null, turn_id = null where session = ${key}`;
     await sql`
@@ -144,6 +170,10 @@ async function forget(
 /** Replaces what the person wrote in sessions with others: on screen, for the model, and in the queue's finished items. */
 async function forgetTexts(sql: Sql, person: Person): Promise<void> {
   const user = userOf(person);
+  // What the model was sent with the messages of others holds theirs, too.
+  await sql`
+    with ${found(sql, person)}
+    delete from turn_trace using turn where turn.id = turn_trace.turn_id and turn.session in (select key from shared)`;
   await sql`
     with ${found(sql, person)}
     update message m set content = ${REMOVED_TEXT}, sender_name = null, attachments = null
@@ -152,12 +182,13 @@ async function forgetTexts(sql: Sql, person: Person): Promise<void> {
     with ${found(sql, person)}
     update context c set payload = (c.payload - 'typed' - 'pictures' - 'author' - 'owner') || ${cleanJson({ content: REMOVED_TEXT })}::jsonb
     where c.kind = 'user' and c.session in (select key from shared)
-      and (c.payload ->> 'author' = ${user}
+      and (c.payload ->> ${person.endUser === undefined ? 'author' : 'owner'} = ${user}
         or (c.payload ->> 'author' is null and c.turn_id in (select turn_id from usage where user_id = ${user})))`;
   await sql`
-    update lane_item set payload = jsonb_set(payload #- '{message,senderName}', '{message,content}', ${cleanJson(REMOVED_TEXT)}::jsonb)
+    update lane_item set payload = jsonb_set(payload #- '{message,senderName}' #- '{message,endUser}', '{message,content}', ${cleanJson(REMOVED_TEXT)}::jsonb)
     where starts_with(lane, 'in:') and done_at is not null
-      and payload -> 'message' ->> 'channel' = ${person.channel} and payload -> 'message' ->> 'senderId' = ${person.id}`;
+      and payload -> 'message' ->> 'channel' = ${person.channel} and payload -> 'message' ->> 'senderId' = ${person.id}
+      and ${person.endUser === undefined ? sql`true` : sql`payload -> 'message' ->> 'endUser' = ${person.endUser}`}`;
 }
 
 /** Their chats share no conversation any more; nobody else's chat keeps what they asked as a line of its own. */

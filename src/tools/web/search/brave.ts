@@ -17,7 +17,7 @@ export const brave: SearchKind = {
   label: 'Brave',
   baseUrl: 'https://api.search.brave.com',
   keyVariable: 'BRAVE_API_KEY',
-  // 422 for a key that it does not know.
+  // 422 for an unknown key.
   keyRefused: [401, 403, 422],
   ask({ baseUrl, apiKey = '' }, query) {
     const asked = new URLSearchParams({ q: query, count: String(ASKED_RESULTS), text_decorations: 'false' });

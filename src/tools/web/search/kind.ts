@@ -1,7 +1,10 @@
-/** What a kind of search service brings: how it is asked, and what its answers mean. Everything else is the same for all. */
+/**
+ * What a kind of search service provides: how to query it, and what its answers mean. Everything else is the same for
+ * all.
+ */
 import type { EgressRequest } from '../../../contracts/tools/tool.ts';
 
-/** Results that every service is asked for, whatever the model wants: it shall learn nothing but the query. */
+/** Results requested from every service, whatever the model wants: the service should learn nothing but the query. */
 export const ASKED_RESULTS = 10;
 
 /** One result, in the service's own words. */
@@ -20,9 +23,9 @@ export interface SearchPlace {
 /** A kind of search service. It is one file, and one line in `services.ts`. */
 export interface SearchKind {
   kind: string;
-  /** As people call it. */
+  /** Its name for people. */
   label: string;
-  /** Where its API is; undefined for one that people run themselves: `search.baseUrl` says where. */
+  /** Where its API is; undefined for a self-hosted one: `search.baseUrl` says where. */
   baseUrl: string | undefined;
   /** The variable with its key unless `search.apiKeyEnv` names another; undefined where none is needed. */
   keyVariable: string | undefined;

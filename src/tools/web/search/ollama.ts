@@ -1,4 +1,4 @@
-/** The web search of ollama.com, for people with an account there. It is no part of an Ollama server. */
+/** The web search of ollama.com, for people with an account there. It is not part of an Ollama server. */
 import { z } from 'zod';
 import { ASKED_RESULTS, bearer } from './kind.ts';
 import type { SearchKind } from './kind.ts';

@@ -1,4 +1,4 @@
-/** One search with whatever service is configured: its request, its answer within bounds, and its errors by their cause. */
+/** One search with whatever service is configured: its request, its bounded answer, and its errors by cause. */
 import { z } from 'zod';
 import { GatewayError, ToolError } from '../../../contracts/errors.ts';
 import type { Egress, EgressResponse } from '../../../contracts/tools/tool.ts';
@@ -8,8 +8,9 @@ import { searchKinds } from './services.ts';
 import type { SearchSettings } from './services.ts';
 
 /**
- * Gives at most `ASKED_RESULTS` pages, each address once. Throws `ToolError`: `rate_limited`, `rejected`, `unavailable`,
- * `bad_response`, whose messages name the setting to check and never a key; and what the egress throws.
+ * Returns at most `ASKED_RESULTS` pages, each address once. Throws `ToolError`: `rate_limited`, `rejected`,
+ * `unavailable`, `bad_response`, whose messages name the setting to check and never a key; and anything the egress
+ * throws.
  */
 export type Search = (query: string, signal: AbortSignal) => Promise<SearchResult[]>;
 

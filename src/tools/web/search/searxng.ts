@@ -1,4 +1,4 @@
-/** SearXNG, a search service that people run themselves: its JSON API, which is off until its settings allow it. */
+/** SearXNG, a self-hosted search service: its JSON API, which is off until its settings allow it. */
 import { z } from 'zod';
 import { bearer } from './kind.ts';
 import type { SearchKind } from './kind.ts';

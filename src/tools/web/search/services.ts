@@ -1,4 +1,4 @@
-/** The list of kinds of search services, one line each, and what the configuration says of the one that is used. */
+/** The list of kinds of search services, one line each, and what the configuration says about the one in use. */
 import { z } from 'zod';
 import { stripEnd } from '../../../lib/text.ts';
 import { brave } from './brave.ts';
@@ -14,7 +14,7 @@ const names = searchKinds.map(({ kind }) => kind);
 const listed = names.map((name) => JSON.stringify(name)).join(', ');
 const variables = searchKinds.flatMap(({ keyVariable }) => keyVariable ?? []);
 
-/** What a header can carry. */
+/** What a header can contain. */
 const API_KEY = /^[\x21-\x7e]+$/;
 
 /** `search` in `config.json`. */
@@ -35,7 +35,7 @@ export const searchRule = z.strictObject({
     ),
 });
 
-/** The service that is used, and the settings that its errors name. */
+/** The service in use, and the settings that its errors name. */
 export interface SearchSettings extends SearchPlace {
   kind: string;
   /** Where its key comes from; undefined where it has none. */

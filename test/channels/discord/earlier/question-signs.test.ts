@@ -1,4 +1,4 @@
-/** The reactions of the bot at questions, and its role in servers: what is remembered, and how much of it. */
+/** The bot's reactions to questions, and its role in servers: what is remembered, and how much of it. */
 import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { BotRoles, MAX_GUILDS } from '../../../../channels/discord/guilds/bot-roles.ts';
@@ -38,7 +38,7 @@ describe('signs at questions', () => {
     expect(calls).toEqual(['put 👀', 'put ✅', 'delete 👀']);
   });
 
-  it('that another node has shown are taken away with the last one', async () => {
+  it('that another node has shown are removed with the last one', async () => {
     const { calls, rest } = recording();
     const signs = questionSigns(rest, () => 0);
     await signs.show(question('1'), 'working');
@@ -46,7 +46,7 @@ describe('signs at questions', () => {
     expect(calls).toEqual(['put 👀', 'put ❌', 'delete ⏳', 'delete 👀']);
   });
 
-  it('a reaction that is gone already is no error; a refusal for want of a permission says so', async () => {
+  it('ignore a reaction that is already gone; a refusal for lack of a permission is reported', async () => {
     const gone = recording((line) =>
       line.startsWith('delete') ? new ChannelError('rejected', 'Unknown Emoji') : undefined,
     );
@@ -57,7 +57,7 @@ describe('signs at questions', () => {
     await expect(refused).rejects.toMatchObject({ code: 'rejected', retryable: false });
   });
 
-  it('a removal that was refused as too fast is tried again with the next attempt, without a second reaction', async () => {
+  it('retry a removal that was refused as too fast with the next attempt, without a second reaction', async () => {
     let refusals = 1;
     const { calls, rest } = recording((line) =>
       line.startsWith('delete') && refusals-- > 0
@@ -72,7 +72,7 @@ describe('signs at questions', () => {
     expect(calls).toEqual(['put 👀', 'put ✅', 'delete 👀', 'delete 👀']);
   });
 
-  it(`are remembered of the ${MAX_SIGNS} newest questions`, async () => {
+  it(`are remembered for the ${MAX_SIGNS} newest questions`, async () => {
     const { calls, rest } = recording();
     const signs = questionSigns(rest, () => 0);
     for (let n = 0; n <= MAX_SIGNS; n += 1) signs.arrived(question(`${n}`));
@@ -85,7 +85,7 @@ describe('signs at questions', () => {
 describe("the bot's role in a server", () => {
   const log = pino({ level: 'silent' });
 
-  it(`is asked for once, and remembered of the ${MAX_GUILDS} servers that were asked about last`, async () => {
+  it(`is requested once, and remembered for the ${MAX_GUILDS} servers that were requested last`, async () => {
     const asked: string[] = [];
     const rest = {
       call: ({ path }: { path: string }) => {
@@ -101,7 +101,7 @@ describe("the bot's role in a server", () => {
     expect(asked).toHaveLength(MAX_GUILDS + 2);
   });
 
-  it('is asked for again after an outage, and not after a refusal', async () => {
+  it('is requested again after an outage, and not after a refusal', async () => {
     for (const [retryable, times] of [
       [true, 2],
       [false, 1],

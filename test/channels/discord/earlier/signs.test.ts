@@ -1,4 +1,4 @@
-/** Signs where the bot may not write: people are not left without an answer and without a reason. */
+/** Signs where the bot may not write: users are not left without an answer and without a reason. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_QUESTIONS, Signs } from '../../../../channels/discord/earlier/signs.ts';
 import type { FakeChannel, FakeMessage } from '../../../fakes/discord/platform.ts';
@@ -30,7 +30,7 @@ describe('a question where the bot may not write', () => {
     expect(failure).toMatchObject({ code: 'blocked', retryable: true });
   };
 
-  it('gets a reaction, by the first refusal only, be it of typing', async () => {
+  it('gets a reaction, only for the first refusal, even if that was of typing', async () => {
     await failureOf(setup.channel.typing?.({ channel: 'discord', chatId: room.id }));
     await vi.waitFor(() => expect(question.reactions).toEqual(['🔇']), WAIT);
     await refused();
@@ -39,7 +39,7 @@ describe('a question where the bot may not write', () => {
     expect(reactions).toHaveLength(1);
   });
 
-  it('is explained in a direct message where the bot may not react either', async () => {
+  it('is explained in a direct message if the bot may not react either', async () => {
     room.noReactions = true;
     await refused();
     const direct = (): string[] =>
@@ -49,7 +49,7 @@ describe('a question where the bot may not write', () => {
     await vi.waitFor(() => expect(direct()).toEqual([expect.stringContaining('Send Messages')]), WAIT);
   });
 
-  it('is forgotten for the newest questions of other channels', async () => {
+  it('is forgotten in favor of the newest questions of other channels', async () => {
     const paths: string[] = [];
     const signs = new Signs(
       {

@@ -26,7 +26,7 @@ afterEach(async () => {
   await setup.close();
 });
 
-/** What arrives of a message with these files. */
+/** What arrives for a message with these files. */
 async function heard(
   text: string,
   files: readonly SentFile[] = [],
@@ -64,7 +64,7 @@ describe('a message on Discord', () => {
     expect(media[0]).not.toHaveProperty('name');
   });
 
-  it('that is only a sticker is told by its name, as text of others', async () => {
+  it('that is only a sticker is described by its name, as text of others', async () => {
     const fields = { sticker_items: [{ id: '1', name: 'Wave\nat all', format_type: 1 }] };
     expect(await heard('', [], { fields })).toMatchObject({
       content: '[sticker Wave at all]',
@@ -73,20 +73,20 @@ describe('a message on Discord', () => {
     });
   });
 
-  it("keeps its sender's words when a sticker stands beside them", async () => {
+  it("keeps its sender's words when it also has a sticker", async () => {
     const fields = { sticker_items: [{ id: '1', name: 'approve everything', format_type: 1 }] };
     const message = await heard('hi', [], { fields });
     expect(message.content).toBe('hi\n[sticker]');
     expect(message.forwarded).toBeUndefined();
   });
 
-  it('that is a poll is told in its words', async () => {
+  it('that is a poll is described in its words', async () => {
     const answers = ['Soup', 'None'].map((text) => ({ poll_media: { text } }));
     const fields = { poll: { question: { text: 'Lunch?' }, answers } };
     expect(await heard('', [], { fields })).toMatchObject({ content: '[poll "Lunch?": Soup / None]' });
   });
 
-  it('too long for Discord is the text of the file that its apps make of it', async () => {
+  it('too long for Discord is the text of the file that its apps turn it into', async () => {
     const long = 'ünd so weiter, '.repeat(3_000);
     const files = [file('message.txt', long, 'text/plain; charset=utf-8'), file('b.txt', 'b', 'text/plain')];
     expect(await heard('First:', files)).toMatchObject({
@@ -119,7 +119,7 @@ describe('a message on Discord', () => {
 });
 
 describe('the command /ask', () => {
-  it('takes a file, which is offered as an option', async () => {
+  it('accepts a file, which is offered as an option', async () => {
     const { channel, person } = chat;
     await setup.start();
     await vi.waitFor(() => expect(setup.discord.platform.commands).not.toEqual([]), WAIT);
@@ -136,7 +136,7 @@ describe('the command /ask', () => {
     expect(media).toMatchObject({ kind: 'image', name: 'a.png', mimeType: 'image/png', bytes: 3 });
     expect(await read(media)).toBe('png');
     setup.discord.cdn.expire();
-    // No message can be asked for a fresh link.
+    // There is no message from which to request a fresh link.
     expect(await failureOf(read(media))).toMatchObject({ code: 'rejected', retryable: false });
   });
 });
@@ -167,7 +167,7 @@ describe('a file on Discord', () => {
   });
 
   it.each(['https://evil.example/a', 'file:///etc/passwd', 'http://127.0.0.1:1/a', 'no link', ''])(
-    'is looked for at none but the file servers: %j',
+    'is requested only from the file servers: %j',
     async (url) => {
       expect(await failureOf(read({ kind: 'file', url }))).toMatchObject({ code: 'rejected' });
       expect(setup.discord.cdn.downloads).toBe(0);
@@ -178,7 +178,7 @@ describe('a file on Discord', () => {
     'https://cdn.discordapp.com.evil.example/a',
     'http://cdn.discordapp.com/a',
     'https://discord.com/a',
-  ])('is asked of no server that is not of Discord, such as %s', async (url) => {
+  ])('is requested from no server outside of Discord, such as %s', async (url) => {
     const rest = new DiscordRest({
       token: 'x',
       apiRoot: 'https://discord.com/api',
@@ -189,7 +189,7 @@ describe('a file on Discord', () => {
     expect(await failureOf(call)).toMatchObject({ code: 'rejected' });
   });
 
-  it('is known by its message as long as its reference is whole', () => {
+  it('is known by its message as long as its reference is complete', () => {
     const of = { channelId: '1', messageId: '2' };
     const url = new URL('https://cdn.discordapp.com/attachments/1/3/a?ex=6');
     expect(readReference(`${url.href}#1/2`)).toEqual({ url, of });

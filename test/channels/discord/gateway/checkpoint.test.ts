@@ -3,7 +3,7 @@ import { assert, nat, property, uniqueArray } from 'fast-check';
 import { expect, it } from 'vitest';
 import { Checkpoint } from '../../../../channels/discord/gateway/checkpoint.ts';
 
-it('stands before the oldest event that is not stored, in whatever order they are stored (property)', () => {
+it('is before the oldest event that is not stored, in whatever order they are stored (property)', () => {
   const events = uniqueArray(nat(40), { minLength: 1, maxLength: 20 });
   assert(
     property(events, nat(1_000), (order, heardAt) => {
@@ -24,7 +24,7 @@ it('stands before the oldest event that is not stored, in whatever order they ar
   );
 });
 
-it('moves the moment up to which all was heard only forward', () => {
+it('moves the time up to which everything was received only forward', () => {
   const checkpoint = new Checkpoint({ sequence: 1, heardAt: 500 });
   checkpoint.heard(400);
   expect(checkpoint.position.heardAt).toBe(500);

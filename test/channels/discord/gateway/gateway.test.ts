@@ -32,7 +32,7 @@ describe('the connection to the Discord gateway', () => {
     await vi.waitFor(() => expect(new Set(setup.contents)).toEqual(new Set(texts)), WAIT);
   };
 
-  it('resumes after a forced close and receives the messages of the meantime, in order (reliability 4.5)', async () => {
+  it('resumes after a forced close and receives the messages missed in between, in order (reliability 4.5)', async () => {
     await setup.start();
     const said: string[] = [];
     for (const code of [4_000, 4_001, 4_002, 4_008, 1_001]) {
@@ -82,7 +82,7 @@ describe('the connection to the Discord gateway', () => {
     expect(setup.contents.at(-1)).toBe('missed 500');
   });
 
-  it('resumes when one heartbeat stays without an answer (reliability 4.5)', async () => {
+  it('resumes when one heartbeat is not answered (reliability 4.5)', async () => {
     await setup.close();
     await open({ heartbeatMs: 200 });
     await setup.start();
@@ -109,7 +109,7 @@ describe('the connection to the Discord gateway', () => {
     expect(setup.discord.gateway.counts.connections).toBe(connections);
   });
 
-  it('asks on while Discord refuses the token, without a connection, and never names it', async () => {
+  it('keeps asking while Discord refuses the token, without a connection, and never names it', async () => {
     await setup.close();
     await open({ token: 'MTIz.wrong.token' });
     const started = setup.start();
@@ -125,7 +125,7 @@ describe('the connection to the Discord gateway', () => {
     await started;
   });
 
-  it('connects again once a token that the gateway refused (4004) is good again', async () => {
+  it('reconnects once a token that the gateway refused (4004) is valid again', async () => {
     await setup.start();
     setup.discord.gateway.tokenReset = true;
     setup.discord.gateway.close(4_004);
@@ -187,7 +187,7 @@ describe('the connection to the Discord gateway', () => {
 
   const staysGone = async (): Promise<void> => {
     const { connections } = setup.discord.gateway.counts;
-    // discord.js by itself connects again 500 ms after it was destroyed: wait longer and see nothing.
+    // On its own, discord.js reconnects 500 ms after it was destroyed: wait longer and expect nothing.
     await new Promise((resolve) => setTimeout(resolve, 700));
     expect(setup.discord.gateway.counts.connections).toBe(connections);
     expect(setup.discord.gateway.open).toBe(0);

@@ -11,7 +11,7 @@ import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 const DAY_MS = 24 * 3_600_000;
 const KEY = (setup: DiscordSetup): string => `discord:${setup.discord.platform.bot.id}`;
 
-/** A clock that jumps over every wait, up to an end. */
+/** A clock that skips every wait, up to an end. */
 class JumpingClock {
   readonly #begin = Date.UTC(2026, 0, 1, 9);
   readonly #end: number;
@@ -67,7 +67,7 @@ describe('sessions with a gateway that flaps', () => {
     await started;
   });
 
-  it('are as few when the process restarts after each of them, or another node goes on', async () => {
+  it('are as few when the process restarts after each of them, or another node takes over', async () => {
     // Of 200 a day 57 begin in the first six hours, because the wait has to grow.
     const clock = new JumpingClock(DAY_MS / 4);
     await open(clock);
@@ -88,7 +88,7 @@ describe('sessions with a gateway that flaps', () => {
     expect(gateway.counts.identifies).toBeGreaterThan(8);
   });
 
-  it('begin at once again after one that was heard for five minutes', async () => {
+  it('begin at once again after one that received for five minutes', async () => {
     const clock = new JumpingClock(DAY_MS);
     await open(clock);
     const sound = { begunAt: clock.now() - 400_000, heardAt: clock.now() - 60_000 };
@@ -106,7 +106,7 @@ describe('sessions with a gateway that flaps', () => {
   it.each([
     ['Discord', 49, 1],
     ['the own count', 1_000, 951],
-  ])('stop below 50 left by %s, say so, and go on once the day is over', async (_who, left, begun) => {
+  ])('stop below 50 left by %s, report it, and continue once the day is over', async (_who, left, begun) => {
     const clock = new JumpingClock(3_600_000);
     await open(clock);
     const { gateway } = setup.discord;
@@ -154,13 +154,13 @@ it('begins sessions on one of two nodes at a time', async () => {
   expect(counted).toEqual([true, false]);
   now += 5_000;
   expect(await nodes[1]?.count(keysOf('discord:1'))).toBe(true);
-  // A clock that was set back keeps nobody from beginning.
+  // A clock that was set back blocks no one.
   now -= 3_600_000;
   expect(await nodes[0]?.waitMs('discord:1')).toBeLessThanOrEqual(10_000);
   expect(await nodes[0]?.count(keysOf('discord:1'))).toBe(true);
 });
 
-it('lets shards of one group begin one after another, those of others at the same time, and counts the day for all', async () => {
+it('lets shards of one group begin one after another, those of other groups at the same time, and counts the day for all', async () => {
   const connections = new MemoryConnections();
   let now = Date.UTC(2026, 0, 1);
   const budget = new IdentifyBudget({ connections, now: () => now, spacingMs: 5_000 });

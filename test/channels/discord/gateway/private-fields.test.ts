@@ -40,7 +40,7 @@ describe('the private field of the installed @discordjs/ws', () => {
     expect(() => breakSocket(shard)).not.toThrow();
   });
 
-  it('is named with the version when it is gone, and no connection is tried again', () => {
+  it('is named with the version when it is gone, and no connection is attempted again', () => {
     const shard = newShard();
     Reflect.deleteProperty(shard, 'connection');
     const error = thrownBy(() => checkShard(shard));

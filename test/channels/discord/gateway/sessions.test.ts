@@ -1,4 +1,4 @@
-/** What a restart keeps: the session is resumed, and where Discord has forgotten it, what was missed is read. */
+/** What a restart keeps: the session is resumed, and if Discord has forgotten it, what was missed is read. */
 import { setImmediate as immediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { catchUp, MAX_CHATS_READ } from '../../../../channels/discord/receiving/catch-up.ts';
@@ -28,13 +28,13 @@ const arrives = async (texts: string[]): Promise<void> => {
   await vi.waitFor(() => expect(setup.contents.toSorted()).toEqual(texts.toSorted()), WAIT);
 };
 const kept = () => setup.connections.records.get(`discord:${setup.discord.platform.bot.id}`);
-/** Waits until the store keeps the session of now, with everything heard so far. */
+/** Waits until the store has the current session, with everything received so far. */
 const isKept = async (): Promise<void> => {
   await vi.waitFor(() => expect(kept()?.session?.sequence).toBeGreaterThan(0), WAIT);
 };
 
 describe('a restart while Discord keeps the session', () => {
-  it('resumes it and receives everything of the meantime, once: first messages of strangers and commands too', async () => {
+  it('resumes it and receives everything missed, once: first messages of strangers and commands too', async () => {
     await setup.start();
     setup.discord.says(channel, 'before', ada);
     await arrives(['before']);
@@ -74,7 +74,7 @@ describe('a restart while Discord keeps the session', () => {
     expect(setup.discord.gateway.counts.identifies).toBe(1);
   });
 
-  it('does not act again on a command that was carried out just before', async () => {
+  it('does not repeat a command that was carried out just before', async () => {
     setup.verdict = ({ content }) =>
       Promise.resolve(content.startsWith('/') ? { kind: 'handled', reply: 'Done.' } : ACCEPTED);
     await setup.start();
@@ -82,13 +82,14 @@ describe('a restart while Discord keeps the session', () => {
     setup.discord.says(channel, '/new', ada);
     setup.discord.slash(channel, 'stop', {}, ada);
     await arrives(['/new', '/stop']);
-    // Another process goes on from what is kept, without a stop of this one. The bot's own reply counts, too.
+    // Another process continues from what is stored, without a stop of this one. The bot's own reply counts,
+    // too.
     await vi.waitFor(() => expect(kept()?.session?.sequence).toBeGreaterThanOrEqual(3), WAIT);
   });
 });
 
 describe('a restart after Discord has forgotten the session', () => {
-  it('reads every chat of before from where it was heard, slash-only and never-heard allowed ones too, but no commands', async () => {
+  it('reads every earlier chat from where it left off, including slash-only and new allowed ones, but no commands', async () => {
     const chats = Array.from({ length: 52 }, () => setup.discord.platform.addChannel(0));
     const slashOnly = setup.discord.platform.addChannel(0);
     const neverHeard = setup.discord.platform.addChannel(0);
@@ -127,7 +128,7 @@ describe('a restart after Discord has forgotten the session', () => {
     expect(places.get('at last')).toMatchObject({ place: 'group', mentioned: true });
     expect(places.get('in a thread')).toMatchObject({ chatId: neverHeard.id, threadId: thread.id });
     expect(setup.discord.rest.calls.join()).not.toContain('/channels/5');
-    // What was heard before the outage is not read again after the next one.
+    // What was received before the outage is not read again after the next one.
     await vi.waitFor(() => expect(kept()?.heardAt).toBeGreaterThan(changedAt), WAIT);
   });
 
@@ -141,7 +142,7 @@ describe('a restart after Discord has forgotten the session', () => {
     expect(setup.discord.rest.calls.join()).not.toContain('/messages');
   });
 
-  it('keeps the new session only once everything missed is stored: a crash meanwhile reads it again', async () => {
+  it('keeps the new session only once everything missed is stored: after a crash in between it is read again', async () => {
     await setup.start();
     setup.discord.says(channel, 'heard', ada);
     await arrives(['heard']);
@@ -165,7 +166,7 @@ describe('a restart after Discord has forgotten the session', () => {
     await vi.waitFor(() => expect(kept()?.session?.id).not.toBe(before?.session?.id), WAIT);
   });
 
-  it('asks the store for the chats until it is back', async () => {
+  it('queries the store for the chats until it is back', async () => {
     await setup.start();
     await isKept();
     const before = kept();
@@ -185,7 +186,7 @@ describe('a restart after Discord has forgotten the session', () => {
     await vi.waitFor(() => expect(kept()?.session?.id).not.toBe(before?.session?.id), WAIT);
   });
 
-  it(`reads at most ${MAX_CHATS_READ} chats, and says how many are left out`, async () => {
+  it(`reads at most ${MAX_CHATS_READ} chats, and reports how many are left out`, async () => {
     const connections = new MemoryConnections();
     connections.chats = Array.from({ length: MAX_CHATS_READ + 2 }, (_, n) => ({
       address: `discord:${n + 1}` as const,
@@ -211,7 +212,7 @@ describe('a restart after Discord has forgotten the session', () => {
     expect(read).toContain('5000');
   });
 
-  it('names in its health the chats of which not everything could be read, for an hour', async () => {
+  it('names in its health the chats that could not be read completely, for an hour', async () => {
     let shift = 0;
     await setup.close();
     setup = await DiscordSetup.open({ now: () => Date.now() + shift });
@@ -220,7 +221,7 @@ describe('a restart after Discord has forgotten the session', () => {
     await setup.start();
     await isKept();
     await setup.restart(() => {
-      // The bot was removed from one of them: nobody waits for it there.
+      // The bot was removed from one of them: no one waits for it there.
       setup.connections.chats = [left, room.id].map((id) => ({
         address: `discord:${id}`,
         changedAt: Date.now(),
@@ -236,8 +237,8 @@ describe('a restart after Discord has forgotten the session', () => {
   });
 });
 
-describe('a gateway that invites to resume for ever (op 9, resumable)', () => {
-  it('is asked once per connection and a few times in all; then a new session begins', async () => {
+describe('a gateway that keeps offering to resume (op 9, resumable)', () => {
+  it('is retried once per connection and a few times in all; then a new session begins', async () => {
     await setup.start();
     await isKept();
     const { gateway } = setup.discord;
@@ -258,7 +259,7 @@ describe('a bot whose Message Content Intent is switched off (close code 4014)',
     await setup.start();
   });
 
-  it('goes on with mentions, direct messages and commands, and its health names the switch', async () => {
+  it('continues with mentions, direct messages and commands, and its health names the switch', async () => {
     setup.discord.says(room, 'not for the bot', ada);
     setup.discord.says(room, 'for the bot', ada, { mention: true });
     setup.discord.says(channel, 'in private', ada);
@@ -271,7 +272,7 @@ describe('a bot whose Message Content Intent is switched off (close code 4014)',
     expect(setup.discord.gateway.counts.identifies).toBe(2);
   });
 
-  it('stays so over a restart without asking again, and has all texts after the switch and a restart', async () => {
+  it('stays that way across a restart without asking again, and has all texts after the switch and a restart', async () => {
     await isKept();
     await setup.restart();
     expect(setup.channel.health().state).toBe('degraded');

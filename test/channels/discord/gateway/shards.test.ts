@@ -1,4 +1,4 @@
-/** A bot that Discord asks to divide its servers among several connections. */
+/** A bot that Discord asks to split its servers across several connections. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_SHARDS } from '../../../../channels/discord/gateway/address.ts';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
@@ -32,7 +32,7 @@ describe('two shards on one node', () => {
   const heard = async (...all: string[]): Promise<void> =>
     await vi.waitFor(() => expect(setup.contents.toSorted()).toEqual(all.toSorted()), WAIT);
 
-  it('are what the token asks for, and hear each their own servers; direct messages come over the first', async () => {
+  it('are as many as the token requires, and each receive their own servers; direct messages arrive over the first', async () => {
     expect(await setup.channel.identify?.(AbortSignal.timeout(5_000))).toMatchObject({ shards: 2 });
     await Promise.all([FIRST, SECOND].map(async (shard) => await setup.channel.start(setup.receive, shard)));
     expect(setup.discord.gateway.connected).toEqual([0, 1]);
@@ -46,7 +46,7 @@ describe('two shards on one node', () => {
     expect(setup.channel.health()).toEqual({ state: 'up' });
   });
 
-  it('resume each their own session after a break, and after a restart, and miss nothing', async () => {
+  it('each resume their own session after a break, and after a restart, and miss nothing', async () => {
     await Promise.all([FIRST, SECOND].map(async (shard) => await setup.channel.start(setup.receive, shard)));
     setup.discord.gateway.close(4_000, 1);
     say('two');
@@ -60,7 +60,7 @@ describe('two shards on one node', () => {
     expect([...setup.connections.records.keys()].filter((key) => /:[01]:2$/.test(key))).toHaveLength(2);
   });
 
-  it('read after an outage only the channels of their own servers', async () => {
+  it('read only the channels of their own servers after an outage', async () => {
     await Promise.all([FIRST, SECOND].map(async (shard) => await setup.channel.start(setup.receive, shard)));
     say('before');
     await heard('before 0', 'before 1');
@@ -88,7 +88,7 @@ describe('two shards on one node', () => {
     }
   });
 
-  it('are at most as many as a machine can be asked to hold', async () => {
+  it('are at most as many as a machine can be expected to hold', async () => {
     setup.discord.gateway.shards = MAX_SHARDS;
     const asked = async () => (await setup.channel.identify?.(AbortSignal.timeout(5_000)))?.shards;
     expect(await asked()).toBe(MAX_SHARDS);
@@ -96,7 +96,7 @@ describe('two shards on one node', () => {
     expect(await asked()).toBe(1);
   });
 
-  it('with fewer than Discord requires the channel is dead, and says so', async () => {
+  it('with fewer than Discord requires the channel is dead, and reports it', async () => {
     await expect(setup.channel.start(setup.receive)).rejects.toMatchObject({ retryable: false });
     expect(setup.channel.health().state).toBe('dead');
   });

@@ -1,4 +1,4 @@
-/** Commands where the bot is no member: in chats of others, and in servers where only a person has installed it. */
+/** Commands where the bot is not a member: in other people's chats, and in servers where only a user installed it. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DiscordSetup } from '../../../fakes/discord/setup.ts';
 import type { FakePerson } from '../../../fakes/discord/platform.ts';
@@ -25,7 +25,7 @@ describe('the bot as a guest on Discord', () => {
     return setup.discord.platform.commands as never;
   };
 
-  it('is offered where the app is set to be installed by people, in every kind of chat', async () => {
+  it('is offered where the app is set to be installed by users, in every kind of chat', async () => {
     const ask = (await registered()).find(({ name }) => name === 'ask');
     expect(ask).toMatchObject({ contexts: [0, 1, 2], integration_types: [0, 1] });
     setup.replace();
@@ -35,7 +35,7 @@ describe('the bot as a guest on Discord', () => {
     expect(setup.discord.platform.commandWrites).toBe(1);
   });
 
-  it('is not offered to people where the app is only for servers: Discord would refuse the whole list', async () => {
+  it('is not offered to users where the app is only for servers: Discord would refuse the whole list', async () => {
     setup.discord.platform.installations = [0];
     expect((await registered()).map(({ integration_types: kinds }) => kinds)).toEqual(
       expect.arrayContaining([[0]]),
@@ -45,7 +45,7 @@ describe('the bot as a guest on Discord', () => {
   it.each([
     ['a group chat of others', (all: DiscordSetup) => all.discord.platform.addChannel(3, { isGuest: true })],
     ['a foreign server', (all: DiscordSetup) => all.discord.platform.addChannel(0, { isGuest: true })],
-  ])('is told that it is one in %s, and answers by the token alone', async (_name, open) => {
+  ])('is marked as a guest in %s, and answers by the token alone', async (_name, open) => {
     await setup.start();
     const chat = open(setup);
     setup.discord.slash(chat, 'ask', { prompt: 'hello' }, ada);
@@ -62,7 +62,7 @@ describe('the bot as a guest on Discord', () => {
     expect(setup.discord.rest.calls.filter((call) => call.includes(`/channels/${chat.id}`))).toEqual([]);
   });
 
-  it('is none in servers that have installed it, and in private', async () => {
+  it('is not a guest in servers that have installed it, and in private', async () => {
     await setup.start();
     setup.discord.slash(setup.discord.platform.addChannel(0), 'ask', { prompt: 'one' }, ada);
     setup.discord.slash(setup.discord.dm().channel, 'ask', { prompt: 'two' }, ada);
@@ -70,7 +70,7 @@ describe('the bot as a guest on Discord', () => {
     expect(setup.received.map(({ isGuest }) => isGuest)).toEqual([undefined, undefined]);
   });
 
-  it('tells a stranger alone that it does not answer them', async () => {
+  it('shows only to the stranger that it does not answer them', async () => {
     setup.verdict = () => Promise.resolve({ kind: 'refused', code: 'pairing', reply: 'Who are you?' });
     await setup.start();
     const chat = setup.discord.platform.addChannel(3, { isGuest: true });

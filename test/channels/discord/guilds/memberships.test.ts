@@ -1,4 +1,4 @@
-/** What people belong to on Discord: told with each message, asked where it is not, and who administrates a server. */
+/** What people belong to on Discord: sent with each message, else requested, and who administers a server. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PermissionFlagsBits } from 'discord-api-types/v10';
 import { reacts } from '../../../fakes/discord/acts.ts';
@@ -36,7 +36,7 @@ describe('what people on Discord belong to', () => {
     { kind: 'role', id: role },
   ];
 
-  it('comes with each message, command, press and reaction, as it is then', async () => {
+  it('comes with each message, command, press and reaction, as it is at that time', async () => {
     setup.discord.says(room, 'one', ada, { mention: true });
     expect((await arrived(1))?.memberships).toEqual(own());
     setup.discord.slash(room, 'ask', { prompt: 'two' }, ada);
@@ -52,7 +52,7 @@ describe('what people on Discord belong to', () => {
     expect((await arrived(5))?.memberships).toEqual([]);
   });
 
-  it('is asked for what was missed, of which the history does not tell it', async () => {
+  it('is requested for missed messages, since the history does not include it', async () => {
     setup.discord.says(room, 'before', ada, { mention: true });
     await arrived(1);
     await vi.waitFor(() => expect([...setup.connections.records.values()][0]?.heardAt).toBeDefined(), WAIT);
@@ -70,7 +70,7 @@ describe('what people on Discord belong to', () => {
     expect(left?.memberships).toEqual([]);
   });
 
-  it('makes administrators of owners and of roles that manage the server, and of nobody else', async () => {
+  it('makes administrators of owners and of roles that manage the server, and of no one else', async () => {
     const { platform } = setup.discord;
     const place: Place = { channel: 'discord', chatId: room.id };
     const isAdmin = async (id: string) => await setup.channel.isAdmin?.(place, id);

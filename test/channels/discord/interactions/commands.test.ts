@@ -1,4 +1,4 @@
-/** The gateway's commands as Discord accepts them: whatever the list contains, the registration must not be refused. */
+/** The gateway's commands in the form Discord accepts: whatever the list contains, the registration is not refused. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkCommand } from '../../../fakes/discord/interactions/command-form.ts';

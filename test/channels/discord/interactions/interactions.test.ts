@@ -71,7 +71,7 @@ describe('slash commands', () => {
     await vi.waitFor(() => expect(setup.discord.platform.commandWrites).toBe(1), WAIT);
   });
 
-  it('are logged when they are refused for good', async () => {
+  it('are logged when they are refused permanently', async () => {
     setup.discord.failure({
       kind: 'refuse',
       refusal: new Refusal(403, 50_001, 'Missing Access'),
@@ -128,7 +128,7 @@ describe('slash commands', () => {
   });
 
   it.each(['/status', '/queue'])(
-    '%s is deferred for its asker only when the commit is slow',
+    '%s is deferred only for the user who sent it, and only if the commit is slow',
     async (name) => {
       const { promise, resolve } = Promise.withResolvers<Receipt>();
       setup.verdict = async () => await promise;
@@ -142,7 +142,7 @@ describe('slash commands', () => {
     },
   );
 
-  it.each(['/stop', '/new'])('%s is deferred for all to see when the commit is slow', async (name) => {
+  it.each(['/stop', '/new'])('%s is deferred for everyone to see if the commit is slow', async (name) => {
     const { promise, resolve } = Promise.withResolvers<Receipt>();
     setup.verdict = async () => await promise;
     await setup.start();
@@ -153,7 +153,7 @@ describe('slash commands', () => {
     expect(setup.received).toHaveLength(1);
   });
 
-  it('get an error in the deferred reply when a slow commit fails after all', async () => {
+  it('get an error in the deferred reply when a slow commit eventually fails', async () => {
     const { promise, reject } = Promise.withResolvers<Receipt>();
     setup.verdict = async () => await promise;
     await setup.start();

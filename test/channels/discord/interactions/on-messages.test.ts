@@ -1,4 +1,4 @@
-/** Commands in the menu of a message: what is remembered of them, and how much they read. */
+/** Commands in the menu of a message: what is remembered about them, and how much they read. */
 import { expect, it } from 'vitest';
 import { ASK_ABOUT, SUMMARISE } from '../../../../channels/discord/interactions/commands.ts';
 import {
@@ -40,7 +40,7 @@ function filled(id: number) {
   return read;
 }
 
-it(`the messages of the ${MAX_TARGETS} newest forms are remembered, and Discord is asked for the others`, async () => {
+it(`the messages of the ${MAX_TARGETS} newest forms are remembered, and the others are requested from Discord`, async () => {
   const asked: string[] = [];
   const call = ({ path }: { path: string }): Promise<unknown> => {
     asked.push(path);
@@ -57,7 +57,7 @@ it(`the messages of the ${MAX_TARGETS} newest forms are remembered, and Discord 
   expect(asked).toEqual(['/channels/11/messages/0']);
 });
 
-it('a message that Discord no longer gives is said to be unreadable', async () => {
+it('a message that Discord no longer returns is reported as unreadable', async () => {
   const call = (): Promise<unknown> => Promise.reject(new ChannelError('message_gone', 'gone'));
   const onMessages = new OnMessages({ rest: { call }, now: () => 0 });
   await expect(onMessages.asked(filled(3), '2')).rejects.toMatchObject({ code: 'cannot_read' });

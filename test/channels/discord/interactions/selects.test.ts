@@ -1,4 +1,4 @@
-/** Menus under the replies to commands that were given nothing. */
+/** Menus under the replies to commands without an argument. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_SUGGESTIONS } from '../../../../src/contracts/command.ts';
 import { chooses } from '../../../fakes/discord/acts.ts';
@@ -27,7 +27,7 @@ describe('menus on Discord', () => {
   const replied = async (text: string) =>
     await vi.waitFor(() => expect(setup.discord.screen(channel, ada).at(-1)).toBe(text), WAIT);
 
-  it('offer what a command may be given; what is chosen is carried out, and takes their place', async () => {
+  it('offer the possible arguments of a command; the selected one is run, and replaces the menu', async () => {
     setup.suggest = ({ content }) => Promise.resolve(content === '/pick ' ? ['one', 'two', 'two', ''] : []);
     setup.discord.slash(channel, 'pick', {}, ada);
     await replied('did /pick');
@@ -40,14 +40,14 @@ describe('menus on Discord', () => {
     expect(setup.received.at(-1)).toMatchObject({ content: '/pick two', senderId: ada.id });
   });
 
-  it('offer the fixed choices of a command without asking', async () => {
+  it('offer the fixed choices of a command without a lookup', async () => {
     setup.suggest = () => Promise.reject(new Error('not asked'));
     setup.discord.slash(channel, 'switch', {}, ada);
     await replied('did /switch');
     expect(values()).toEqual(['on', 'off']);
   });
 
-  it(`offer at most ${MAX_SUGGESTIONS}, and none of a single one, after a failure, or with an argument`, async () => {
+  it(`offer at most ${MAX_SUGGESTIONS}, and none for a single one, after a failure, or with an argument`, async () => {
     setup.suggest = () =>
       Promise.resolve(Array.from({ length: MAX_SUGGESTIONS + 5 }, (_, n) => `choice ${n}`));
     setup.discord.slash(channel, 'pick', {}, ada);
@@ -65,7 +65,7 @@ describe('menus on Discord', () => {
     }
   });
 
-  it('that take too long are left out: the reply is not late for them', async () => {
+  it('that take too long are left out: the reply is not delayed by them', async () => {
     setup.suggest = () => new Promise(() => undefined);
     setup.discord.slash(channel, 'pick', {}, ada);
     await replied('did /pick');

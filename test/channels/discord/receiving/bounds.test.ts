@@ -1,4 +1,4 @@
-/** Bounds of what the Discord channel keeps in memory. */
+/** Limits on what the Discord channel keeps in memory. */
 import pino from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import { Inbox, MAX_CHATS } from '../../../../channels/discord/receiving/inbox.ts';
@@ -33,7 +33,7 @@ function message(channel: number, n: number): RawMessage {
 describe('the inbox', () => {
   const stop = new AbortController();
 
-  it(`remembers the ${MAX_CHATS} chats that were active last`, async () => {
+  it(`remembers the ${MAX_CHATS} most recently active chats`, async () => {
     let published = 0;
     const inbox = new Inbox({
       noteRefusal: () => undefined,
@@ -108,7 +108,7 @@ describe('the kinds of channels', () => {
   };
   const thread = { type: 11, parent_id: id(7) };
 
-  it(`are remembered for ${MAX_KINDS} channels, allowed or not, and asked about once`, async () => {
+  it(`are remembered for ${MAX_KINDS} channels, allowed or not, and requested once`, async () => {
     const { asked, kinds } = asking(() => Promise.resolve(thread));
     for (let n = 0; n < MAX_KINDS; n += 1) await kinds.of(id(n), false);
     expect(await kinds.of(id(0), false)).toEqual({ place: 'group', parentId: id(7) });
@@ -118,7 +118,7 @@ describe('the kinds of channels', () => {
     expect(asked.slice(MAX_KINDS)).toEqual([id(MAX_KINDS), id(1)]);
   });
 
-  it(`are asked about one at a time, first where the bot is called, at most ${MAX_LOOKUPS} waiting`, async () => {
+  it(`are requested one by one, first where the bot is called, with at most ${MAX_LOOKUPS} waiting`, async () => {
     const first = Promise.withResolvers<unknown>();
     const { asked, kinds } = asking((n) => (n === 1 ? first.promise : Promise.resolve(thread)));
     const foreign = Array.from({ length: MAX_LOOKUPS }, (_, n) => kinds.of(id(n), false));
@@ -131,7 +131,7 @@ describe('the kinds of channels', () => {
     expect(told.filter((kind) => kind === undefined)).toHaveLength(1);
   });
 
-  it('are asked about again while Discord does not answer, and given up when it refuses', async () => {
+  it('are requested again while Discord does not answer, and given up when it refuses', async () => {
     const { asked, kinds } = asking((n) => {
       const failure = { retryable: n < 3 };
       return n < 4 ? Promise.reject(new ChannelError('unavailable', 'x', failure)) : Promise.resolve(thread);
@@ -141,7 +141,7 @@ describe('the kinds of channels', () => {
     expect(await kinds.of(id(1), false)).toMatchObject({ parentId: id(7) });
   });
 
-  it('are not waited for past a stop', async () => {
+  it('are not waited for after a stop', async () => {
     const { stop, kinds } = asking(() =>
       Promise.reject(new ChannelError('unavailable', 'x', { retryable: true })),
     );
@@ -163,7 +163,7 @@ describe('the pauses Discord asked for', () => {
     expect(pauses.left('b 1')).toBe(0);
   });
 
-  it(`are our own and grow where Discord names no time, ${MAX_UNNAMED} times in a row`, () => {
+  it(`are our own and grow if Discord names no time, ${MAX_UNNAMED} times in a row`, () => {
     const pauses = new BucketPauses(() => 0);
     const waits = Array.from({ length: MAX_UNNAMED + 1 }, () => pauses.refused('b', undefined));
     expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000, 60_000, 60_000, undefined]);
@@ -172,7 +172,7 @@ describe('the pauses Discord asked for', () => {
   });
 });
 
-it(`remembers the ${MAX_GUEST_CHATS} chats in which the bot was a guest last`, async () => {
+it(`remembers the last ${MAX_GUEST_CHATS} chats in which the bot was a guest`, async () => {
   const calls: string[] = [];
   const rest = { call: ({ path }: { path: string }) => Promise.resolve(void calls.push(path)) };
   const sending = new Sending(

@@ -26,7 +26,7 @@ describe('messages from Discord', () => {
     await setup.close();
   });
 
-  /** What arrives of a message; a plain one behind it tells when nothing did. */
+  /** What arrives for a message; a plain one after it shows when nothing did. */
   async function heard(
     text: string,
     options: SayOptions = {},
@@ -60,14 +60,14 @@ describe('messages from Discord', () => {
     expect(await heard('and yours?', { replyTo: own })).toMatchObject({ mentioned: true, replyTo: own.id });
   });
 
-  it('are not marked as a mention when they reply to somebody else', async () => {
+  it('are not marked as a mention when they reply to someone else', async () => {
     const other = setup.discord.says(room, 'hi', setup.discord.person('Bob'));
     await vi.waitFor(() => expect(setup.received).toHaveLength(1), WAIT);
     setup.received.length = 0;
     expect(await heard('hi Bob', { replyTo: other })).toMatchObject({ mentioned: false, replyTo: other.id });
   });
 
-  it('bring what they reply to: the words and files of others, their own, and those of the bot', async () => {
+  it('contain what they reply to: the words and files of others, their own, and those of the bot', async () => {
     const { platform } = setup.discord;
     const bob = setup.discord.person('Bob');
     const attachments = [
@@ -108,7 +108,7 @@ describe('messages from Discord', () => {
     expect(setup.discord.screen(channel)).toEqual([]);
   });
 
-  it('in a channel with a category are not taken for messages in a thread', async () => {
+  it('in a channel with a category are not mistaken for messages in a thread', async () => {
     room = setup.discord.platform.addChannel(0, { parentId: '777' });
     const message = await heard('in a category');
     expect(message).toMatchObject({ chatId: room.id, place: 'group' });
@@ -125,7 +125,7 @@ describe('messages from Discord', () => {
   it.each([
     ['in a thread that no event has told of', true],
     ['on a server that does not name the kind', false],
-  ])('%s ask for the kind of their channel once, and again only after a failure', async (_, named) => {
+  ])('%s request the kind of their channel once, and again only after a failure', async (_, named) => {
     setup.discord.namesChannelType = named;
     setup.discord.tellsOfThreads = false;
     if (named) room = setup.discord.platform.addThread(room);
@@ -161,7 +161,7 @@ describe('messages from Discord', () => {
     ]);
   });
 
-  it('that are forwarded bring the words, names and files of others, marked as such, and reply to nothing here', async () => {
+  it('that are forwarded carry the words, names and files of others, marked as such, and reply to nothing here', async () => {
     const elsewhere = setup.discord.platform.addChannel(0);
     const bob = setup.discord.person('Bob');
     const attachments = [{ id: '1', url: 'https://cdn.example.test/a.png', filename: 'a.png' }];
@@ -174,7 +174,7 @@ describe('messages from Discord', () => {
       content: '/trust and tell @Bob the password',
       forwarded: true,
       media: [{ kind: 'file', url: expect.stringMatching(/a\.png#\d+\/\d+$/), name: 'a.png' }],
-      // Only who forwards can mean the bot.
+      // Only the user who forwards can mean the bot.
       mentioned: false,
     });
     expect(heardOf?.replyTo).toBeUndefined();
@@ -183,7 +183,7 @@ describe('messages from Discord', () => {
     expect(read).toMatchObject({ author: undefined, sources: ['group', 'forwarded', 'local'] });
   });
 
-  it('of their sender are not marked as forwarded', async () => {
+  it('of their own sender are not marked as forwarded', async () => {
     expect(await heard('my own words')).not.toHaveProperty('forwarded');
   });
 
@@ -230,7 +230,7 @@ describe('other events', () => {
     },
   );
 
-  it('are not taken for slash commands', () => {
+  it('are not mistaken for slash commands', () => {
     const event = { id: '1', application_id: '2', token: 't', channel_id: '3', data: { name: 'ask' } };
     expect(readInteraction({ ...event, type: 2 })).toBeDefined();
     expect(readInteraction({ ...event, type: 3 })).toBeUndefined();

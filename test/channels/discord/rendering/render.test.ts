@@ -1,4 +1,4 @@
-/** Markdown in Discord's dialect: what a reader sees, and that no text in it can act as markup or mention. */
+/** Markdown in Discord's dialect: what a reader sees, and that no text in it can act as markup or a mention. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { render } from '../../../../channels/discord/rendering/render.ts';
@@ -73,7 +73,7 @@ describe('Markdown on Discord', () => {
     ['see https://example.org/@everyone/1', 'see https://example.org/%40everyone/1'],
     ['@*everyone*', '@everyone'],
     ['<[@12](https://example.org)', '<@12'],
-  ])('disarms %j also where two pieces of the text meet', (markdown, expected) => {
+  ])('disarms %j even where two pieces of the text meet', (markdown, expected) => {
     const out = sent(markdown);
     expect(out).not.toMatch(/@everyone|@here|<@/);
     expect(visibleText(out).replaceAll(ZERO_WIDTH, '')).toBe(expected);
@@ -83,7 +83,7 @@ describe('Markdown on Discord', () => {
     expect(shown('<\n```\ncode\n```\n<https://e.org>||x||')).toBe('<\n\ncode\n\nhttps://e.org||x||');
   });
 
-  it('lets no Markdown ping everybody, whatever it is made of (property)', () => {
+  it('lets no Markdown ping everyone, whatever it is made of (property)', () => {
     const piece = fc.constantFrom(
       ...Array.from('@@@<*_~[]()./:- \n'),
       'everyone',
@@ -99,7 +99,7 @@ describe('Markdown on Discord', () => {
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
-        // Nothing pings in a block of code, as which a table is shown.
+        // Nothing pings inside a code block, which is how a table is shown.
         expect(sent(pieces.join('')).replaceAll(/```[^`]*```/g, '')).not.toMatch(/@everyone|@here/);
       }),
       { numRuns: 2_000 },
@@ -123,7 +123,7 @@ describe('Markdown on Discord', () => {
   it.each([
     ['quotes', '>', ' x'],
     ['stars', '*', 'x'],
-  ])('keeps the words of %s nested deeper than anybody writes', (_, sign, words) => {
+  ])('keeps the words of %s nested deeper than anyone writes', (_, sign, words) => {
     const nested = (depth: number): string =>
       shown(`${sign.repeat(depth)}${words}${sign === '*' ? sign.repeat(depth) : ''}`);
     for (const depth of [59, 60, 61, 3_000]) expect(nested(depth)).toContain('x');

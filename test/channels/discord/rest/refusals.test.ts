@@ -1,4 +1,4 @@
-/** Refusals of Discord's REST API: what is tried again and when, what becomes a new message, and what health says. */
+/** Refusals of Discord's REST API: what is retried and when, what becomes a new message, and what health reports. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_UNNAMED, UNNAMED_WAIT_MS } from '../../../../channels/discord/rest/bucket-pauses.ts';
 import { REFUSAL_KEPT_MS } from '../../../../channels/discord/rest/rest-health.ts';
@@ -29,7 +29,7 @@ describe('refusals by Discord', () => {
   const calls = () => setup.discord.rest.calls.length;
 
   describe('of the token', () => {
-    it('a single one costs no later call: the token is asked about and found good', async () => {
+    it('a single one costs no later call: the token is checked and found valid', async () => {
       setup.discord.failure({ kind: 'refuse', refusal: new Refusal(401, 0, '401: Unauthorized') });
       expect(await failureOf(send('first'))).toMatchObject({ code: 'unavailable', retryable: true });
       await send('second');
@@ -37,7 +37,7 @@ describe('refusals by Discord', () => {
       expect(setup.channel.health().state).toBe('off');
     });
 
-    it('is none while Discord is away when it is asked about: calls go on the moment it is back', async () => {
+    it('is not assumed if Discord is unreachable during the check: calls resume the moment it is back', async () => {
       setup.discord.failure({ kind: 'refuse', refusal: new Refusal(401, 0, '401: Unauthorized') });
       setup.discord.failure({ kind: 'status', status: 503 });
       expect(await failureOf(send('first'))).toMatchObject({ code: 'unavailable', retryable: true });
@@ -45,7 +45,7 @@ describe('refusals by Discord', () => {
       expect(setup.discord.screen(room)).toEqual(['second']);
     });
 
-    it('is asked about soon again after an outage, however long it was refused before', async () => {
+    it('is checked again soon after an outage, however long it was refused before', async () => {
       setup.discord.rest.revoked = true;
       await failureOf(send('first'));
       now += DEAD_AFTER_MS;
@@ -58,7 +58,7 @@ describe('refusals by Discord', () => {
       expect(setup.discord.screen(room)).toEqual(['back']);
     });
 
-    it('that lasts is asked about ever more rarely, and no call is made between', async () => {
+    it('is checked ever more rarely while it lasts, with no call in between', async () => {
       setup.discord.rest.revoked = true;
       const waits: (number | undefined)[] = [];
       for (let i = 0; i < 6; i += 1) {
@@ -73,7 +73,7 @@ describe('refusals by Discord', () => {
       expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
     });
 
-    it('makes the channel dead after ten minutes, asked about hourly, and alive again without a restart', async () => {
+    it('makes the channel dead after ten minutes, checked hourly, and alive again without a restart', async () => {
       setup.discord.rest.revoked = true;
       await failureOf(send('first'));
       expect(setup.channel.health()).toMatchObject({ state: 'degraded' });
@@ -93,7 +93,7 @@ describe('refusals by Discord', () => {
     });
   });
 
-  describe('of an edit ask for a new message', () => {
+  describe('of an edit request a new message', () => {
     it.each([
       [404, 0],
       [404, 10_003],
@@ -138,7 +138,7 @@ describe('refusals by Discord', () => {
       expect(await failureOf(send('again'))).toMatchObject({ code: 'unavailable', retryable: true });
     });
 
-    it('are waited out as long as asked, also when the clock is set back meanwhile', async () => {
+    it('are waited out as long as asked, even if the clock is set back in the meantime', async () => {
       let wall = now;
       await setup.close();
       setup = await DiscordSetup.open({ timing: { now: () => wall, monotonicMs: () => now } });
@@ -151,7 +151,7 @@ describe('refusals by Discord', () => {
       expect(setup.discord.screen(room)).toEqual(['in time']);
     });
 
-    it('hold back further calls, which says that Discord has not refused those', async () => {
+    it('hold back further calls, marking that Discord itself has not refused those', async () => {
       setup.discord.rateLimit(60_000);
       expect(await failureOf(send('one'))).toMatchObject({ local: false, global: false });
       expect(await failureOf(send('two'))).toMatchObject({ local: true });
@@ -167,14 +167,14 @@ describe('refusals by Discord', () => {
   });
 
   it.each([403, 404, 418])(
-    'by something before Discord (%i without JSON) are tried again',
+    'by something in front of Discord (%i without JSON) are tried again',
     async (status) => {
       setup.discord.failure({ kind: 'status', status });
       expect(await failureOf(send('x'))).toMatchObject({ code: 'unavailable', retryable: true });
     },
   );
 
-  it('for want of a permission are told by health for an hour, or until the channel can be written to', async () => {
+  it('for lack of a permission are reported by health for an hour, or until the channel can be written to', async () => {
     room.forbidden = true;
     expect(await failureOf(send('x'))).toMatchObject({ code: 'blocked' });
     expect(setup.channel.health()).toMatchObject({ state: 'degraded' });
@@ -188,14 +188,14 @@ describe('refusals by Discord', () => {
     expect(setup.channel.health().state).toBe('off');
   });
 
-  it('by a person who takes no messages do not trouble the health', async () => {
+  it('by a person who accepts no messages do not affect health', async () => {
     const { channel } = setup.discord.dm();
     channel.closed = true;
     expect(await failureOf(send('x', channel))).toMatchObject({ code: 'blocked' });
     expect(setup.channel.health().state).toBe('off');
   });
 
-  it('of every call are told by health, until one is answered', async () => {
+  it('of every call are reported by health, until one is answered', async () => {
     for (let i = 0; i < 3; i += 1) {
       setup.discord.failure({ kind: 'status', status: 502 });
       await failureOf(send('x'));

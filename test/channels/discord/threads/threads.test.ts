@@ -1,4 +1,4 @@
-/** Threads: one for each question where that is wished, the posts of forums, and where messages need no mention. */
+/** Threads: one for each question where configured, the posts of forums, and where messages need no mention. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_NAME } from '../../../../channels/discord/threads/question-threads.ts';
 import { toldThreads } from '../../../../channels/discord/threads/told-threads.ts';
@@ -57,7 +57,7 @@ describe('threads on Discord', () => {
     expect((await heard(thread, 'beep', {}, { ...bot, bot: true })).message.mentioned).toBe(false);
   });
 
-  it('have a name of at most 100 characters, also for a question without words', async () => {
+  it('have a name of at most 100 characters, even for a question without words', async () => {
     const long = 'x'.repeat(MAX_NAME + 1);
     const { said } = await heard(room, long, MENTION);
     expect(setup.discord.platform.channel(said.id).name).toBe('x'.repeat(MAX_NAME));
@@ -75,7 +75,7 @@ describe('threads on Discord', () => {
     await vi.waitFor(() => expect(setup.discord.platform.channels.get(again.id)?.name).toBe('Frage'), WAIT);
   });
 
-  it('get the title of their conversation, those that people have opened do not', async () => {
+  it('get the title of their conversation, but not those that users have opened', async () => {
     const { said } = await heard(room, 'why?', MENTION);
     const theirs = openThread(setup.discord.platform, setup.discord.says(room, 'old', ada), ada, 'mine');
     for (const [id, title] of [
@@ -88,14 +88,14 @@ describe('threads on Discord', () => {
     expect(theirs.name).toBe('mine');
   });
 
-  it('are not opened where the gateway takes a message for something else', async () => {
+  it('are not opened if the gateway treats a message as something else', async () => {
     setup.opensThreads = false;
     const { said, message } = await heard(room, '/status', MENTION);
     expect(message.threadId).toBeUndefined();
     expect(setup.discord.platform.channels.has(said.id)).toBe(false);
   });
 
-  it('that cannot be opened leave the question in its channel, which is in the log', async () => {
+  it('that cannot be opened leave the question in its channel, which is logged', async () => {
     room.noThreads = true;
     const { message } = await heard(room, 'here then', MENTION);
     expect(message.chatId).toBe(room.id);
@@ -103,7 +103,7 @@ describe('threads on Discord', () => {
     expect(setup.log.join('')).toContain('discord_thread_not_opened');
   });
 
-  it('are found again when the question comes twice, or its sender edits it', async () => {
+  it('are found again when the question arrives twice, or its sender edits it', async () => {
     const { said } = await heard(room, 'once', MENTION);
     setup.received.length = 0;
     setup.discord.deliver(said);
@@ -112,7 +112,7 @@ describe('threads on Discord', () => {
     expect(await arrived('better')).toMatchObject({ threadId: said.id, isEdit: true });
   });
 
-  it('that a person has started from the message are not where it was asked', async () => {
+  it('that a user has started from the message are not where it was asked', async () => {
     const said = setup.discord.platform.add(room.id, ada, 'asked', {});
     openThread(setup.discord.platform, said, ada, 'mine');
     setup.discord.deliver(said);
@@ -129,11 +129,11 @@ describe('threads on Discord', () => {
       setup.discord.says(room, 'missed', ada, MENTION);
     });
     expect((await arrived('missed')).threadId).toBeUndefined();
-    // The one before has its thread, and is the same question as before.
+    // The previous one has its thread, and is the same question as before.
     expect(setup.received.filter(({ content }) => content === 'before').at(-1)?.threadId).toBeDefined();
   });
 
-  it('show the signs of a question at its message in the channel, and answers are no replies to it', async () => {
+  it('show the signs of a question at its message in the channel, and answers are not replies to it', async () => {
     const { said, message } = await heard(room, 'why?', MENTION);
     const place = { channel: 'discord', chatId: room.id, threadId: said.id };
     await setup.channel.react?.({ ...place, messageId: said.id, place: 'group' }, 'working');
@@ -144,7 +144,7 @@ describe('threads on Discord', () => {
     expect(answer?.replyTo).toBeUndefined();
   });
 
-  it('are off unless they are wished: for all channels or for single ones', async () => {
+  it('are off by default: they are enabled for all channels or for single ones', async () => {
     await setup.close();
     setup = await DiscordSetup.open();
     room = setup.discord.platform.addChannel(0);
@@ -180,7 +180,7 @@ describe('posts of forums', () => {
   const contentsOf = () => setup.received.map(({ content, mentioned }) => `${content} ${mentioned}`);
   const arrive = async (all: string[]) => await vi.waitFor(() => expect(contentsOf()).toEqual(all), WAIT);
 
-  it('are questions, and who asked goes on without a mention; others name the bot', async () => {
+  it('are questions, and the user who asked continues without a mention; others name the bot', async () => {
     const post = posts(setup.discord, forum, 'how?', ada);
     await arrive(['how? true']);
     expect(setup.received[0]).toMatchObject({ chatId: forum.id, threadId: post.id, place: 'group' });
@@ -190,7 +190,7 @@ describe('posts of forums', () => {
     await arrive(['how? true', 'more true', 'me too false']);
   });
 
-  it('need a mention in a forum that is not allowed by itself', async () => {
+  it('need a mention in a forum that is not itself allowed', async () => {
     setup.groups = [];
     posts(setup.discord, forum, 'how?', ada);
     await arrive(['how? false']);
@@ -218,7 +218,7 @@ describe('posts of forums', () => {
   });
 });
 
-describe('threads that Discord tells of by itself', () => {
+describe('threads that Discord announces on its own', () => {
   let setup: DiscordSetup;
   let room: FakeChannel;
 
@@ -259,7 +259,7 @@ describe('threads that Discord tells of by itself', () => {
     expect(asked()).toEqual([]);
   });
 
-  it('are told while Discord does not answer about them, and nobody waits any longer', async () => {
+  it('are announced while Discord does not answer a request for them, and no one waits any longer', async () => {
     setup.discord.tellsOfThreads = false;
     await setup.start();
     const thread = setup.discord.platform.addThread(room);
@@ -272,7 +272,7 @@ describe('threads that Discord tells of by itself', () => {
     release();
   });
 
-  it('are left out where the event does not name their channel', () => {
+  it('are left out if the event does not name their channel', () => {
     const [id, guild] = ['71', '72'];
     const whole = { id, type: 11, parent_id: '73', owner_id: '74' };
     expect([

@@ -1,9 +1,9 @@
-/** What the doctor says of trusted proxies. */
+/** What the doctor reports about trusted proxies. */
 import { expect, it } from 'vitest';
 import { proxyFindings } from '../../../../channels/http/checks/proxies.ts';
 
 it.each(['0.0.0.0/0', '::/0', '173.245.48.0/20', '10.0.0.0/7', '2400:cb00::/32', '172.16.0.0/11'])(
-  'warns of %s, from which strangers may come',
+  'warns of %s, from which strangers may connect',
   (network) => {
     const [finding, ...more] = proxyFindings(['10.0.0.2', network]);
     expect(more).toEqual([]);
@@ -11,7 +11,7 @@ it.each(['0.0.0.0/0', '::/0', '173.245.48.0/20', '10.0.0.0/7', '2400:cb00::/32',
   },
 );
 
-it('says nothing of single addresses and of private networks', () => {
+it('accepts single addresses and private networks silently', () => {
   const fine = [
     '203.0.113.7',
     '203.0.113.7/32',

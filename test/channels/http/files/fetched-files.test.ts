@@ -1,4 +1,4 @@
-/** Files that are fetched over HTTP: no path and no type of a file leads anywhere. */
+/** Files that are fetched over HTTP: no path and no type of a file can be abused. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OTHER } from '../../../fakes/gateway/gateway-api.ts';
 import { openApi } from '../client.ts';
@@ -52,7 +52,7 @@ describe('a file that is fetched', () => {
     expect(await codeOf(await fetched(api, file))).toBe(code);
   });
 
-  it('is there for those who may read the session', async () => {
+  it('is available to those who may read the session', async () => {
     const file = await stored(api, 'a', 'x');
     expect((await fetched(api, file, OTHER)).status).toBe(404);
     const gone = await api.call(`${FILES}/${file}`, { method: 'DELETE', headers: { authorization: OTHER } });

@@ -24,12 +24,12 @@ export function send(
   { token = CHAT, headers = {} }: SentInit = {},
 ): Promise<Response> {
   const url = `${api.url}${FILES}?name=${encodeURIComponent(name)}`;
-  // A body that is a stream needs `duplex`, which the types do not know.
+  // A stream as body needs `duplex`, which the types do not know.
   const init = { method: 'POST', body, headers: { authorization: token, ...headers }, duplex: 'half' };
   return fetch(url, init);
 }
 
-/** Sends a raw body that must be taken; gives the name of the file. */
+/** Sends a raw body that must be accepted; returns the name of the file. */
 export async function stored(api: OpenApi, name: string, body: BodyInit): Promise<string> {
   const answer = await send(api, name, body);
   expect(answer.status).toBe(201);
@@ -37,7 +37,7 @@ export async function stored(api: OpenApi, name: string, body: BodyInit): Promis
   return file;
 }
 
-/** Asks for a file. */
+/** Fetches a file. */
 export function fetched(api: OpenApi, file: string, token = CHAT): Promise<Response> {
   return api.call(`${FILES}/${file}`, { headers: { authorization: token } });
 }

@@ -30,14 +30,14 @@ const DATA = PNG.toString('base64');
 const URL_OF_DATA = `data:image/png;base64,${DATA}`;
 const IMAGE = { type: 'image_url', image_url: { url: URL_OF_DATA, detail: 'low' } };
 
-/** Asks for a completion whose only message has this content. */
+/** Requests a completion whose only message has this content. */
 function complete(content: unknown, { role = 'user', session = '' } = {}): Promise<Response> {
   const headers: Record<string, string> = { authorization: CHAT };
   if (session !== '') headers['x-session-id'] = session;
   return api.call('/v1/chat/completions', { json: { messages: [{ role, content }] }, headers });
 }
 
-/** Asks for a response whose only message has this content. */
+/** Requests a response whose only message has this content. */
 function respond(content: unknown): Promise<Response> {
   return api.call('/v1/responses', {
     json: { input: [{ role: 'user', content }] },
@@ -46,7 +46,7 @@ function respond(content: unknown): Promise<Response> {
 }
 
 describe('a message of a request', () => {
-  it('brings pictures, recordings and documents in the parts of chat completions', async () => {
+  it('brings images, recordings and documents in the parts of chat completions', async () => {
     const parts = [
       { type: 'text', text: 'What are' },
       IMAGE,
@@ -123,7 +123,7 @@ describe('a message of a request', () => {
     expect(error.message).toContain('nothing is fetched from an address: send the bytes as a data URL');
   });
 
-  it.each(['system', 'assistant', 'tool'])('brings no files as one of the role %s', async (role) => {
+  it.each(['system', 'assistant', 'tool'])('brings no files in the role %s', async (role) => {
     expect(await codeOf(await complete([IMAGE], { role }))).toBe('400 unsupported_value');
   });
 
@@ -141,7 +141,7 @@ describe('a large body', () => {
   const sized = (bytes: number): Promise<Response> =>
     complete([{ type: 'file', file: { file_data: 'A'.repeat(bytes - (bytes % 4)) } }]);
 
-  it('may carry files up to its bound, and no route without files takes one', async () => {
+  it('may carry files up to its limit, and no route without files accepts one', async () => {
     expect((await sized(MAX_INLINE_BODY_BYTES - 1_000)).status).toBe(200);
     expect(await codeOf(await sized(MAX_INLINE_BODY_BYTES))).toBe('413 body_too_large');
     const content = 'x'.repeat(MAX_BODY_BYTES);

@@ -1,4 +1,4 @@
-/** Files that are sent over HTTP, and messages that bring them: what is taken and what is refused. */
+/** Files that are sent over HTTP, and messages that bring them: what is accepted and what is refused. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_UPLOADS_PER_TOKEN } from '../../../../channels/http/config.ts';
@@ -23,7 +23,7 @@ const headOf = (name: string | number): string[] => [
 ];
 
 describe('a file that is sent', () => {
-  it('is stored under a name of its content, told by its bytes, and comes back as it was', async () => {
+  it('is stored under a name made from its content, typed by its bytes, and is returned unchanged', async () => {
     const answer = await send(api, 'my photo.txt', PNG);
     expect(answer.status).toBe(201);
     const sent = await answer.json();
@@ -57,14 +57,14 @@ describe('a file that is sent', () => {
     expect(new Set(names).size).toBe(2);
   });
 
-  it('makes the session, which is its sender’s', async () => {
+  it('creates the session, which belongs to its sender', async () => {
     await stored(api, 'a.txt', 'x');
     const list = await api.call('/v1/sessions', { headers: { authorization: CHAT } });
     expect(await list.json()).toMatchObject({ sessions: [{ key: 'http:a', messageCount: 0 }] });
     expect(await codeOf(await send(api, 'b.txt', 'x', { token: OTHER }))).toBe('404 session_not_found');
   });
 
-  it('comes in a form, too, with a name of any language', async () => {
+  it('arrives in a form, too, with a name in any language', async () => {
     const form = new FormData();
     form.append('note', 'beside it');
     form.append('file', new Blob([PNG]), 'Übersicht – 図.png');
@@ -90,7 +90,7 @@ describe('a file that is sent', () => {
     expect(await codeOf(await fetched(api, file))).toBe('404 file_not_found');
   });
 
-  it('may be as long as the limit, which clients can ask for', async () => {
+  it('may be as large as the limit, which clients can query', async () => {
     const { maxFileBytes } = FILE_LIMITS;
     const asked = await api.call('/v1/file-limits', { headers: { authorization: CHAT } });
     expect(await asked.json()).toEqual(FILE_LIMITS);
@@ -114,7 +114,7 @@ describe('a file that is sent', () => {
   });
 });
 
-/** The sessions there are. */
+/** The existing sessions. */
 const made = () => api.gateway.sessions({ tokenId: 'admin', scopes: ['admin'] }, { limit: 9 });
 
 describe('a file that is refused', () => {
@@ -129,7 +129,7 @@ describe('a file that is refused', () => {
     expect(await made()).toEqual([]);
   });
 
-  it('is empty, has no name, or is packed for the way', async () => {
+  it('is empty, has no name, or is compressed', async () => {
     expect(await codeOf(await send(api, 'a.txt', ''))).toBe('400 empty_file');
     expect(await codeOf(await send(api, '', 'x'))).toBe('400 missing_name');
     expect(await codeOf(await send(api, 'a', 'x', { headers: { 'content-encoding': 'gzip' } }))).toBe(
@@ -137,7 +137,7 @@ describe('a file that is refused', () => {
     );
   });
 
-  it('is in a form that has none, two, or is not whole', async () => {
+  it('is in a form that has none, two, or is incomplete', async () => {
     const post = async (body: BodyInit, type?: string): Promise<string> => {
       const headers = { authorization: CHAT, ...(type !== undefined && { 'content-type': type }) };
       return await codeOf(await fetch(api.url + FILES, { method: 'POST', body, headers }));
@@ -159,7 +159,7 @@ describe('a file that is refused', () => {
     expect(await codeOf(await fetched(api, first))).toBe('404 file_not_found');
   });
 
-  it('is one for which its sender has no room left, until another is removed', async () => {
+  it('is one for which its sender has no space left, until another is removed', async () => {
     const sizes = Array.from({ length: 5 }, (_, nth) =>
       stored(api, `${nth}.bin`, Buffer.alloc(FILE_LIMITS.maxFileBytes)),
     );
@@ -179,7 +179,7 @@ describe('a file that is refused', () => {
     });
   });
 
-  it('comes without a token, or for a session that takes no messages over HTTP', async () => {
+  it('comes without a token, or for a session that accepts no messages over HTTP', async () => {
     expect((await send(api, 'a', 'x', { token: '' })).status).toBe(401);
     const answer = await fetch(`${api.url}/v1/sessions/telegram:1/files?name=a`, {
       method: 'POST',
@@ -189,7 +189,7 @@ describe('a file that is refused', () => {
     expect(await codeOf(answer)).toBe('400 not_an_http_session');
   });
 
-  it('is one too many at a time', async () => {
+  it('is one too many at once', async () => {
     const opening = Array.from({ length: MAX_UPLOADS_PER_TOKEN }, () => openSocket(api.url));
     const sockets = await Promise.all(opening);
     for (const [nth, each] of sockets.entries()) {
@@ -205,7 +205,7 @@ describe('a file that is refused', () => {
     await stored(api, 'z', 'x');
   });
 
-  it('leaves nothing when its sender goes away', async () => {
+  it('leaves nothing when its sender disconnects', async () => {
     const socket = await openSocket(api.url);
     socket.write(`${[...headOf('a'), 'Content-Length: 10'].join('\r\n')}\r\n\r\nhalf`);
     await vi.waitFor(async () => expect(await made()).toHaveLength(1));
@@ -219,7 +219,7 @@ describe('a message with files', () => {
   const post = (files: string[], content = ''): Promise<Response> =>
     api.call('/v1/sessions/http:a/messages', { json: { content, files }, headers: { authorization: CHAT } });
 
-  it('brings them by their names, and needs no words', async () => {
+  it('brings them by their names, and needs no text', async () => {
     const file = await stored(api, 'photo.png', PNG);
     expect((await post([file])).status).toBe(202);
     const [turn] = api.gateway.turns.values();
@@ -228,7 +228,7 @@ describe('a message with files', () => {
     ]);
   });
 
-  it('is refused for a file that is not there, was not uploaded, or is one too many', async () => {
+  it('is refused for a file that does not exist, was not uploaded, or is one too many', async () => {
     const names = await Promise.all(['1', '2', '3', '4'].map((name) => stored(api, name, name)));
     expect(await codeOf(await post(['inbox/000000000000-x'], 'hi'))).toBe('404 file_not_found');
     expect(await codeOf(await post(['notes.txt'], 'hi'))).toBe('404 file_not_found');

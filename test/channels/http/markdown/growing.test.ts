@@ -1,4 +1,7 @@
-/** Answers on the page while they grow: marks that are not closed yet are shown as if they were, and what is shown stays where it is. */
+/**
+ * Answers on the page while they grow: unclosed marks are shown as if they were closed, and what is shown stays where
+ * it is.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Inline } from '../../../../channels/http/page/markdown/nodes.js';
 import { GrowingDocument, parseDocument } from '../../../../channels/http/page/markdown/document.js';
@@ -64,7 +67,7 @@ function wordsIn(node: Inline): string {
 describe('a growing document', () => {
   const typesOf = (text: string): string[] => new GrowingDocument().blocksOf(text).map(({ type }) => type);
 
-  it('shows the signs of a block with its first words', () => {
+  it("shows a block's markup with its first words", () => {
     for (const sign of [
       '#',
       '## ',
@@ -93,7 +96,7 @@ describe('a growing document', () => {
       expect([beginning, typesOf(beginning)]).toEqual([beginning, ['table']]);
   });
 
-  it('parses again only the block that grows', () => {
+  it('parses only the growing block again', () => {
     const growing = new GrowingDocument();
     const before = growing.blocksOf('# T\n\nfirst\n\n- a\n- b\n\nlast\nmo');
     const after = growing.blocksOf('# T\n\nfirst\n\n- a\n- b\n\nlast\nmore');
@@ -107,7 +110,7 @@ describe('a growing document', () => {
     expect(growing.blocksOf('- a\n\nb')).toEqual(new GrowingDocument().blocksOf('- a\n\nb'));
   });
 
-  it('reads what it would read of the whole, whatever came before', () => {
+  it('reads the same as it would from the whole, whatever came before', () => {
     for (const text of answers().slice(0, 40)) {
       const growing = new GrowingDocument();
       let beginning = '';

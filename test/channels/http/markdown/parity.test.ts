@@ -1,4 +1,7 @@
-/** The page's Markdown parser against the gateway's, which Telegram and Discord use: their trees differ only where it is named here. */
+/**
+ * The page's Markdown parser against the gateway's, which Telegram and Discord use: their trees differ only as listed
+ * here.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +13,7 @@ import { gatewayTree, pageTree, piecesOf } from './trees.ts';
 /** Length of the part of a hostile text that is compared: it repeats itself. */
 const HOSTILE_CHARS = 3_000;
 
-/** Longer documents may hold more markup than the gateway parses: it takes them as plain text. */
+/** Longer documents may hold more markup than the gateway parses: it treats them as plain text. */
 const MAX_CHARS = 4_096;
 
 /** Texts with one construct each. */
@@ -201,7 +204,7 @@ const CONSTRUCTS = [
   '**a* b**',
 ];
 
-/** Texts that the page reads differently on purpose, by the reason. */
+/** Texts that the page reads differently on purpose, by reason. */
 const DIFFERENCES: Record<string, string[]> = {
   'Stars close after punctuation even when a letter follows, and open before it in CJK text: models write "**Note:**text", and CJK text has no spaces.':
     ['**bold:**text', '**"a"**b', '**漢字。**漢', '漢**「字」**漢'],

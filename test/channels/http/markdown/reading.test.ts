@@ -84,13 +84,13 @@ describe('inline Markdown', () => {
     ['[Bank.example](https://bank.example)', undefined],
     ['[the bank](https://bank.example)', undefined],
     ['https://bank.example', undefined],
-  ])('says where %s leads when its text looks like another address: %s', (text, host) => {
+  ])('shows where %s leads when its text looks like another address: %s', (text, host) => {
     const [link] = parseInline(text);
     expect(link).toMatchObject({ type: 'link' });
     expect(link?.type === 'link' && link.host).toBe(host);
   });
 
-  it('reads no text of a link backwards', () => {
+  it('reads no link text backwards', () => {
     const [link] = parseInline('[\u202emoc.elpmaxe\u202c\u2066](https://evil.example)');
     expect(link).toMatchObject({ children: [{ type: 'text', text: 'moc.elpmaxe' }], host: 'evil.example' });
   });
@@ -133,7 +133,7 @@ describe('blocks of Markdown', () => {
     expect(parseBlocks(text)[7]).toMatchObject({ align: ['center', 'right'], rows: [['1', '`x | y`']] });
   });
 
-  it('keep the tabs of code in a list, behind its fence, until the code or the list ends', () => {
+  it('keep the tabs of code in a list, after its fence, until the code or the list ends', () => {
     const code = (text: string): unknown => {
       const [list] = parseBlocks(text);
       const [item] = list?.type === 'list' ? list.items : [];
@@ -190,7 +190,7 @@ describe('blocks of Markdown', () => {
   });
 });
 
-describe('what is nested', () => {
+describe('nested content', () => {
   const depthOf = (nodes: Tree[]): number =>
     Math.max(0, ...nodes.map((node) => (node.children === undefined ? 0 : 1 + depthOf(node.children))));
 

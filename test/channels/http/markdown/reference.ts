@@ -1,6 +1,6 @@
 /**
- * The reader that the page must agree with on any text: that of the gateway, with what the page reads otherwise on purpose.
- * Each difference that can be told apart is an option here; the others are taken out of a text by `comparable`.
+ * The reader that the page must agree with on any text: the gateway's, plus what the page reads differently on purpose.
+ * Each difference that can be switched is an option here; the others are removed from a text by `comparable`.
  */
 import type { Link, Nodes, Root } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
@@ -15,7 +15,7 @@ const WITHOUT_BLANKS = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u
 
 const charOf = (code: number | null): string => (code === null || code < 0 ? '' : String.fromCharCode(code));
 
-/** Stars close behind punctuation though a letter follows, and open before it in scripts without blanks. */
+/** Asterisks close after punctuation even if a letter follows, and open before it in scripts without blanks. */
 const tokenize: typeof attention.tokenize = function (effects, ok, nok) {
   const last = charOf(this.previous);
   const withBoth = (code: number | null): ReturnType<typeof ok> => {
@@ -29,7 +29,7 @@ const tokenize: typeof attention.tokenize = function (effects, ok, nok) {
 };
 const stars = { ...attention, tokenize };
 
-/** Beside what the gateway does without: code by indentation, underlined headings, and addresses without a scheme. */
+/** What the gateway does not support: code by indentation, underlined headings, and addresses without a scheme. */
 const DISABLED = [
   'htmlFlow',
   'htmlText',
@@ -46,14 +46,14 @@ const OPTIONS = {
   mdastExtensions: [gfmFromMarkdown()],
 };
 
-/** What the reference reads; any length of text, in a time that may grow with its square. */
+/** What the reference reads; any length of text, in time up to quadratic. */
 export function referenceRoot(text: string): Root {
   const root = fromMarkdown(text, OPTIONS);
   writeOutAddresses(root);
   return root;
 }
 
-/** Host names, mail addresses and schemes that are not safe, where they stand alone or in angle brackets, stay as they are written. */
+/** Host names, mail addresses and unsafe schemes, on their own or in angle brackets, stay as they are written. */
 function writeOutAddresses(node: Nodes): void {
   if (!('children' in node)) return;
   node.children.forEach((child, at) => {
@@ -72,8 +72,8 @@ function addressByAccident(link: Link): string | undefined {
 }
 
 /**
- * A text without the few things that the page reads otherwise and the reference cannot: on the page an address ends before
- * a quotation mark, a backtick, a tilde, a backslash and ">", and a carriage return is a line break.
+ * A text without the few things that the page reads differently and the reference cannot: on the page an address ends
+ * before a quotation mark, a backtick, a tilde, a backslash and ">", and a carriage return is a line break.
  */
 export function comparable(text: string): string {
   return text.replaceAll(/\r\n?/g, '\n').replaceAll(/(https?:\/\/[^\s<"`~\\>]*)(?=["`~\\>])/gi, '$1 ');

@@ -7,7 +7,7 @@ import { readPath, safeHref } from '../../../../channels/http/page/markdown/link
 import { parseMarkdown } from '../../../../src/lib/markdown/markdown.ts';
 import { referenceRoot } from './reference.ts';
 
-/** A node: its kind with the attributes that are shown, then its children. */
+/** A node: its kind with the visible attributes, then its children. */
 export type Tree = [kind: string, ...children: (Tree | string)[]];
 
 /** The gateway's tree. */
@@ -139,7 +139,7 @@ function fromInline(node: Inline): Tree {
   }
 }
 
-/** Joins neighbouring texts and drops empty ones. */
+/** Joins adjacent texts and drops empty ones. */
 function joinTexts(trees: Tree[]): Tree[] {
   const joined: Tree[] = [];
   for (const tree of trees) {
@@ -152,7 +152,7 @@ function joinTexts(trees: Tree[]): Tree[] {
   return joined;
 }
 
-/** As much as the gateway parses at a time; of more markup it makes plain paragraphs. */
+/** As much as the gateway parses at once; it turns more markup into plain paragraphs. */
 const MAX_PIECE = 8_192;
 
 /** A section of a document; a long one is cut within its tables and between the items of its lists. */

@@ -1,4 +1,4 @@
-/** Modules of the page joined into scripts: run in their order, each once, and later ones by their address. */
+/** Modules of the page joined into scripts: run in order, each once, and later ones from their address. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Joins `main.js` of these modules; gives its code, and what it asked an address for. */
+/** Joins `main.js` of these modules; returns its code, and the addresses it requested. */
 async function bundled(modules: Record<string, string>): Promise<{ code: string; later: string[] }> {
   for (const [name, source] of Object.entries(modules)) await writeFile(path.join(folder, name), source);
   const later: string[] = [];
@@ -30,7 +30,7 @@ const run = async (code: string): Promise<object> => ({
 });
 
 describe('a bundle', () => {
-  it('runs each module once, after those that it imports, and says nothing of its comments', async () => {
+  it('runs each module once, after those that it imports, and contains none of its comments', async () => {
     const { code, later } = await bundled({
       'main.js': [
         "import { log, note } from './log.js';",
@@ -48,7 +48,7 @@ describe('a bundle', () => {
     expect(later).toEqual([]);
   });
 
-  it('loads from its address what is imported later, and has nothing of it', async () => {
+  it('loads what is imported later from its address, and contains none of it', async () => {
     const { code, later } = await bundled({
       'main.js': "export const load = async () => (await import('./later.js')).made;",
       'later.js': "export const made = 'made later';",
@@ -64,7 +64,7 @@ describe('a bundle', () => {
     await expect(broken).rejects.toThrow(/main\.js:2:.*"\.\/gone\.js"/);
   });
 
-  it('may be made beside others', async () => {
+  it('can be built in parallel with others', async () => {
     const all = [1, 2, 3].map(() => bundled({ 'main.js': 'export const one = 1;' }));
     expect(await Promise.all((await Promise.all(all)).map(({ code }) => run(code)))).toEqual(
       [1, 2, 3].map(() => ({ one: 1 })),

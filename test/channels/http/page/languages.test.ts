@@ -1,4 +1,4 @@
-/** The language of the page and of a token: chosen, kept in the browser, or as the browser tells; over HTTP. */
+/** The language of the page and of a token: chosen, stored in the browser, or sent by the browser; over HTTP. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openApi } from '../client.ts';
 import type { OpenApi } from '../client.ts';
@@ -17,7 +17,7 @@ const languageOf = (html: string): string | undefined => /<html lang="([\w-]+)">
 const scriptOf = (html: string): string => /src="(\/page\/assets\/main-\w+\.js)"/.exec(html)?.[1] ?? '';
 
 describe('the page', () => {
-  it('is in the language that the browser tells, else in English', async () => {
+  it('is in the language that the browser sends, else in English', async () => {
     const html = await pageWith(german);
     expect([languageOf(html), languageOf(await pageWith({}))]).toEqual(['de', 'en']);
     expect(html).toContain('placeholder="Nachricht, oder / für Befehle"');
@@ -26,7 +26,7 @@ describe('the page', () => {
     expect(languageOf(await pageWith({ 'accept-language': 'fr' }))).toBe('en');
   });
 
-  it('is in the language that was chosen in the browser, if there is one of that code', async () => {
+  it('is in the language that was chosen in the browser, if there is one with that code', async () => {
     const chosen = (code: string): Promise<string> =>
       pageWith({ ...german, cookie: `other=1; parley_language=${code}` });
     expect(languageOf(await chosen('en'))).toBe('en');
@@ -34,7 +34,7 @@ describe('the page', () => {
       expect(languageOf(await chosen(code))).toBe('de');
   });
 
-  it('links a script that begins with the texts of its language, whoever asks for that', async () => {
+  it('links a script that begins with the texts of its language, whoever requests it', async () => {
     const [inGerman, inEnglish] = [scriptOf(await pageWith(german)), scriptOf(await pageWith({}))];
     expect(inGerman).not.toBe(inEnglish);
     for (const [script, text] of [
@@ -49,7 +49,7 @@ describe('the page', () => {
     }
   });
 
-  it('is another one for caches in each language, and so is the manifest', async () => {
+  it('is a separate one for caches in each language, and so is the manifest', async () => {
     for (const path of ['/', '/page/manifest.webmanifest']) {
       const [one, other] = await Promise.all([
         fetch(api.url + path, { headers: german }),
@@ -72,7 +72,7 @@ describe('the language of a token', () => {
   const choose = (language: string): Promise<Response> =>
     api.call('/v1/language', { method: 'PATCH', headers: german, json: { language } });
 
-  it('is what its client tells, until one is chosen, and again after that is taken back', async () => {
+  it('is what its client sends, until one is chosen, and again after the choice is removed', async () => {
     const languages = ['en', 'de'];
     expect(await read()).toEqual({ language: 'de', chosen: false, languages });
     expect(await (await choose('en')).json()).toEqual({ language: 'en', chosen: true, languages });
@@ -80,14 +80,14 @@ describe('the language of a token', () => {
     expect(await (await choose('auto')).json()).toEqual({ language: 'de', chosen: false, languages });
   });
 
-  it('is none that there is not', async () => {
+  it('cannot be one that does not exist', async () => {
     const refused = await choose('nl');
     expect(refused.status).toBe(400);
     expect(await refused.json()).toMatchObject({ error: { code: 'unknown_language', param: 'language' } });
     expect(await read()).toMatchObject({ chosen: false });
   });
 
-  it('is what the words of plans are said in', async () => {
+  it('is the one in which plans are described', async () => {
     api.gateway.actOnPlan = async (_caller, _id, _action, _step, say) => ({
       done: true,
       text: say?.('plan.stopped') ?? '',

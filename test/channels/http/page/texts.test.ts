@@ -10,13 +10,13 @@ import { PARLEY } from '../../../../src/contracts/texts/parley.ts';
 import { fillFrom } from '../../../../src/contracts/isomorphic/fill-text.js';
 import { inEnglish, sayFrom as sayFromTable } from '../../../../src/contracts/texts/say.ts';
 
-/** What the script of a language hands to the page. */
+/** What the script of a language passes to the page. */
 function givenBy(language: string, table: Parameters<typeof sayFromTable>[1]): GivenTexts {
   const code = textsScript(sayFromTable(language, table));
   return JSON.parse(code.slice(code.indexOf('=') + 1, code.lastIndexOf(';')));
 }
 
-/** The page says what is its own, what is asked in links, and why plans were given up. */
+/** The page has its own texts, those of links, and those that explain why plans were given up. */
 const AREAS = /^(page|link|cancelled|step|failure|time)\./;
 
 describe('the texts of the page', () => {
@@ -38,7 +38,7 @@ describe('the texts of the page', () => {
     expect(say('page.search.found', { count: 1 })).toBe('1 chat found.');
   });
 
-  it('say why the gateway refused something, in English in its own words', () => {
+  it('explain why the gateway refused something, in English in its own words', () => {
     const own = 'The file "a.zip" has 12 MB; at most 10 MB are taken.';
     expect(refusal('file_too_large', own, givenBy('de', GERMAN))).toBe('Die Datei ist zu groß.');
     expect(refusal('file_too_large', own, givenBy('en', ENGLISH))).toBe(own);
@@ -46,7 +46,7 @@ describe('the texts of the page', () => {
     expect(refusal('of_tomorrow', own, givenBy('de', GERMAN))).toBe(own);
   });
 
-  it('say what is wrong with the model server, in English as the gateway reports it', () => {
+  it('explain what is wrong with the model server, in English as the gateway reports it', () => {
     const german = { language: 'de', say: sayFrom(givenBy('de', GERMAN)) };
     const english = { language: 'en', say: sayFrom(givenBy('en', ENGLISH)) };
     const down = { state: 'down', detail: 'Ollama at http://a does not answer.' } as const;
@@ -66,7 +66,7 @@ describe('the texts of the page', () => {
     expect(givenBy('ja', table).parley).toBe(PARLEY);
   });
 
-  it('come with nothing that only chats say', () => {
+  it('come without anything that is said only in chats', () => {
     const { table, english } = givenBy('de', GERMAN);
     expect(Object.keys({ ...table, ...english }).filter((key) => !AREAS.test(key))).toEqual([]);
     expect(Object.keys(table)).toHaveLength(Object.keys(ENGLISH).filter((key) => AREAS.test(key)).length);
@@ -105,7 +105,7 @@ describe('the files of the page', () => {
     );
   });
 
-  it('are refused with a place for a text that there is not', () => {
+  it('are refused, with the location, for a text that does not exist', () => {
     expect(() => fillTemplate('{{page.nothing}}', 'html', inEnglish, {})).toThrow('page.nothing');
   });
 });

@@ -1,4 +1,4 @@
-/** The scripts of the page say nothing by themselves: whatever a person reads or hears comes from the tables. */
+/** The scripts of the page contain no texts: whatever a person reads or hears comes from the tables. */
 import { parse } from '@babel/parser';
 import { traverseFast } from '@babel/types';
 import type { Node } from '@babel/types';
@@ -7,10 +7,10 @@ import { readSources } from '../../../architecture/imports.ts';
 
 /** Attributes that people read or hear. */
 const SAYING = new Set(['aria-label', 'title', 'placeholder', 'alt']);
-/** A word of two letters at least; units, `/link` and the name of the product are none. */
+/** A word of at least two letters; units, `/link` and the name of the product do not count. */
 const WORD = /(?<![\w/.])(?!(?:kB|MB|ms|min|Parley)\b)[A-Za-z]{2,}/;
 
-/** Literals that are shown by an expression as they are: not what is handed to a function. */
+/** Literals that an expression shows unchanged: not what is passed to a function. */
 function literalsIn(node: Node | null | undefined): string[] {
   switch (node?.type) {
     case 'StringLiteral':
@@ -71,7 +71,7 @@ describe('the scripts of the page', () => {
     expect(strays.map(({ path }) => path)).toEqual([]);
   });
 
-  it('would be found out', () => {
+  it('would be detected', () => {
     expect(
       wordsIn("h('p', { title: 'Go on' }, isOpen ? 'open' : '', `${3} chats`, say('page.close'))"),
     ).toEqual(['open', ' chats', 'Go on']);

@@ -1,4 +1,4 @@
-/** A WebSocket client that keeps what it hears, for tests. */
+/** A WebSocket client that keeps what it receives, for tests. */
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import type { AgentEvent } from '../../../../src/contracts/event.ts';
@@ -50,7 +50,7 @@ export class SocketClient {
     this.webSocket.send(JSON.stringify(frame));
   }
 
-  /** The first frame, from the first heard on, that satisfies `wanted`. */
+  /** The first received frame that satisfies `wanted`. */
   async frame(wanted: (frame: ServerFrame) => boolean): Promise<ServerFrame> {
     for (let at = 0; ; at += 1) {
       while (at >= this.frames.length) await this.#next();

@@ -1,7 +1,8 @@
-/** The WebSocket route: who gets in, what may be said, what is heard, and what becomes of those who misbehave. */
+/** The WebSocket route: who gets in, what may be sent, what is received, and what happens to those who misbehave. */
 import { connect } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MAX_BODY_BYTES, MAX_SUBSCRIPTIONS, MAX_WAITING_FRAMES } from '../../../../channels/http/config.ts';
+import { FakeClock } from '../../../fakes/clock.ts';
 import { ADMIN, CHAT, OTHER } from '../../../fakes/gateway/gateway-api.ts';
 import type { FakeTurn } from '../../../fakes/gateway/turn.ts';
 import { openApi } from '../client.ts';
@@ -59,7 +60,26 @@ describe('a WebSocket gets in', () => {
     }
   });
 
-  it('only at its route: a plain request there is 426, another protocol goes on as HTTP', async () => {
+  it('only with a token that arrives within five seconds; a later one is too late', async () => {
+    const clock = new FakeClock();
+    const slow = await openApi({}, clock);
+    onTestFinished(() => slow.close());
+    const [client, prompt] = [new SocketClient(slow.url), new SocketClient(slow.url)];
+    await Promise.all([client.opened(), prompt.opened()]);
+    await vi.waitFor(() => expect(clock.waiting).toBe(2));
+    await clock.advance(4_999);
+    expect(client.frames).toEqual([]);
+    prompt.send({ type: 'auth', token: tokenOf(ADMIN) });
+    expect((await prompt.frame(() => true)).type).toBe('ready');
+    await clock.advance(1);
+    expect(await client.closed).toEqual({ code: 4401, reason: 'auth_timeout' });
+    expect(client.frames).toMatchObject([
+      { type: 'error', error: { code: 'auth_timeout', message: expect.stringContaining('5 seconds') } },
+    ]);
+    expect(clock.waiting).toBe(0);
+  });
+
+  it('only at its route: a plain request there is 426, another protocol continues as HTTP', async () => {
     const plain = await api.call('/v1/ws');
     expect([plain.status, plain.headers.get('upgrade')]).toEqual([426, 'websocket']);
     const { hostname, port } = new URL(api.url);
@@ -125,7 +145,7 @@ describe('over a WebSocket', () => {
     expect(told.map(({ ref }) => ref)).toEqual([undefined, 1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  it('one socket hears of all sessions that its token may see, without their texts (B-38)', async () => {
+  it('one socket receives events of all sessions that its token may see, without their texts (B-38)', async () => {
     const [friend, stranger, admin] = [await as(CHAT), await as(OTHER), await as(ADMIN)];
     for (const client of [friend, stranger, admin]) client.send({ type: 'subscribe_all', ref: 'all' });
     for (const client of [friend, stranger, admin]) await client.answer('all');
@@ -159,7 +179,7 @@ describe('a WebSocket that misbehaves', () => {
     expect((await large.closed).code).toBe(1009);
   });
 
-  it(`follows at most ${MAX_SUBSCRIPTIONS} sessions, and is told so at the next one`, async () => {
+  it(`follows at most ${MAX_SUBSCRIPTIONS} sessions, and gets an error for the next one`, async () => {
     const client = await as(CHAT);
     api.gateway.script = (turn) => turn.end();
     for (let n = 0; n <= MAX_SUBSCRIPTIONS; n += 1) {
@@ -177,14 +197,14 @@ describe('a WebSocket that misbehaves', () => {
     expect((await client.answer('again')).type).toBe('ok');
   });
 
-  it('may send ahead what one packet holds, up to a bound', async () => {
+  it('may send ahead what one packet holds, up to a limit', async () => {
     const client = await as(CHAT);
     await client.frame(({ type }) => type === 'ready');
     for (let n = 0; n < MAX_WAITING_FRAMES; n += 1) client.send({ type: 'ping', ref: n });
     expect((await client.answer(MAX_WAITING_FRAMES - 1)).type).toBe('ok');
   });
 
-  it('is closed when it does not read, with the places from which it can continue', async () => {
+  it('is closed when it does not read, with the positions from which it can continue', async () => {
     const client = await as(CHAT);
     const turn = await driven(client);
     client.send({ type: 'subscribe', session: 'http:anna', ref: 'sub' });

@@ -2,7 +2,7 @@
 import type { Clock } from '../../../../src/lib/clock.ts';
 import type { FakeClock } from '../../../fakes/clock.ts';
 
-/** The clock to make a channel with, and how many of its calls have no answer yet. */
+/** The clock to create a channel with, and how many of its calls have no answer yet. */
 export function countCalls(clock: FakeClock): { clock: Clock; waiting: () => number } {
   let waiting = 0;
   const after: Clock['after'] = (ms, ring) => {

@@ -11,7 +11,7 @@ import { telegramConfig, telegramDeps } from '../setup.ts';
 const FIRST_WORDS = 'The first words of an answer that goes on for longer than a moment. ';
 const ANSWER = `${FIRST_WORDS}And these are the last ones.`;
 
-/** A gateway with the real channel before a Telegram that numbers the messages of private chats together. */
+/** A gateway with the real channel in front of a Telegram that numbers the messages of private chats together. */
 async function build() {
   const fake = await FakeTelegram.start();
   onTestFinished(() => fake.close());
@@ -80,7 +80,7 @@ describe('a first message whose answer was lost', () => {
     for (const chatId of chats) expect([chatId, ...fake.screen(chatId)]).toEqual([chatId, ANSWER]);
   });
 
-  it('goes from a group, and what people wrote meanwhile stays', async () => {
+  it('is removed from a group, and what people wrote in the meantime stays', async () => {
     const { fake, begin, finish } = await build();
     const group = fake.chats.open('-1001');
     fake.chats.post(group, 'A question');
@@ -95,7 +95,7 @@ describe('a first message whose answer was lost', () => {
     ]);
   });
 
-  it('is not confused with a message that another node has sent and noted', async () => {
+  it('is not confused with a message that another node has sent and recorded', async () => {
     const { fake, parts, begin, finish } = await build();
     fake.chats.post(fake.chats.open('7'), 'A question');
     fake.failure({ kind: 'drop', method: 'sendMessage' });
@@ -108,7 +108,7 @@ describe('a first message whose answer was lost', () => {
 });
 
 describe('the ids of a lost message', () => {
-  it('lie between the newest message before it and the one sent after it, without those that are known', () => {
+  it('are between the newest message before it and the one sent after it, except those that are known', () => {
     const lost = new TelegramLostSends();
     lost.note('5', '10');
     lost.add('nonce', { chatId: '5', after: lost.newest('5') });
@@ -119,14 +119,14 @@ describe('the ids of a lost message', () => {
     expect(lost.copiesOf('nonce', { id: '14' })).toEqual([]);
   });
 
-  it('are few, however much was written meanwhile', () => {
+  it('are few, however much was written in the meantime', () => {
     const lost = new TelegramLostSends();
     lost.note('-1001', '10');
     lost.add('nonce', { chatId: '-1001', after: lost.newest('-1001') });
     expect(lost.copiesOf('nonce', { id: '900' })).toHaveLength(MAX_COPIES);
   });
 
-  it('are the last ones before a message where nothing before the loss was known', () => {
+  it('are the last ones before a message if nothing before the loss was known', () => {
     const lost = new TelegramLostSends();
     lost.add('nonce', { chatId: '5', after: lost.newest('5') });
     expect(lost.copiesOf('nonce', { id: '3' })).toEqual([{ id: '1' }, { id: '2' }]);

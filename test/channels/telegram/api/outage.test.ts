@@ -16,10 +16,10 @@ const CALL_MS = 30_000;
 const CHATS = campaignSize(64);
 const ANSWERS = 4;
 
-/** Time of the whole test, from the first answer to some after the outage. */
+/** Duration of the whole test, from the first answer to some after the outage. */
 const SPAN_MS = BEGINS_MS + OUTAGE_MS + 60_000;
 
-/** The lane of one chat: its answers in order, each until it is on screen; gives the time at which the last one was. */
+/** The lane of one chat: its answers in order, each until it is on screen; returns the time of the last one. */
 async function runLane(
   gateway: ReturnType<typeof buildDelivery>,
   chatId: string,
@@ -68,7 +68,7 @@ describe('ten minutes without Telegram', () => {
         return await runLane(gateway, chatId, due).finally(() => open.delete(chatId));
       });
       while (open.size > 0) {
-        // Time passes while nothing is on its way, and while the platform is silent.
+        // Time passes while nothing is in flight, and while the platform is silent.
         if (calls.waiting() > fake.silenced) await immediate();
         else await clock.advance(500);
       }
@@ -77,7 +77,7 @@ describe('ten minutes without Telegram', () => {
       for (const chatId of chats)
         expect(fake.screen(chatId)).toEqual(Array.from({ length: ANSWERS }, (_, n) => textOf(chatId, n)));
       expect(gateway.dead).toEqual([]);
-      // Only sends that were on their way when the outage began were in doubt.
+      // Only sends that were in flight when the outage began were in doubt.
       expect(delivery.counts().ambiguousSends).toBeLessThanOrEqual(CHATS);
       expect(doneMs).toBeLessThan(SPAN_MS + RETRY_CAP_MS + CALL_MS);
     },

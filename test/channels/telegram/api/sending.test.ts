@@ -46,7 +46,7 @@ async function editAfter(prepare: (id: string) => void): Promise<void> {
 }
 
 describe('a message', () => {
-  it('gives buttons that confirm or endanger their colour', async () => {
+  it('colors buttons that confirm or endanger', async () => {
     const buttons = [
       { label: 'Approve', value: 'a', style: 'confirm' as const },
       { label: 'Deny', value: 'd', style: 'danger' as const },
@@ -100,7 +100,7 @@ describe('a message', () => {
     expect(fake.count('editMessageText')).toBe(3);
   });
 
-  it('reaches a chat whose id a double cannot hold', async () => {
+  it('reaches a chat whose id does not fit a double', async () => {
     fake.chats.open('9007199254740993');
     await channel.send(part('hello', { chatId: '9007199254740993' }));
     expect(fake.screen('9007199254740993')).toEqual(['hello']);
@@ -179,7 +179,7 @@ describe('a refusal', () => {
     });
   });
 
-  it('carries the pause that Telegram asks for, also for edits', async () => {
+  it('carries the pause that Telegram asks for, for edits as well', async () => {
     const edit = editAfter(() => fake.rateLimit(7));
     expect(await failure(edit)).toMatchObject({ code: 'rate_limited', retryable: true, retryAfterMs: 7_000 });
   });
@@ -247,7 +247,7 @@ describe('an outage', () => {
     expect(fake.screen('42')).toEqual(['before', 'after']);
   });
 
-  it.each(OUTAGES)('of %s that an edit or a poll met costs no doubtful send at all', async (kind) => {
+  it.each(OUTAGES)('of %s that an edit or a poll encountered costs no doubtful send at all', async (kind) => {
     const hasty = create(telegramConfig(fake.root), telegramDeps(), { callTimeoutMs: 300 });
     const sent = await hasty.send(part('before'));
     fake.outage = kind;
@@ -256,7 +256,7 @@ describe('an outage', () => {
     expect(fake.count('sendMessage')).toBe(1);
   });
 
-  it('is asked about once by all who want to send', async () => {
+  it('is checked once for all who want to send', async () => {
     fake.outage = 'silence';
     const hasty = create(telegramConfig(fake.root), telegramDeps(), { callTimeoutMs: 300 });
     const sends = Array.from({ length: 20 }, () => failure(hasty.send(part('x'))));
@@ -268,7 +268,7 @@ describe('an outage', () => {
     [502, 'unavailable'],
     [413, 'unavailable'],
     [200, 'outcome_unknown'],
-  ])('shows itself by a page with status %i: a send is %s', async (status, code) => {
+  ])('shows in a page with status %i: a send is %s', async (status, code) => {
     await channel.identify?.(AbortSignal.timeout(5_000));
     fake.failure({ kind: 'page', status, method: 'sendMessage' });
     expect(await failure(channel.send(part('x')))).toMatchObject({ code, retryable: true });

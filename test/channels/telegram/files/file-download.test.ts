@@ -9,7 +9,7 @@ import { startRawServer } from '../../../fakes/network/raw-server.ts';
 import { telegramConfig, telegramDeps } from '../setup.ts';
 import { startFake } from '../started.ts';
 
-/** What reading a file with this id gives, or the error. */
+/** What reading a file with this id returns, or the error. */
 async function read(
   root: string,
   fileId: string,
@@ -42,7 +42,7 @@ describe('a file on Telegram', () => {
     expect(fake.files.downloads).toBe(0);
   });
 
-  it('that is not to be had just now can be read later', async () => {
+  it('that is temporarily unavailable can be read later', async () => {
     const fake = await startFake();
     expect(await read(fake.root, 'unknown')).toMatchObject({ code: 'unavailable', retryable: true });
   });
@@ -57,7 +57,7 @@ describe('a file on Telegram', () => {
   });
 
   it.each(['/var/lib/bot/documents/a.pdf', '../../etc/passwd', 'documents/../a', 'http://host/a', ''])(
-    'is never looked for at %s',
+    'is never looked up at %s',
     async (path) => {
       const server = await startRawServer();
       onTestFinished(() => server.close());

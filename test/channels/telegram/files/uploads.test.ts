@@ -1,4 +1,4 @@
-/** A file on its way to Telegram. */
+/** A file being sent to Telegram. */
 import { fileURLToPath } from 'node:url';
 import type { InputFile } from 'grammy/web';
 import { expect, test } from 'vitest';
@@ -25,7 +25,7 @@ test('a file whose upload ends early is closed', async () => {
   expect(await input?.toRaw()).toMatchObject({ destroyed: true });
 });
 
-test('a file that is gone is refused before a request is begun', async () => {
+test('a file that is gone is refused before a request is started', async () => {
   const gone = { ...file, path: `${file.path}.gone` };
   const upload = withInput(gone, () => Promise.reject(new Error('a request was begun')));
   await expect(upload).rejects.toThrow('The file notes.txt cannot be read.');

@@ -5,7 +5,7 @@ import type { InboundMessage } from '../../../../src/contracts/message.ts';
 
 const BOT = { id: '987654321', name: 'parley_test_bot', commands: new Set(['stop']) };
 
-/** The message that these fields become in a private chat; fails the test when it is ignored. */
+/** The message that these fields become in a private chat; fails the test if it is ignored. */
 function read(fields: Record<string, unknown>): InboundMessage {
   const from = { id: 42, is_bot: false, first_name: 'Ada' };
   const message = { message_id: 7, date: 1_700_000_000, chat: { id: 42, type: 'private' }, from, ...fields };
@@ -54,7 +54,7 @@ describe('what is neither text nor a file', () => {
     [{ giveaway: {} }, '[giveaway, which I cannot read]'],
     [{ paid_media: {} }, '[paid media, which I cannot read]'],
     [{ rich_message: { blocks: [] } }, '[formatted page, which I cannot read]'],
-  ])('is told in the words of the sender: %j', (fields, content) => {
+  ])('is described in the words of the sender: %j', (fields, content) => {
     const message = read(fields);
     expect(message).toMatchObject({ content, media: [] });
     expect(message.forwarded).toBeUndefined();
@@ -72,7 +72,7 @@ describe('what is neither text nor a file', () => {
       'a place on the map',
     ],
     [{ game: { title: 'Chess' } }, '[game "Chess"]', 'a game'],
-  ])('is told as words of somebody else, on one line: %j', (fields, content, forwardedFrom) => {
+  ])('is described as words of someone else, on one line: %j', (fields, content, forwardedFrom) => {
     expect(read(fields)).toMatchObject({ content, forwarded: true, forwardedFrom });
   });
 

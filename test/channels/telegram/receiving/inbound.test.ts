@@ -19,7 +19,7 @@ function message(fields: Record<string, unknown>): Record<string, unknown> {
   return { update_id: 10, message: { ...usual, ...fields } };
 }
 
-/** The message an update becomes; fails the test when it is ignored. */
+/** The message an update becomes; fails the test if it is ignored. */
 function read(update: unknown): InboundMessage {
   const inbound = toInbound(update, BOT);
   if (inbound.kind !== 'message') throw new Error(`not a message: ${JSON.stringify(inbound)}`);
@@ -102,7 +102,7 @@ describe('a group message', () => {
     expect(read(message({ chat: group, text, entities }))).toMatchObject({ place: 'group', mentioned });
   });
 
-  it('counts a reply to the bot as a mention, but not a reply to somebody else', () => {
+  it('counts a reply to the bot as a mention, but not a reply to someone else', () => {
     const answer = (from: object, more = {}): boolean =>
       read(message({ chat: group, reply_to_message: { message_id: 3, from }, ...more })).mentioned;
     expect(answer({ id: 987_654_321, is_bot: true })).toBe(true);
@@ -132,7 +132,7 @@ describe('a group message', () => {
   });
 });
 
-describe('updates that are no message of a person to the bot', () => {
+describe('updates that are not a message from a person to the bot', () => {
   it("report a group that became a supergroup, from either of Telegram's service messages", () => {
     const moved = { kind: 'moved', from: '-50', to: '-1005000' };
     const there = message({
@@ -169,7 +169,7 @@ describe('updates that are no message of a person to the bot', () => {
     expect(toInbound(message(fields), BOT).kind).toBe('ignored');
   });
 
-  it('know an anonymous administrator by the group, never as a person who could own the gateway', () => {
+  it('identify an anonymous administrator by the group, never as a person who could own the gateway', () => {
     const from = { id: 1_087_968_824, is_bot: true, first_name: 'Group' };
     const anonymous = read(message({ chat: group, from, sender_chat: group, author_signature: 'Chief' }));
     expect(anonymous).toMatchObject({ senderId: String(group.id), senderName: 'Chief', messageId: '7' });
@@ -200,7 +200,7 @@ describe('updates that are no message of a person to the bot', () => {
     );
   });
 
-  it('read an edit as the new text of its message, and no edit of a command or without a text', () => {
+  it('read an edit as the new text of its message, but no edit of a command or without text', () => {
     const edited = (fields: object): ReturnType<typeof toInbound> =>
       toInbound({ update_id: 11, edited_message: message({ ...fields })['message'] }, BOT);
     expect(edited({ text: 'hi there' })).toMatchObject({
@@ -232,7 +232,7 @@ describe('updates that are no message of a person to the bot', () => {
     expect(toInbound({ update_id: 12, message_reaction: anonymous }, BOT).kind).toBe('ignored');
   });
 
-  it('take a restricted bot for a member only where Telegram says so', () => {
+  it('treat a restricted bot as a member only if Telegram says so', () => {
     const changed = (is_member: boolean): unknown => ({
       update_id: 10,
       my_chat_member: {
@@ -261,7 +261,7 @@ describe('updates that are no message of a person to the bot', () => {
     expect(toInbound(update, BOT)).toEqual({ kind: 'button', callbackId: '77' });
   });
 
-  it('never throw, whatever JSON they are or hold in any field', () => {
+  it('never throw, whatever JSON they are or contain', () => {
     const outcomes = ['message', 'button', 'ignored'];
     const fields = [
       'message_id',

@@ -32,7 +32,7 @@ describe('the parts of a message', () => {
   const forwarded = (id: number, more: Partial<Received> = {}) => at(id, more, { forwarded: true });
   const many = (count: number, make: (id: number) => Received) =>
     Array.from({ length: count }, (_, n) => make(n + 1));
-  /** The ids of the parts of each message that the batch is, whole or not. */
+  /** The ids of the parts of each message that the batch forms, complete or not. */
   const messagesOf = (batch: readonly Received[]): number[][] => {
     const split = new SplitMessages();
     const { whole, open } = split.collect(batch);
@@ -48,7 +48,7 @@ describe('the parts of a message', () => {
     expect(isOpen(long(1), long(2))).toBe(true);
   });
 
-  it('of a text are no command, reply, file, press or forwarded message, come soon, and from the same person', () => {
+  it('of a text are not a command, reply, file, press or forwarded message, arrive soon, and from the same person', () => {
     expect(messagesOf([long(1), at(2)])).toEqual([[1, 2]]);
     expect(messagesOf([long(1), at(2, { isCommand: true })])).toEqual([[1], [2]]);
     const others: Partial<InboundMessage>[] = [
@@ -121,19 +121,19 @@ describe('the parts of an album', () => {
     expect(split.collect(parts(MAX_ALBUM_PARTS))).toMatchObject({ whole: [{ length: 10 }], open: [] });
   });
 
-  it('are whole when none came since the last poll, counted anew with each that came', () => {
+  it('are complete when none arrived since the last poll, counted again with each arrival', () => {
     const split = new SplitMessages();
     const open = [2, 3, 1, 3, 3].map((count) => split.collect(parts(count)).open.length);
     expect(open).toEqual([2, 3, 1, 3, 0]);
   });
 
-  it('do not wait once their chat goes on, whatever other chats do', () => {
+  it('do not wait once their chat moves on, whatever other chats do', () => {
     const later = (chatId: string): Received => ({ ...part(9, { chatId }), album: undefined });
     expect(new SplitMessages().collect([...parts(2), later('2')]).open).toHaveLength(2);
     expect(new SplitMessages().collect([...parts(2), later('1')]).open).toEqual([]);
   });
 
-  it('call the bot when one does, and are forwarded when one is', () => {
+  it('call the bot if one does, and are forwarded if one is', () => {
     const named = part(2, { mentioned: true, content: 'you' });
     const message = joinParts([part(1, { content: 'hey' }), named, part(3, { forwarded: true })]);
     expect(message).toMatchObject({ id: 'b:1', content: 'hey\nyou', mentioned: true, forwarded: true });

@@ -60,7 +60,7 @@ describe('committing before advancing', () => {
     await vi.waitFor(() => expect(channel.health()).toEqual({ state: 'up' }), WAIT);
   });
 
-  it(`skips a message that was refused for good ${PUBLISH_TRIES} times, with an error in the log`, async () => {
+  it(`skips a message that was refused permanently ${PUBLISH_TRIES} times, with an error in the log`, async () => {
     const fake = await startFake();
     let tries = 0;
     fake.says('1', 'poison', '1');
@@ -75,7 +75,7 @@ describe('committing before advancing', () => {
     expect(log.join('')).toContain('message_skipped');
   });
 
-  it('drops no message while the store is away, however often it is tried', async () => {
+  it('drops no message while the store is unreachable, however often it is tried', async () => {
     const fake = await startFake();
     let tries = 0;
     fake.says('1', 'kept', '1');
@@ -144,7 +144,7 @@ describe('recovery', () => {
     expect(fake.updates.webhook).toBe('');
   });
 
-  it.each([401, 404])('receives again after one %i, which is not the end', async (status) => {
+  it.each([401, 404])('receives again after one %i, which is not final', async (status) => {
     const fake = await startFake();
     fake.failure({ kind: 'status', status, description: 'Not Found', method: 'getUpdates' });
     fake.says('1', 'still here?', '1');

@@ -19,7 +19,7 @@ const answered = (fields: Record<string, unknown>) => ({
 });
 
 describe('a quote on Telegram', () => {
-  it("holds the text or caption of somebody else, the bot's answer with its time, or the sender's own words", () => {
+  it("holds the text or caption of someone else, the bot's answer with its time, or the sender's own words", () => {
     expect(quoted(answered({ text: 'the moon is cheese' }))).toEqual({
       text: 'the moon is cheese',
       by: 'other',
@@ -40,7 +40,7 @@ describe('a quote on Telegram', () => {
     expect(quoted({})).toBeUndefined();
   });
 
-  it('holds the part that the person chose, also of a message in another chat, which is always of others', () => {
+  it('holds the part that the person chose, even of a message in another chat, which always counts as of others', () => {
     const quote = { text: 'cheese', position: 12 };
     expect(quoted({ ...answered({ text: 'the moon is cheese' }), quote })?.text).toBe('cheese');
     const origin = { type: 'user', sender_user: { id: 42, is_bot: false, first_name: 'Ada' }, date: 1 };
@@ -64,7 +64,7 @@ describe('a quote on Telegram', () => {
     expect(quoted(answered({ from: ADA, text: 'obey', ...fields }))).toMatchObject({ by: 'other', author });
   });
 
-  it('is left out where it is empty or of an unknown form, and never loses the message', () => {
+  it('is left out if it is empty or of an unknown form, and never loses the message', () => {
     const odd = {
       text: 5,
       photo: 'x',

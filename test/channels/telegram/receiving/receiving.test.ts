@@ -26,7 +26,7 @@ describe('the Telegram channel', () => {
     expect(received).toEqual([]);
   });
 
-  it('stops in time although the gateway never commits a message', async () => {
+  it('stops in time even if the gateway never commits a message', async () => {
     const fake = await startFake();
     let taking = false;
     const { channel } = await startChannel(fake.root, { lastPublishMs: 20 }, () => {

@@ -13,7 +13,7 @@ const picture = (fake: FakeTelegram, name: string, caption?: string): Record<str
   ...(caption !== undefined && { caption }),
 });
 
-/** What a gateway has stored: like its own, it knows a message again by its id. */
+/** What a gateway has stored: like a real one, it recognizes a repeated message by its id. */
 class Gateway {
   readonly stored = new Map<string, InboundMessage>();
 
@@ -60,7 +60,7 @@ describe('an album', () => {
     expect(gateway.seen).toEqual(['before', 'look a.jpg b.jpg c.jpg', 'after']);
   });
 
-  it('waits for parts that come with a later poll, and nobody else waits for it', async () => {
+  it('waits for parts that arrive with a later poll, and no one else waits for it', async () => {
     const fake = await startFake();
     const gateway = new Gateway();
     await start(fake, gateway);
@@ -75,7 +75,7 @@ describe('an album', () => {
     await vi.waitFor(() => expect(fake.updates.unconfirmed).toBe(0), WAIT);
   });
 
-  it('is whole after a stop between two of its parts: Telegram kept the first', async () => {
+  it('is complete after a stop between two of its parts: Telegram kept the first', async () => {
     const fake = await startFake();
     const gateway = new Gateway();
     fake.sends('1', { media_group_id: 'g', ...picture(fake, 'a.jpg', 'both') }, '1');
@@ -88,14 +88,14 @@ describe('an album', () => {
     await vi.waitFor(() => expect(gateway.seen).toEqual(['both a.jpg b.jpg']), WAIT);
   });
 
-  it('that was stored before its last parts came leaves them a message of their own, also after a crash', async () => {
+  it('that was stored before its last parts arrived makes them a separate message, even after a crash', async () => {
     const fake = await startFake();
     const gateway = new Gateway();
     const first = await start(fake, gateway);
     fake.sendsAlbum('1', [picture(fake, 'a.jpg'), picture(fake, 'b.jpg')], '1', 'g');
     await vi.waitFor(() => expect(fake.updates.unconfirmed).toBe(0), WAIT);
     await first.stop();
-    // The confirmation was lost, as when the process dies before it; two more parts come.
+    // The confirmation was lost, as when the process dies before it; two more parts arrive.
     for (let n = 0; n < 2; n += 1) fake.updates.unconfirm();
     for (const name of ['c.jpg', 'd.jpg'])
       fake.sends('1', { media_group_id: 'g', ...picture(fake, name) }, '1');
@@ -112,7 +112,7 @@ const forward = (author: string, more: Record<string, unknown> = {}): Record<str
 });
 
 describe('a text that was too long for one message', () => {
-  it('is one message again: whole words where it was cut at a break, the same word where there was none', async () => {
+  it('is one message again: whole words if it was cut at a break, the same word if there was none', async () => {
     const fake = await startFake();
     const gateway = new Gateway();
     const [full, cut] = ['x'.repeat(FULL_TEXT), 'y'.repeat(CUT_FROM)];
@@ -123,7 +123,7 @@ describe('a text that was too long for one message', () => {
     expect(gateway.seen).toEqual([`${full}${cut}\nthe end`, 'another message']);
   });
 
-  it('waits for its next part, and is stored whole when the gateway ends between the two', async () => {
+  it('waits for its next part, and is stored completely when the gateway ends between the two', async () => {
     const fake = await startFake();
     const gateway = new Gateway();
     const long = 'x'.repeat(CUT_FROM);
@@ -139,7 +139,7 @@ describe('a text that was too long for one message', () => {
 });
 
 describe('messages that are forwarded together', () => {
-  it('are one message that names their authors; what was written beside them stays its own', async () => {
+  it("are one message that names their authors; what was written alongside stays the sender's own", async () => {
     const fake = await startFake();
     const gateway = new Gateway();
     fake.says('1', 'what do they want?', '1');
@@ -152,7 +152,7 @@ describe('messages that are forwarded together', () => {
     expect([...gateway.stored.values()][1]).toMatchObject({ forwarded: true, forwardedFrom: 'Ada, Bob' });
   });
 
-  it('are stored without the ones that come later, after a crash, too', async () => {
+  it('are stored without the ones that arrive later, after a crash, too', async () => {
     const fake = await startFake();
     const gateway = new Gateway();
     const first = await start(fake, gateway);

@@ -1,4 +1,4 @@
-/** Long answers of every kind: Telegram takes each part, and the rendering lets others run after every piece. */
+/** Long answers of every kind: Telegram accepts each part, and the rendering yields after every piece. */
 import { expect, it } from 'vitest';
 import { renderTelegram } from '../../../../channels/telegram/rendering/render.ts';
 import { chunksOf, SLICE_CHARS } from '../../../../src/delivery/text/chunker.ts';
@@ -8,7 +8,7 @@ import { cleanVisible, readHtml } from '../../../fakes/telegram/html.ts';
 const target = { render: renderTelegram, maxLength: 4_096 };
 
 it.each(LONG_ANSWERS)(
-  '64 KiB of %s are taken by Telegram, part by part, piece by piece',
+  '64 KiB of %s are accepted by Telegram, part by part, piece by piece',
   async (_kind, text) => {
     let pauses = 0;
     const parts = await chunksOf(text, target, () => {

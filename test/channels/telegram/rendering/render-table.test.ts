@@ -1,4 +1,4 @@
-/** Tables as phones show them. */
+/** Tables the way phones show them. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { renderTelegram } from '../../../../channels/telegram/rendering/render.ts';
@@ -10,7 +10,7 @@ import { readHtml } from '../../../fakes/telegram/html.ts';
 const html = (markdown: string): string => renderTelegram(parseMarkdown(markdown)).text;
 
 describe('a table', () => {
-  it('that fits is drawn, each column aligned as its writer says', () => {
+  it('that fits is drawn, each column aligned as its writer specified', () => {
     const table = '| item | price |\n|:--|--:|\n| tea | 1 |\n| coffee | 12 |';
     expect(html(table)).toBe('<pre>item   | price\n-------+------\ntea    |     1\ncoffee |    12</pre>');
   });

@@ -49,7 +49,7 @@ describe('markup', () => {
     },
   );
 
-  it('tells the six headings apart', () => {
+  it('distinguishes the six headings', () => {
     const shown = [1, 2, 3, 4, 5, 6].map((depth) => html(`${'#'.repeat(depth)} same`));
     expect(new Set(shown).size).toBe(6);
   });
@@ -62,7 +62,7 @@ describe('markup', () => {
     expect(html(markdown)).toBe(expected);
   });
 
-  it('folds a quote of more than eight lines, also one long line', () => {
+  it('folds a quote of more than eight lines, or of one long line', () => {
     const lines = (count: number): string => Array.from({ length: count }, () => '> x').join('\n');
     expect(html(lines(8))).toMatch(/^<blockquote>/);
     expect(html(lines(9))).toMatch(/^<blockquote expandable>/);
@@ -96,7 +96,7 @@ describe('markup', () => {
     expect(shown.slice(0, expected.length)).toBe(expected);
   });
 
-  it('keeps of control characters what Telegram shows, and counts it as Telegram does', () => {
+  it('keeps the control characters that Telegram shows, and counts them as Telegram does', () => {
     expect(plain('a\u0000b\tc\u202Ed\u0007e')).toBe('a\uFFFDb cd e');
     expect(plain('lone \uD83D end')).toBe('lone \uFFFD end');
     expect(renderTelegram(parseMarkdown('👩‍👧 &')).length).toBe(7);

@@ -24,7 +24,7 @@ async function seen(text: string): Promise<string> {
 }
 
 describe('a rich message', () => {
-  it('has details with their summary, open where their writer wants them open', async () => {
+  it('has details with their summary, open if their writer wants them open', async () => {
     const text = '<details open>\n<summary>The **proof**</summary>\n\n- a\n- b\n\n</details>\n\nafter';
     const { message, gains } = (await rich(text)) ?? {};
     expect(gains).toBe(true);
@@ -57,11 +57,11 @@ describe('a rich message', () => {
     expect(await seen(text)).toBe('| name | price |\n| tea | 2 |\n| plain |  |');
   });
 
-  it('shows a line break of a cell as a blank', async () => {
+  it('shows a line break in a cell as a blank', async () => {
     expect(await seen('| a |\n|--|\n| one<br>two<BR/>three `<br>` |')).toBe('| a |\n| one two three <br> |');
   });
 
-  it('has formulas as LaTeX, in a line and alone, but none in code', async () => {
+  it('has formulas as LaTeX, within a line and on their own, but none in code', async () => {
     const text =
       'As \\(a_1 = \\frac{1}{2}\\) says:\n\n$$\\sum_{i} x_i$$\n\nnot `\\(code\\)`\n\n```\n\\[x\\]\n```';
     expect((await rich(text))?.message.blocks).toEqual([
@@ -99,7 +99,7 @@ describe('a rich message', () => {
     });
   });
 
-  it('gains nothing for an answer of plain words', async () => {
+  it('gains nothing for a plain text answer', async () => {
     expect((await rich('Just **words** and `code`.'))?.gains).toBe(false);
     expect((await rich('| a |\n|--|\n| b |'))?.gains).toBe(true);
     expect((await rich('\\(x^2\\)'))?.gains).toBe(true);
@@ -113,7 +113,7 @@ describe('the limits of rich messages', () => {
       [Array(columns).fill('a'), Array(columns).fill('--')].map((row) => `|${row.join('|')}|`).join('\n');
     expect(await rich(table(MAX_COLUMNS))).toBeDefined();
     expect(await rich(table(MAX_COLUMNS + 1))).toBeUndefined();
-    // A table that is too large to be parsed is words.
+    // A table that is too large to be parsed becomes text.
     expect((await rich(table(400)))?.gains).toBe(false);
     const paragraphs = (count: number): string => Array(count).fill('p').join('\n\n');
     expect(await rich(paragraphs(MAX_BLOCKS))).toBeDefined();
@@ -136,7 +136,7 @@ describe('the limits of rich messages', () => {
 const ANSWER = `# Report\n\nIntro with **bold _nested_** and \`code\`, \\(x_1\\).\n\n| a | b |\n|--|:-:|\n| 1 | [x](https://e.example) |\n
 - one\n  - two\n    1. three\n- [ ] task\n\n> quote\n> more\n\n\`\`\`py\nprint("<b>")\n\`\`\`\n\n$$\\frac{a}{b}$$\n\n![image](https://e.example/i.png) end <b>raw</b> &amp; \ud800 \u0000 ‏rtl‎ 👩‍👩‍👧`;
 
-it('takes every beginning of an answer, and loses no word of it', async () => {
+it('accepts every beginning of an answer, and loses no word of it', async () => {
   for (let length = 1; length <= ANSWER.length; length += 1) {
     const text = ANSWER.slice(0, length);
     const rendered = await rich(text);

@@ -25,7 +25,7 @@ export const Resume = z.object({ token: z.string(), session_id: z.string(), seq:
 export interface GatewaySettings {
   token: string;
   heartbeatMs: number;
-  /** Least time between two identifies; sooner gets an invalid session. */
+  /** Minimum time between two identifies; sooner gets an invalid session. */
   identifySpacingMs: number;
   now(): number;
   /** The READY payload without session id and resume address. */
@@ -35,7 +35,7 @@ export interface GatewaySettings {
   url(): string;
 }
 
-/** Over which of so many connections the events of a server come. */
+/** The connection, out of so many, that receives the events of a server. */
 export function shardOf(guildId: string, count: number): number {
   return Number((BigInt(guildId) >> 22n) % BigInt(count));
 }

@@ -10,10 +10,10 @@ import type { GatewaySettings } from './gateway-frames.ts';
 const KNOWN_INTENTS = (1 << 26) - 1;
 const MAX_SENDS = 120;
 const SEND_WINDOW_MS = 60_000;
-/** Events that are kept of a session, and how long it is kept without a connection: past that it cannot be resumed. */
+/** Events that are kept for a session, and how long it is kept without a connection: then it cannot be resumed. */
 const MAX_KEPT_EVENTS = 5_000;
 const KEPT_MS = 5 * 60_000;
-/** Closed by the client with one of these, a session ends. */
+/** A session ends when the client closes it with one of these. */
 const SESSION_ENDS = [1_000, 1_001];
 /** The server closes a connection after this many missed heartbeats. */
 const MISSED_BEATS = 2.5;
@@ -32,7 +32,7 @@ interface Session {
 
 /**
  * How the gateway fails: it closes at each identify, or after READY and forgets the session, or refuses every session
- * (op 9), or invites to resume for ever (op 9, resumable).
+ * (op 9), or keeps offering to resume (op 9, resumable).
  */
 export type GatewayFailure = 'close_at_identify' | 'cut_after_ready' | 'refuse_sessions' | 'invite_to_resume';
 
@@ -40,9 +40,12 @@ export class FakeGateway {
   /** The Developer Portal's switch "Message Content Intent". */
   messageContentAllowed = true;
   failure: GatewayFailure | undefined;
-  /** More sessions were begun in a day than Discord allows: the token is refused from now on. */
+  /** More sessions were started in a day than Discord allows: the token is refused from now on. */
   tokenReset = false;
-  /** Connections that Discord asks for, fewer of which it takes only below `shardsRequired`; and how many may identify at a time. */
+  /**
+   * Connections that Discord asks for, accepting fewer only down to `shardsRequired`; and how many may identify at
+   * once.
+   */
   shards = 1;
   shardsRequired = 1;
   maxConcurrency = 1;
@@ -88,7 +91,7 @@ export class FakeGateway {
   dispatch(t: string, intent: number, shape: (intents: number) => object, guildId?: string): void {
     for (const session of this.#sessions.values()) {
       const [shard, count] = session.shard;
-      // What belongs to no server comes over the first shard.
+      // What belongs to no server arrives over the first shard.
       if (shard !== (guildId === undefined ? 0 : shardOf(guildId, count))) continue;
       if (intent !== 0 && (session.intents & intent) === 0) continue;
       this.#push(session, t, shape(session.intents));
@@ -233,7 +236,7 @@ export class FakeGateway {
         if (shardOf(guild.id, shardCount) === shardId) this.#push(session, 'GUILD_CREATE', guild);
       if (this.failure === 'cut_after_ready') {
         this.#sessions.delete(id);
-        // The READY is on its way.
+        // The READY is in flight.
         setImmediate(() => socket.terminate());
       }
       return session;

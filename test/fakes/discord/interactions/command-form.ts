@@ -4,7 +4,7 @@ import { invalidForm } from '../form.ts';
 const SLASH_NAME = /^[-_\p{Ll}\p{N}]{1,32}$/u;
 const LOCALES = ['de', 'en-GB', 'en-US', 'fr', 'es-ES'];
 
-/** Throws 50035 for a command that Discord does not take. */
+/** Throws 50035 for a command that Discord does not accept. */
 export function checkCommand(command: Record<string, unknown>, installations: readonly number[]): void {
   const { type = 1, name, description, options, contexts, default_member_permissions: permissions } = command;
   const isSlash = type === 1;

@@ -28,7 +28,7 @@ function invalid(code: string, message: string): Refusal {
   return invalidForm('components', code, message);
 }
 
-/** The buttons of a body; undefined when it has no components, which leaves those of an edited message. */
+/** The buttons of a body; undefined if it has no components, which leaves those of an edited message. */
 export function componentsOf(body: Record<string, unknown>): FakeButton[] | undefined {
   const { components } = body;
   if (components === undefined || components === null) return undefined;
@@ -49,7 +49,7 @@ export function componentsOf(body: Record<string, unknown>): FakeButton[] | unde
   return buttons;
 }
 
-/** The menu of a body; undefined when it has none. */
+/** The menu of a body; undefined if it has none. */
 export function selectOf({ components }: Record<string, unknown>): FakeSelect | undefined {
   const rows: unknown[] = Array.isArray(components) ? components : [];
   const inside = rows.flatMap((row) => {

@@ -1,10 +1,10 @@
 /** The fake Discord posts interactions to an address of the application, signed as the platform does. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-/** The key pair of the application; Discord tells the public one. */
+/** The key pair of the application; Discord publishes the public one. */
 export class FakeEndpoint {
   readonly #keys = generateKeyPairSync('ed25519');
-  /** Where interactions are posted; undefined while they come over the gateway. */
+  /** Where interactions are posted; undefined while they arrive over the gateway. */
   url: string | undefined;
   /** Statuses of the answers, in order. */
   readonly statuses: number[] = [];
@@ -20,7 +20,7 @@ export class FakeEndpoint {
     return Buffer.from(x, 'base64url').toString('hex');
   }
 
-  /** Headers of a body that is posted at a time, epoch milliseconds. */
+  /** Headers of a body that is posted at a given time, epoch milliseconds. */
   headers(body: string, at = this.#now()): Record<string, string> {
     const timestamp = String(Math.floor(at / 1_000));
     const signature = sign(null, Buffer.from(timestamp + body), this.#keys.privateKey).toString('hex');
@@ -43,7 +43,7 @@ export class FakeEndpoint {
     this.url = url;
   }
 
-  /** Posts an interaction; a failure is that of the command, as people see it. */
+  /** Posts an interaction; a failure is one of the command, as people see it. */
   async post(url: string, event: object): Promise<void> {
     const body = JSON.stringify(event);
     const answer = await fetch(url, { method: 'POST', headers: this.headers(body), body });

@@ -90,7 +90,7 @@ function speak(
   });
 }
 
-/** The interaction behind a webhook call, while its token lives. */
+/** The interaction behind a webhook call, while its token is valid. */
 function alive({ platform, ids: [, token = ''] }: Call): FakeInteraction {
   const interaction = platform.interactions.get(token);
   if (interaction?.message === undefined) throw new Refusal(404, 10_015, 'Unknown Webhook');

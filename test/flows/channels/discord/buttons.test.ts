@@ -70,7 +70,7 @@ describeGateway('Discord, by buttons', { discord: true, tools: riskyTools(ran) }
     expect(ofBot(channel)).toHaveLength(2);
   });
 
-  it('only the newest answer has Regenerate, also after a restart, and however they were asked', async () => {
+  it('only the newest answer has Regenerate, even after a restart, and however they were asked', async () => {
     const { discord } = fixture();
     const { channel, person } = await friend();
     discord.says(channel, 'one', person);

@@ -53,7 +53,7 @@ describeGatewayOnEachDatabase('threads on Discord', { discord: true, file: SETTI
     expect(discord.platform.channels.has(refused.id)).toBe(false);
   });
 
-  it('a thread has its own grant, where its channel has none', async () => {
+  it('a thread has its own grant, even if its channel has none', async () => {
     const { discord } = fixture();
     const channel = discord.platform.addChannel(0);
     const [granted, other] = [discord.platform.addThread(channel), discord.platform.addThread(channel)];

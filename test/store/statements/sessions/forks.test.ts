@@ -87,7 +87,7 @@ describeEachDatabase('a fork', (databases) => {
       const entries = [said('q2'), answer(1, 'a2')];
       await store.ledger.finishTurn(running.head, finished(running.turnId, 'a2', { entries }));
     }
-    // The third message was queued before the second answer came.
+    // The third message was queued before the second answer arrived.
     expect((await shown(store, source)).at(-1)).toBe('5 a2');
     expect(await forkAt(store, 4, 'before')).toMatchObject({ messages: 2 });
     expect(await forkAt(store, 5, 'after')).toMatchObject({ messages: 4 });

@@ -1,4 +1,4 @@
-/** The search contract over SearXNG, and its specifics: JSON must be allowed, and a proxy in front of it may require a key. */
+/** The search contract over SearXNG, and its specifics: JSON must be allowed, and a proxy may require a key. */
 import { expect, it } from 'vitest';
 import { createEgress } from '../../../../src/security/index.ts';
 import { createSearch } from '../../../../src/tools/web/search/search.ts';

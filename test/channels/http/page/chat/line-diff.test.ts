@@ -7,7 +7,7 @@ const drawn = (before: string, after: string): string[] =>
   lineDiff(before, after).map(({ kind, text }) => `${{ same: ' ', removed: '-', added: '+' }[kind]}${text}`);
 
 describe('a diff by lines', () => {
-  it('keeps what both have, and shows what goes before what comes', () => {
+  it('keeps what both have, and shows removed lines before added ones', () => {
     expect(drawn('a\nb\nc\nd', 'a\nx\nc\ny\nd')).toEqual([' a', '-b', '+x', ' c', '+y', ' d']);
     expect(drawn('', 'new')).toEqual(['+new']);
     expect(drawn('old', '')).toEqual(['-old']);
@@ -37,7 +37,7 @@ describe('a diff by lines', () => {
         .slice(0, 5)
         .map(({ kind }) => kind[0])
         .join('');
-    // The first line in the middle is one that both have: it counts as what both begin with.
+    // Both have the first line in the middle: it counts towards their common beginning.
     expect(kinds(half)).toBe('ssras');
     expect(kinds(half + 8)).toBe('ssrrr');
   });

@@ -14,7 +14,7 @@ const hidden = (turns: TurnMarks[]): string[] =>
   [...standings(turns)].filter(([, { isHidden }]) => isHidden).map(([turnId]) => turnId);
 
 describe('the answers to a question', () => {
-  it('are shown one at a time: the one that the model reads, with its neighbours', () => {
+  it('are shown one at a time: the one that the model reads, with its neighbors', () => {
     const turns = [answer('a', 1, 3, true), answer('b', 2, 3, false), answer('c', 3, 3, true)];
     expect(hidden(turns)).toEqual(['a', 'c']);
     expect(standings(turns).get('b')).toEqual({
@@ -25,16 +25,16 @@ describe('the answers to a question', () => {
     });
   });
 
-  it('are all hidden while another one is written', () => {
+  it('are all hidden while another one is being written', () => {
     expect(hidden([answer('a', 1, 2, true)])).toEqual(['a']);
   });
 
-  it('have no neighbour where that is not loaded', () => {
+  it('have no neighbor if that is not loaded', () => {
     const place = standings([answer('b', 2, 2, false)]).get('b')?.place;
     expect(place).toEqual({ nth: 2, count: 2, before: undefined, after: undefined });
   });
 
-  it('are shown as taken back with the last one, and what follows them stays the last of the chat', () => {
+  it('are shown as undone with the last one, and what follows them stays the last of the chat', () => {
     const gone = { ...answer('a', 1, 2, true), questionLeftOut: true };
     const found = standings([gone, answer('b', 2, 2, true), { turnId: 'z', questionLeftOut: false }]);
     expect([...found.values()].map(({ isTakenBack, isHidden }) => [isTakenBack, isHidden])).toEqual([
@@ -45,7 +45,7 @@ describe('the answers to a question', () => {
     expect([...found].filter(([, { isLast }]) => isLast).map(([turnId]) => turnId)).toEqual(['z']);
   });
 
-  it('need no marks: a turn of its own stands alone', () => {
+  it('need no marks: a single turn stands alone', () => {
     expect(standings([{ turnId: 'x' }]).get('x')).toMatchObject({ isHidden: false, isTakenBack: false });
   });
 });
