@@ -139,6 +139,8 @@ export interface DeliveryPayload {
   copies?: SentMessage[] | undefined;
   /** The delivery shows the card of this plan as it is when it is delivered, and no text. */
   planId?: string | undefined;
+  /** The text is this one of the gateway's own, in the language of its reader, in place of the message's content. */
+  says?: 'turn.stopped' | 'turn.joined' | undefined;
 }
 
 /** The delivery that takes second copies of what `ref` shows away; the same for a repeat. */

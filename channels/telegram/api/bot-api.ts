@@ -48,7 +48,7 @@ export class BotApi {
   readonly #token: string;
   readonly #callTimeoutMs: number;
   readonly #clock: Clock;
-  /** A text whose answer was lost may be on screen: after a failure, `getMe` must work before another text is sent. */
+  /** A text whose answer was lost may be on screen: after a failure, `getMe` must work before the next text. */
   readonly reachability = new Reachability(() => this.identify());
 
   constructor(config: { token: string; apiRoot?: string | undefined; callTimeoutMs: number; clock: Clock }) {
@@ -69,10 +69,7 @@ export class BotApi {
     return { id: String(me.id), name, readsAll, privateThreads };
   }
 
-  /**
-   * `getUpdates`; the elements can have any shape. If a webhook was left behind, deletes it, and the next call
-   * succeeds.
-   */
+  /** `getUpdates`; elements can have any shape. A webhook left behind is deleted, and the next call succeeds. */
   async updates(
     ask: { offset: number | undefined; waitMs: number; stallMs: number },
     signal: AbortSignal,

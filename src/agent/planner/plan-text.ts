@@ -1,6 +1,7 @@
 /** A plan as text: for the model, for people, and as a todo list. */
 import type { Plan, PlanStep } from '../../contracts/plans/plan.ts';
 import { todoText } from '../../contracts/store/notes.ts';
+import type { Say } from '../../contracts/texts/say.ts';
 import type { Todo } from '../../contracts/store/notes.ts';
 
 /** The plan in the model's context, an assistant message (N-25). */
@@ -15,16 +16,18 @@ export function planForModel(plan: Plan): string {
   return [...milestoneLines(title, plan), 'Steps:', ...steps].join('\n');
 }
 
-/** The plan for users, a card in Markdown (N-26). */
-export function planCard(plan: Plan): string {
+/** The plan for users, a card in Markdown (N-26), in the language of whoever reads it. */
+export function planCard(plan: Plan, say: Say): string {
   const steps = plan.steps.map((step, index) => {
-    const label = executorLabel(step);
+    const label = executorLabel(step, say);
     return `${index + 1}. ${escaped(todoText(step.description))}${label === '' ? '' : ` *(${label})*`}`;
   });
   const milestones = plan.milestones.map((text) => `- ${escaped(text)}`);
-  return ['**Plan**', ...(milestones.length === 0 ? [] : [milestones.join('\n')]), steps.join('\n')].join(
-    '\n\n',
-  );
+  return [
+    say('plan.card_title'),
+    ...(milestones.length === 0 ? [] : [milestones.join('\n')]),
+    steps.join('\n'),
+  ].join('\n\n');
 }
 
 /** One item per step, in order (N-27). */
@@ -53,12 +56,12 @@ function executorTag({ executor }: PlanStep): string {
   }
 }
 
-function executorLabel({ executor }: PlanStep): string {
+function executorLabel({ executor }: PlanStep, say: Say): string {
   switch (executor.kind) {
     case 'tool':
-      return `tool ${escaped(executor.tool)}`;
+      return say('plan.card_tool', { name: escaped(executor.tool) });
     case 'agent':
-      return `agent ${escaped(executor.profileId)}`;
+      return say('plan.card_agent', { name: escaped(executor.profileId) });
     case 'self':
       return '';
     default:

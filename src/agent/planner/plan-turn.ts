@@ -131,7 +131,7 @@ async function storePlan(
   const { sources } = turn.rows.taint;
   const todos = plan.state === 'stored' ? undefined : withSources(todosOf(plan), sources);
   const kept = sources.length === 0 ? plan : { ...plan, sources };
-  const made = { plan: kept, card: planCard(plan), todos, rows };
+  const made = { plan: kept, card: planCard(plan, turn.say), todos, rows };
   await ledger.storePlan(turn.fence, turn.turnId, { made, ...cost });
   turn.rows.journaled(rows);
   turn.plan = kept;

@@ -153,12 +153,13 @@ async function knownParts({ notes, ledger }: DeliverDeps, ref: string): Promise<
 
 /** Reads what the answer consists of on this channel. */
 async function readAnswer({ deps, payload, channel, say, cut }: Delivering): Promise<Answer> {
-  const { message } = payload;
+  const { message, says } = payload;
   const { maxLength, maxFileBytes } = channel.capabilities;
   // What a person decides about is read above its buttons: a file would stand below them.
   const decides = message.buttons.length > 0;
   const limits = { maxLength: decides ? Infinity : maxLength, maxFileBytes, cut, say };
-  const { content, files: code } = await takeOutLongCode(message.content, limits);
+  const text = says === undefined ? message.content : say(says);
+  const { content, files: code } = await takeOutLongCode(text, limits);
   const document = (text: string) => documentOf(text, deps.yieldToEventLoop);
   const whole = await channel.renderWhole?.(message, { markdown: content, documentOf: document });
   return { content, code, whole };

@@ -84,8 +84,8 @@ async function wakeUp(deps: OutDeps, head: LaneHead): Promise<void> {
 
 /** True for a delivery that has nothing of its own that anybody could miss. */
 function isWakeUp({ payload }: LaneHead): boolean {
-  const message = payloadShape.safeParse(payload).data?.message;
-  return message?.content === '' && message.media.length === 0;
+  const { message, says } = payloadShape.safeParse(payload).data ?? {};
+  return message?.content === '' && message.media.length === 0 && says === undefined;
 }
 
 /** Reports a delivery that was given up to its session; a failure to do so must not block the lane. */

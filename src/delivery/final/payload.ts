@@ -45,6 +45,7 @@ export const payloadShape: z.ZodType<DeliveryPayload> = z.object({
     language: z.string().optional(),
   }),
   planId: z.string().optional(),
+  says: z.enum(['turn.stopped', 'turn.joined']).optional(),
   copies: z
     .array(
       z.object({

@@ -11,9 +11,6 @@ import { holds, over } from './lane-sql.ts';
 import { taintSession } from './session-sources.ts';
 import { endOnScreen, lockLane } from './stop.ts';
 
-/** Replaces the answer on screen of a message that joined another turn. */
-const JOINED_TEXT = '*(answered together with the message before)*';
-
 export function createJoining(database: Database): Pick<Ledger, 'waitingBehind' | 'joinTurn'> {
   return {
     waitingBehind: (fence, limit) => database.run((sql) => waitingBehind(sql, fence, limit)),
@@ -85,6 +82,6 @@ async function joinTurn(
       (select coalesce(jsonb_agg(jsonb_build_object('id', closed.id, 'address', closed.address)), '[]')
         from closed join delivery on delivery.ref = closed.id) as shown`;
   if (row?.held !== true) throw new FencedError(fence.lane);
-  for (const turn of row.shown) await endOnScreen(sql, turn, JOINED_TEXT);
+  for (const turn of row.shown) await endOnScreen(sql, turn, 'turn.joined');
   return row.open;
 }

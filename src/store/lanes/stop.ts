@@ -12,8 +12,6 @@ import type { Sql } from '../database/database.ts';
 import { bumpLane, dueNow, liveNode } from './lane-sql.ts';
 import { endPlans } from './turn/turn-plan.ts';
 
-/** Text of the placeholder of a cancelled message. */
-const CANCELLED_TEXT = '*(stopped)*';
 /** Reason stored with a plan that a stop cancelled. */
 const CANCELLED_PLAN = cancelReason(said('cancelled.stopped'));
 
@@ -75,7 +73,7 @@ export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean)
     CANCELLED_PLAN,
   );
   for (const turn of turns)
-    if (turn.shown || cards.has(turn.id)) await endOnScreen(sql, turn, CANCELLED_TEXT);
+    if (turn.shown || cards.has(turn.id)) await endOnScreen(sql, turn, 'turn.stopped');
   return { stopped: running || parked, cancelled: cancelled.length, ...agents };
 }
 
@@ -88,14 +86,14 @@ async function stopAgents(sql: Sql, session: SessionKey): Promise<Pick<StopResul
   return marked.length > 0 ? { agents: marked.length } : {};
 }
 
-/** Ends the placeholder of a turn that never ran (a deferred reply), which would otherwise stay on screen for ever. */
+/** Ends the placeholder of a turn that never ran (a deferred reply), which would otherwise stay on screen for ever, with a text in its reader's language. */
 export async function endOnScreen(
   sql: Sql,
   { id, address }: Pick<CancelledTurn, 'id' | 'address'>,
-  content: string,
+  says: DeliveryPayload['says'],
 ): Promise<void> {
-  const message = { ...parseAddress(address), content, turnId: id, media: [], buttons: [] };
-  const payload: DeliveryPayload = { ref: id, message };
+  const message = { ...parseAddress(address), content: '', turnId: id, media: [], buttons: [] };
+  const payload: DeliveryPayload = { ref: id, message, says };
   const lane = sql`(select ${`out:${address}`} as key) source`;
   await sql`
     with ${liveNode(sql, undefined)},

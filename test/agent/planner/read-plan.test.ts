@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planInstruction } from '../../../src/agent/planner/instructions.ts';
 import { makePlan } from '../../../src/agent/planner/make-plan.ts';
+import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 import { planCard, planForModel, todosOf } from '../../../src/agent/planner/plan-text.ts';
 import { readAnalysis, readReview, reviewText } from '../../../src/agent/planner/read-analysis.ts';
 import { MAX_MILESTONES, readPlan } from '../../../src/agent/planner/read-plan.ts';
@@ -236,8 +237,11 @@ describe('a finished plan', () => {
     expect(planForModel(plan)).toBe(
       'My plan.\nMilestones:\n- Dough\nSteps:\n1. [TOOL: wipe] Run *it*\n2. [AGENT: research] Ask\n3. [SELF] Eat',
     );
-    expect(planCard(plan)).toBe(
+    expect(planCard(plan, inEnglish)).toBe(
       '**Plan**\n\n- Dough\n\n1. Run \\*it\\* *(tool wipe)*\n2. Ask *(agent research)*\n3. Eat',
+    );
+    expect(planCard(plan, builtInLanguages.say({ channel: 'telegram', language: 'de' }))).toContain(
+      '1. Run \\*it\\* *(Werkzeug wipe)*',
     );
     expect(todosOf(plan).map(({ text, status }) => `${text}: ${status}`)).toEqual([
       'Run *it*: pending',

@@ -59,11 +59,21 @@ describePage('acting on a conversation', (tab) => {
   it('sends an edited question in a new chat, which knows what came before it', async () => {
     await write(tab.page, 'my name is Ann');
     await shows('my name is Ann', 'echo: my name is Ann');
+    const edit = { name: 'Edit and send in another chat' };
+    await tab.page.getByRole('button', edit).waitFor();
+    // An answer that has grown to its end is on screen before the page has read what is stored of its turn.
+    const stored = Promise.withResolvers<void>();
+    await tab.page.route('**/messages?*', async (route) => {
+      await stored.promise;
+      await route.continue();
+    });
     await write(tab.page, 'what is tea?');
     await shows('my name is Ann', 'echo: my name is Ann', 'what is tea?', 'echo: what is tea?');
+    const question = tab.page.locator('.turn', { hasText: 'what is tea?' });
+    expect(await question.getByRole('button', edit).count(), 'only what is stored can be edited').toBe(0);
+    stored.resolve();
     const before = tab.page.url();
-    await tab.page.getByText('what is tea?', { exact: true }).hover();
-    await press('Edit and send in another chat');
+    await question.getByRole('button', edit).click();
     await tab.page.getByRole('textbox', { name: 'Your message' }).fill('what is coffee?');
     await tab.screenshot('editing');
     await tab.page.locator('.edit-question').getByRole('button', { name: 'Send' }).click();

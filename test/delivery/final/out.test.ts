@@ -168,6 +168,24 @@ describe('a delivery that the platform refuses', () => {
   });
 });
 
+it('says what the gateway itself has to say in the language of its reader', async () => {
+  const gateway = buildDelivery();
+  for (const [ref, language] of [['t1', 'de'] as const, ['t2', undefined] as const]) {
+    const message = {
+      channel: 'fake',
+      chatId: '1',
+      content: '',
+      turnId: ref,
+      media: [],
+      buttons: [],
+      language,
+    };
+    await gateway.deliver('', {}, { payload: { ref, message, says: 'turn.stopped' } });
+    await gateway.clock.advance(5_000);
+  }
+  expect(gateway.channel.screen('1')).toEqual(['_(angehalten)_', '_(stopped)_']);
+});
+
 describe('a delivery that waits for limits', () => {
   const SUSPECT = { crashes: SUSPECT_CRASHES };
 

@@ -124,8 +124,8 @@ describeEachDatabase('a running turn', (databases) => {
     await store.ledger.joinTurn(head, turnId, join);
     await store.ledger.joinTurn(head, turnId, join);
     const out = await store.sql<{ ref: string; text: string }[]>`
-      select payload ->> 'ref' as ref, payload -> 'message' ->> 'content' as text from lane_item where lane like 'out:%'`;
-    expect(out).toEqual([{ ref: shown.turnId, text: expect.stringContaining('together') }]);
+      select payload ->> 'ref' as ref, payload ->> 'says' as text from lane_item where lane like 'out:%'`;
+    expect(out).toEqual([{ ref: shown.turnId, text: 'turn.joined' }]);
   });
 
   it('is marked to end when the next message interrupts it, but not for system messages', async () => {

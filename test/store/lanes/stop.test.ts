@@ -56,7 +56,7 @@ describeEachDatabase('stop and park', (databases) => {
     await lanes.stop(SESSION, { fresh: false });
     expect(await ledger.planOf(turnId)).toMatchObject({ state: 'cancelled', reason: 'Stopped.' });
     const [queued] = await store.sql`select payload from lane_item where lane = ${`out:${SESSION}`}`;
-    expect(queued).toMatchObject({ payload: { ref: turnId, message: { turnId, content: '*(stopped)*' } } });
+    expect(queued).toMatchObject({ payload: { ref: turnId, message: { turnId }, says: 'turn.stopped' } });
   });
 
   it('marks the head of a dead node as stopped when it is claimed again', async () => {
@@ -84,8 +84,8 @@ describeEachDatabase('stop and park', (databases) => {
     expect(await lanes.stop(SESSION, { fresh: false })).toEqual({ stopped: true, cancelled: 2 });
     const head = only(await lanes.sweep(node, [{ class: 'out', free: 9 }]));
     expect(head).toMatchObject({ lane: 'out:telegram:42', dedupe: asked.turnId });
-    const message = { channel: 'telegram', chatId: '42', content: '*(stopped)*', turnId: asked.turnId };
-    expect(head.payload).toMatchObject({ ref: asked.turnId, message });
+    const message = { channel: 'telegram', chatId: '42', turnId: asked.turnId };
+    expect(head.payload).toMatchObject({ ref: asked.turnId, message, says: 'turn.stopped' });
   });
 
   it('parks a turn without counting an attempt, and wakes it with the decision', async () => {

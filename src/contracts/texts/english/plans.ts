@@ -24,6 +24,9 @@ export const plans = {
   'planning.cannot_ask': 'So the model cannot ask for a plan by itself; {/plan} and a request makes one.',
   'planning.model_unknown': 'What the model can do is not known now: its server does not answer.',
 
+  'plan.card_title': '**Plan**',
+  'plan.card_tool': 'tool {name}',
+  'plan.card_agent': 'agent {name}',
   'plan.how_request': '{/plan} and a request makes a plan and runs nothing of it',
   'plan.how_list': '{/plans} lists the plans of this conversation',
   'plan.how_run': '{/plan} run 2 runs plan 2, also again; add planner, teacher or agentic for the mode',

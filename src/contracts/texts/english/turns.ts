@@ -10,6 +10,7 @@ export const turns = {
     'The content filter of the model server ended this answer before it began. Please ask in other words.',
   'turn.refused': 'The model refused to answer.',
   'turn.stopped': '*(stopped)*',
+  'turn.joined': '*(answered together with the message before)*',
   'turn.interrupted': '*(interrupted by your next message)*',
   'turn.limit': {
     one: 'I stopped after one step, the limit of this profile (maxIterations), before I was finished. Tools used so far: {tools}.',

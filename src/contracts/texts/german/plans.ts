@@ -28,6 +28,9 @@ export const plans: TranslationOf<typeof english> = {
     'Deshalb kann das Modell nicht von selbst um einen Plan bitten; {/plan} und ein Auftrag macht einen.',
   'planning.model_unknown': 'Was das Modell kann, ist gerade nicht bekannt: Sein Server antwortet nicht.',
 
+  'plan.card_title': '**Plan**',
+  'plan.card_tool': 'Werkzeug {name}',
+  'plan.card_agent': 'Agent {name}',
   'plan.how_request': '{/plan} und ein Auftrag macht einen Plan und führt nichts davon aus',
   'plan.how_list': '{/plans} zeigt die Pläne dieses Gesprächs',
   'plan.how_run':

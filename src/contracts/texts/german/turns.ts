@@ -13,6 +13,7 @@ export const turns: TranslationOf<typeof english> = {
     'Der Inhaltsfilter des Modellservers hat diese Antwort beendet, bevor sie begann. Frag bitte mit anderen Worten.',
   'turn.refused': 'Das Modell hat sich geweigert zu antworten.',
   'turn.stopped': '*(angehalten)*',
+  'turn.joined': '*(zusammen mit der Nachricht davor beantwortet)*',
   'turn.interrupted': '*(von deiner nächsten Nachricht unterbrochen)*',
   'turn.limit': {
     one: 'Nach einem Schritt habe ich aufgehört, ohne fertig zu sein; mehr erlaubt dieses Profil nicht (maxIterations). Bisher benutzte Werkzeuge: {tools}.',
