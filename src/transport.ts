@@ -168,7 +168,7 @@ interface LanguageParts {
   log: Log;
   store: HomeStore;
   ledger: ReturnType<typeof bindTurns>;
-  writeCommand(name: string, recipient: Recipient): string;
+  writeCommand: (name: string, recipient: Recipient) => string;
 }
 
 /** The languages of the texts, and the one that each person reads. */

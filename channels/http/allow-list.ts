@@ -1,4 +1,4 @@
-/** The `Host` and `Origin` values that are answered: others (DNS rebinding, other sites) are refused. */
+/** The `Host` and `Origin` values that are accepted; others (DNS rebinding, other sites) are refused. */
 import type { IncomingMessage } from 'node:http';
 import type { HttpConfig } from './config.ts';
 import { HttpError } from './errors.ts';
@@ -23,7 +23,7 @@ export function allowList(config: HttpConfig, port: number): AllowList {
   };
 }
 
-/** Headers that decide what is allowed; of a repeated one, a proxy and this server could read different values. */
+/** Headers that decide what is allowed; if one is repeated, a proxy and this server could read different values. */
 const SENT_ONCE = new Set([
   'host',
   'origin',

@@ -80,7 +80,7 @@ export const API: readonly Route[] = [
   { method: 'POST', path: '/v1/responses', scope: 'chat', handle: responses },
   { method: 'POST', path: '/v1/embeddings', scope: 'chat', handle: embeddings },
   { method: 'GET', path: '/v1/models', scope: 'chat', handle: listModels },
-  // Names of models may have slashes.
+  // Model names may contain slashes.
   { method: 'GET', path: '/v1/models/*', scope: 'chat', handle: readModel },
   { method: 'GET', path: '/v1/openapi.json', scope: 'chat', handle: describeApi(() => API) },
   { method: 'POST', path: '/v1/hooks/:name', handle: callHook },
@@ -108,7 +108,7 @@ export const API: readonly Route[] = [
   { method: 'POST', path: '/v1/sessions/:key/messages', scope: 'chat', handle: postMessage },
   { method: 'GET', path: '/v1/sessions/:key/files', scope: 'chat', handle: listFiles },
   { method: 'POST', path: '/v1/sessions/:key/files', scope: 'chat', handle: uploadFile },
-  // The paths of files have slashes.
+  // File paths contain slashes.
   { method: 'GET', path: '/v1/sessions/:key/files/*', scope: 'chat', handle: downloadFile },
   { method: 'DELETE', path: '/v1/sessions/:key/files/*', scope: 'chat', handle: deleteFile },
   { method: 'GET', path: '/v1/file-limits', scope: 'chat', handle: readFileLimits },
@@ -144,7 +144,7 @@ export const API: readonly Route[] = [
   { method: 'POST', path: '/v1/approvals/:id', scope: 'approve', handle: answerApproval },
   { method: 'GET', path: '/v1/approval-rules', scope: 'chat', handle: listRules },
   { method: 'DELETE', path: '/v1/approval-rules/:id', scope: 'approve', handle: removeRule },
-  // A code is what proves who signs in.
+  // The code proves who is signing in.
   { method: 'POST', path: '/v1/sign-in', handle: signIn },
   { method: 'POST', path: '/v1/sign-in/proxy', handle: signInByProxy },
   { method: 'POST', path: '/v1/sign-out', handle: signOut },
@@ -229,7 +229,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
   return app;
 }
 
-/** Answers, and counts how long it took until the answer began. */
+/** Answers, and records how long it took until the answer began. */
 async function counted(
   { gateway }: HandlerDeps,
   asked: { method: string; route: string },
@@ -248,14 +248,14 @@ async function counted(
   }
 }
 
-/** Names of headers, with commas between them. */
+/** Header names, separated by commas. */
 const HEADER_NAMES = /^[\w-]+(?:, ?[\w-]+)*$/;
 const READ_HEADERS =
   'authorization, content-type, idempotency-key, last-event-id, x-request-id, x-session-id';
-/** What a page may read of an answer besides its content type. */
+/** The response headers that a page may read besides the content type. */
 const EXPOSED_HEADERS = 'retry-after, x-request-id, x-should-retry';
 
-/** Lets an allowed origin read the answers; gives the answer to a preflight, else undefined. */
+/** Lets an allowed origin read the answers; returns the answer to a preflight, else undefined. */
 function allowCrossOrigin(c: HttpContext): Response | undefined {
   const { incoming, outgoing } = c.env;
   const { origin } = incoming.headers;
@@ -273,14 +273,14 @@ function allowCrossOrigin(c: HttpContext): Response | undefined {
 
 /**
  * The headers that a preflight asks for: the origin is allowed, so its pages may send what they like, such as the
- * `x-stainless-*` of OpenAI's client. Without a list, or with one of another form, those the API reads.
+ * `x-stainless-*` headers of OpenAI's client. Without a list, or with a malformed one, the headers the API reads.
  */
 function askedHeaders(asked: string | undefined): string {
   const isList = asked !== undefined && asked.length <= MAX_ASKED_HEADERS && HEADER_NAMES.test(asked);
   return isList ? asked : READ_HEADERS;
 }
 
-/** What a request gets that reaches the route of WebSockets without asking for one (RFC 9110, 15.5.22). */
+/** The answer to a request that reaches the WebSocket route without asking for an upgrade (RFC 9110, 15.5.22). */
 function upgradeRequired(c: HttpContext): Response {
   c.env.outgoing.setHeader('upgrade', 'websocket');
   throw new HttpError(426, 'upgrade_required', 'This route speaks WebSocket; see docs/http-api.md.');

@@ -21,8 +21,8 @@ export interface AuthenticatorDeps {
 }
 
 /**
- * Makes the authenticator; it reads only the `Authorization` header. Every token is looked up before anything is counted:
- * whatever others send from the same address, the right one gets in.
+ * Makes the authenticator; it reads only the `Authorization` header. Every token is looked up before anything is
+ * counted: the right token gets in, whatever others send from the same address.
  */
 export function createAuthenticator({
   authenticate,

@@ -28,8 +28,8 @@ export async function readJson<Shape>(
 }
 
 /**
- * As `readJson`, for a route whose fields are in a table: those that are not known or refused throw `HttpError` 400, too.
- * With `largeBodies`, the body may carry files.
+ * As `readJson`, for a route whose fields are in a table: unknown and refused fields throw `HttpError` 400, too. With
+ * `largeBodies`, the body may carry files.
  */
 export async function readFields<Shape>(
   incoming: IncomingMessage,
@@ -86,7 +86,7 @@ function parseBody<Shape>(value: unknown, schema: z.ZodType<Shape>): Shape {
   );
 }
 
-/** Refuses a compressed body and any other charset than UTF-8, the only one of JSON (RFC 8259, 8.1). */
+/** Refuses a compressed body and any charset other than UTF-8, the only one that JSON allows (RFC 8259, 8.1). */
 export function refuseEncodings({ headers }: IncomingMessage): void {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding.trim().toLowerCase() !== 'identity') {
@@ -143,8 +143,8 @@ function readText(
 }
 
 /**
- * The body as it arrives, for one that is not held in memory; the connection stays open for the answer. Throws `HttpError`
- * 408 when its sender falls silent, and 400 when it goes away.
+ * The body as it arrives, for bodies that are not held in memory; the connection stays open for the answer. Throws
+ * `HttpError` 408 when the sender goes silent, and 400 when it disconnects.
  */
 export async function* bodyChunks(incoming: IncomingMessage): AsyncGenerator<Uint8Array> {
   const body: AsyncIterator<Buffer> = incoming.iterator({ destroyOnReturn: false });
@@ -157,7 +157,7 @@ export async function* bodyChunks(incoming: IncomingMessage): AsyncGenerator<Uin
   } catch (error) {
     throw error instanceof HttpError ? error : incomplete(error);
   } finally {
-    // Where the sender is silent, the end of the iterator waits for its next bytes.
+    // If the sender is silent, ending the iterator waits for its next bytes.
     void body.return?.().catch(() => undefined);
   }
 }
@@ -208,7 +208,7 @@ function checkShape(text: string): void {
   }
 }
 
-/** The place of the quote that ends a string, searched for natively: a file is one long string. */
+/** The index of the quote that ends a string, found with a native search: a file is one long string. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = 0;

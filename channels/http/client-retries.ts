@@ -1,6 +1,6 @@
 /**
- * Repeated requests of OpenAI's clients. After a timeout or a lost connection they send a request again by themselves and
- * count the repeats in a header. The message of such a request is stored already: it joins the turn that answers it.
+ * Repeated requests of OpenAI's clients. After a timeout or a lost connection they resend a request on their own and
+ * count the repeats in a header. The message of such a request is already stored: it joins the turn that answers it.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../../src/contracts/access.ts';
@@ -28,8 +28,8 @@ export class AnsweredTurns {
 }
 
 /**
- * The turn of a request that was sent again: that of the caller's newest message in the session, when it has the same
- * text and nobody has had its answer. Undefined for every other request. Throws `StoreError`.
+ * The turn of a resent request: that of the caller's newest message in the session, when it has the same text and its
+ * answer has not reached anyone. Undefined for every other request. Throws `StoreError`.
  */
 export async function turnOfRetry(
   incoming: IncomingMessage,

@@ -15,7 +15,9 @@ export interface HttpConfig {
   limits: HttpLimits;
 }
 
-/** What one address or one token without `admin` may take. Admins have no such limits, and a reserve of what all share. */
+/**
+ * What one address or one token without `admin` may use. Admins have no such limits, and a reserve of what all share.
+ */
 export interface HttpLimits {
   /** Connections of an address that have carried no valid token. */
   socketsPerAddress: number;
@@ -27,7 +29,7 @@ export interface HttpLimits {
   turnsPerToken: number;
   /** Sessions of a token. */
   sessionsPerToken: number;
-  /** Messages of a token in a minute, which is also how many it may send at once. */
+  /** Messages of a token per minute, which is also how many it may send at once. */
   messagesPerMinute: number;
 }
 
@@ -39,19 +41,19 @@ export const MAX_INLINE_BODY_BYTES = 16 * 1024 * 1024;
 export const MAX_MESSAGES = 8_192;
 /** Files that a request without a session may carry. */
 export const MAX_INLINE_FILES = 20;
-/** Values in a body's objects and lists: many small ones would hold the process up. */
+/** Values in a body's objects and lists: many small ones would stall the process. */
 export const MAX_JSON_VALUES = 100_000;
-/** Bodies of more than `MAX_BODY_BYTES` that are held at a time. */
+/** Bodies of more than `MAX_BODY_BYTES` that are held at once. */
 export const MAX_LARGE_BODIES = 8;
 /** Event streams open at once, over all tokens. */
 export const MAX_STREAMS = 4_096;
-/** Of these, as many as only admins may open. */
+/** How many of these only admins may open. */
 export const RESERVED_STREAMS = 64;
 /** Sockets open at once; further connections are reset. */
 export const MAX_CONNECTIONS = 8_192;
-/** From this many before that on, a new connection closes an idle one, first those without a valid token. */
+/** This close to that limit, a new connection closes an idle one, first those without a valid token. */
 export const RESERVED_CONNECTIONS = 1_024;
-/** A connection is closed for the limits of its holder after this time at the earliest. */
+/** A connection is not closed for its holder's limits before this time. */
 export const MIN_IDLE_MS = 1_000;
 /** The part of this gateway's concurrent turns that tokens without `admin` leave to the others. */
 export const RESERVED_TURNS = 1 / 8;
@@ -60,13 +62,13 @@ export const MAX_HEADER_BYTES = 16 * 1024;
 /** Time a client may take to send its headers, and a request without a file. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 30_000;
-/** Time that a file may take to arrive, and the longest silence of its sender. */
+/** Time a file may take to arrive, and the longest silence of its sender. */
 export const UPLOAD_TIMEOUT_MS = 10 * 60_000;
 export const UPLOAD_STALL_MS = 30_000;
-/** Files that arrive at a time for one token, and for all. */
+/** Files that may arrive at once for one token, and for all. */
 export const MAX_UPLOADS_PER_TOKEN = 8;
 export const MAX_UPLOADS = 64;
-/** What a form may hold beside its file, in bytes. */
+/** What a form may hold besides its file, in bytes. */
 export const MAX_FORM_BYTES = 64 * 1024;
 /** Time that an idle connection is kept for the next request: longer than proxies keep theirs (nginx: 60 s). */
 export const KEEP_ALIVE_MS = 75_000;
@@ -89,11 +91,11 @@ export const MODELS_TIMEOUT_MS = 10_000;
 export const WRONG_TOKENS_PER_MINUTE = 20;
 /** Addresses that the limiter remembers; the least recently used is dropped first. */
 export const MAX_LIMITED_ADDRESSES = 10_000;
-/** Most headers' names that a preflight may ask for, in characters. */
+/** Longest list of header names that a preflight may ask for, in characters. */
 export const MAX_ASKED_HEADERS = 1_024;
 /** Longest `Idempotency-Key`. */
 export const MAX_IDEMPOTENCY_KEY = 255;
-/** Most rows of one list. */
+/** Most rows in one list. */
 export const MAX_PAGE_SIZE = 200;
 /** Longest name of a file in a message, in UTF-16 units. */
 export const MAX_FILE_REFERENCE = 400;

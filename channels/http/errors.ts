@@ -14,7 +14,7 @@ export interface ErrorBody {
 export class HttpError extends GatewayError {
   readonly status: number;
   readonly param: string | null;
-  /** False when the same request must not be repeated by itself: its message is kept, and its turn has ended. */
+  /** False when the same request must not be repeated automatically: its message is kept, and its turn has ended. */
   readonly mayRepeat: boolean;
 
   constructor(
@@ -98,10 +98,12 @@ const STATUS: Record<string, number> = {
   timeout_chunk: 504,
 };
 
-/** The model server refuses the gateway, which only the person who runs it can change: a repeated request meets the same. */
+/**
+ * The model server refuses the gateway, which only its operator can change: a repeated request would fail the same way.
+ */
 const REFUSES_GATEWAY = new Set(['quota_exceeded', 'unauthorized']);
 
-/** OpenAI's names of some codes, which its clients check. */
+/** OpenAI's names for some codes, which its clients check. */
 const OPENAI_CODES: Record<string, string> = {
   unknown_model: 'model_not_found',
   context_overflow: 'context_length_exceeded',
@@ -154,7 +156,10 @@ export function toHttpError(
   });
 }
 
-/** The error for a turn that failed or was interrupted, with a status by its cause. A repeated request would add a message. */
+/**
+ * The error for a turn that failed or was interrupted, with a status that depends on the cause. A repeated request
+ * would add a message.
+ */
 export function endedTurn(end: {
   reason: string;
   lastText: string;
@@ -174,7 +179,7 @@ export function endedTurn(end: {
   });
 }
 
-/** How an error is worded for a caller; undefined for one who is not known yet. */
+/** How an error is worded for a caller; undefined for one who is not identified yet. */
 export function callerReader(caller: Caller | undefined): ErrorReader {
   return readerOf({ owner: caller?.scopes.includes('admin') ?? false, place: 'private' });
 }

@@ -1,4 +1,4 @@
-/** Events as frames of an event stream: each is serialised once, whatever the number of readers. */
+/** Events as frames of an event stream: each is serialised once, however many readers there are. */
 import { sseId } from '../../src/contracts/event.ts';
 import type { AgentEvent } from '../../src/contracts/event.ts';
 
@@ -62,8 +62,8 @@ function isSameCall(one: DeltaEvent, other: DeltaEvent): boolean {
 }
 
 /**
- * Hands each event on once: a batch from another node may repeat events of the replay. A snapshot has the number of the last
- * event it stands for, which may have been handed on before.
+ * Passes each event on once: a batch from another node may repeat events of the replay. A snapshot has the number of
+ * the last event it covers, which may have been passed on already.
  */
 export function eachOnce(next: (event: AgentEvent) => void): (event: AgentEvent) => void {
   let lastEpoch = 0;

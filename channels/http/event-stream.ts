@@ -107,7 +107,7 @@ export class EventStream {
   }
 
   /**
-   * False when the reader does not keep up. An idle socket is written to directly, without the queue of the response:
+   * False when the reader does not keep up. An idle socket is written to directly, bypassing the response's queue:
    * measured with 64 readers, that costs 0.8 µs instead of 2.5 µs per token and reader.
    */
   #put(bytes: Buffer): boolean {
@@ -116,7 +116,7 @@ export class EventStream {
     if (isIdle && bytes.length < socket.writableHighWaterMark) return socket.write(bytes);
     this.#headersWritten = true;
     const keepsUp = this.#outgoing.write(bytes);
-    // Node holds a response's first write back until all promises that are ready have run.
+    // Node delays a response's first write until all ready promises have run.
     socket?.uncork();
     return keepsUp;
   }

@@ -32,7 +32,7 @@ export function toInbound(
     language: body.language,
     content: body.content,
     media: body.media,
-    // Whose words a client passes on is known to nobody here.
+    // It is not known here whose words a client passes on.
     ...(body.quoted && { quoted: { ...body.quoted, by: 'other' as const, media: [] } }),
     timestamp: Date.now(),
     place: 'private',
@@ -40,7 +40,7 @@ export function toInbound(
   };
 }
 
-/** The languages that the client's user reads, as the header says. */
+/** The languages that the client's user reads, according to the header. */
 export function wantedLanguages({ headers }: IncomingMessage): string | undefined {
   return headers['accept-language'];
 }

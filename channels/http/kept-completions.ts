@@ -46,8 +46,8 @@ export class KeptCompletions {
   }
 
   /**
-   * The completion's chunks: without a key those of a call of its own; with one those of the first request that had it,
-   * from the beginning. A call that fails, or that nobody reads any more, is not kept. Throws what the call throws, or
+   * The completion's chunks: without a key, those of its own call; with one, those of the first request that used it,
+   * from the beginning. A call that fails, or that no one reads anymore, is not kept. Throws what the call throws, or
    * `HttpError` 422 when the key was used with another request.
    */
   complete(
@@ -152,7 +152,7 @@ export class KeptCompletions {
     }
   }
 
-  /** Its readers go on; a repeat calls the model again. */
+  /** Its readers continue; a repeat calls the model again. */
   #forget(name: string, kept: Kept): void {
     if (this.#kept.get(name) !== kept) return;
     this.#kept.delete(name);

@@ -12,7 +12,7 @@ import type { StreamOwner } from './event-stream.ts';
 /** Interval of the check for silent streams and lagging readers. */
 const MAINTAIN_MS = 500;
 
-/** Gives the callers behind `Authorization` values as they are now; what is not valid any more is missing. */
+/** Returns the callers behind `Authorization` values as they are now; values that are no longer valid are missing. */
 export type Recheck = (authorizations: readonly string[]) => Promise<ReadonlyMap<string, Caller>>;
 
 /** What is kept open for a reader: an event stream or a WebSocket. */
@@ -47,7 +47,7 @@ export class OpenStreams {
     ];
   }
 
-  /** Opens a stream on this response. Throws `HttpError` 429 when too many are open; the last ones are for admins. */
+  /** Opens a stream on this response. Throws `HttpError` 429 when too many are open; the last places are for admins. */
   add(owner: StreamOwner, outgoing: ServerResponse): EventStream {
     const make = (flushSoon: (stream: KeptStream) => void): EventStream =>
       new EventStream(owner, outgoing, performance.now(), flushSoon);
@@ -55,8 +55,8 @@ export class OpenStreams {
   }
 
   /**
-   * Keeps what `make` makes until `closing` closes. Throws `HttpError` 429 when too many are open; the last ones are for
-   * admins.
+   * Keeps what `make` returns until `closing` closes. Throws `HttpError` 429 when too many are open; the last places
+   * are for admins.
    */
   keep<Stream extends KeptStream>(
     { caller }: StreamOwner,

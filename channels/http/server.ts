@@ -1,4 +1,4 @@
-/** The HTTP server under the app: its limits, an id for every request, and answers to what is not valid HTTP. */
+/** The HTTP server under the app: its limits, an id for every request, and answers to invalid HTTP. */
 import { getRequestListener } from '@hono/node-server';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -15,27 +15,27 @@ import { answerError, errorBody, HttpError, sendError } from './errors.ts';
 
 /** Interval of Node's check for slow requests. */
 const TIMEOUT_CHECK_MS = 1_000;
-/** A caller's own id of a request, which is given back: safe in a log and in a header. */
+/** A caller's own id for a request, which is returned: safe in a log and in a header. */
 const REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /** Makes the server; it does not listen yet. Every answer has `X-Request-Id`, and every error a JSON body. */
 export function makeServer(fetch: Parameters<typeof getRequestListener>[0]): Server {
   const listener = getRequestListener(fetch, {
     overrideGlobalObjects: false,
-    // What is left of a body is limited by this channel, and by less.
+    // This channel limits the rest of a body itself, to less.
     autoCleanupIncoming: false,
     errorHandler: () => answerError(new HttpError(400, 'bad_request', 'The request line is not valid.')),
   });
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_TIMEOUT_MS,
-    // For files; the body of any other request has less time, which is measured where it is read.
+    // For files; the body of any other request has less time, enforced where it is read.
     requestTimeout: UPLOAD_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     // Node's own refusal has no body.
     requireHostHeader: false,
-    // Other protocols are offered by clients that go on with HTTP/1.1, `h2c` for instance.
+    // Clients that continue with HTTP/1.1 offer other protocols, `h2c` for instance.
     shouldUpgradeCallback: isWebSocketRequest,
   });
   server.maxConnections = MAX_CONNECTIONS;
@@ -72,7 +72,7 @@ function requestIdOf(request: IncomingMessage): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : newId();
 }
 
-/** What is wrong with the request line or the one header that HTTP demands. */
+/** What is wrong with the request line or the one header that HTTP requires. */
 function lineError({ httpVersion, headers }: IncomingMessage): HttpError | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     return new HttpError(505, 'http_version_not_supported', 'This server speaks HTTP/1.1.');
@@ -88,7 +88,7 @@ const RAW_ERRORS: Record<string, [number, string, string]> = {
 
 /** Answers bytes that are not valid HTTP with an error in the usual shape. */
 function refuseInvalid(error: NodeJS.ErrnoException, socket: Socket): void {
-  // After or inside an earlier answer on this connection, a client could take this one for a part of it.
+  // After or inside an earlier answer on this connection, a client could mistake this one for a part of it.
   if (!socket.writable || error.code === 'ECONNRESET' || socket.bytesWritten > 0) {
     socket.destroy();
     return;

@@ -1,4 +1,4 @@
-/** Follows one turn to its end over an event bus that may lose events; the text it gives is the stored one. */
+/** Follows one turn to its end over an event bus that may lose events; the text it passes on is the stored one. */
 import type { AgentEvent, TurnEndReason } from '../../src/contracts/event.ts';
 import type { GatewayApi, TurnStatus } from '../../src/contracts/gateway-api.ts';
 import type { SessionKey } from '../../src/contracts/message.ts';
@@ -20,7 +20,7 @@ const DELETED = new HttpError(410, 'session_deleted', 'The session was deleted.'
 /** The answer for a client whose message became part of another turn. */
 const JOINED = 'This message was answered together with the one before it, in the same session.';
 
-/** Events of the session kept while the message is being accepted; those of its own turn are always the newest. */
+/** Events of the session that are kept while the message is being accepted; those of its own turn are always newest. */
 const MAX_EARLY_EVENTS = 4_096;
 /** Checks in a row without an event before the store is read. */
 const MAX_SILENT_CHECKS = 3;
@@ -57,7 +57,7 @@ export class TurnFeed {
   #sent = '';
   /** Usage of the answer's own calls. */
   #usage: Usage = NOTHING_YET.usage;
-  /** The part of a continued turn that its reader has had in an earlier answer. */
+  /** The part of a continued turn that its reader received in an earlier answer. */
   #before = NOTHING_YET;
 
   constructor(gateway: GatewayApi, key: SessionKey) {
@@ -67,8 +67,8 @@ export class TurnFeed {
   }
 
   /**
-   * Sets the turn and its reader; with `replay` the turn may have started long ago (a repeated message). `before` is given
-   * for a turn that goes on after its reader had the beginning.
+   * Sets the turn and its reader; with `replay` the turn may have started long ago (a repeated message). `before` is
+   * set for a turn that continues after its reader received the beginning.
    */
   follow(
     turnId: string,
@@ -84,7 +84,7 @@ export class TurnFeed {
     const early = this.#early;
     this.#early = [];
     if (replay) {
-      // What the event bus still has may be of the part before.
+      // What the event bus still has may belong to the earlier part.
       const events = before === NOTHING_YET ? this.#gateway.replay(this.#key, undefined).events : [];
       for (const event of events) this.#onEvent(event);
       this.#readStoredTurn();
@@ -104,7 +104,7 @@ export class TurnFeed {
 
   #onEvent(event: AgentEvent): void {
     if (this.#turnId === undefined) {
-      // What was deleted before the message was accepted is another session of this name.
+      // A session deleted before the message was accepted is another one with this name.
       if (event.type === 'session_deleted') return;
       if (this.#early.length >= MAX_EARLY_EVENTS) this.#early.splice(0, MAX_EARLY_EVENTS / 2);
       this.#early.push(event);
@@ -119,8 +119,8 @@ export class TurnFeed {
   }
 
   /**
-   * False for an event that was seen before. Detects lost events by their numbers; a snapshot has the number of the last
-   * event it stands for.
+   * False for an event that was seen before. Detects lost events by their numbers; a snapshot has the number of the
+   * last event it covers.
    */
   #advance({ type, epoch, eventSeq }: AgentEvent): boolean {
     if (epoch === undefined || eventSeq === undefined) return true;
@@ -226,7 +226,7 @@ export class TurnFeed {
     this.#gateway.turn(turnId).then(
       (turn) => {
         this.#readingStore = false;
-        // It was deleted with its session, and the event of that was lost.
+        // It was deleted with its session, and that event was lost.
         if (turn === undefined) this.#finish((reader) => reader.failed(DELETED));
         if (turn?.waitsFor !== undefined) this.#endWithCalls(turn.waitsFor, this.#before.usage);
         if (turn?.state !== 'done') return;
@@ -245,7 +245,7 @@ export class TurnFeed {
     );
   }
 
-  /** The turn waits for its caller's tools. `spent` is the part of the usage that is not of this answer. */
+  /** The turn waits for its caller's tools. `spent` is the part of the usage that does not belong to this answer. */
   #endWithCalls({ calls, text, usage }: NonNullable<TurnStatus['waitsFor']>, spent: Usage): void {
     if (calls.some(({ id }) => this.#before.answered.has(id))) return;
     this.#finish((reader) => {

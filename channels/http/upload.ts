@@ -8,14 +8,14 @@ import { bodyChunks } from './body.ts';
 import { MAX_FORM_BYTES } from './config.ts';
 import { HttpError } from './errors.ts';
 
-/** Throws `HttpError` 413 for a body that is announced as larger than any that is taken. */
+/** Throws `HttpError` 413 for a body that is declared larger than any that is accepted. */
 export function refuseLength({ headers }: IncomingMessage, maxFileBytes: number): void {
   const frame = isForm(headers['content-type']) ? MAX_FORM_BYTES : 0;
   if (Number(headers['content-length'] ?? 0) <= maxFileBytes + frame) return;
   throw new HttpError(413, 'file_too_large', `A file may have at most ${maxFileBytes} bytes.`);
 }
 
-/** The file, which is read from the body as it is asked for. `name` is that of a raw body. Throws `HttpError` 400. */
+/** The file, which is read from the body on demand. `name` is that of a raw body. Throws `HttpError` 400. */
 export async function readUpload(incoming: IncomingMessage, name: string | undefined): Promise<Upload> {
   const type = incoming.headers['content-type'];
   if (isForm(type)) return await readForm(incoming, type);
@@ -30,7 +30,10 @@ function isForm(type: string | undefined): type is string {
   return type !== undefined && /^multipart\/form-data\b/i.test(type);
 }
 
-/** The first file of the form. Its bytes end once the rest of the form was read, so that a second file refuses both. */
+/**
+ * The first file of the form. Its bytes end once the rest of the form has been read, so that a second file refuses
+ * both.
+ */
 async function readForm(incoming: IncomingMessage, type: string): Promise<Upload> {
   const parser = openParser(type);
   const found = Promise.withResolvers<Upload>();
@@ -42,12 +45,12 @@ async function readForm(incoming: IncomingMessage, type: string): Promise<Upload
       throw failure;
     },
   );
-  // Told to whoever reads the file; before there is one, by `found`.
+  // Reported to the reader of the file; before there is one, by `found`.
   read.catch(() => undefined);
   let isSecond = false;
   parser.on('filesLimit', () => (isSecond = true));
   parser.on('file', (_field: string, stream: BusboyFileStream, filename: string | undefined) => {
-    // Told by `read`, whose pipeline ends with the same error.
+    // Reported by `read`, whose pipeline ends with the same error.
     stream.on('error', () => undefined);
     const chunks = async function* (): AsyncGenerator<Uint8Array> {
       for await (const chunk of stream) yield chunk;

@@ -57,7 +57,10 @@ export type WireTrace = Json<ReturnType<typeof wireTrace>>;
 /** A stored file as clients read it. */
 export type WireFile = Json<ReturnType<typeof wireFile>>;
 
-/** The file; `file` is its name in messages and in `/files/…`, `inText` the path by which the text of its message shows it. */
+/**
+ * The file; `file` is its name in messages and in `/files/…`, `inText` the path with which the text of its message
+ * shows it.
+ */
 export function wireFile({ file, kind, name, mimeType, bytes, sha256, inText }: Attachment) {
   return { file, kind, name, mimeType, bytes, sha256, ...(inText !== undefined && { inText }) };
 }
@@ -68,7 +71,7 @@ export function wireSession(session: SessionRecord) {
   return { ...seen, model: model ?? null, title: title ?? null };
 }
 
-/** The session as lists show it; `own` says whether the caller's token has made it. */
+/** The session as lists show it; `own` says whether the caller's token made it. */
 export function wireListed(session: ListedSession, { tokenId }: Caller) {
   const { ownerName, preview, state, queued, unread } = session;
   const own = session.ownerTokenId === tokenId;
@@ -162,7 +165,7 @@ export function wireRun({ dueAt, at, outcome, result, turnId, turn }: ToldSchedu
   return { dueAt, at, outcome, result, turnId: turn === undefined ? null : (turnId ?? null), endedAt };
 }
 
-/** The newest plan with the turn it belongs to, and the todo list. */
+/** The newest plan with its turn, and the todo list. */
 export function wireWork({ newest, todos }: { newest: PlanRecord | undefined; todos: Todo[] }) {
   const items = todos.map(({ text, status, validation }) => ({
     text,

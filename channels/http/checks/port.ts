@@ -1,4 +1,4 @@
-/** What `parley doctor` sees of the port: free, held by the gateway, or by another program. */
+/** What `parley doctor` reports about the port: free, held by the gateway, or by another program. */
 import { once } from 'node:events';
 import { get } from 'node:http';
 import type { IncomingMessage } from 'node:http';
@@ -10,7 +10,7 @@ const SUBJECT = 'Port';
 /** Addresses that mean all interfaces; this machine reaches itself by loopback. */
 const ANY = new Set(['0.0.0.0', '::']);
 
-/** Opens the port for a moment unless a gateway holds it. Never throws. */
+/** Opens the port briefly unless a gateway holds it. Never throws. */
 export async function check(
   { host, port }: { host: string; port: number },
   { signal, running }: CheckContext,
@@ -69,7 +69,7 @@ async function isParley(host: string, port: number, signal: AbortSignal): Promis
     const answer: unknown = JSON.parse(await text(response));
     return typeof answer === 'object' && answer !== null && 'ready' in answer && 'channels' in answer;
   } catch {
-    // It does not speak HTTP, or not this one.
+    // It does not speak HTTP, or not this API.
     return false;
   }
 }

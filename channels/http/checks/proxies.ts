@@ -1,8 +1,10 @@
-/** What `parley doctor` says of trusted proxies: whether strangers may pass for one. */
+/** What `parley doctor` reports about trusted proxies: whether strangers could pass for one. */
 import { BlockList, isIP } from 'node:net';
 import type { Finding } from '../../../src/contracts/operator/findings.ts';
 
-/** Networks that are not reached from the Internet (RFC 6890, with loopback and the shared space that Tailscale uses). */
+/**
+ * Networks that cannot be reached from the Internet (RFC 6890, with loopback and the shared space that Tailscale uses).
+ */
 const PRIVATE: [address: string, prefix: number, family: 'ipv4' | 'ipv6'][] = [
   ['10.0.0.0', 8, 'ipv4'],
   ['100.64.0.0', 10, 'ipv4'],
@@ -15,7 +17,9 @@ const PRIVATE: [address: string, prefix: number, family: 'ipv4' | 'ipv6'][] = [
   ['fe80::', 10, 'ipv6'],
 ];
 
-/** A warning for each network that holds others than the operator's machines; none for single addresses. Never throws. */
+/**
+ * A warning for each network that includes machines other than the operator's; none for single addresses. Never throws.
+ */
 export function proxyFindings(trustedProxies: readonly string[]): Finding[] {
   return trustedProxies.flatMap((network): Finding[] => {
     const [address = '', prefixText] = network.split('/');

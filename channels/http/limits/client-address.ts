@@ -10,7 +10,7 @@ const MAX_HOPS = 10;
 export interface ClientAddresses {
   /** The client's address as limits count it: IPv4, or the /64 network of an IPv6 address, which is one client's. */
   of(incoming: IncomingMessage): string;
-  /** The same of a connection; undefined for one of a trusted proxy, which carries requests of many clients. */
+  /** The same for a connection; undefined for one from a trusted proxy, which carries requests of many clients. */
   ofSocket(socket: Socket): string | undefined;
 }
 
@@ -41,7 +41,8 @@ export function clientAddresses(trustedProxies: readonly string[]): ClientAddres
       let address = plain(socket.remoteAddress ?? '');
       const named = headers['x-forwarded-for'];
       if (typeof named !== 'string' || !isTrusted(address)) return counted(address);
-      // Each proxy appends whom it was called by: from the end, the first that is no proxy of ours is the client.
+      // Each proxy appends the address that called it: from the end, the first that is not our proxy is the
+      // client.
       for (const hop of named.slice(-2_048).split(',').slice(-MAX_HOPS).toReversed()) {
         const before = plain(hop.trim());
         if (isIP(before) === 0) break;

@@ -1,9 +1,9 @@
-/** How many requests with large bodies are held in memory at a time: those that carry files as base64. */
+/** How many requests with large bodies are held in memory at once: those that carry files as base64. */
 import type { ServerResponse } from 'node:http';
 import { MAX_LARGE_BODIES } from '../config.ts';
 import { HttpError } from '../errors.ts';
 
-/** The large bodies of now. */
+/** The large bodies held now. */
 export class LargeBodies {
   #held = 0;
 

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { MAX_CONNECTIONS, MIN_IDLE_MS, RESERVED_CONNECTIONS } from '../config.ts';
 
-/** Who holds a connection; `undefined` counts only towards the whole. */
+/** Who holds a connection; `undefined` counts only toward the total. */
 type Holder = { kind: 'address' | 'token'; id: string } | undefined;
 
 interface Entry {
@@ -22,8 +22,8 @@ export interface SocketLimits {
 }
 
 /**
- * All connections of the channel. Past a limit the oldest idle connection of the same holder closes, never that of another:
- * whoever opens connections without end takes only from themselves. The limits are kept without waiting.
+ * All connections of the channel. Past a limit the oldest idle connection of the same holder closes, never one of
+ * another: a client that keeps opening connections hurts only itself. Enforcing the limits never waits.
  */
 export class OpenSockets {
   readonly #entries = new Map<Socket, Entry>();
@@ -88,14 +88,17 @@ export class OpenSockets {
     if (held.size > most) closeIdle(held, held.size - most);
   }
 
-  /** Past the whole, those without a valid token go first. */
+  /** Past the total limit, those without a valid token go first. */
   #makeRoom(newest: Entry): void {
     const idle = oldestIdle(this.#unknown, newest) ?? oldestIdle(this.#entries.values(), newest);
     idle?.socket.destroy();
   }
 }
 
-/** Closes so many idle ones, oldest first. New ones stay for a moment: many clients may connect at once, each with a token. */
+/**
+ * Closes this many idle ones, oldest first. New ones stay for a moment: many clients may connect at once, each with a
+ * token.
+ */
 function closeIdle(entries: Iterable<Entry>, count: number): void {
   const settled = performance.now() - MIN_IDLE_MS;
   let left = count;

@@ -1,4 +1,7 @@
-/** What one token without `admin` may have at a time: messages a minute, sessions, running turns. Admins are not limited here. */
+/**
+ * What one token without `admin` may have at once: messages a minute, sessions, running turns. Admins are not limited
+ * here.
+ */
 import { hasScope } from '../../../src/contracts/access.ts';
 import type { Caller } from '../../../src/contracts/access.ts';
 import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
@@ -37,7 +40,10 @@ interface Taken {
   making: Set<SessionKey>;
 }
 
-/** The limits of tokens. What runs is counted here without a query; the store is asked only when a token seems full. */
+/**
+ * The limits of tokens. What runs is counted here without a query; the store is asked only when a token seems to be at
+ * its limit.
+ */
 export class TokenLimits {
   readonly #limits: HttpLimits;
   readonly #gateway: TokenLimitsDeps['gateway'];
@@ -46,7 +52,7 @@ export class TokenLimits {
   readonly #known: Recent<true>;
   /** Files that arrive now, by token. */
   readonly #uploads = new Map<string, number>();
-  /** The newest question to the store about turns, and the one behind it. */
+  /** The newest query to the store about turns, and the one queued behind it. */
   #asked: Promise<void> = Promise.resolve();
   #waiting: Promise<void> | undefined;
 
@@ -87,7 +93,7 @@ export class TokenLimits {
     };
   }
 
-  /** Counts a completion without a session; gives what ends it. Throws `HttpError` 429. */
+  /** Counts a completion without a session; returns the function that ends it. Throws `HttpError` 429. */
   async beginCall(caller: Caller): Promise<() => void> {
     if (hasScope(caller, 'admin')) return () => undefined;
     const taken = this.#taken(caller);
@@ -101,8 +107,8 @@ export class TokenLimits {
   }
 
   /**
-   * Counts a file that is sent to a session: like a message, and while it arrives. Gives what ends it. Throws `HttpError`
-   * 429. Admins may have as many at a time as others, because each takes disk.
+   * Counts a file that is sent to a session: like a message, and while it arrives. Returns the function that ends it.
+   * Throws `HttpError` 429. Admins may have only as many at once as others, because each takes disk.
    */
   async beginUpload(caller: Caller, key: SessionKey): Promise<() => void> {
     const { tokenId } = caller;
@@ -135,7 +141,10 @@ export class TokenLimits {
     }
   }
 
-  /** Counts a session that is made without a message: like a message, and among the token's sessions. Gives what ends it. */
+  /**
+   * Counts a session that is made without a message: like a message, and among the token's sessions. Returns the
+   * function that ends it.
+   */
   async beginSession(caller: Caller, key: SessionKey): Promise<() => void> {
     if (hasScope(caller, 'admin')) return () => undefined;
     const taken = this.#taken(caller);
@@ -185,8 +194,8 @@ export class TokenLimits {
   }
 
   /**
-   * Takes a place for a turn in a session, or for a completion without one. A session with a running turn may take further
-   * messages: they wait behind it.
+   * Reserves a place for a turn in a session, or for a completion without one. A session with a running turn may take
+   * further messages: they wait behind it.
    */
   async #takeTurn(taken: Taken, key: SessionKey | undefined): Promise<void> {
     const { turnsPerToken } = this.#limits;
@@ -209,7 +218,7 @@ export class TokenLimits {
     return [...this.#tokens.values()].reduce((sum, taken) => sum + running(taken), 0);
   }
 
-  /** Asks the store which turns still run: one query at a time, for all who wait for it. */
+  /** Asks the store which turns still run: one query at a time, shared by everyone who waits for it. */
   #forgetEnded(): Promise<void> {
     const ask = (): Promise<void> => {
       this.#waiting = undefined;
@@ -230,7 +239,7 @@ export class TokenLimits {
     }
   }
 
-  /** Checks the number of sessions where the message would make one. */
+  /** Checks the number of sessions if the message would create one. */
   async #checkSessions(caller: Caller, taken: Taken, key: SessionKey): Promise<void> {
     const { sessionsPerToken } = this.#limits;
     if (this.#known.get(knownKey(caller, key)) !== undefined || taken.making.has(key)) return;

@@ -1,4 +1,4 @@
-/** Closes connections whose client still sends a body that nobody reads, without losing the answer. */
+/** Closes connections whose client still sends a body that no one reads, without losing the answer. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { MAX_DISCARDED_BYTES, MAX_LINGER_MS } from '../config.ts';
@@ -27,7 +27,7 @@ export function limitUnreadBody(incoming: IncomingMessage, outgoing: ServerRespo
     incoming.resume();
     socket.end();
   };
-  // Node closes by this method, at once, what was answered with "Connection: close".
+  // Node calls this to close, immediately, a connection answered with "Connection: close".
   socket.destroySoon = linger;
   incoming.once('close', () => {
     if (!lingering) Reflect.deleteProperty(socket, 'destroySoon');

@@ -1,4 +1,4 @@
-/** Counts wrong tokens per address, loopback included. Only failures count: a right token is never kept out by them. */
+/** Counts wrong tokens per address, loopback included. Only failures count: they never keep a right token out. */
 import { MAX_LIMITED_ADDRESSES, WRONG_TOKENS_PER_MINUTE } from '../config.ts';
 
 const MINUTE_MS = 60_000;
@@ -17,7 +17,7 @@ export class WrongTokens {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Counts one; gives undefined while the address is within its limit, else the milliseconds until it is again. */
+  /** Counts one; returns undefined while the address is within its limit, else the milliseconds until it is again. */
   count(address: string): number | undefined {
     const bucket = this.#refilled(address);
     if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * MINUTE_MS) / WRONG_TOKENS_PER_MINUTE);

@@ -1,19 +1,22 @@
-/** Joins the modules of the page into few scripts when the gateway starts: a request for each of eighty costs more than their bytes. */
+/**
+ * Joins the modules of the page into a few scripts when the gateway starts: a request for each of eighty costs more
+ * than their bytes.
+ */
 import { build, stop } from 'esbuild';
 
-/** Gives the address of what `import('…')` loads: a module of the page, or a file of a package. */
+/** Returns the address of what `import('…')` loads: a module of the page, or a file of a package. */
 export type AddressOf = (specifier: string, importer: string) => Promise<string>;
 
 /** Browsers of 2023 and later. */
 const TARGET = 'es2022';
 
-/** Bundles under way: what makes them is one process for all, and ends with the last. */
+/** Bundles under way: a single process makes them all, and ends with the last. */
 let underWay = 0;
 
 /**
- * One script with the module `entry` (a path) and all that it imports, without names and comments. What is imported later is
- * not in it: each such script is whole by itself, because one of another version could not be linked with this one. Rejects
- * with esbuild's `BuildFailure`, which names the file and the line.
+ * One script with the module `entry` (a path) and all that it imports, without names and comments. What is imported
+ * later is not in it: each such script is complete on its own, because one of another version could not be linked with
+ * this one. Rejects with esbuild's `BuildFailure`, which names the file and the line.
  */
 export async function bundleScript(entry: string, addressOf: AddressOf): Promise<string> {
   underWay += 1;

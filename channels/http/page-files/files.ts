@@ -1,6 +1,6 @@
 /**
- * The files of the page, read and joined once at the start and kept in memory, so that no request can reach another file.
- * All but the page itself have a hash of their bytes in their address and are kept by browsers for good.
+ * The files of the page, read and joined once at the start and kept in memory, so that no request can reach another
+ * file. All but the page itself have a hash of their bytes in their address, and browsers keep them permanently.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -14,19 +14,19 @@ import { fillTemplate, textsScript } from './template.ts';
 export interface PageFile {
   body: Buffer<ArrayBuffer>;
   headers: Record<string, string>;
-  /** Of a file that is asked for the first time, made once. */
+  /** Made once, when the file is first requested. */
   gzipped?: Promise<Buffer<ArrayBuffer>>;
 }
 
 /** The files that the page has in this version of the gateway. */
 export interface PageFiles {
-  /** Those that say something, as they are in this language, by their URL's path. Made once for each state of its texts. */
+  /** The files that contain texts, in this language, by their URL's path. Made once for each state of its texts. */
   said: (say: Say) => ReadonlyMap<string, PageFile>;
   /** By their URL's path: `/page/assets/main-<hash>.js`. */
   byPath: ReadonlyMap<string, PageFile>;
   /**
-   * What answers for a file of another version, by its name without the hash: `main.js`. During an upgrade two versions
-   * stand behind one address, and the page of one may ask the other for its scripts.
+   * What is served for a file of another version, by its name without the hash: `main.js`. During an upgrade two
+   * versions share one address, and the page of one may ask the other for its scripts.
    */
   standIns: ReadonlyMap<string, PageFile>;
 }
@@ -64,7 +64,7 @@ const NOT_AT_ALL = 'no-store';
 const PAGE = new URL('../page/', import.meta.url);
 /** What a page of another version gets in place of its script. */
 const RECOVERY = 'recover.js';
-/** The script that the page links, which brings the texts of one language. */
+/** The script that the page links, with the texts of one language. */
 const MAIN = 'main.js';
 const PICTURES = new Set(['.svg', '.png']);
 const STYLES_LINK = /^ *<link rel="stylesheet" href="\/page\/(.+?)" \/>\n/gm;
@@ -104,7 +104,7 @@ class Assembly {
   #files;
   #byPath = new Map<string, PageFile>();
   #standIns = new Map<string, PageFile>();
-  /** Names by which files refer to others, with the addresses that stand for them. */
+  /** Names by which files refer to others, with the addresses that replace them. */
   #addresses: [string, string][] = [];
 
   constructor(files: ReadonlyMap<string, Buffer<ArrayBuffer>>) {
@@ -143,7 +143,7 @@ class Assembly {
     return String(this.#files.get(name) ?? '');
   }
 
-  /** Gives the script that begins with a module; those that it loads later are kept on the way. */
+  /** Returns the script that begins with a module, and keeps the ones that it loads later. */
   async #bundle(entry: string): Promise<string> {
     const code = await bundleScript(entry, (specifier, importer) => this.#publishLater(specifier, importer));
     // Only scripts of one version fit together.
@@ -151,7 +151,7 @@ class Assembly {
     return code;
   }
 
-  /** A module of the page as a script of its own, or a file of a package as it is. */
+  /** A module of the page as its own script, or a file of a package unchanged. */
   async #publishLater(specifier: string, importer: string): Promise<string> {
     if (specifier.startsWith('.')) {
       const script = await this.#bundle(path.resolve(path.dirname(importer), specifier));
@@ -161,7 +161,7 @@ class Assembly {
     return this.#publish(path.posix.basename(specifier), await readFile(file));
   }
 
-  /** Keeps a file under an address that names its bytes; gives the address. */
+  /** Keeps a file under an address that names its bytes; returns the address. */
   #publish(name: string, content: string | Buffer<ArrayBuffer>, standsIn = true): string {
     const { ext } = path.posix.parse(name);
     const address = addressOf(name, content);
@@ -201,7 +201,7 @@ function addressOf(name: string, content: string | Buffer<ArrayBuffer>): string 
   return `/page/assets/${stem}-${hashOf(content).slice(0, HASH_DIGITS)}${ext}`;
 }
 
-/** The languages of the gateway, and the one of whoever asks. */
+/** The languages of the gateway, and that of the reader. */
 export interface ReaderLanguage {
   codes: readonly string[];
   say: (code: string) => Say;
@@ -217,7 +217,7 @@ export function findPageFile(
 ): PageFile | undefined {
   const [, stem, ext] = HASHED.exec(urlPath) ?? [];
   const name = `${stem}${ext}`;
-  // Whoever has the address of a script reads the language that its bytes are of.
+  // A reader with the address of a script reads the language of its bytes.
   const readers = name === MAIN ? codes : [language];
   const inLanguage = readers.map((code) => said(say(code)).get(urlPath)).find(Boolean);
   return byPath.get(urlPath) ?? inLanguage ?? standIns.get(name);

@@ -11,8 +11,8 @@ import { findPageFile, readPageFiles } from './files.ts';
 const compress = promisify(gzip);
 
 /**
- * Answers with the file at the request's path, or 304 when the browser has it. The page is in the language that was chosen in
- * this browser, else in the one that is read by whoever is not known. Throws `HttpError` 404.
+ * Answers with the file at the request's path, or 304 when the browser has it. The page is in the language that was
+ * chosen in this browser, else in the default one for readers who are not known. Throws `HttpError` 404.
  */
 export async function servePageFile(c: HttpContext, { languages }: HandlerDeps): Promise<Response> {
   const { incoming } = c.env;

@@ -1,10 +1,10 @@
-/** Files of the page that say something: places such as `{{page.close}}` hold texts of the reader's language. Pure. */
+/** Files of the page that contain texts: places such as `{{page.close}}` hold texts in the reader's language. Pure. */
 import { inEnglish } from '../../../src/contracts/texts/say.ts';
 import type { PlainKey, Say } from '../../../src/contracts/texts/say.ts';
 import { ENGLISH } from '../../../src/contracts/texts/english.ts';
 import { PARLEY } from '../../../src/contracts/texts/parley.ts';
 
-/** A place for a text, or for a value that is given by its name. */
+/** A place for a text, or for a value with this name. */
 const PLACE = /\{\{([a-z_.]+)\}\}/g;
 
 /** The form of a file, which says how a text is written in it. */
@@ -40,7 +40,7 @@ function toHtml(text: string): string {
     .replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }
 
-/** Keys of texts that the page's scripts say, by their area. */
+/** Keys of texts that the page's scripts use, by their area. */
 const AREAS = /^(page|link|cancelled|step|failure|time)\./;
 /** Keys of the words for errors, by their code. */
 const REFUSALS = /^page\.error\./;
@@ -49,7 +49,7 @@ const REFUSALS = /^page\.error\./;
 export function textsScript(say: Say): string {
   const keys = (table: object): [string, unknown][] =>
     Object.entries(table).filter(([key]) => AREAS.test(key));
-  // In English the page shows the messages of the errors themselves, which name most.
+  // In English the page shows the errors' own messages, which are the most specific.
   const own = keys(say.table).filter(([key]) => say.language !== 'en' || !REFUSALS.test(key));
   const told = new Set(own.map(([key]) => key));
   const texts = {

@@ -1,4 +1,4 @@
-/** Calls of the gateway's API, with the token in the header and errors for people. */
+/** Calls of the gateway's API, with the token in the header and errors that people can read. */
 import { ConversationCalls } from './conversation-calls.js';
 import { ApiError, errorOf, pathOf, Requests } from './requests.js';
 
@@ -8,7 +8,7 @@ export { ApiError };
 /** @typedef {import('../wire.ts').WireSession} SessionSettings */
 /** @typedef {import('../wire.ts').WireFound} FoundSession */
 /** @typedef {{ title?: string | null, mode?: string, queueMode?: string, model?: string | null, profileId?: string, pinned?: boolean, archived?: boolean, readSeq?: number }} SessionChange */
-/** @typedef {{ profileId?: string, model?: string, mode?: string }} Beginning What a new chat is to begin with. */
+/** @typedef {{ profileId?: string, model?: string, mode?: string }} Beginning What a new chat begins with. */
 /** @typedef {import('../wire.ts').WireMessage} Message */
 /** @typedef {import('../wire.ts').WireApproval} Approval */
 /** @typedef {import('../wire.ts').WireSchedule} Schedule */
@@ -195,7 +195,7 @@ export class Api {
   /**
    * @param {string} id
    * @param {ApprovalDecision} decision
-   * @param {{ reason?: string, always?: boolean }} [detail] the reason of a denial, or that an approval holds for good
+   * @param {{ reason?: string, always?: boolean }} [detail] the reason of a denial, or that an approval holds permanently
    * @returns {Promise<{ id: string, decision: ApprovalDecision, rule?: string }>}
    */
   decideApproval(id, decision, detail = {}) {
@@ -203,7 +203,7 @@ export class Api {
   }
 
   /**
-   * Runs or skips a step, pauses, resumes or stops a plan; gives a sentence about the outcome.
+   * Runs or skips a step, pauses, resumes or stops a plan; returns a sentence about the outcome.
    * @param {string} planId
    * @param {PlanAction} action
    * @param {string | undefined} stepId the step that was shown when the button was pressed
@@ -225,7 +225,7 @@ export class Api {
   }
 
   /**
-   * Changes steps of a plan that have not begun; throws when it has another version than this one.
+   * Changes steps of a plan that have not begun; throws when its version is not this one.
    * @param {string} planId
    * @param {number} version
    * @param {import('../../../src/contracts/plans/plan.ts').StepEdit[]} edits
@@ -285,7 +285,7 @@ export class Api {
     return this.#requests.stream('/v1/events', {}, signal);
   }
 
-  /** A name for this token, by which tabs that have the same one find each other. */
+  /** A name for this token, by which tabs with the same token find each other. */
   tokenDigest() {
     return this.#requests.tokenDigest();
   }

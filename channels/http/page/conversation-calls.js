@@ -124,7 +124,7 @@ export class ConversationCalls {
   }
 
   /**
-   * The files of the session, the newest first.
+   * The files of the session, newest first.
    * @param {string} key
    * @returns {Promise<{ files: { file: string, name: string, bytes: number, changedAt: string }[], more: boolean }>}
    */

@@ -1,10 +1,12 @@
-/** What is wrong with the model server, for a reader: in English the gateway's own words, which name most. */
+/**
+ * What is wrong with the model server, for a reader: in English the gateway's own words, which are the most specific.
+ */
 import { language, say } from './texts.js';
 
 /** @typedef {import('../../../src/contracts/gateway-api.ts').HealthReport} HealthReport */
 
 /**
- * Undefined while all is well, and for a reader who is not told what is wrong.
+ * Undefined while all is well, and for a reader who may not learn what is wrong.
  * @param {HealthReport['model']} model
  * @param {{ language: string, say: typeof say }} [reader]
  */

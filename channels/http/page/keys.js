@@ -11,7 +11,7 @@ const KEYS = [
   ['?', say('page.keys.show')],
 ];
 
-/** Fills the dialog and listens for `?`, wherever no text is written. */
+/** Fills the dialog and listens for `?`, except where text is being typed. */
 export function offerKeys() {
   const dialog = byId('keys', HTMLDialogElement);
   const rows = KEYS.map(([key, does]) => h('div', {}, h('dt', {}, h('kbd', {}, key)), h('dd', {}, does)));

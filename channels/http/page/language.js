@@ -1,6 +1,6 @@
 /**
- * The choice of a language: kept by the gateway for the person, as `/language` does, and in a cookie of this browser, because
- * the page is asked for before it is known who reads it.
+ * The choice of a language: kept by the gateway for the person, as `/language` does, and in a cookie of this browser,
+ * because the page is requested before its reader is known.
  */
 import { byId, h } from './dom.js';
 import { language as shown, say } from './texts.js';
@@ -10,12 +10,12 @@ import { language as shown, say } from './texts.js';
 
 const COOKIE = 'parley_language';
 const KEPT_SECONDS = 365 * 86_400;
-/** Says for which language the page was loaded again: a browser that keeps no cookies would do so for ever. */
+/** Says for which language the page was reloaded: a browser that keeps no cookies would reload it forever. */
 const TRIED_KEY = 'parley-language-tried';
 
 /**
- * Offers the languages, and loads the page again in the one that the person reads, if it is in another one. What is written
- * is kept as a draft.
+ * Offers the languages, and reloads the page in the one that the person reads, if it is in another one. Unsent text is
+ * kept as a draft.
  * @param {Api} api
  * @param {(error: unknown) => void} showError
  */
@@ -53,7 +53,7 @@ function follow({ language, chosen }, isNew) {
 }
 
 /**
- * The name of a language in itself.
+ * The name of a language in that language.
  * @param {string} code
  */
 function nameOf(code) {

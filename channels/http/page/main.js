@@ -49,7 +49,7 @@ function keyInAddress() {
 
 /**
  * @param {import('./api.js').Api} api
- * @param {() => void} onNewLabels called when a channel has got another label
+ * @param {() => void} onNewLabels called when a channel has a new label
  */
 async function showHealth(api, onNewLabels) {
   const banner = byId('health-banner', HTMLElement);
@@ -58,7 +58,7 @@ async function showHealth(api, onNewLabels) {
     if (setChannelLabels(health.channels)) onNewLabels();
     byId('demo-banner', HTMLElement).hidden = !health.demo;
     byId('version', HTMLElement).textContent = health.version ?? '';
-    // Only an admin is told the version.
+    // Only an admin sees the version.
     byId('open-settings', HTMLElement).hidden = health.version === undefined;
     const words = modelWords(health.model);
     banner.hidden = words === undefined;
@@ -173,7 +173,7 @@ async function startPage() {
   setInterval(() => document.hidden || sidebar.redraw(), REDRAW_EVERY_MS);
   await sidebar.refresh(chats).catch(showError);
   openAddressed();
-  // Nobody waits for it before they write.
+  // No one has to wait for it before writing.
   setTimeout(() => void offerLanguages(api, showError).catch(showError));
   void followLists(api, {
     open: () => {

@@ -1,10 +1,10 @@
 /**
- * What a page gets in place of a script of another version of the gateway, as happens during an upgrade: it loads the page
- * again, which then is of the version that answers.
+ * What a page gets in place of a script of another version of the gateway, as happens during an upgrade: it reloads the
+ * page, which then has the version that answers.
  */
 
 const RELOADS_KEY = 'parley-reloads';
-/** Two versions behind one address may answer in turns: this often the page is loaded again within the time. */
+/** Two versions behind one address may answer in turns: the page is reloaded at most this often within the time. */
 const MAX_RELOADS = 6;
 const WITHIN_MS = 60_000;
 /** Each wait is this much longer than the one before. */
@@ -24,5 +24,5 @@ if (recent.length < MAX_RELOADS) {
   note.textContent = document.body.dataset['upgrading'] ?? '';
   document.body.prepend(note);
 }
-// Whoever imports this waits until the page is gone.
+// The importing script waits until the page is gone.
 export default await new Promise(() => undefined);

@@ -15,8 +15,8 @@ export class ApiError extends Error {
   }
 
   /**
-   * The gateway does not take this, such as a message that is too long or came too fast. What may succeed without a change,
-   * as when the connection is lost, is no refusal.
+   * The gateway does not accept this, such as a message that is too long or came too fast. What may succeed without a
+   * change, as when the connection is lost, is not a refusal.
    */
   get isRefusal() {
     return this.status >= 400 && this.status < 500;
@@ -24,7 +24,7 @@ export class ApiError extends Error {
 }
 
 /**
- * The error that an answer tells.
+ * The error that an answer reports.
  * @param {Response} response
  * @returns {Promise<ApiError>}
  */
@@ -66,7 +66,8 @@ export function pathOf(key) {
 }
 
 /**
- * Sends a file and tells how far it is, which `fetch` does not. Throws `ApiError`, and `AbortError` when `signal` aborts.
+ * Sends a file and reports its progress, which `fetch` does not. Throws `ApiError`, and `AbortError` when `signal`
+ * aborts.
  * @template Answer
  * @param {string} path
  * @param {Record<string, string>} headers
@@ -123,7 +124,7 @@ export class Requests {
   }
 
   /**
-   * Sends a file and tells how far it is; also throws `AbortError`.
+   * Sends a file and reports its progress; also throws `AbortError`.
    * @template Answer
    * @param {string} path
    * @param {File} file
@@ -134,7 +135,7 @@ export class Requests {
     return sendFile(path, this.#authorization, file, how);
   }
 
-  /** A name for this token, by which tabs that have the same one find each other; it tells nothing of the token. */
+  /** A name for this token, by which tabs with the same token find each other; it reveals nothing about the token. */
   async tokenDigest() {
     if (!('subtle' in crypto)) return 'any';
     const digest = await crypto.subtle.digest(

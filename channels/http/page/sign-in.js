@@ -1,6 +1,6 @@
 /**
- * Signing in: by a link with a code, or by the word of a proxy, which become a cookie that no script can read; or by a token, which is stored for the tab
- * or for the device, never in an address.
+ * Signing in: by a link with a code, or on the word of a proxy, which become a cookie that no script can read; or by a
+ * token, which is stored for the tab or for the device, never in an address.
  */
 import { Api, ApiError } from './api.js';
 import { CHATS_PER_PAGE } from './chats/sidebar.js';
@@ -9,7 +9,7 @@ import { errorOf, FROM_PAGE } from './requests.js';
 import { say } from './texts.js';
 
 const TOKEN_KEY = 'parley-token';
-/** Says that this browser has a cookie, which cannot be read: `yes` by a link, `proxy` by the word of a proxy. */
+/** Says that this browser has a cookie, which cannot be read: `yes` by a link, `proxy` on the word of a proxy. */
 const COOKIE_KEY = 'parley-signed-in';
 const REASON_KEY = 'parley-signed-out-because';
 
@@ -47,7 +47,7 @@ export async function signIn() {
 }
 
 /**
- * Begins a session with the code of the address, if there is one, and takes it out of the address.
+ * Begins a session with the code in the address, if there is one, and removes it from the address.
  * @returns {Promise<string | undefined>} what is wrong with it
  */
 async function useLink() {
@@ -69,7 +69,7 @@ async function useLink() {
 }
 
 /**
- * Begins or keeps the session of whom a proxy before the gateway has let in.
+ * Begins or keeps the session of the user whom a proxy in front of the gateway has let in.
  * @returns {Promise<string | undefined>} what is wrong with it; undefined also where there is no such proxy
  */
 async function askProxy() {

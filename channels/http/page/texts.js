@@ -10,7 +10,7 @@ import { fillFrom } from '../../../src/contracts/isomorphic/fill-text.js';
  * What the gateway puts before the first script: the texts of one language, and the English ones for those that it lacks.
  * @typedef {object} GivenTexts
  * @property {string} language
- * @property {string} parley how the command line is called
+ * @property {string} parley what the command line is called
  * @property {Record<string, Template>} table
  * @property {Record<string, Template>} english
  */
@@ -27,7 +27,8 @@ const given = Reflect.get(globalThis, 'parleyTexts') ?? {
 export const language = given.language;
 
 /**
- * The locale of times and numbers: the one of the browser that is of the page's language, such as `de-AT`, else that itself.
+ * The locale of times and numbers: the browser's locale in the page's language, such as `de-AT`, else the language
+ * itself.
  * @param {string} code of the page's language
  * @param {readonly string[]} [wanted] the locales of the browser
  */
@@ -39,7 +40,7 @@ export function localeOf(code, wanted = []) {
 const locale = localeOf(language, globalThis.navigator?.languages);
 
 /**
- * Makes what says texts by their key, with their values.
+ * Makes the function that says texts by their key, with their values.
  * @param {GivenTexts} texts
  * @returns {SayText}
  */
@@ -53,7 +54,7 @@ export const say = sayFrom(given);
 const fill = fillFrom(given.language, given.table, given.english, given.parley);
 
 /**
- * A text that came by its key, as the gateway keeps it; nothing for none.
+ * A text that came by its key, as the gateway keeps it; empty without one.
  * @param {import('../../../src/contracts/texts/say.ts').Said | undefined} text
  */
 export function kept(text) {
@@ -61,8 +62,8 @@ export function kept(text) {
 }
 
 /**
- * Why the gateway refused something, for a reader: in English its own words, which name most; in other languages the words that
- * they have for the error's code.
+ * Why the gateway refused something, for a reader: in English its own words, which are the most specific; in other
+ * languages their words for the error's code.
  * @param {string} code
  * @param {string} message
  * @param {Pick<GivenTexts, 'table'>} [texts]
@@ -73,7 +74,7 @@ export function refusal(code, message, { table } = given) {
 }
 
 /**
- * A text in which elements stand for some of its values: its parts in their order.
+ * A text in which elements stand for some of its values: its parts in order.
  * @template {TextKey} Key
  * @template Part
  * @param {Key} key
@@ -126,7 +127,7 @@ export function exactly(at) {
 }
 
 /**
- * A number with the signs of the language between its digits.
+ * A number with the language's signs between its digits.
  * @param {number} value
  * @param {Intl.NumberFormatOptions} [options]
  */
@@ -135,7 +136,7 @@ export function number(value, options) {
 }
 
 /**
- * An amount; small ones keep two digits that count.
+ * An amount; small ones keep two significant digits.
  * @param {import('../../../src/contracts/operator/prices.ts').Cost} cost
  */
 export function money({ amount, currency }) {

@@ -30,7 +30,7 @@ const LISTED = new Set<AgentEvent['type']>([
 /** Is handed each event as JSON. */
 type ListReader = (json: string) => void;
 
-/** One subscription for all streams of a gateway: a token costs one look, however many pages are open. */
+/** One subscription for all streams of a gateway: each model token is checked once, however many pages are open. */
 class ListEvents {
   readonly #gateway: GatewayApi;
   readonly #readers = new Map<ListReader, Caller>();
@@ -82,14 +82,17 @@ class ListEvents {
 
 const lists = new WeakMap<GatewayApi, ListEvents>();
 
-/** Follows what happens in all sessions that this caller may see; gives what ends that. The events have no texts and no ids. */
+/**
+ * Follows what happens in all sessions that this caller may see; returns the function that ends that. The events have
+ * no texts and no ids.
+ */
 export function followAll(gateway: GatewayApi, caller: Caller, reader: ListReader): () => void {
   const events = lists.get(gateway) ?? new ListEvents(gateway);
   lists.set(gateway, events);
   return events.add(reader, caller);
 }
 
-/** Opens the stream. Its events have no ids: a reader that comes back loads its lists again. Throws `HttpError` 429. */
+/** Opens the stream. Its events have no ids: a reader that reconnects loads its lists again. Throws `HttpError` 429. */
 export function allEvents(c: HttpContext, { gateway, streams }: HandlerDeps): Response {
   const { incoming, outgoing } = c.env;
   const caller = c.get('caller');

@@ -25,7 +25,7 @@ const MAX_SEQ = 2_147_483_647;
 export const forkSchema = z.strictObject({
   /** The last message that is copied; 0 = none. */
   seq: z.int().min(0).max(MAX_SEQ),
-  /** What is before the question of that message is copied instead. */
+  /** Copies what precedes the question of that message instead. */
   before: z.boolean().optional(),
   title: z.string().optional(),
 });
@@ -54,7 +54,7 @@ export const retrySchema = z.strictObject({
   model: z.string().min(1).optional(),
 });
 
-/** Asks the last question of the session again: 202 as for a message, with a `note` where its answers have had effects. */
+/** Asks the last question of the session again: 202 as for a message, with a `note` if its answers have had effects. */
 export async function retryQuestion(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { incoming, outgoing } = c.env;
   const caller = c.get('caller');
@@ -105,7 +105,7 @@ export async function readChoices(c: HttpContext, deps: HandlerDeps): Promise<Re
   return c.json(wireChoices(found));
 }
 
-/** Who answers the next message of the session, the model that it is to have, and why another one answers. */
+/** Who answers the next message of the session, the model that it should have, and why another one answers. */
 export async function readSessionModel(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = readableKey(c.req.param('key') ?? '');
   const found = await deps.gateway.conversations.model(c.get('caller'), key);

@@ -1,4 +1,7 @@
-/** The routes of a session's files: a file comes before the message that names it, and whoever may read the session may fetch it. */
+/**
+ * The routes of a session's files: a file comes before the message that names it, and anyone who may read the session
+ * may fetch it.
+ */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableFile } from '../../../src/contracts/file-api.ts';
@@ -36,7 +39,7 @@ export async function uploadFile(c: HttpContext, deps: HandlerDeps): Promise<Res
   }
 }
 
-/** The files of the session, the newest first. */
+/** The files of the session, newest first. */
 export async function listFiles(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
   const key = readableKey(c.req.param('key') ?? '');
   const found = await gateway.files.list(c.get('caller'), key);
@@ -54,7 +57,7 @@ export async function downloadFile(c: HttpContext, deps: HandlerDeps): Promise<R
   try {
     await pipeline(file.chunks(), outgoing);
   } catch (error) {
-    // The client went away, or the file was cut short: what was sent has ended too early, which the client sees.
+    // The client disconnected, or the file was cut short: the client sees that the response ended early.
     deps.log.debug({ err: error, requestId: requestId(outgoing) }, 'download_ended');
   }
   return RESPONSE_ALREADY_SENT;
@@ -80,7 +83,7 @@ function pathIn(c: HttpContext): string {
 
 /** Pictures that every browser draws and none runs: the only files that are shown in place. */
 const SHOWN = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
-/** Types that may be told of a download; any other is bytes. */
+/** Types that a download may declare; any other is sent as bytes. */
 const TOLD = /^(?:(?:audio|video)\/[\w.+-]+|text\/(?:plain|csv|markdown)|application\/(?:pdf|json|zip))$/;
 
 function headersOf({ mimeType, name, bytes }: ReadableFile): Record<string, string> {

@@ -22,7 +22,7 @@ export async function readyz(c: HttpContext, deps: HandlerDeps): Promise<Respons
   return c.json(isAdmin ? report : statesOf(report), report.ready ? 200 : 503);
 }
 
-/** What anybody may know of the gateway's health. */
+/** What anyone may know about the gateway's health. */
 function statesOf({ ready, store, model, channels, profiles, settings, demo }: HealthReport) {
   const states = Object.entries(channels).map(([name, { state, label }]) => [name, { state, label }]);
   return {
@@ -43,7 +43,7 @@ export async function metrics(c: HttpContext, deps: HandlerDeps): Promise<Respon
   });
 }
 
-/** The settings that count, what is wrong with their file, and what waits for a restart; the route asks for `admin`. */
+/** The settings in effect, what is wrong with their file, and what waits for a restart; the route asks for `admin`. */
 export function readSettings(c: HttpContext, deps: HandlerDeps): Response {
   return c.json(deps.gateway.settings());
 }

@@ -3,12 +3,12 @@ import { readSigned } from '../body.ts';
 import { HttpError } from '../errors.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 
-/** How long a sender waits whose message found no room. */
+/** How long a sender waits when there was no room for its message. */
 const AGAIN_MS = 30_000;
 
 /**
- * 202 once what the request says is durable, and for every repetition of it. What is not signed gets 401, whether there is
- * such a webhook or not, and counts like a wrong token.
+ * 202 once what the request says is durable, and for every repetition of it. An unsigned request gets 401, whether or
+ * not the webhook exists, and counts like a wrong token.
  */
 export async function callHook(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { incoming, outgoing } = c.env;

@@ -1,11 +1,15 @@
-/** The route to which platforms post what people do with a bot's commands and buttons, signed instead of with a token. */
+/**
+ * The route to which platforms post what people do with a bot's commands and buttons, with a signature instead of a
+ * token.
+ */
 import { readSigned } from '../body.ts';
 import { HttpError } from '../errors.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 
 /**
- * 202 once it is acted on; 200 with an answer where the platform only asks whether somebody is there. What is not signed, or
- * signed too long ago, gets 401 and nothing of it is read; platforms try that on purpose, so it counts against nobody.
+ * 202 once it is acted on; 200 with an answer where the platform only asks whether anyone is there. A request that is
+ * unsigned, or was signed too long ago, gets 401 and is not read; platforms try that on purpose, so it counts against
+ * no one.
  */
 export async function takeInteraction(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { incoming, outgoing } = c.env;

@@ -17,7 +17,7 @@ export const languageAnswer = z.object({
   language: z.string(),
   /** Whether the person has chosen it. */
   chosen: z.boolean(),
-  /** Codes of those there are. */
+  /** Codes of all that exist. */
   languages: z.array(z.string()),
 });
 
@@ -26,7 +26,10 @@ export async function readLanguage(c: HttpContext, { languages }: HandlerDeps): 
   return c.json(await languageOfCaller(c, languages));
 }
 
-/** Keeps the caller's choice, as `/language` does; `auto` takes it back. Throws `HttpError` 400 for one that there is not. */
+/**
+ * Keeps the caller's choice, as `/language` does; `auto` takes it back. Throws `HttpError` 400 for one that does not
+ * exist.
+ */
 export async function chooseLanguage(c: HttpContext, { languages }: HandlerDeps): Promise<Response> {
   const { incoming, outgoing } = c.env;
   const { language } = await readJson(incoming, outgoing, languageSchema);
@@ -60,7 +63,7 @@ function userIdOf(c: HttpContext): string {
   return `token:${c.get('caller').tokenId}`;
 }
 
-/** The choice that the page keeps in its browser, for the time before anybody is known; undefined without one. */
+/** The choice that the page keeps in its browser, for the time before the user is known; undefined without one. */
 export function languageCookie({ headers }: IncomingMessage): string | undefined {
   const [, code] = /(?:^|; ?)parley_language=([\w-]{2,20})(?:;|$)/.exec(headers.cookie ?? '') ?? [];
   return code !== undefined && LANGUAGE_CODE.test(code) ? code : undefined;

@@ -116,7 +116,7 @@ export async function actOnPlan(c: HttpContext, deps: HandlerDeps): Promise<Resp
 export const runSchema = z.strictObject({
   /** Without it, the mode that was the session's when the plan was made. */
   mode: z.enum(MODES).optional(),
-  /** The version that is to be run. */
+  /** The version to run. */
   version: z.int().min(1).optional(),
 });
 type AskedRun = z.infer<typeof runSchema>;

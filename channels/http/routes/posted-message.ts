@@ -17,7 +17,7 @@ export const messageSchema = z.strictObject({
   content: z.string(),
   /** Files of the session that were uploaded for this message. */
   files: z.array(z.string().min(1).max(MAX_FILE_REFERENCE)).default([]),
-  /** What the message replies to, as text of somebody else. */
+  /** What the message replies to, as someone else's text. */
   quoted: z
     .strictObject({
       text: z.string().min(1).max(MAX_QUOTED_CHARS),
@@ -54,7 +54,7 @@ export type PostedAnswer =
   | Exclude<Answered, { handled: true }>
   | (Extract<Answered, { handled: true }> & { session: boolean });
 
-/** Gives the message to the gateway; what it answers is committed. Throws `HttpError` and other `GatewayError`s. */
+/** Passes the message to the gateway; what it answers is committed. Throws `HttpError` and other `GatewayError`s. */
 export async function acceptPosted(
   deps: Pick<HandlerDeps, 'gateway' | 'receive'>,
   caller: Caller,
@@ -75,7 +75,7 @@ export async function acceptPosted(
   checkRepeat(receipt);
   const answer = acceptedAt(receipt, before);
   if (answer.handled !== true) return answer;
-  // A command may leave a new chat without a session: whoever shows it has nothing to follow yet.
+  // A command may leave a new chat without a session: then a client has nothing to follow yet.
   return { ...answer, session: (await deps.gateway.session(caller, `http:${id}`)) !== undefined };
 }
 

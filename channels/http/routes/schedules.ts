@@ -58,7 +58,7 @@ export const changeSchema = z.strictObject({
   paused: z.boolean().optional(),
 });
 
-/** Changes the task or the timing, pauses it or lets it go on. */
+/** Changes the task or the timing, pauses or resumes it. */
 export async function changeSchedule(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const id = c.req.param('id') ?? '';
   const { task, paused, ...when } = await readJson(c.env.incoming, c.env.outgoing, changeSchema);

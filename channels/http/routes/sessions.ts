@@ -14,7 +14,7 @@ import { wireFound, wireListed, wireMessage, wireSession, wireWork } from '../wi
 const DEFAULT_PAGE_SIZE = 50;
 
 /**
- * The caller's sessions, newest first, the pinned ones before them; `before` continues from the `updatedAt` of the last one
+ * The caller's sessions, pinned ones first, then newest first; `before` continues from the `updatedAt` of the last one
  * read, and `archived=true` lists those that are left out otherwise.
  */
 export async function listSessions(c: HttpContext, deps: HandlerDeps): Promise<Response> {
@@ -27,7 +27,7 @@ export async function listSessions(c: HttpContext, deps: HandlerDeps): Promise<R
   return c.json({ sessions: sessions.map((session) => wireListed(session, c.get('caller'))) });
 }
 
-/** Sessions found by words of their titles and messages; `more` when not all that match are given. */
+/** Sessions found by words of their titles and messages; `more` when not all matches are returned. */
 export async function searchSessions(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const text = cleanText(c.req.query('q') ?? '').trim();
   if (text === '') throw badQuery('q', 'the words to search for');
@@ -67,7 +67,7 @@ export const changeSchema = z.strictObject({
   archived: z.boolean().optional(),
   /** The last message that was read. */
   readSeq: z.int().min(0).max(2_147_483_647).optional(),
-  /** null = without one; the next answer makes a new one. */
+  /** null = none; the next answer makes a new one. */
   title: z.string().nullable().optional(),
 });
 
@@ -112,7 +112,7 @@ export async function stopSession(c: HttpContext, deps: HandlerDeps): Promise<Re
   return c.json({ stopped: result.stopped, cancelled: result.cancelled, agents: result.agents });
 }
 
-/** The newest `limit` messages before `before`, ascending; with `include=steps`, the work of their turns besides. */
+/** The newest `limit` messages before `before`, ascending; with `include=steps`, also the work of their turns. */
 export async function listMessages(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
   const text = c.req.query('before');

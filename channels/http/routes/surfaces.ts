@@ -6,7 +6,7 @@ import { noSession } from '../errors.ts';
 import { readableKey } from '../inbound.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 
-/** The chats that share the session, and the one that asks to. */
+/** The chats that share the session, and the one that asks to join. */
 export async function listSurfaces(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
   const key = keyOf(c);
   const found = await gateway.surfaces.list(c.get('caller'), key);
@@ -53,7 +53,7 @@ export const answerLinkSchema = z.strictObject({
   agree: z.boolean(),
 });
 
-/** Agrees to, or declines, what a code was entered for; the code itself, or the `id` of what is asked, names it. */
+/** Agrees to, or declines, what a code was entered for; the code itself, or the `id` of the request, names it. */
 export async function answerLink(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
   const { session, agree } = await readJson(c.env.incoming, c.env.outgoing, answerLinkSchema);
   const key = readableKey(session);

@@ -5,7 +5,10 @@ import { HttpError } from '../errors.ts';
 import { wireTrace } from '../wire.ts';
 import { badQuery } from './sessions.ts';
 
-/** One sentence about the turn, and its timeline; with `include=prompt` what the model was sent. The words of errors are for admins. */
+/**
+ * One sentence about the turn, and its timeline; with `include=prompt` what the model was sent. The wording of errors
+ * is for admins.
+ */
 export async function readTrace(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const id = c.req.param('id') ?? '';
   const include = c.req.query('include');

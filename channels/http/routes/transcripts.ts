@@ -33,7 +33,7 @@ export async function exportSession(c: HttpContext, { gateway, log }: HandlerDep
   try {
     await pipeline(Readable.from(pieces), outgoing);
   } catch (error) {
-    // The client went away, or the store did: what was sent has ended too early, which the client sees.
+    // The client disconnected, or the store did: the client sees that the response ended early.
     log.debug({ err: error, requestId: requestId(outgoing) }, 'export_ended');
   }
   return RESPONSE_ALREADY_SENT;

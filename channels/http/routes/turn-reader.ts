@@ -1,4 +1,4 @@
-/** Who reads a turn, and what a reader is told. */
+/** Who reads a turn, and what a reader receives. */
 import type { TurnEndReason } from '../../../src/contracts/event.ts';
 import type { ToolCall, Usage } from '../../../src/contracts/model/provider.ts';
 import type { TurnFailure } from '../../../src/contracts/store/records.ts';
@@ -31,7 +31,7 @@ export interface TurnReader {
   failed(error: HttpError): void;
 }
 
-/** What the reader of a continued turn has had before: the beginning of its text, its usage, the calls it answered. */
+/** What the reader of a continued turn received before: the beginning of its text, its usage, the calls it answered. */
 export interface TurnSoFar {
   text: string;
   usage: Usage;

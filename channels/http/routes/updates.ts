@@ -4,12 +4,12 @@ import { readJson } from '../body.ts';
 import { HttpError } from '../errors.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 
-/** How long a platform waits whose updates find no room. */
+/** How long a platform waits when there was no room for its updates. */
 const AGAIN_MS = 30_000;
 
 /**
- * 200 once the update is durable, and for every repetition of it. The secret is checked before the body is read: without it
- * 401, whether there is such a webhook or not, which counts like a wrong token.
+ * 200 once the update is durable, and for every repetition of it. The secret is checked before the body is read:
+ * without it the answer is 401, whether or not the webhook exists, and the request counts like a wrong token.
  */
 export async function takeUpdate(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { incoming, outgoing } = c.env;

@@ -1,4 +1,4 @@
-/** The cookie of a browser that signed in by a link: whom it stands for, and which requests it may be used for. */
+/** The cookie of a browser that signed in by a link: who it identifies, and which requests it may be used for. */
 import type { IncomingMessage } from 'node:http';
 import { SIGN_IN_MS } from '../../../src/contracts/operator/sign-in.ts';
 import { HttpError } from '../errors.ts';
@@ -8,7 +8,7 @@ const PAGE_HEADER = 'x-parley-page';
 /** Longest value that is read, in UTF-16 units. */
 const MAX_SECRET = 100;
 
-/** The name: browsers share cookies between the ports of a host, so it holds the port. */
+/** The name: browsers share cookies between the ports of a host, so it includes the port. */
 function nameFor({ headers }: IncomingMessage): string {
   const port = /:(\d+)$/.exec(headers.host ?? '')?.[1];
   return port === undefined ? 'parley_session' : `parley_session_${port}`;
@@ -32,9 +32,9 @@ export function sessionCookie(incoming: IncomingMessage, secret: string, forMs =
 }
 
 /**
- * Gives a request of the page without a token the authorization of its cookie, as if it had been sent. The cookie alone,
- * as forms, links and other sites may send it, counts for nothing. Throws `HttpError` 403 for a page of another origin,
- * allowed or not.
+ * Gives a request of the page without a token the authorization of its cookie, as if it had been sent. The cookie
+ * alone, as forms, links and other sites may send it, has no effect. Throws `HttpError` 403 for a page of another
+ * origin, allowed or not.
  */
 export function authorizeByCookie(incoming: IncomingMessage): void {
   const { headers } = incoming;

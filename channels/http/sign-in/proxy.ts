@@ -1,17 +1,20 @@
-/** The route by which the page signs in whom an identity proxy has let in: no form, no token, the same cookie as by a link. */
+/**
+ * The route by which the page signs in a user whom an identity proxy has let in: no form, no token, the same cookie as
+ * by a link.
+ */
 import { MAX_PROXY_USER } from '../../../src/contracts/operator/proxy-sign-in.ts';
 import { PROXY_SIGN_IN_MS } from '../../../src/contracts/operator/sign-in.ts';
 import { HttpError } from '../errors.ts';
 import type { HandlerDeps, HttpContext } from '../route.ts';
 import { cookieSecret, refuseOtherPages, sessionCookie } from './cookie.ts';
 
-/** The gateways whose log has been told of a stranger that sends the header. */
+/** The gateways that have already logged a stranger that sends the header. */
 const warned = new WeakSet<HandlerDeps['gateway']>();
 
 /**
- * Begins a session for the user whom a trusted proxy names, or keeps the browser's own. Where nobody is named in a way that
- * counts, the answer says why, and the page asks for a token. Throws `HttpError` 400 for a header that names nobody clearly,
- * 403 for a user who may not sign in.
+ * Begins a session for the user whom a trusted proxy names, or keeps the browser's own. If no user is named in a way
+ * that counts, the answer says why, and the page asks for a token. Throws `HttpError` 400 for a header that names no
+ * user clearly, 403 for a user who may not sign in.
  */
 export async function signInByProxy(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { incoming } = c.env;

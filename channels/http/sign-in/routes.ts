@@ -1,4 +1,4 @@
-/** The routes of signing in: a code for a session, the list of sessions, and their end. */
+/** The sign-in routes: a code for a session, the list of sessions, and their end. */
 import { z } from 'zod';
 import type { SignIn } from '../../../src/contracts/operator/sign-in.ts';
 import { readJson } from '../body.ts';
@@ -46,7 +46,7 @@ export async function listSignIns(c: HttpContext, { gateway }: HandlerDeps): Pro
   return c.json({ signIns: signIns.map(wireSignIn) });
 }
 
-/** Signs all of them out but the one that asks. */
+/** Signs out all of them but the one that asks. */
 export async function endOtherSignIns(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
   const deleted = await gateway.signIns.endOthers(c.get('caller'), cookieSecret(c.env.incoming));
   return c.json({ deleted });

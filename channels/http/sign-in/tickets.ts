@@ -1,4 +1,7 @@
-/** Tickets for streams: `EventSource` and the WebSockets of browsers cannot send headers, and no token may stand in an address. */
+/**
+ * Tickets for streams: `EventSource` and the WebSockets of browsers cannot send headers, and a token must not be in an
+ * address.
+ */
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { TICKET_MS } from '../../../src/contracts/operator/sign-in.ts';
@@ -9,7 +12,7 @@ import type { HandlerDeps, HttpContext } from '../route.ts';
 /** Longest ticket that is read, in UTF-16 units. */
 const MAX_TICKET = 100;
 
-/** Gives a ticket for one stream. Throws `HttpError` 400 to the page, whose cookie opens its streams. */
+/** Returns a ticket for one stream. Throws `HttpError` 400 to the page, whose cookie opens its streams. */
 export async function makeTicket(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
   if (/^session /i.test(c.env.incoming.headers.authorization ?? '')) {
     const text = 'A ticket belongs to a token: send one in "Authorization: Bearer …".';
@@ -20,8 +23,8 @@ export async function makeTicket(c: HttpContext, { gateway }: HandlerDeps): Prom
 }
 
 /**
- * Gives a request without a token the rights of the ticket in its address, until `closing` closes; the ticket is used up.
- * Throws `HttpError` 401 or 429, and `StoreError`.
+ * Gives a request without a token the rights of the ticket in its address, until `closing` closes; this uses the ticket
+ * up. Throws `HttpError` 401 or 429, and `StoreError`.
  */
 export async function authorizeByTicket(
   incoming: IncomingMessage,

@@ -12,7 +12,7 @@ import { messageSchema } from '../routes/posted-message.ts';
 /** Close codes: of RFC 6455, 7.4.1, and of this API (4000-4999). */
 export const CLOSE = { unsupported: 1003, policy: 1008, tryAgain: 1013, unauthorized: 4401, tooMany: 4429 };
 
-/** Names a frame; its answer has the same. */
+/** Names a frame; its answer has the same name. */
 const ref = z.union([z.string().max(64), z.int()]).optional();
 const session = z.string().min(1).max(200);
 const eventId = z.string().regex(/^\d{1,15}-\d{1,15}$/, 'must be the id of an event');
@@ -60,7 +60,7 @@ export function refOf(text: string): string | number | undefined {
   try {
     return parseText(text, namedSchema).ref;
   } catch {
-    // What is wrong with the frame is answered anyway.
+    // The answer says what is wrong with the frame anyway.
     return undefined;
   }
 }
@@ -87,7 +87,7 @@ export async function readToken(inbox: Inbox, clock: Pick<Clock, 'after'>): Prom
 const ASK =
   'Send your token in the header "Authorization: Bearer …", or as the first frame: {"type": "auth", "token": "…"}.';
 
-/** The frames of a client in their order. While some wait, those behind them stay in the client's own socket. */
+/** The frames of a client in order. While some wait, those behind them stay in the client's own socket. */
 export class Inbox {
   readonly #webSocket: WebSocket;
   readonly #waiting: string[] = [];
@@ -127,7 +127,7 @@ export class Inbox {
 
   #refuse(code: number, reason: string): void {
     this.#webSocket.close(code, reason);
-    // Paused, it would not hear that the client closes, too.
+    // Paused, it would not notice that the client closes, either.
     this.#webSocket.resume();
   }
 }

@@ -1,4 +1,7 @@
-/** The way out of one WebSocket: the frames of an event loop turn are one write, and a reader that falls behind is told where. */
+/**
+ * The outgoing side of one WebSocket: the frames of an event loop turn are one write, and a reader that falls behind
+ * learns where.
+ */
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { SessionKey } from '../../../src/contracts/message.ts';
@@ -54,7 +57,7 @@ export class SocketStream implements KeptStream {
     if (id !== undefined && this.open) this.#cursors.set(session, id);
   }
 
-  /** Forgets the place in a session that is not followed any more. */
+  /** Forgets the place in a session that is no longer followed. */
   leave(session: SessionKey): void {
     this.#cursors.delete(session);
   }

@@ -28,7 +28,10 @@ export interface WebSocketParts {
   allowed(): AllowList;
 }
 
-/** Serves WebSockets on this server; gives what closes those without a token. The others close with their streams. */
+/**
+ * Serves WebSockets on this server; returns the function that closes those without a token. The others close with their
+ * streams.
+ */
 export function serveWebSockets(server: Server, parts: WebSocketParts): () => void {
   const unknown = new Set<WebSocket>();
   const handshakes = new WebSocketServer({
@@ -38,7 +41,7 @@ export function serveWebSockets(server: Server, parts: WebSocketParts): () => vo
     maxPayload: MAX_BODY_BYTES,
   });
   server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
-    // Node hands over the connection itself, which has no listener for errors any more.
+    // Node hands over the connection itself, which no longer has an error listener.
     socket.on('error', () => socket.destroy());
     if (!(socket instanceof Socket)) socket.destroy();
     else void open(handshakes, { ...parts, unknown }, { incoming, socket, head });
@@ -100,7 +103,7 @@ async function serve(
   } catch (error) {
     const httpError = toHttpError(error);
     webSocket.send(JSON.stringify({ type: 'error', ...errorBody(httpError) }));
-    // What it says now goes unheard, except that it closes, too.
+    // What it sends now is ignored, except that it closes.
     webSocket.resume();
     webSocket.close(httpError.status === 401 ? CLOSE.unauthorized : CLOSE.tooMany, httpError.code);
     return;

@@ -1,4 +1,4 @@
-/** About the open chat, in a dialog: the whole of it as a file, and the files of its folder. */
+/** About the open chat, in a dialog: the whole chat as a file, and the files of its folder. */
 import { byId, h } from '../dom.js';
 import { dayAndClock, say } from '../texts.js';
 import { fileSize, saveAs } from './file-views.js';

@@ -4,7 +4,7 @@ import { isOpenPlan } from '../../../../src/contracts/isomorphic/plan-reducer.js
 /** @typedef {import('../api.js').Approval} Approval */
 /** @typedef {import('./turn/turn-view.js').TurnView} TurnView */
 
-/** Most reads of a plan in a row: it is read again when events changed it meanwhile. */
+/** Most reads of a plan in a row: it is read again when events changed it in the meantime. */
 const MAX_PLAN_READS = 3;
 
 /**
@@ -55,7 +55,7 @@ export class ChatPlans {
       const before = eventCount();
       const { plan, turnId } = await this.#api.plan(this.#key);
       if (plan === null || turnId === null || signal.aborted) return;
-      // Events that came while it was read may be newer than what was read: without an end of them they stand.
+      // Events that came while it was read may be newer than what was read: if they keep coming, they win.
       if (eventCount() !== before) {
         if (reads < MAX_PLAN_READS) continue;
         return;

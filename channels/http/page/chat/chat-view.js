@@ -22,7 +22,7 @@ import { say } from '../texts.js';
  * @property {() => void} changed The list of chats may have changed.
  */
 
-/** Events that begin or end a turn; those of its tokens are many. */
+/** Events that begin or end a turn; token events are far more frequent. */
 const TURNING = new Set(['turn_started', 'turn_ended']);
 /** Events after which the stored messages are read again. */
 const REFRESHING = new Set(['message_received', 'message_sent', 'context_changed', 'queue_changed']);

@@ -9,7 +9,7 @@ const NEAR_BEGINNING_PX = 40;
 /** The scroll position of the conversation. */
 export class EndOfList {
   isAtEnd = true;
-  /** Where the view was when it was looked at or moved last. */
+  /** Where the view was when it was last checked or moved. */
   #top = 0;
   #scroller = byId('scroller', HTMLElement);
   #atBeginning;
@@ -22,7 +22,7 @@ export class EndOfList {
     this.#atBeginning = atBeginning;
     this.#scroller.addEventListener('scroll', () => this.look(), { signal, passive: true });
     byId('to-bottom', HTMLElement).addEventListener('click', () => this.go(), { signal });
-    // It is told between layout and paint: reading the height then costs nothing, once a frame.
+    // It is called between layout and paint: reading the height then costs nothing, once a frame.
     const sizes = new ResizeObserver(() => this.#keep());
     sizes.observe(this.#scroller);
     sizes.observe(byId('transcript', HTMLElement));
@@ -59,7 +59,9 @@ export class EndOfList {
     requestAnimationFrame(() => requestAnimationFrame(show));
   }
 
-  /** Stays at the end, if the reader was there and has not been taken elsewhere, as by the browser's own search. */
+  /**
+   * Stays at the end, if the reader was there and has not been taken elsewhere, such as by the browser's own search.
+   */
   #keep() {
     if (this.#scroller.scrollTop < this.#top) this.look();
     if (this.isAtEnd) this.go();
@@ -81,8 +83,8 @@ export class EndOfList {
   }
 
   /**
-   * Notes where the reader is. Only who has moved up leaves the end: the event of this page's own scrolling comes with the
-   * next frame, when much more may stand below.
+   * Notes where the reader is. Only a reader who scrolled up leaves the end: the event of this page's own scrolling
+   * comes with the next frame, when much more may follow below.
    */
   look() {
     const { scrollTop, scrollHeight, clientHeight } = this.#scroller;

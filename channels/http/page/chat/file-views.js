@@ -31,13 +31,13 @@ export class FileViews {
     this.#key = key;
   }
 
-  /** A name of its own for each turn. */
+  /** A unique name for each turn. */
   newOwner() {
     return `turn ${(this.#owners += 1)}`;
   }
 
   /**
-   * The files of a message, or nothing. `owner` tells messages apart: each has elements of its own.
+   * The files of a message, or nothing. `owner` tells messages apart: each has its own elements.
    * @param {readonly ShownFile[] | null | undefined} files
    * @param {string} owner
    */
@@ -48,7 +48,7 @@ export class FileViews {
   }
 
   /**
-   * Puts the files that a text shows into their places in it, each into the first that names it; gives the others.
+   * Puts the files that a text shows into their places in it, each into the first that names it; returns the others.
    * @param {readonly ShownFile[]} files
    * @param {string} owner
    * @param {Element} text
@@ -120,7 +120,7 @@ export class FileViews {
   }
 
   /**
-   * Plays the sound; its bytes are fetched when that is asked for.
+   * Plays the sound; its bytes are fetched on demand.
    * @param {ShownFile} file
    */
   #player(file) {

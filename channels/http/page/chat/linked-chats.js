@@ -75,7 +75,7 @@ export class LinkedChats {
   }
 
   /**
-   * Switches to another chat; only one of the page gives codes and takes them.
+   * Switches to another chat; only a chat of the page can give and take codes.
    * @param {string} key
    */
   open(key) {
@@ -106,7 +106,7 @@ export class LinkedChats {
 
   /** @param {Linked} linked */
   #show(linked) {
-    // What was said about the agreement is over once the chat is in the list.
+    // The note about the agreement is obsolete once the chat is in the list.
     if (linked.surfaces.length > this.#list.childElementCount + 1) this.#note.textContent = '';
     const others = linked.surfaces.filter(({ address }) => address !== this.#key);
     this.#open.textContent =
@@ -124,7 +124,7 @@ export class LinkedChats {
       );
       place.hidden = asks === null;
     }
-    // What was given has done its work once somebody has entered it.
+    // The code that was given is used up once someone has entered it.
     if (asks !== null) this.#given.replaceChildren();
   }
 
@@ -214,7 +214,7 @@ export class LinkedChats {
   }
 
   /**
-   * Does it, and shows what became of it.
+   * Does the work, and shows the outcome.
    * @param {() => Promise<unknown>} work
    */
   async #act(work) {

@@ -100,13 +100,13 @@ export class SessionHead {
     }
   }
 
-  /** Asks again who answers, where no model server did. */
+  /** Asks again who answers, if no model server did. */
   refreshModel() {
     if (this.#known?.choices.model === null) void this.refresh();
   }
 
   /**
-   * Disables the picker of the mode while a turn runs, when that cannot change.
+   * Disables the mode picker while a turn runs, when the mode cannot change.
    * @param {boolean} running
    */
   setRunning(running) {
@@ -215,7 +215,7 @@ export class SessionHead {
   }
 
   /**
-   * Changes the session, or what the chat is to begin with; null = the model of the profile.
+   * Changes the session, or what the chat begins with; null = the model of the profile.
    * @param {{ profileId?: string, mode?: string, model?: string | null }} change
    */
   async #change({ model, ...change }) {

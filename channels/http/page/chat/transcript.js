@@ -16,7 +16,7 @@ import { say } from '../texts.js';
 /** @typedef {import('../api.js').Approval} Approval */
 
 const PAGE_SIZE = 50;
-/** Messages of one request on the way to a message that a search has found, and most such requests. */
+/** Messages per request while loading up to a message that a search found, and the most such requests. */
 const FOUND_PAGE_SIZE = 200;
 const MAX_PAGES_TO_FOUND = 50;
 
@@ -94,8 +94,8 @@ export class Transcript {
   }
 
   /**
-   * Loads the newest stored messages and updates those on screen. `withWork` loads the thinking and the tool calls of turns
-   * besides, whose events may not all have been seen.
+   * Loads the newest stored messages and updates those on screen. `withWork` also loads the thinking and the tool calls
+   * of turns, whose events may not all have been seen.
    * @param {boolean} withWork
    */
   async refresh(withWork) {
@@ -110,7 +110,7 @@ export class Transcript {
   }
 
   /**
-   * Loads what stands between a message and the end, and goes to the message, which is marked.
+   * Loads everything from a message to the end, and goes to the message, which is marked.
    * @param {number} seq
    */
   async show(seq) {
@@ -215,7 +215,7 @@ export class Transcript {
        */
       failed: (why, again) => turn.question.setUnsent(why, again),
       again: () => turn.question.setSending(content, attachments),
-      /** Takes it away, because it is in the message field again; true when nothing else is shown. */
+      /** Removes it, because it is in the message field again; true when nothing else is shown. */
       takeBack: () => {
         this.#shown.remove(turn);
         return this.#shown.turns.length === 0;
@@ -223,13 +223,13 @@ export class Transcript {
     };
   }
 
-  /** Shows the commands of the loaded part that this browser has kept; tells whether there are any. */
+  /** Shows the commands of the loaded part that this browser has kept; returns whether there are any. */
   showCommands() {
     return this.#commands.show(this.#oldest === Infinity ? 0 : this.#oldest - 1);
   }
 
   /**
-   * A command is no message: it stands behind the last one before it, and before the next.
+   * A command is not a message: it is shown after the last one before it, and before the next.
    * @param {import('../commands/command-answers.js').CommandAnswer} answer
    * @param {TurnView} [turn]
    */
@@ -239,7 +239,7 @@ export class Transcript {
     this.#shown.place(turn);
   }
 
-  /** Shows at each waiting message how many are ahead of it. */
+  /** Shows on each waiting message how many are ahead of it. */
   #countWaiting() {
     const open = this.#shown.turns.filter(({ state }) => state === 'waiting' || state === 'running');
     for (const [before, turn] of open.entries()) {

@@ -1,4 +1,4 @@
-/** What happens in all chats: one stream for all tabs of a browser, which has few connections for one server. */
+/** What happens in all chats: one stream for all tabs of a browser, which allows few connections to one server. */
 import { keepOpen } from '../follow.js';
 
 /** @typedef {{ type: string, sessionKey: string }} ListEvent */
@@ -27,7 +27,7 @@ export async function followLists(api, handlers) {
       },
       refused: handlers.refused,
     });
-  // Without locks (a page that is not on a secure address) each tab has a stream of its own.
+  // Without locks (a page that is not on a secure address) each tab has its own stream.
   if (navigator.locks === undefined) await hold();
   else await navigator.locks.request(name, hold);
 }

@@ -1,4 +1,4 @@
-/** The search over chats: by words of titles and messages, while one types. */
+/** The search over chats: by words of titles and messages, as the user types. */
 import { byId, h } from '../dom.js';
 import { say, shortTime } from '../texts.js';
 import { channelOf, nameOf } from './session-row.js';
@@ -13,7 +13,7 @@ export class ChatSearch {
   #searching;
   #field = byId('search', HTMLInputElement);
   #results = byId('search-results', HTMLElement);
-  /** Number of the newest search: the answer to an older one may come later. */
+  /** Number of the newest search: the answer to an older one may arrive later. */
   #searches = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
@@ -29,7 +29,7 @@ export class ChatSearch {
     this.#searching = searching;
   }
 
-  /** Searches while one types, from now on. */
+  /** Searches as the user types, from now on. */
   start() {
     this.#field.addEventListener('input', () => {
       clearTimeout(this.#timer);

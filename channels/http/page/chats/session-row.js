@@ -41,7 +41,7 @@ export function nameOf({ key, title, preview }) {
 /**
  * @typedef {object} RowOptions
  * @property {boolean} isCurrent
- * @property {boolean | undefined} selected undefined while nobody selects
+ * @property {boolean | undefined} selected undefined while no one is selecting
  * @property {() => void} open
  * @property {() => void} menuClosed
  * @property {[label: string, act: () => void][]} actions

@@ -9,7 +9,7 @@ export { channelOf, setChannelLabels } from './session-row.js';
 
 /** @typedef {import('../api.js').Session} Session */
 
-/** Chats that the list has at first, and that *More chats* adds. */
+/** Chats that the list shows at first, and that *More chats* adds. */
 export const CHATS_PER_PAGE = 50;
 /** Events of many chats at once are one reload. */
 const RELOAD_AFTER_MS = 250;
@@ -19,7 +19,7 @@ const RELOAD_AFTER_MS = 250;
  * @property {(key: string, seq?: number) => void} open Shows a chat, at the message of this number where there is one.
  * @property {(key: string) => void} deleted
  * @property {(error: unknown) => void} showError
- * @property {(key: string) => void} renamed The name of a chat, or of its owner, is another one, or known now.
+ * @property {(key: string) => void} renamed The name of a chat, or of its owner, has changed, or is known now.
  */
 
 /** The list of chats. */
@@ -36,7 +36,7 @@ export class Sidebar {
   #shown = CHATS_PER_PAGE;
   #hasMore = false;
   #archived = false;
-  /** Keys that are selected; undefined = nobody selects. @type {Set<string> | undefined} */
+  /** Keys that are selected; undefined = no one is selecting. @type {Set<string> | undefined} */
   #selected;
   /** The chat whose row is not drawn again, because its menu was open. @type {string | null | undefined} */
   #inUse;
@@ -109,7 +109,7 @@ export class Sidebar {
   }
 
   /**
-   * Whose chat it is, where it is somebody else's and the list knows; else empty.
+   * Whose chat it is, if it is someone else's and the list knows it; else empty.
    * @param {string} key
    */
   ownerOf(key) {

@@ -1,4 +1,7 @@
-/** Commands and what the gateway answered, by chat: no messages, so this browser keeps them, for all of its tabs. */
+/**
+ * Commands and what the gateway answered, by chat: they are not messages, so this browser keeps them, for all of its
+ * tabs.
+ */
 const STORED_AS = 'parley-command-answers';
 /** The oldest beyond these are forgotten. */
 const MAX_ANSWERS = 100;
@@ -30,7 +33,7 @@ export class CommandAnswers {
   }
 
   /**
-   * Draws those behind the message of this number that are not shown yet; tells whether there are any.
+   * Draws those after the message with this number that are not shown yet; returns whether there are any.
    * @param {number} from
    */
   show(from) {
@@ -45,7 +48,7 @@ export class CommandAnswers {
   }
 
   /**
-   * Keeps one that is shown already.
+   * Keeps one that is already shown.
    * @param {{ after: number, content: string, reply: string }} answer
    * @returns {CommandAnswer}
    */

@@ -49,7 +49,7 @@ export class CommandMenu {
     this.#draw();
   }
 
-  /** Reads the commands, then offers those that fit what stands in the field by then. */
+  /** Reads the commands, then offers those that match what is in the field by then. */
   async #read() {
     if (this.#isReading) return;
     this.#isReading = true;

@@ -1,4 +1,7 @@
-/** Reads the blocks of Markdown line by line, as CommonMark and GFM say; indented lines are no code, underlined ones no headings. */
+/**
+ * Reads the blocks of Markdown line by line, as CommonMark and GFM define them; indented lines are not code, underlined
+ * ones not headings.
+ */
 
 import { decodeCharacters } from './characters.js';
 import { Line, withoutBlanksAtEnd } from './line.js';

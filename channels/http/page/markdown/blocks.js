@@ -14,7 +14,8 @@ export function parseBlocks(text) {
 }
 
 /**
- * The blocks of a document, and how many of its lines and blocks, from the first on, no more text at its end can change.
+ * The blocks of a document, and how many of its lines and blocks, from the first on, cannot change with more text at
+ * its end.
  * @param {string} text
  */
 export function readBlocks(text) {

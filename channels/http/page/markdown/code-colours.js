@@ -4,7 +4,10 @@ import { say } from '../texts.js';
 
 /** Longest code that is coloured, in UTF-16 units; longer code stays plain. */
 export const MAX_COLOURED = 20_000;
-/** A block that grows is drawn anew with each chunk: it is coloured once it has stayed for so long, in milliseconds. */
+/**
+ * A growing block is redrawn with each chunk: it is coloured once it has stayed the same for this long, in
+ * milliseconds.
+ */
 const SETTLED_AFTER_MS = 120;
 
 /** The languages that are coloured, with the other names that people give them. */

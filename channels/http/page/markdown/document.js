@@ -5,7 +5,7 @@ import { cellsOf } from './table.js';
 
 /** @typedef {import('./nodes.js').Block} Block */
 
-/** What formulas begin with: they may reach over blocks. */
+/** What formulas begin with: they may span blocks. */
 const FORMULA = /\\[([]|\$\$/;
 /** A last line that says only how the next words will be shown: it is shown with them. */
 const HELD =

@@ -1,4 +1,7 @@
-/** Marks of emphasis and deletion: which runs open and close, and the trees that pairs of them make, as CommonMark and GFM say. Pure. */
+/**
+ * Marks of emphasis and deletion: which runs open and close, and the trees that pairs of them make, as CommonMark and
+ * GFM define them. Pure.
+ */
 
 /** @typedef {import('./nodes.js').Inline} Inline */
 /**
@@ -9,7 +12,7 @@
 
 /** Emphasis nested deeper than this stays text. */
 export const MAX_NESTED = 24;
-/** Kinds of marks; of two kinds that cross each other, the one that stands first in the text is read first. */
+/** Kinds of marks; of two kinds that cross each other, the one that comes first in the text is read first. */
 export const EMPHASIS = '*_';
 export const DELETION = '~';
 
@@ -64,7 +67,7 @@ export function readMarks(text, at) {
 }
 
 /**
- * The trees that runs of marks make of a list; runs without a partner become text.
+ * The trees that runs of marks make out of a list; runs without a partner become text.
  * @param {(Inline | Marks)[]} nodes
  * @param {readonly string[]} kinds those that are left, the first one now
  * @param {boolean} growing marks that open at the end are taken for closed
@@ -112,7 +115,7 @@ class Pairing {
   }
 
   /**
-   * The other kinds within a list in which the marks of this kind are spent.
+   * The other kinds within a list in which the marks of this kind are used up.
    * @param {(Inline | Marks)[]} nodes
    * @param {boolean} growing
    */
@@ -156,7 +159,7 @@ class Pairing {
   }
 
   /**
-   * Makes a tree of what stands behind an opener.
+   * Makes a tree of what follows an opener.
    * @param {number} index
    * @param {number} used marks of the opener
    * @param {boolean} growing

@@ -40,11 +40,11 @@ class InlineParser {
   #nodes = [];
   /** Innermost last. @type {Bracket[]} */
   #brackets = [];
-  /** So many of the brackets stand before a link: they make none, because a link holds no other. */
+  /** How many of the brackets come before a link: they make none, because a link contains no other. */
   #inactive = 0;
   /** An address was left in the text, because it may have been that of a link. */
   #hasAddresses = false;
-  /** Kinds of marks, in the order in which they stand in the text. @type {string[]} */
+  /** Kinds of marks, in the order in which they appear in the text. @type {string[]} */
   #kinds = [];
   /** Lengths of backtick runs that have no closing run ahead. @type {Set<number>} */
   #unclosed = new Set();
@@ -205,8 +205,8 @@ class InlineParser {
   }
 
   /**
-   * What stands behind an opening bracket, which goes with it. Marks of writing direction could make it read as another
-   * address.
+   * Takes out an opening bracket and what follows it, and returns the latter. Marks of writing direction could make it
+   * read as another address.
    * @param {Bracket} open
    */
   #label(open) {

@@ -1,4 +1,4 @@
-/** One line of Markdown as it is read from its start: quotes, items and fences each take their part of it. */
+/** One line of Markdown as it is read from its start: quotes, items and fences each take their part. */
 
 /** The distance of tab stops, in columns. */
 const TAB_STOP = 4;
@@ -32,7 +32,7 @@ export class Line {
   }
 
   /**
-   * Takes characters that are no tabs.
+   * Takes characters that are not tabs.
    * @param {number} count
    */
   take(count) {
@@ -41,7 +41,7 @@ export class Line {
   }
 
   /**
-   * Takes blanks, at most so many columns of them; a tab that is wider becomes the blanks that are left of it.
+   * Takes blanks, at most this many columns of them; a tab that is wider becomes the blanks that are left of it.
    * @param {number} columns
    */
   takeBlanks(columns) {

@@ -41,7 +41,7 @@ export function hiddenHost(text, href) {
 }
 
 /**
- * The target of a link, between its parentheses; undefined where something else stands.
+ * The target of a link, between its parentheses; undefined if there is something else.
  * @param {string} text
  * @param {number} at the opening parenthesis
  * @returns {{ target: string, end: number } | undefined}
@@ -59,7 +59,7 @@ export function readResource(text, at) {
 }
 
 /**
- * The place behind what a pattern finds there.
+ * The position after what a pattern matches there.
  * @param {RegExp} pattern
  * @param {string} text
  * @param {number} at

@@ -1,6 +1,9 @@
 /** What Markdown is made of, once it is parsed. */
 
-/** A part of a text. `host` is where a link leads whose words look like another address; a `label` is a link whose end has not come yet. */
+/**
+ * A part of a text. `host` is where a link leads if its words look like another address; a `label` is a link whose end
+ * has not come yet.
+ */
 export type Inline =
   | { type: 'text'; text: string }
   | { type: 'code'; text: string }
@@ -10,7 +13,7 @@ export type Inline =
   | { type: 'picture'; path: string; children: Inline[] }
   | { type: 'strong' | 'em' | 'del'; children: Inline[] };
 
-/** A block. Texts are inline Markdown, but for that of code. */
+/** A block. Texts are inline Markdown, except that of code. */
 export type BlockBody =
   | { type: 'paragraph'; text: string }
   | { type: 'heading'; level: number; text: string }

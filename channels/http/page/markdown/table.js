@@ -5,7 +5,7 @@ const MAX_CELLS = 64;
 const DELIMITER_CELL = /^:?-+:?$/;
 
 /**
- * The cells of a row; beyond `MAX_CELLS` what is left stands in the last one.
+ * The cells of a row; beyond `MAX_CELLS` what is left goes into the last one.
  * @param {string} line
  * @returns {string[]}
  */
@@ -22,7 +22,7 @@ export function cellsOf(line) {
 }
 
 /**
- * How the columns are aligned, by the row of dashes below a head; undefined where these are not that.
+ * How the columns are aligned, by the row of dashes below a head; undefined if they are not such a row.
  * @param {string} head
  * @param {string} dashes
  * @returns {string[] | undefined}

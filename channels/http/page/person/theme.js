@@ -1,4 +1,4 @@
-/** Light, dark, or as the system: the choice is kept on this device and applied before anything is shown. */
+/** Light, dark, or like the system: the choice is kept on this device and applied before anything is shown. */
 import { byId, h } from '../dom.js';
 import { say } from '../texts.js';
 

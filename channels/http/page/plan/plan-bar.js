@@ -6,7 +6,7 @@ import { say } from '../texts.js';
 
 /** @typedef {import('../../../../src/contracts/plans/plan.ts').Plan} Plan */
 
-/** The line of one plan; `element` stands behind its panel and takes no height of its own. */
+/** The line of one plan; `element` follows its panel and takes up no height. */
 export class PlanBar {
   #state = h('span', { class: 'plan-state' });
   #step = h('span', { class: 'plan-now', dir: 'auto' });

@@ -21,7 +21,7 @@ import { say } from '../texts.js';
  * @param {{ mode: ExecutionMode, version?: number }} asked
  * @returns {Promise<unknown>}
  */
-/** An action on a running plan, or a run of a plan that is kept: as a whole, step by step, once more. @typedef {PlanAction | 'start' | 'teach' | 'again' | 'cancel'} PanelAction */
+/** An action on a running plan, or a run of a plan that is kept: as a whole, step by step, again. @typedef {PlanAction | 'start' | 'teach' | 'again' | 'cancel'} PanelAction */
 
 /** The actions and their labels, in order. @type {[PanelAction, string][]} */
 const BUTTONS = [

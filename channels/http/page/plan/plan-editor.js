@@ -15,7 +15,7 @@ import { say } from '../texts.js';
 /** Longest description of a step; the gateway refuses a longer one. */
 const MAX_DESCRIPTION = 280;
 
-/** One list of controls, closed until somebody opens it. Each change is sent at once. */
+/** One list of controls, closed until someone opens it. Each change is sent at once. */
 export class PlanEditor {
   #change;
   #list = h('ol', { class: 'plan-edit-steps' });

@@ -1,4 +1,7 @@
-/** What the configuration's form says of settings: titles of their groups, and descriptions with what may stand in an entry. */
+/**
+ * What the configuration form says about settings: titles of their groups, and descriptions with what an entry may
+ * contain.
+ */
 import { h } from '../dom.js';
 import { say } from '../texts.js';
 
@@ -54,7 +57,7 @@ export function groupTitle(name) {
 }
 
 /**
- * A setting's description, and those of what an entry may say where the setting has entries.
+ * A setting's description, and those of what an entry may contain if the setting has entries.
  * @param {Schema} schema
  */
 export function descriptionOf(schema) {

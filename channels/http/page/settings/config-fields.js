@@ -15,11 +15,12 @@ import { say } from '../texts.js';
 const SET_SECRET = '(set)';
 
 /**
- * The fields of a part of the file; `change` gives what was edited, and throws `SyntaxError` for a text that is no JSON.
+ * The fields of a part of the file; `change` returns what was edited, and throws `SyntaxError` for a text that is not
+ * JSON.
  * @param {Schema} schema
  * @param {string[]} path
  * @param {unknown} written what the file says
- * @param {unknown} value what counts
+ * @param {unknown} value what is in effect
  * @returns {Field[]}
  */
 export function fieldsOf(schema, path, written, value) {

@@ -1,4 +1,6 @@
-/** The screen about `config.json`: a form by its schema, which writes what was changed and says what counts when. */
+/**
+ * The screen about `config.json`: a form based on its schema, which writes the changes and says when each takes effect.
+ */
 import { h } from '../dom.js';
 import { descriptionOf, groupTitle } from './config-descriptions.js';
 import { fieldsOf } from './config-fields.js';
@@ -17,7 +19,7 @@ import { say } from '../texts.js';
  * @property {string[]} needsRestart
  */
 
-/** What the last change said; shown once, above the form. */
+/** What the last change reported; shown once, above the form. */
 let said = '';
 
 /** @type {import('./parts.js').Screen} */

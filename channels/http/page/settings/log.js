@@ -5,7 +5,7 @@ import { say } from '../texts.js';
 
 /** @typedef {{ time: number, level: string, message: string, fields: string }} Line */
 
-/** The least level that is shown; kept while the page is open. */
+/** The lowest level that is shown; kept while the page is open. */
 let level = 'info';
 
 /** @type {import('./parts.js').Screen} */

@@ -1,4 +1,4 @@
-/** The screen about what is remembered of people: read in pages, deleted one by one. */
+/** The screen about what is remembered about people: read in pages, deleted one by one. */
 import { confirmDelete } from '../confirm.js';
 import { h } from '../dom.js';
 import { button, form, labelled, moment, row, rows, section } from './parts.js';

@@ -3,8 +3,8 @@ import { h } from '../dom.js';
 import { dayAndClock } from '../texts.js';
 
 /**
- * What a screen works with: `ask` calls the API; `act` does something, shows its error, and draws the screen anew when it is done;
- * `showError` shows an error and leaves the screen as it is.
+ * What a screen works with: `ask` calls the API; `act` does something, shows its error, and redraws the screen when it
+ * is done; `showError` shows an error and leaves the screen as it is.
  * @typedef {object} ScreenHost
  * @property {import('../api.js').Api['ask']} ask
  * @property {(work: () => Promise<unknown>) => Promise<void>} act
@@ -49,7 +49,7 @@ export function rows(found, empty) {
 }
 
 /**
- * A button; `name` says what of, for people who hear the page.
+ * A button; `name` says what it acts on, for people who hear the page.
  * @param {string} label
  * @param {string} name
  * @param {() => void} press
@@ -91,7 +91,7 @@ export function form(label, submit, ...fields) {
 }
 
 /**
- * A list to choose one of.
+ * A list to choose from.
  * @param {Record<string, string>} options labels by value
  * @param {string} chosen
  */

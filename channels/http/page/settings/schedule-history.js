@@ -7,7 +7,7 @@ import { say } from '../texts.js';
 /** @typedef {import('../../wire.ts').WireRun} Run */
 
 /**
- * Opens the dialog; it is filled when the runs have come.
+ * Opens the dialog; it is filled when the runs have arrived.
  * @param {import('./parts.js').ScreenHost} host
  * @param {import('../api.js').Schedule} schedule
  */

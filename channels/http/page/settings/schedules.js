@@ -51,7 +51,9 @@ export async function schedulesScreen(host) {
   ];
 }
 
-/** When a new schedule runs, by the field of the API that says it: its label, and what stands in the empty field. */
+/**
+ * When a new schedule runs, by the field of the API that says it: its label, and the placeholder of the empty field.
+ */
 const TIMES = {
   cron: [say('page.set.time_cron'), '0 8 * * 1-5'],
   everyMinutes: [say('page.set.time_every'), '60'],
@@ -105,7 +107,7 @@ async function newSchedule(host) {
   };
   return form(
     say('page.set.add'),
-    // What was typed stays where the gateway refuses it.
+    // What was typed stays when the gateway refuses it.
     () => void add().catch(host.showError),
     labelled(say('page.set.chat'), chat),
     labelled(say('page.set.task'), task),

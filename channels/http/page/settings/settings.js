@@ -34,14 +34,14 @@ const SCREENS = {
   log: { title: say('page.set.log'), draw: logScreen },
 };
 
-/** The settings beside the list of chats, in place of the open one. */
+/** The settings next to the list of chats, in place of the open one. */
 export class Settings {
   #api;
   #host;
   #place = byId('settings', HTMLElement);
   #chat = byId('chat', HTMLElement);
   #name = 'overview';
-  /** Number of the newest drawing: the answer for an older one may come later. */
+  /** Number of the newest drawing: the answer for an older one may arrive later. */
   #drawings = 0;
 
   /**
@@ -86,7 +86,7 @@ export class Settings {
           } catch (error) {
             this.#host.showError(error);
           }
-          // Another act may have drawn it anew meanwhile, without this one's effect.
+          // Another act may have redrawn it in the meantime, without this one's effect.
           if (name === this.#name && !this.#place.hidden) await this.#draw();
         },
       });
@@ -118,7 +118,7 @@ export class Settings {
     return [
       h('header', { class: 'chat-head' }, menu, h('h1', { class: 'chat-title' }, title)),
       h('nav', { class: 'settings-nav', 'aria-label': say('page.settings') }, ...links),
-      // It scrolls, also with the keyboard where it holds no control.
+      // It scrolls, also with the keyboard when it holds no control.
       h(
         'div',
         {

@@ -60,7 +60,7 @@ function aboutTimes({ createdAt, expiresAt, lastUsedAt }) {
 }
 
 /**
- * The browser and the system that a user agent names, in two words; the most particular name counts.
+ * The browser and the system that a user agent names, in two words; the most specific name counts.
  * @param {string} client
  */
 function browserOf(client) {

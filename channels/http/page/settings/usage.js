@@ -1,4 +1,4 @@
-/** The screen about usage: tokens by day, model, person or channel, as bars with the table beside. */
+/** The screen about usage: tokens by day, model, person or channel, as bars next to the table. */
 import { h } from '../dom.js';
 import { choice, form, labelled, section, table } from './parts.js';
 import { money, number, say } from '../texts.js';

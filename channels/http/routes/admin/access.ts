@@ -5,7 +5,7 @@ import { readJson } from '../../body.ts';
 import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
 
-/** Pending requests, grants, and what `config.json` allows. Codes are shown to nobody. */
+/** Pending requests, grants, and what `config.json` allows. Codes are shown to no one. */
 export async function readAccess(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
   return c.json(await gateway.administration.access());
 }

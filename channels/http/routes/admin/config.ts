@@ -6,7 +6,7 @@ import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
 import { sayToCaller } from '../language.ts';
 
-/** The file with its schema, described in the caller's language; texts that may be secrets are only told to be set. */
+/** The file with its schema, described in the caller's language; texts that may be secrets are only reported as set. */
 export async function readConfig(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { table } = await sayToCaller(c, deps);
   return c.json(deps.gateway.administration.config(table));
@@ -22,7 +22,7 @@ export const changesSchema = z.strictObject({
           .array(z.union([z.string().min(1).max(200), z.int().min(0).max(10_000)]))
           .min(1)
           .max(10),
-        /** Left out: the field has its default again. */
+        /** Left out: the field is reset to its default. */
         value: z.unknown().optional(),
       }),
     )

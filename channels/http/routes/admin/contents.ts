@@ -12,7 +12,7 @@ export async function readHealth(c: HttpContext, { gateway }: HandlerDeps): Prom
   return c.json(await gateway.health());
 }
 
-/** The profiles as they count now, and what is wrong with their files. */
+/** The profiles as they apply now, and what is wrong with their files. */
 export function listProfiles(c: HttpContext, { gateway }: HandlerDeps): Response {
   return c.json(gateway.administration.profiles());
 }
@@ -57,7 +57,7 @@ export async function retryDeadLetter(c: HttpContext, { gateway }: HandlerDeps):
   throw noLetter();
 }
 
-/** Deletes a dead letter for good. */
+/** Deletes a dead letter permanently. */
 export async function dropDeadLetter(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
   const { lane, seq } = await readJson(c.env.incoming, c.env.outgoing, letterSchema);
   if (isLane(lane) && (await gateway.administration.dropDeadLetter(lane, seq)))

@@ -1,4 +1,4 @@
-/** The routes about tokens: a secret is in one answer only, that of its making. */
+/** The routes about tokens: a secret is in one answer only, the one that made it. */
 import { z } from 'zod';
 import { SCOPES } from '../../../../src/contracts/access.ts';
 import type { TokenRecord } from '../../../../src/contracts/access.ts';
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 /** Longest life of a token that expires, in days. */
 const MAX_DAYS = 3_650;
 
-/** All that were not revoked; `own` marks that of the request. */
+/** All tokens that are not revoked; `own` marks the one of the request. */
 export async function listTokens(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
   const { tokenId } = c.get('caller');
   const tokens = await gateway.administration.tokens();
@@ -46,7 +46,7 @@ export async function renameToken(c: HttpContext, { gateway }: HandlerDeps): Pro
   return c.json({ id, name });
 }
 
-/** Gives a token another secret, which is in this answer only; the one before it stops working within a second. */
+/** Gives a token another secret, which is in this answer only; the old one stops working within a second. */
 export async function rotateToken(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
   const made = await gateway.administration.rotateToken(c.req.param('id') ?? '');
   if (made === undefined) throw noToken();
@@ -57,7 +57,7 @@ function noToken(): HttpError {
   return new HttpError(404, 'token_not_found', 'There is no such token.');
 }
 
-/** Kills a token for good. That of the request itself is refused: nobody locks themselves out by a wrong press. */
+/** Revokes a token permanently. The request's own is refused, so that no one locks themselves out by mistake. */
 export async function revokeToken(c: HttpContext, { gateway }: HandlerDeps): Promise<Response> {
   const id = c.req.param('id') ?? '';
   if (id === c.get('caller').tokenId) {

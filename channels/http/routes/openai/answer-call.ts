@@ -12,7 +12,7 @@ import type { FinishReason } from './completion-answer.ts';
 import { unsupported } from './fields.ts';
 import { answerInSession } from './session-call.ts';
 
-/** Answers in the session or without one. Throws `HttpError`, or what cannot be told otherwise. */
+/** Answers in the session or without one. Throws `HttpError`, or what cannot be reported otherwise. */
 export async function answerCall(c: HttpContext, deps: HandlerDeps, call: ApiCall): Promise<Response> {
   if (call.sessionId === undefined) return await answerStateless(c, deps, call);
   return await answerInSession(c, deps, call, call.sessionId);

@@ -26,13 +26,16 @@ export interface ApiCall {
   input(): SessionInput;
   /** The caller's system text, in a session. Throws `HttpError` 400. */
   instructions(): string | undefined;
-  /** Makes the answer of this id; a stream is open already, so that one too many is refused before a message is accepted. */
+  /**
+   * Makes the answer with this id; a stream is already open, so that one too many is refused before a message is
+   * accepted.
+   */
   open(): (id: string) => CompletionAnswer;
   /** Names of options in this route's body. */
   fieldNames: FieldNames;
 }
 
-/** The header that offers the gateway's own tools beside those of the caller. Throws `HttpError` 400. */
+/** The header that offers the gateway's own tools besides those of the caller. Throws `HttpError` 400. */
 export function wantsGatewayTools(incoming: IncomingMessage): boolean {
   const wish = incoming.headers['x-gateway-tools'];
   if (wish === undefined) return false;

@@ -146,7 +146,7 @@ export function wholeAnswer(
   };
 }
 
-/** The call as OpenAI's clients read it: arguments that are no object stand as the model wrote them. */
+/** The call as OpenAI's clients read it: arguments that are not an object stay as the model wrote them. */
 export function wireToolCall({ id, name, args, malformed }: ToolCall) {
   return { id, type: 'function', function: { name, arguments: malformed ?? JSON.stringify(args) } };
 }

@@ -1,4 +1,4 @@
-/** The messages of a chat-completions request: as a model's context, or what a session is to take of them. */
+/** The messages of a chat-completions request: as a model's context, or what a session takes from them. */
 import { z } from 'zod';
 import type { InlineFile } from '../../../../src/contracts/media.ts';
 import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
@@ -35,7 +35,7 @@ export interface ToolOutput {
   content: string;
 }
 
-/** What a session takes of the messages: a new one from the user, or the results of the tools it waits for. */
+/** What a session takes from the messages: a new one from the user, or the results of the tools it waits for. */
 export type SessionInput =
   | { kind: 'message'; content: string; files: InlineFile[] }
   | { kind: 'results'; results: ToolOutput[] };
@@ -106,7 +106,7 @@ export function toContext(messages: readonly WireMessage[]): StatelessMessage[] 
   });
 }
 
-/** The text of a message of anybody but the user. */
+/** The text of a message of anyone but the user. */
 function textOf(message: WireMessage, index: number): string {
   return readText(rawContent(message, index), `messages.${index}.content`);
 }

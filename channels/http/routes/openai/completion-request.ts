@@ -27,7 +27,7 @@ const penalty = z.number().min(-2).max(2).nullish();
 /** Fields beyond these have no effect: the table of fields knows which they are. */
 export const completionSchema = z.object({
   model: z.string().min(1).nullish(),
-  // Counted before each is looked at: a long list would hold the process up.
+  // Counted before each is checked: a long list would stall the process.
   messages: z
     .array(z.unknown())
     .min(1, 'at least one message is needed')

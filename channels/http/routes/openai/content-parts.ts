@@ -5,7 +5,7 @@ import { cleanText } from '../../../../src/lib/text.ts';
 import { unsupported } from './fields.ts';
 import { invalid } from './tool-fields.ts';
 
-/** A part of any kind; which one it is, and whether that is supported, is looked at when it is read. */
+/** A part of any kind; which one it is, and whether it is supported, is checked when it is read. */
 const part = z.looseObject({
   type: z.string(),
   text: z.string().optional(),
@@ -44,7 +44,7 @@ export function readText(content: z.infer<typeof contentSchema>, param: string):
   return text;
 }
 
-/** Chat completions put the fields of a file below its type, responses beside it. */
+/** Chat completions put the fields of a file below its type, responses next to it. */
 const image = z.looseObject({ image_url: z.union([z.string(), z.looseObject({ url: z.string() })]) });
 const audio = z.looseObject({
   input_audio: z.looseObject({ data: z.string(), format: z.string().regex(/^[a-z0-9]{1,8}$/i) }),

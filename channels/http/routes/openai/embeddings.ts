@@ -46,7 +46,7 @@ export async function embeddings(c: HttpContext, deps: HandlerDeps): Promise<Res
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Vectors written between two looks at other work: thousands of them are tens of megabytes of JSON. */
+/** Vectors written before other work gets a turn: thousands of them are tens of megabytes of JSON. */
 const PARTS_AT_ONCE = 16;
 
 async function writeParts(

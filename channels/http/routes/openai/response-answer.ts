@@ -7,7 +7,7 @@ import type { CompletionAnswer, FinishReason } from './completion-answer.ts';
 import { createItems } from './response-items.ts';
 import type { Emit } from './response-items.ts';
 
-/** What of a response is known before it begins: its id and the request's own fields, which it repeats. */
+/** What is known about a response before it begins: its id and the request's own fields, which it repeats. */
 export interface ResponseHead {
   id: string;
   /** Epoch seconds. */

@@ -1,4 +1,4 @@
-/** The input items of `POST /v1/responses`: as a model's context, or what a session is to take of them. */
+/** The input items of `POST /v1/responses`: as a model's context, or what a session takes from them. */
 import { z } from 'zod';
 import type { InlineFile } from '../../../../src/contracts/media.ts';
 import type { StatelessMessage } from '../../../../src/contracts/gateway-api.ts';
@@ -16,7 +16,7 @@ const message = z.object({
 const functionCall = z.object({ call_id: z.string(), name: z.string(), arguments: z.string() });
 const callOutput = z.object({ call_id: z.string().min(1), output: contentSchema });
 
-/** Any item; which kind it is, and whether that is supported, is looked at when it is read. */
+/** Any item; which kind it is, and whether it is supported, is checked when it is read. */
 export const inputItem = z.looseObject({ type: z.string().nullish() });
 type Item = z.infer<typeof inputItem>;
 export type Input = string | readonly Item[];
@@ -51,7 +51,7 @@ export function inputContext(input: Input, instructions: string | null | undefin
   return messages;
 }
 
-/** What a session takes of the input: the user's message at its end, or the outputs of the calls it waits for. */
+/** What a session takes from the input: the user's message at its end, or the outputs of the calls it waits for. */
 export function inputForSession(input: Input): SessionInput {
   const items = readItems(input).filter(({ kind }) => kind !== 'reasoning');
   const last = items.at(-1);

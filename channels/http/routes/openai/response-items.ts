@@ -1,4 +1,6 @@
-/** The output items of a response while it grows (reasoning, messages, function calls), and the events that tell of them. */
+/**
+ * The output items of a response while it grows (reasoning, messages, function calls), and the events that report them.
+ */
 import type { ToolCall } from '../../../../src/contracts/model/provider.ts';
 import { wireToolCall } from './completion-answer.ts';
 
@@ -10,7 +12,7 @@ export interface Items {
   readonly output: unknown[];
   text: (delta: string) => void;
   thinking: (delta: string) => void;
-  /** The text so far was thinking: for answers whose events nobody has seen. */
+  /** The text so far was thinking: for answers whose events no one has seen. */
   textWasThinking: () => void;
   toolCall: (call: ToolCall) => void;
   /** Finishes the item that is open. */
@@ -41,7 +43,7 @@ interface OpenItem {
   text: string;
 }
 
-/** Makes the items of the response of that id. */
+/** Makes the items of the response with that id. */
 export function createItems(responseId: string, emit: Emit): Items {
   const output: unknown[] = [];
   let open: OpenItem | undefined;

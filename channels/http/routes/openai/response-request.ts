@@ -37,7 +37,7 @@ const choiceSchema = z.union(
 /** Fields beyond these have no effect: the table of fields knows which they are. */
 export const responseSchema = z.object({
   model: z.string().min(1).nullish(),
-  // Counted before each is looked at, as in completions.
+  // Counted before each is checked, as in completions.
   input: z
     .custom<unknown>(
       (input) => !Array.isArray(input) || input.length <= MAX_MESSAGES,

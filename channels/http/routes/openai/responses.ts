@@ -55,7 +55,10 @@ export async function responses(c: HttpContext, deps: HandlerDeps): Promise<Resp
   });
 }
 
-/** A response goes on from another only where that is remembered: in a session, and from its newest. Throws `HttpError` 400. */
+/**
+ * A response continues another only where that one is remembered: in a session, and from its newest. Throws `HttpError`
+ * 400.
+ */
 async function checkPrevious(
   c: HttpContext,
   deps: HandlerDeps,

@@ -22,8 +22,8 @@ import type { TurnEnd, TurnReader } from '../turn-reader.ts';
 const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, modelMs: 0 };
 
 /**
- * Hands the message, or the results of the caller's tools, to the session's lane and forwards the turn. Throws
- * `HttpError` for what is refused before the answer is open; anything later is told by the answer.
+ * Passes the message, or the results of the caller's tools, to the session's lane and forwards the turn. Throws
+ * `HttpError` for what is refused before the answer is open; anything later is reported in the answer.
  */
 export async function answerInSession(
   c: HttpContext,
@@ -58,7 +58,8 @@ export async function answerInSession(
       user: call.user,
       language: wantedLanguages(incoming),
     });
-    // A plan would call tools and write texts of its own: an answer of a given form, or with given tools, has none.
+    // A plan would call tools and write its own texts: an answer of a given form, or with given tools, has
+    // none.
     const isPlain = options?.tools === undefined && options?.format === undefined;
     const entry = call.stream && isPlain ? 'runStream' : 'run';
     const ask = { entry, caller, mode, options, awaitsAnswer: true, ...choice } as const;

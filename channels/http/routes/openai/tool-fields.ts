@@ -26,7 +26,7 @@ export const schemaFormat = z.object({
   strict: z.boolean().nullish(),
 });
 
-/** The choice of tools, whichever of the two ways it is written in. */
+/** The choice of tools, in either of its two forms. */
 export type Choice =
   | 'none'
   | 'auto'
@@ -57,8 +57,8 @@ export function toFormat({ name, description, schema, strict }: z.infer<typeof s
 }
 
 /**
- * The tools and the choice among them. Without tools of the caller's the gateway's are offered; `none` offers no tool at
- * all. Throws `HttpError` 400.
+ * The tools and the choice among them. If the caller brings no tools, the gateway's are offered; `none` offers no tool
+ * at all. Throws `HttpError` 400.
  */
 export function toolOptions(
   tools: readonly ToolSchema[],

@@ -39,7 +39,7 @@ const envelope = {
   isSubagent: z.boolean().optional(),
 };
 
-/** One kind of event, with when it comes. */
+/** One kind of event, and when it is sent. */
 function event<Type extends string, Fields extends z.ZodRawShape = {}>(
   type: Type,
   when: string,

@@ -1,4 +1,4 @@
-/** What the API's description says of a route. */
+/** What the API's description says about a route. */
 import type { z } from 'zod';
 
 /** One route: what it does, what it reads, what it answers with. */

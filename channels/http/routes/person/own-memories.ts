@@ -1,4 +1,4 @@
-/** The routes about what is remembered of whoever asks. */
+/** The routes about what is remembered about the caller. */
 import { HttpError } from '../../errors.ts';
 import type { HandlerDeps, HttpContext } from '../../route.ts';
 

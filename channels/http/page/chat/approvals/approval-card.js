@@ -10,11 +10,11 @@ import { clock, say, sayParts } from '../../texts.js';
 const MAX_REASON_CHARS = 500;
 
 /**
- * The card of a question, with buttons for who may decide.
+ * The card of a question, with buttons for those who may decide.
  * @param {import('../../api.js').Api} api
  * @param {Approval} approval
  * @param {boolean} mayDecide
- * @param {(note?: string) => Promise<void>} decided called once it is decided, here or elsewhere, with what is to be said besides
+ * @param {(note?: string) => Promise<void>} decided called once it is decided, here or elsewhere, with a note to show, if any
  */
 export function approvalCard(api, approval, mayDecide, decided) {
   const { id, tool, files, warning, expiresAt, mayAlways } = approval;

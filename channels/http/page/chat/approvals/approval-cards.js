@@ -14,7 +14,7 @@ export class ApprovalCards {
   #key = '';
   /** The token may decide what is asked. */
   #mayDecide = false;
-  /** Number of the newest request for the list: the answer to an older one may come later. */
+  /** Number of the newest request for the list: the answer to an older one may arrive later. */
   #requests = 0;
 
   /**

@@ -11,10 +11,10 @@ import { lineDiff } from './line-diff.js';
 /** Longest text that is shown at once, in UTF-16 units, and most lines; the rest is one press away. */
 const MAX_SHOWN_CHARS = 4_000;
 const MAX_SHOWN_LINES = 80;
-/** A longer text has lines of its own. */
+/** A longer text gets its own lines. */
 const MAX_IN_LINE = 100;
 
-/** What arguments are called that many tools have; others keep the names that their tools give them. */
+/** Labels of arguments that many tools have; others keep the names that their tools give them. */
 const LABELS = new Map([
   ['command', say('page.approval.command')],
   ['argv', say('page.approval.command')],
@@ -78,7 +78,7 @@ function label(text) {
 }
 
 /**
- * A text in lines of its own; a long one is folded.
+ * A text on its own lines; a long one is folded.
  * @param {string} text
  * @param {string} [look]
  */
@@ -147,7 +147,7 @@ function isWords(value) {
 }
 
 /**
- * A word as a shell would take it for one.
+ * A word written so that a shell reads it as one.
  * @param {string} word
  */
 function shellWord(word) {

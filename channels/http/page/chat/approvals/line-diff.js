@@ -1,12 +1,15 @@
 /** What changes between two texts, line by line. Pure. */
 
-/** Lines of both texts together that are compared one by one; of longer ones only what they begin and end with alike is found. */
+/**
+ * Lines of both texts together that are compared one by one; in longer texts only the common beginning and end are
+ * found.
+ */
 export const MAX_COMPARED_LINES = 600;
 
 /** @typedef {{ kind: 'same' | 'removed' | 'added', text: string }} DiffLine */
 
 /**
- * The lines of both texts in their order: removed ones before those that take their place. Never throws.
+ * The lines of both texts in order: removed ones before those that replace them. Never throws.
  * @param {string} before
  * @param {string} after
  * @returns {DiffLine[]}
@@ -45,14 +48,14 @@ function linesAs(kind, texts) {
 }
 
 /**
- * The longest run of lines that both have stays; the rest is removed or added.
+ * The longest sequence of common lines stays; the rest is removed or added.
  * @param {string[]} gone
  * @param {string[]} come
  * @returns {DiffLine[]}
  */
 function compared(gone, come) {
   const width = come.length + 1;
-  /** Lengths of what the rests from each pair of lines on have in common. */
+  /** For each pair of lines, how many lines the texts from there on have in common. */
   const common = new Uint16Array((gone.length + 1) * width);
   const at = (/** @type {number} */ a, /** @type {number} */ b) => common[a * width + b] ?? 0;
   for (let a = gone.length - 1; a >= 0; a -= 1)

@@ -72,7 +72,7 @@ export class Composer {
   }
 
   /**
-   * Belongs to another chat from now on, with the draft of that one; files for the last one are dropped.
+   * Switches to another chat and its draft; files for the previous one are dropped.
    * @param {string} key
    */
   open(key) {
@@ -108,7 +108,7 @@ export class Composer {
   }
 
   /**
-   * Takes back a message that the gateway refused, with the reason beside it; false when another one is being written.
+   * Takes back a message that the gateway refused, with the reason next to it; false when another one is being written.
    * @param {string} content
    * @param {string} why
    */
@@ -124,7 +124,7 @@ export class Composer {
     if (!matchMedia('(pointer: coarse)').matches) this.#draft.focus();
   }
 
-  /** There is a text or a file, and every file has arrived. */
+  /** True when there is a text or a file, and every file has arrived. */
   get #maySend() {
     const isEmpty = this.#draft.value.trim() === '' && this.#files.count === 0;
     return !isEmpty && !this.#files.isWaiting && !this.#draft.disabled;

@@ -1,4 +1,4 @@
-/** Messages that were begun and not sent, by chat: they survive a reload, on this device only. */
+/** Messages that were started but not sent, by chat: they survive a reload, on this device only. */
 const STORED_AS = 'parley-drafts';
 const MAX_DRAFTS = 50;
 const MAX_DRAFT = 20_000;

@@ -60,7 +60,7 @@ export class FileTray {
   }
 
   /**
-   * Belongs to another chat from now on; what was in the tray is removed.
+   * Switches to another chat; what was in the tray is removed.
    * @param {string} key
    * @param {boolean} isOpen whether files can be sent to it
    */
@@ -94,7 +94,7 @@ export class FileTray {
   /** @param {File[]} files */
   async #addWithin(files) {
     const key = this.#key;
-    // Without the limits the gateway itself refuses what is too much.
+    // Without the limits, the gateway itself refuses what exceeds them.
     const limits = await (this.#limits ??= this.#api.fileLimits()).catch(() => undefined);
     if (limits === undefined) this.#limits = undefined;
     if (key !== this.#key) return;
@@ -201,13 +201,13 @@ export class FileTray {
   }
 
   /**
-   * Ends the way of a file; what has arrived is removed, unless a file in the tray has the same content.
+   * Cancels a file; what has arrived is removed, unless a file in the tray has the same content.
    * @param {Chosen} chosen
    */
   #discard({ ended, stored }) {
     ended.abort();
     if (stored === undefined || this.#chosen.some((one) => one.stored?.file === stored.file)) return;
-    // What stays is removed by the gateway after its time.
+    // The gateway removes what is left when it expires.
     this.#api.removeFile(this.#key, stored.file).catch(() => undefined);
   }
 
@@ -219,7 +219,7 @@ export class FileTray {
   }
 
   /**
-   * Takes the files of a paste or a drop; anything else goes its usual way.
+   * Takes the files of a paste or a drop; anything else is handled as usual.
    * @param {Event} event
    * @param {DataTransfer | null} data
    */
@@ -258,7 +258,7 @@ export class FileTray {
 const DRAWN = /^image\/(png|jpeg|gif|webp|avif)$/;
 
 /**
- * A small picture of the file, or a sign.
+ * A small picture of the file, or an icon.
  * @param {File} file
  */
 function preview(file) {

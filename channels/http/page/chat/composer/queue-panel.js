@@ -35,7 +35,7 @@ export class QueuePanel {
   #key = '';
   /** @type {WireQueue | undefined} */
   #queue;
-  /** The message that is being edited: the list is not drawn again under the hands. */
+  /** The message that is being edited: the list is not redrawn in the meantime. */
   #edited = '';
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;

@@ -12,7 +12,7 @@ import { say } from '../../texts.js';
  * @property {() => void} finish
  */
 
-/** One subagent, with its steps as an answer of their own. */
+/** One subagent, with its steps as a separate answer. */
 export class AgentPart {
   #steps;
   #activity = h('span', { class: 'agent-doing' });
@@ -61,12 +61,12 @@ export class AgentPart {
     this.#activity.textContent = tool === undefined ? this.#task : tool;
     this.#activity.classList.toggle('at-tool', tool !== undefined);
     if (event.type === 'approval_needed') this.#setWaiting(true);
-    // The end of any call: a person decided, or the gateway went on without one.
+    // The end of any call: a person decided, or the gateway continued without one.
     if (event.type === 'approval_decided' || event.type === 'tool_result') this.#setWaiting(false);
     if (event.type === 'subagent_completed') this.#finish(event.completedNormally);
   }
 
-  /** @param {boolean} isWaiting A person is asked about a call of its own. */
+  /** @param {boolean} isWaiting A person is asked about one of its calls. */
   #setWaiting(isWaiting) {
     this.#state.textContent = isWaiting ? say('page.row.waiting') : say('page.part.working');
     this.element.classList.toggle('waiting', isWaiting);

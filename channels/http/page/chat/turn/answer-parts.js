@@ -136,7 +136,7 @@ export class AnswerParts {
   setStored(content, isError) {
     const { text } = this;
     if (text !== '' && text !== content && content.startsWith(text)) {
-      // The end of the answer has no events: the gateway's own last words.
+      // The end of the answer has no events: it is the gateway's own closing text.
       this.#textOf('end').set(content.slice(text.length));
     } else if (text !== content) {
       this.#dropTexts();

@@ -35,7 +35,7 @@ export class QuestionPart {
   set(message) {
     const { content, senderName, attachments = [] } = message;
     if (attachments.length > 0) this.#attachments = attachments;
-    // What a person is editing is not drawn again under their hands.
+    // A message is not redrawn while a person edits it.
     if (this.element.querySelector('.edit-question') !== null) return;
     this.element.replaceChildren(
       ...(senderName ? [h('p', { class: 'sender' }, senderName)] : []),

@@ -1,4 +1,4 @@
-/** The files of an answer: in its text where that shows them, else below it. */
+/** The files of an answer: in its text where the text shows them, else below it. */
 import { h } from '../../dom.js';
 
 /** @typedef {import('../file-views.js').ShownFile} ShownFile */
@@ -40,7 +40,7 @@ export class SentFiles {
       return { owner, files: this.#views.place(files, owner, answer) };
     });
     const names = below.flatMap(({ owner, files }) => files.map(({ file }) => `${owner} ${file}`)).join('\n');
-    // Sound that is moved stops.
+    // Sound stops when its element is moved.
     if (names === this.#below) return;
     this.#below = names;
     this.element.replaceChildren(...below.flatMap(({ owner, files }) => this.#views.list(files, owner)));

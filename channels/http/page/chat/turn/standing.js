@@ -1,7 +1,7 @@
 /** Which of several answers to a question is shown, and what was taken back: pure, from the stored messages of turns. */
 
 /**
- * What the stored messages say of a turn.
+ * What the stored messages say about a turn.
  * @typedef {object} TurnMarks
  * @property {string} turnId
  * @property {boolean | undefined} [questionLeftOut] the model reads no answer to its question; undefined = it has no question
@@ -19,7 +19,7 @@
  */
 
 /**
- * The standing of each turn: of several answers the one that the model reads is shown, or the last one where all are taken
+ * The standing of each turn: of several answers the one that the model reads is shown, or the last one if all are taken
  * back. While a new answer is being written, the earlier ones are hidden.
  * @param {readonly TurnMarks[]} turns in their order
  * @returns {Map<string, Standing>}
@@ -52,7 +52,8 @@ export function standings(turns) {
 }
 
 /**
- * The marks of a stored answer. A message that a turn has sent on its way has an id of its own behind the turn's: it stands alone.
+ * The marks of a stored answer. A message that a turn sent along the way has its own id, which extends the turn's: it
+ * stands alone.
  * @param {import('../../api.js').Message} answer
  * @returns {Partial<TurnMarks>}
  */

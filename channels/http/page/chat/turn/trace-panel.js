@@ -6,7 +6,7 @@ import { promptPart } from './trace-prompt.js';
 /** @typedef {import('../../../wire.ts').WireTrace} Trace */
 
 /**
- * A small button that opens the trace of a turn: whoever shows turns listens for the event `trace`.
+ * A small button that opens the trace of a turn: the code that shows turns listens for the event `trace`.
  * @param {string} turnId
  */
 export function traceButton(turnId) {
@@ -30,7 +30,7 @@ export function traceOf(event) {
 }
 
 /**
- * Opens the dialog; it is filled when the trace has come.
+ * Opens the dialog; it is filled when the trace has arrived.
  * @param {(include?: { prompt: boolean }) => Promise<Trace>} read
  */
 export async function showTrace(read) {

@@ -1,4 +1,4 @@
-/** What the newest model call of a turn was sent, read when somebody opens it. */
+/** What the newest model call of a turn was sent, read when someone opens it. */
 import { h } from '../../dom.js';
 import { number, say } from '../../texts.js';
 

@@ -1,4 +1,7 @@
-/** What people do with a turn besides reading it: fork, ask again, choose an answer, edit, put back. Buttons say it with an event. */
+/**
+ * What people do with a turn besides reading it: fork, ask again, choose an answer, edit, put back. Buttons announce it
+ * with an event.
+ */
 import { byId, copyButton, h, icon } from '../../dom.js';
 import { say, shortTime } from '../../texts.js';
 import { traceButton } from './trace-panel.js';
@@ -15,7 +18,7 @@ const AGAIN = 'M20 11a8 8 0 1 0-2.3 6.3M20 5v6h-6';
 const PENCIL = 'M4 20l4-1L19 8l-3-3L5 16zM14 7l3 3';
 
 /**
- * A button of a turn; whoever shows the conversation acts on it.
+ * A button of a turn; the code that shows the conversation acts on it.
  * @param {string} label
  * @param {Node | string} face
  * @param {Act | undefined} act without one it is disabled
@@ -37,12 +40,12 @@ function actButton(label, face, act, kind = 'turn-act') {
 }
 
 /**
- * What stands under a stored answer; `tries` is the place of the switch between answers.
+ * What is shown under a stored answer; `tries` is the place of the switch between answers.
  * @param {import('../../api.js').Message} answer
  * @param {HTMLElement} tries
  */
 export function footOf({ seq, turnId, content, createdAt, model }, tries) {
-  // A message that a turn has sent on its way has an id that begins with the turn's.
+  // A message that a turn sent along the way has an id that begins with the turn's.
   const [turn = ''] = turnId.split('.', 1);
   return [
     h('time', { datetime: createdAt }, shortTime(createdAt)),
@@ -67,7 +70,7 @@ export function footOf({ seq, turnId, content, createdAt, model }, tries) {
 }
 
 /**
- * `‹ 1/2 ›` under one of several answers; nothing for an only one.
+ * `‹ 1/2 ›` under one of several answers; nothing for a single one.
  * @param {Standing['place']} place
  */
 export function trySwitch(place) {
@@ -103,7 +106,7 @@ export function takenBackLine({ turnId, answerLeftOut }) {
 }
 
 /**
- * The pencil beside a question of one's own; `edit` opens the field.
+ * The pencil next to one's own question; `edit` opens the field.
  * @param {() => void} edit
  */
 export function pencil(edit) {
@@ -166,7 +169,7 @@ export function editField({ seq, content, files }, close) {
   return form;
 }
 
-/** Carries out what the buttons say. */
+/** Carries out the actions of the buttons. */
 export class TurnActs {
   #api;
   #key;

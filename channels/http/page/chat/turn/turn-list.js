@@ -1,5 +1,5 @@
 /**
- * The turns of a conversation in their order, in groups that the browser lays out only near the view: a growing answer costs
+ * The turns of a conversation in order, in groups that the browser lays out only near the view: a growing answer costs
  * the same below ten turns and below thousands. All of them stay in the document, so that search, selection and screen
  * readers find them.
  */
@@ -16,18 +16,18 @@ export class TurnList {
   /** In the order in which they are shown. @type {TurnView[]} */
   #turns = [];
 
-  /** @param {Element} place holds the groups, behind what it holds already */
+  /** @param {Element} place holds the groups, after what it already holds */
   constructor(place) {
     this.#place = place;
   }
 
-  /** Those that are placed, in their order. @type {readonly TurnView[]} */
+  /** Those that are placed, in order. @type {readonly TurnView[]} */
   get turns() {
     return this.#turns;
   }
 
   /**
-   * Puts a turn in its place by number; nothing happens when it is there already.
+   * Puts a turn in its place by number; nothing happens when it is already there.
    * @param {TurnView} turn
    */
   place(turn) {

@@ -120,7 +120,7 @@ export class ToolPart {
   }
 
   /**
-   * Shows how far the call is, in the words of its tool.
+   * Shows the progress of the call, in the words of its tool.
    * @param {string} text
    */
   setProgress(text) {
@@ -178,7 +178,7 @@ export function compressed(before, after) {
 }
 
 /**
- * A note of the gateway in an answer, in Markdown; each line of it stands for itself.
+ * A note of the gateway in an answer, in Markdown; each of its lines stands alone.
  * @param {string} text
  */
 export function note(text) {

@@ -33,9 +33,9 @@ export class TurnView {
   #todos = new TodoView();
   #answer;
   #sent;
-  /** What its stored messages say of it. @type {import('./standing.js').TurnMarks} */
+  /** What its stored messages say about it. @type {import('./standing.js').TurnMarks} */
   marks = { turnId: '' };
-  /** What `setStanding` drew last: it is told after every load, of every turn. */
+  /** What `setStanding` drew last: it is called after every load, for every turn. */
   #standing = '';
   #tries = h('span');
   #takenBack = h('p', { class: 'turn-note', hidden: true });
@@ -196,7 +196,7 @@ export class TurnView {
     this.#setStatus(say('page.turn.joined'));
   }
 
-  /** True once it has ended without all its events: its thinking and tool calls are to be loaded. */
+  /** True once it has ended without all its events: its thinking and tool calls must be loaded. */
   get missesWork() {
     return this.state === 'ended' && this.#missed;
   }
@@ -222,7 +222,7 @@ export class TurnView {
 
   /** @param {AgentEvent} event */
   apply(event) {
-    // What was loaded ends before the first event; what a turn had said before it goes on, it does not repeat.
+    // What was loaded ends before the first event; a turn that resumes does not repeat what it said before.
     if (event.type === 'snapshot') this.#missed = true;
     if (event.isSubagent === true || event.type.startsWith('subagent_'))
       this.#answer.applyNested(event, String(event.agentId));
