@@ -51,15 +51,9 @@ export function create(
     try {
       running = await makeRunning(receive);
       health = { state: 'up' };
-<<<<<<< HEAD
       deps.log.info({ url: running.url }, 'http_listening');
-      // The first visitor finds them ready, and the start did not wait for them.
-      readPageFiles().catch((error: unknown) => deps.log.error({ err: error }, 'page_unreadable'));
-=======
-      log.info({ url: running.url }, 'http_listening');
       // Ready for the first visitor, without delaying the start.
-      readPageFiles().catch((error: unknown) => log.error({ err: error }, 'page_unreadable'));
->>>>>>> main
+      readPageFiles().catch((error: unknown) => deps.log.error({ err: error }, 'page_unreadable'));
     } catch (error) {
       const channelError = listenError(error, config);
       health = { state: 'dead', detail: channelError.message };

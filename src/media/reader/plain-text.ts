@@ -26,8 +26,8 @@ export function decodeText(bytes: Uint8Array, { cut = false }: Known = {}): stri
   try {
     // The last character of a truncated file may be cut in two.
     const text = new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: cut });
-    // Control characters other than those of lines, tabs and terminals are not text. oxlint-disable-next-line
-    // no-control-regex -- they are what is looked for
+    // Control characters other than those of lines, tabs and terminals are not text.
+    // oxlint-disable-next-line no-control-regex -- they are what is looked for
     return /[\0-\x06\x0e-\x1a]/.test(text) ? undefined : text;
   } catch {
     return undefined;
