@@ -62,14 +62,12 @@ export async function logScreen(host) {
  * @param {() => Promise<void>} look
  */
 function followWhileShown(element, look) {
-  const next = () =>
-    setTimeout(() => {
-      if (element.isConnected)
-        void look()
-          .catch(() => undefined)
-          .then(next);
-    }, LOOK_EVERY_MS);
-  next();
+  const next = async () => {
+    if (!element.isConnected) return;
+    await look().catch(() => undefined);
+    setTimeout(() => void next(), LOOK_EVERY_MS);
+  };
+  setTimeout(() => void next(), LOOK_EVERY_MS);
 }
 
 /** The lines, the newest one first; each is drawn once. */
