@@ -43,7 +43,7 @@ export class BatchCutter {
 /** Joins the batches of one other node. */
 export class BatchJoiner {
   #number: number | undefined;
-  /** The beginning of a record whose rest is still to come. */
+  /** The beginning of a record whose rest has not arrived yet. */
   #open = '';
 
   /** The records that this batch completes; a record with a lost piece is dropped. */

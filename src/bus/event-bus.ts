@@ -40,7 +40,7 @@ export interface EventBusOptions {
 /**
  * Makes the event bus of this process. It adds three things to what is emitted: where this node's listeners may have
  * missed deltas (they were lost between nodes, or a crashed turn was resumed here) they get a `snapshot`, numbered like
- * the last event it stands for; an earlier run of a turn emits nothing more once a later one has started; and while the
+ * the last event it represents; an earlier run of a turn emits nothing more once a later one has started; and while the
  * event loop is behind, deltas of one model call are joined.
  */
 export function createEventBus(options: EventBusOptions): EventBus & { stopNotifier: StopNotifier } {

@@ -26,7 +26,7 @@ const GAP_MS = 10;
 export interface StopNotifier {
   /** Tells the other nodes. Never throws; may be lost. */
   notify(lane: LaneKey): void;
-  /** Calls `listener` for each lane another node tells of; returns the function that ends it. */
+  /** Calls `listener` for each lane another node reports; returns the function that ends it. */
   listen(listener: (lane: LaneKey) => void): () => void;
 }
 

@@ -1,4 +1,7 @@
-/** The fan-out over NATS core: one subject, no storage, reconnecting on its own, sealed against everyone else on that server. */
+/**
+ * The fan-out over NATS core: one subject, no storage, reconnecting on its own, sealed against everyone else on that
+ * server.
+ */
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Fanout } from '../contracts/bus.ts';
 import { GatewayError } from '../contracts/errors.ts';
@@ -38,8 +41,8 @@ export interface NatsLogin {
 }
 
 /**
- * Makes the fan-out. It connects at `subscribe`; batches published while the server is unreachable are lost, as the
- * contract says.
+ * Makes the fan-out. It connects at `subscribe`; batches published while the server is unreachable are lost, which the
+ * contract allows.
  */
 export function createNatsFanout(options: NatsFanoutOptions): Fanout {
   let connection: NatsConnection | undefined;

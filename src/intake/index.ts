@@ -97,11 +97,11 @@ export interface IntakeOptions
   memories: MemoryStore;
   tries: TryStore;
   usage: UsageStore;
-  /** Their `limits` as they are now. */
+  /** Their current `limits`. */
   settings: Settings<{ limits: IntakeLimits }>;
   groupChats: GroupChatStore;
   questions: QuestionStore;
-  /** Shows at a question that it waits. Never throws. */
+  /** Marks a question as waiting. Never throws. */
   noteWaiting: (question: AskedQuestion) => void;
   profiles: () => readonly (ReturnType<NewSessionDeps['profiles']>[number] &
     ReturnType<PlanningDeps['profiles']>[number])[];

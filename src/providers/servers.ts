@@ -111,7 +111,7 @@ function isOnlyAssumed(
   return named || Object.values(file).some((entry) => entryOf.parse(entry).baseUrl !== undefined);
 }
 
-/** One provider: what the environment says of it, and its entry in the file. */
+/** One provider: what the environment says about it, and its entry in the file. */
 interface NamedServer {
   name: string;
   server: EnvironmentServer | undefined;

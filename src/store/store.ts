@@ -126,7 +126,7 @@ export interface Store {
   files?: FileStore;
   /** Reaches the other nodes on the same database; undefined on the embedded one, which has none. */
   fanout?: Fanout;
-  /** What the nodes on the same database share, for a fan-out beside it; made when it is first asked for. */
+  /** What the nodes on the same database share, for a separate fan-out; created when it is first requested. */
   fanoutSecret(): Promise<FanoutSecret>;
   /** Ends calls in progress and all connections. Never throws; may be called twice. */
   close(): Promise<void>;
@@ -139,16 +139,19 @@ export interface UseOptions {
   retryForMs?: number | undefined;
   /** Connections of this process. */
   poolSize?: number | undefined;
-  /** Told what an open takes time for. */
+  /** Called with what takes time during an open. */
   progress?: StartProgress | undefined;
   /** Settings of new sessions; default `SESSION_START`. */
   newSessions?: SessionStart | undefined;
 }
 
-/** Connections for notes of platform ids alone: between a platform's answer and its note a crash doubles the message. */
+/**
+ * Connections used only for notes of platform ids: a crash between a platform's answer and its note doubles the
+ * message.
+ */
 const NOTE_CONNECTIONS = 1;
 
-/** Opens the store in a running database; `migrate` brings its tables up to date first. Throws what `openStore` throws. */
+/** Opens the store in a running database; `migrate` brings its tables up to date first. Throws like `openStore`. */
 export async function openStoreAt(
   place: DatabasePlace,
   { log, migrate, retryForMs, poolSize, newSessions, progress }: UseOptions & { migrate: boolean },

@@ -45,7 +45,7 @@ export interface GatewayApiDeps extends Pick<
   turnConcurrency: number;
   signIns: GatewayApi['signIns'];
   hooks: GatewayApi['hooks'];
-  /** A channel, where its platform posts anything. */
+  /** A channel, if its platform posts anything. */
   platform(channel: string): Pick<Channel, 'webhook' | 'interactions'> | undefined;
   lanes: Pick<LaneStore, 'stop'>;
   subagents: Pick<SubagentStore, 'working'>;
@@ -69,13 +69,13 @@ export interface GatewayApiDeps extends Pick<
   fileTypeOf: FileTypeOf;
   schedules: Schedules;
   usage: UsageStore;
-  /** What models cost, as it is now. */
+  /** What models cost now. */
   prices: () => Prices;
   checkTokenBudget: CheckTokenBudget;
   profiles: NewSessionDeps['profiles'];
   /** Completions without a session. */
   agent: Pick<GatewayApi, 'complete' | 'embed'> & {
-    /** Throws `FieldError` for an option that the model cannot honour. */
+    /** Throws `FieldError` for an option that the model cannot honor. */
     checkOptions(
       asked: Omit<Parameters<GatewayApi['checkOptions']>[1], 'key'> & {
         session: SessionRecord | undefined;
@@ -91,7 +91,7 @@ export interface GatewayApiDeps extends Pick<
     checkProfile(id: string, signal: AbortSignal): Promise<void>;
   } & SessionModelDeps['models'];
   boundTo: SessionModelDeps['boundTo'];
-  /** What became of a turn; `detail` adds the words of errors. */
+  /** What happened to a turn; `detail` adds the text of errors. */
   explainTurn(turnId: string, detail: boolean, say?: Say): Promise<TurnExplanation | undefined>;
   noteRefusal: NoteRefusal;
   noteRequest: GatewayApi['noteRequest'];

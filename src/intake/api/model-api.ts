@@ -11,7 +11,7 @@ type ModelApi = Pick<GatewayApi, 'resolveModel' | 'models' | 'checkOptions' | 'e
 
 /** Makes it. Methods throw only `GatewayError`. */
 export function createModelApi(deps: GatewayApiDeps, visible: Visible, choice: ChoiceDeps): ModelApi {
-  /** Throws `GatewayError` for a model that the caller may not choose, or once its tokens are used up. */
+  /** Throws `GatewayError` for a model that the caller may not choose, or when its tokens are used up. */
   const checkCall = async (caller: Caller, model: string, signal: AbortSignal): Promise<void> => {
     if (isAdmin(caller)) return;
     await checkChoice(choice, caller, undefined, await deps.models.resolve(model, signal));

@@ -4,7 +4,7 @@ import type { ScheduleApi, Schedules } from '../../contracts/schedules.ts';
 import { isAdmin } from '../sessions/ownership.ts';
 import type { Visible } from '../sessions/ownership.ts';
 
-/** Makes the API; `visible` gives a session the caller may see. */
+/** Makes the API; `visible` returns a session the caller may see. */
 export function createScheduleApi(schedules: Schedules, visible: Visible): ScheduleApi {
   const isTheirs = async (caller: Caller, id: string): Promise<boolean> => {
     const found = await schedules.find(id);

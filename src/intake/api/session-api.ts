@@ -11,7 +11,7 @@ import type { GatewayApiDeps } from './deps.ts';
 import type { Visible } from '../sessions/ownership.ts';
 import { ownerOf } from '../sessions/ownership.ts';
 
-/** Most rows in a page of messages or sessions; a higher limit is lowered. */
+/** Most rows in a page of messages or sessions; a higher limit is reduced to this. */
 const MAX_PAGE = 200;
 
 type SessionApi = Pick<

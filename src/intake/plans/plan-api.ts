@@ -1,4 +1,4 @@
-/** Plans as channels ask for them: list, read, change, cancel, run. */
+/** Plans as channels request them: list, read, change, cancel, run. */
 import type { Caller } from '../../contracts/access.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { PlanApi } from '../../contracts/plans/plan-api.ts';
@@ -12,7 +12,7 @@ import type { StartPlanDeps } from './start-plan.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { Visible } from '../sessions/ownership.ts';
 
-/** Plans of one list. */
+/** Most plans in one list. */
 const MAX_LISTED = 100;
 
 export interface PlanApiDeps extends ChangePlanDeps, StartPlanDeps {
@@ -21,7 +21,7 @@ export interface PlanApiDeps extends ChangePlanDeps, StartPlanDeps {
   receive: Receive;
 }
 
-/** Makes the API. `visible` gives a session that the caller may see. */
+/** Makes the API. `visible` returns a session that the caller may see. */
 export function createPlanApi(deps: PlanApiDeps, visible: Visible): PlanApi {
   const read = async (caller: Caller, planId: string): Promise<PlanRecord | undefined> => {
     const record = await deps.plans.plan(planId);

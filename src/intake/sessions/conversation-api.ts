@@ -1,4 +1,4 @@
-/** What people do with a conversation besides talking in it, behind the same owner check as the sessions. */
+/** What people do with a conversation besides writing in it, behind the same owner check as the sessions. */
 import { GatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { ConversationApi } from '../../contracts/sessions/conversation-api.ts';
@@ -19,7 +19,7 @@ export type ConversationDeps = ForkDeps &
   SessionModelDeps &
   NewSessionDeps & { tries: TryStore };
 
-/** Makes the API. `visible` gives a session that the caller may see. */
+/** Makes the API. `visible` returns a session that the caller may see. */
 export function createConversationApi(deps: ConversationDeps, visible: Visible): ConversationApi {
   const told = (key: SessionKey, outcome: Question | WhyNot): Question => {
     const question = changed(outcome);
@@ -55,7 +55,7 @@ export function createConversationApi(deps: ConversationDeps, visible: Visible):
   };
 }
 
-/** Throws `GatewayError('not_changed')` with the reason in words. */
+/** Throws `GatewayError('not_changed')` with the reason as text. */
 function changed(outcome: Question | WhyNot): Question {
   if (typeof outcome !== 'string') return outcome;
   throw new GatewayError('not_changed', WHY_NOT[outcome]);

@@ -17,7 +17,10 @@ const SUMMARY = /^<summary>\s*/i;
 const SUMMARY_END = /<\/summary>/i;
 const CLOSING = '</details>';
 
-/** Details inside details that stay folded; deeper ones lose their tags and keep their text, so that no renderer nests too deep. */
+/**
+ * Details inside details that stay folded; deeper ones lose their tags and keep their text, so that no renderer nests
+ * too deep.
+ */
 export const MAX_DETAILS_DEPTH = 8;
 
 /**
@@ -43,8 +46,8 @@ export function foldDetails(nodes: readonly RootContent[]): (RootContent | Detai
 }
 
 /**
- * The openings of those details that these blocks leave open, outermost first: what a text that goes on elsewhere begins with
- * there. One with a summary of more than `most` UTF-16 units opens without it.
+ * The openings of the details that these blocks leave open, outermost first: what a text that continues elsewhere
+ * starts with there. One with a summary of more than `most` UTF-16 units opens without it.
  */
 export function openingsLeft(nodes: readonly RootContent[], most: number): Paragraph[] {
   const open: Paragraph[] = [];
@@ -129,7 +132,10 @@ function withoutDeepTags(nodes: readonly RootContent[]): RootContent[] {
   });
 }
 
-/** The block without the `</details>` at its end, nothing if it contains only that; undefined if it does not end that way. */
+/**
+ * The block without the `</details>` at its end, nothing if it contains only that; undefined if it does not end that
+ * way.
+ */
 function withoutEnd(node: RootContent): RootContent[] | undefined {
   if (node.type === 'paragraph') {
     const last = node.children.at(-1);

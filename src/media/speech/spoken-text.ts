@@ -3,7 +3,7 @@ import type { Nodes, Root } from 'mdast';
 import { MAX_PARSED, parseMarkdown } from '../../lib/markdown/markdown.ts';
 
 export interface SpokenText {
-  /** Empty where nothing can be read aloud. */
+  /** Empty if nothing can be read aloud. */
   text: string;
   /** There is more text. */
   isCut: boolean;

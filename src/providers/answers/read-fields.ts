@@ -4,7 +4,7 @@ import { isJsonObject } from '../../lib/json/json.ts';
 /** An object whose fields may hold anything. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Deepest nesting that is looked at for text. */
+/** Deepest nesting that is searched for text. */
 const MAX_PART_DEPTH = 4;
 
 /** The value as an object; undefined when it is not one (arrays are not). Never throws. */

@@ -21,8 +21,8 @@ export interface ReaderOptions {
 }
 
 /**
- * Makes the reader of a stream. Lines that are no event end it as `bad_response`, an error reported mid-stream as what
- * `failed` makes of it. An answer that arrives whole although a stream was requested is read as such.
+ * Makes the reader of a stream. Lines that are not events end it as `bad_response`, an error reported mid-stream as
+ * what `failed` makes of it. An answer that arrives whole although a stream was requested is read as such.
  */
 export function createEventReader({ failed, makeCall }: ReaderOptions): AnswerReader {
   const pieces = createPieces(makeCall);

@@ -8,16 +8,16 @@ import { address as addresses, message, session, turn } from '../database/schema
 import { asSessionKey, toMessage, toSession } from './session-rows.ts';
 import { toUsage, usageOfTurn } from './usage.ts';
 
-/** What is known of the answers to a message's question: whether the model reads them, and which one its turn is. */
+/** What is known about the answers to a message's question: whether the model reads them, and which one its turn is. */
 const triesOfMessage = {
   leftOut: turn.leftOut,
   first: sql<string>`coalesce(${turn.retryOf}, ${turn.id})`,
-  // A question is read while one of its answers is.
+  // The model reads a question as long as it reads one of its answers.
   othersRead: sql<boolean>`exists (select from turn other where other.retry_of = ${turn.id} and not other.left_out)`,
   nth: sql<number>`(select count(*)::int from turn other
     where (other.retry_of = coalesce(${turn.retryOf}, ${turn.id}) or other.id = coalesce(${turn.retryOf}, ${turn.id}))
       and other.lane_seq <= ${turn.laneSeq})`,
-  // The last answer of its model: a turn may have gone on with another one.
+  // The model of its last answer: a turn may have continued with another model.
   model: sql<string | null>`(select answered.payload ->> 'model' from context answered
     where answered.turn_id = ${turn.id} and answered.kind = 'assistant' and answered.payload ? 'model'
     order by answered.seq desc limit 1)`,
@@ -60,7 +60,7 @@ type SessionsOfTables = Omit<
   | 'unfinishedTurns'
 >;
 
-/** Makes the functions of `SessionStore` that read and write rows of single tables. */
+/** Creates the functions of `SessionStore` that read and write rows of single tables. */
 export function createSessions(database: Database, newSessions: SessionStart): SessionsOfTables {
   const find: SessionStore['session'] = (key) =>
     database.query(async (orm) => {
@@ -116,7 +116,7 @@ function updateSessionIn(
       if (row !== undefined || make === undefined) return row && toSession(row);
       const fresh = { key: cleanText(key), ...newSessions, ...make, ...change };
       const [made] = await orm.insert(session).values(fresh).onConflictDoNothing().returning();
-      // Another call created it meanwhile: the caller must check again who owns it.
+      // Another call created it in the meantime: the caller must check again who owns it.
       return made && toSession(made);
     });
   };

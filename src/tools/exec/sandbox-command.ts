@@ -78,7 +78,7 @@ export function readableFolders(): string[] {
   return there.map((folder) => realpathSync(folder));
 }
 
-/** The folder of `readableFolders` that shows `place`; undefined when none does. Links are followed where there are any. */
+/** The folder of `readableFolders` that contains `place`; undefined when none does. Links are followed. */
 export function readableFolderOf(place: string, readable = readableFolders()): string | undefined {
   const real = realPathOf(path.resolve(place));
   return readable.find((folder) => real === folder || real.startsWith(`${folder}/`));
