@@ -62,12 +62,13 @@ export async function logScreen(host) {
  * @param {() => Promise<void>} look
  */
 function followWhileShown(element, look) {
-  const next = async () => {
+  const again = async () => {
     if (!element.isConnected) return;
     await look().catch(() => undefined);
-    setTimeout(() => void next(), LOOK_EVERY_MS);
+    next();
   };
-  setTimeout(() => void next(), LOOK_EVERY_MS);
+  const next = () => setTimeout(() => void again(), LOOK_EVERY_MS);
+  next();
 }
 
 /** The lines, the newest one first; each is drawn once. */
