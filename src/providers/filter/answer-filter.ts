@@ -15,7 +15,7 @@ import { marksIn, START, TEXT } from './places.ts';
 import { takeEnd, takeMark } from './read-marks.ts';
 import { MarkScanner } from './scanner.ts';
 
-/** What the filter knows of the request and the model. */
+/** What the filter knows about the request and the model. */
 export interface FilterOptions {
   offered: OfferedTools;
   makeCall: MakeToolCall;

@@ -82,7 +82,7 @@ async function describe(server: ModelServer, model: string): Promise<ReturnType<
   }
 }
 
-/** Whether the server does not have what was asked for: a model, or the whole endpoint. */
+/** True if the server does not have what was requested: a model, or the whole endpoint. */
 function isMissing(error: unknown): boolean {
   return error instanceof ProviderError && /^(unknown_model|bad_response|bad_request)$/.test(error.code);
 }
