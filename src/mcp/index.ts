@@ -1,4 +1,4 @@
-/** The MCP client: the servers of config.json, their tools, and what people see of them. */
+/** The MCP client: the servers in config.json, their tools, and what people see of them. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Log } from '../contracts/log.ts';
@@ -19,47 +19,47 @@ import type { McpServerSettings } from './settings.ts';
 
 export { createLogins } from './oauth/logins.ts';
 
-/** Where a home keeps the sign-ins at its servers. */
+/** Where a home keeps its sign-ins to servers. */
 export function loginsFolder(home: string): string {
   return path.join(home, 'mcp-logins');
 }
 
-/** Tools of all servers together; model servers take about as many with each call. */
+/** Maximum number of tools of all servers together; model servers accept about this many per call. */
 export const MAX_MCP_TOOLS = 100;
 
 export interface McpOptions {
-  /** The servers; a change connects and ends servers at once. */
+  /** The servers; a change connects and disconnects servers at once. */
   settings: Settings<readonly McpServerSettings[]>;
   version: string;
   /** The gateway's own variables, of which programs get a few. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Each program gets a folder of its own in it, unless it has a `cwd`. */
+  /** Each program gets its own folder here, unless it has a `cwd`. */
   folder: string;
   service: ServiceFetch;
   logins: Logins;
-  /** Tells of new sign-ins. */
+  /** Reports new sign-ins. */
   watch: WatchFolders;
-  /** Keeps the pictures and sounds of results. */
+  /** Stores the pictures and sounds in results. */
   keepFile: KeepToolFile;
   log: Log;
   clock?: Clock;
-  /** Keeps what the servers are like, for the command line. */
+  /** Saves the state of the servers, for the command line. */
   save(servers: readonly McpServerStatus[]): Promise<void>;
 }
 
 export interface Mcp {
-  /** The tools of all servers as they are now; the same list until one changes. */
+  /** The current tools of all servers; the same list until one changes. */
   tools: () => readonly Tool[];
   status: () => readonly McpServerStatus[];
   /** `/prompt`, which is listed while there are servers. */
   commands(deps: Omit<PromptCommandDeps, 'servers' | 'isOffered'>): readonly Command[];
-  /** Begins to connect to every server; returns at once. Never throws. */
+  /** Starts connecting to every server; returns at once. Never throws. */
   start(): void;
   /** Ends all connections. Never throws. */
   close(): Promise<void>;
 }
 
-/** Makes the client; nothing is connected, and with no server nothing of the protocol is loaded, before `start`. */
+/** Creates the client; before `start` nothing is connected, and with no server nothing of the protocol is loaded. */
 export function createMcp(options: McpOptions): Mcp {
   const { settings, log, service } = options;
   let set: ServerSet | undefined;
@@ -89,7 +89,7 @@ export function createMcp(options: McpOptions): Mcp {
   };
   const follow = (next: readonly McpServerSettings[]): void => {
     set?.follow(next);
-    // They name the servers, and are made again once one of these has resources.
+    // They name the servers, and are created again once one of these has resources.
     resourceTools = [];
     refresh();
   };
@@ -103,7 +103,7 @@ export function createMcp(options: McpOptions): Mcp {
     status,
     commands: (deps) => [createPromptCommand({ ...deps, servers, isOffered })],
     start() {
-      // Also without any: what was said before is no longer so.
+      // Even if there are none: the previous report is no longer true.
       report();
       const first = settings.current();
       if (first.length === 0) return;
@@ -139,7 +139,7 @@ function followLogins(
   };
 }
 
-/** The set that servers are made in; loads the protocol. */
+/** The set that creates the servers; loads the protocol. */
 async function openSet(
   { version, environment, folder, service, logins, keepFile, log, clock = systemClock }: McpOptions,
   onChanged: () => void,
@@ -157,7 +157,10 @@ async function openSet(
   });
 }
 
-/** Saves after each change, one save at a time; changes meanwhile are saved together. What it gives never throws. */
+/**
+ * Saves after each change, one save at a time; changes in the meantime are saved together. The returned function
+ * never throws.
+ */
 function createReporter(save: () => Promise<void>, log: Log): () => void {
   let changed = false;
   let saving = false;
@@ -179,7 +182,7 @@ function createReporter(save: () => Promise<void>, log: Log): () => void {
   };
 }
 
-/** The limit of all servers together takes its tools from the last ones. */
+/** The limit for all servers together removes tools from the last ones. */
 function withLeftOut(all: readonly McpServerStatus[], leftOut: number): readonly McpServerStatus[] {
   let left = leftOut;
   return all
