@@ -19,7 +19,7 @@ export interface Items {
   close: () => void;
 }
 
-/** The two kinds of items that grow: where their text stands, and the names of their events. */
+/** The two kinds of items that grow: where their text is, and the names of their events. */
 const GROWING = {
   message: {
     prefix: 'msg',

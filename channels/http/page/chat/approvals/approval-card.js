@@ -84,7 +84,7 @@ export function approvalCard(api, approval, mayDecide, decided) {
 }
 
 /**
- * A file that the arguments or another file name, with its content where that is short.
+ * A file that the arguments or another file name, with its content if that is short.
  * @param {Approval['files'][number]} file
  */
 function describeFile(file) {
