@@ -69,11 +69,8 @@ export function createMcp(options: McpOptions): Mcp {
   let starting: Promise<void> | undefined;
   const servers = () => set?.servers ?? [];
   const isOffered = () => settings.current().length > 0;
-  const status = (): readonly McpServerStatus[] =>
-    withLeftOut(
-      servers().map((server) => server.status),
-      leftOut,
-    );
+  const statuses = () => servers().map((server) => server.status);
+  const status = (): readonly McpServerStatus[] => withLeftOut(statuses(), leftOut);
   const report = createReporter(() => options.save(status()), log);
   const refresh = (): void => {
     const all = servers().flatMap((server) => server.tools);
@@ -85,19 +82,10 @@ export function createMcp(options: McpOptions): Mcp {
     if (taken.length !== tools.length || taken.some((tool, at) => tool !== tools[at])) tools = taken;
     report();
   };
+  const logins = followLogins(options, servers);
   const open = async (): Promise<void> => {
     set ??= await openSet(options, refresh);
-    followLogins();
-  };
-  let watching: FolderWatch | undefined;
-  const followLogins = (): void => {
-    if (watching !== undefined) return;
-    const { folder } = options.logins;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    watching = options.watch(() => {
-      for (const server of servers()) server.followLogin();
-    });
-    watching.folders([folder]);
+    logins.start();
   };
   const follow = (next: readonly McpServerSettings[]): void => {
     set?.follow(next);
@@ -125,10 +113,29 @@ export function createMcp(options: McpOptions): Mcp {
     },
     async close() {
       await starting;
-      watching?.close();
+      logins.close();
       await set?.close();
       await service.close();
     },
+  };
+}
+
+/** Has the servers follow the sign-ins that the command line makes, from `start` on. */
+function followLogins(
+  { logins, watch }: McpOptions,
+  servers: () => readonly ServerSet['servers'][number][],
+): { start(): void; close(): void } {
+  let watching: FolderWatch | undefined;
+  return {
+    start() {
+      if (watching !== undefined) return;
+      mkdirSync(logins.folder, { recursive: true, mode: 0o700 });
+      watching = watch(() => {
+        for (const server of servers()) server.followLogin();
+      });
+      watching.folders([logins.folder]);
+    },
+    close: () => watching?.close(),
   };
 }
 

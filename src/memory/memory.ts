@@ -59,12 +59,6 @@ export function createMemory(deps: MemoryDeps): Memory {
       .slice(0, limit)
       .map(({ memory }) => memory);
   };
-  const merged = (words: readonly MemoryRecord[], near: readonly MemoryRecord[]): MemoryRecord[] =>
-    fuse([
-      { found: near, weight: WEIGHT_OF_MEANING },
-      { found: words, weight: 1 },
-    ]);
-
   return {
     memories: {
       ...memories,
@@ -97,6 +91,14 @@ export function createMemory(deps: MemoryDeps): Memory {
     refresh: () => backfill.wake({ now: true }),
     close: () => backfill.close(),
   };
+}
+
+/** The facts that words and meaning have found, best first. */
+function merged(words: readonly MemoryRecord[], near: readonly MemoryRecord[]): MemoryRecord[] {
+  return fuse([
+    { found: near, weight: WEIGHT_OF_MEANING },
+    { found: words, weight: 1 },
+  ]);
 }
 
 /** Returns the vectors of questions; undefined, for a while, after the model has not answered in time. Never throws. */
