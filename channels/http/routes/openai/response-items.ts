@@ -102,7 +102,7 @@ export function createItems(responseId: string, emit: Emit): Items {
   };
 }
 
-/** Emits a function call as a whole; gives its item. */
+/** Emits a function call as a whole; returns its item. */
 function emitToolCall(
   call: ToolCall,
   { responseId, index }: { responseId: string; index: number },
