@@ -101,7 +101,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     fixture.api.gateway.tokens.set('Bearer admin-token-of-the-owner', { tokenId: 'admin', scopes: ['chat'] });
     await tab.page.reload();
     await requestApproval('q0', 'rm -rf old');
-    await tab.page.getByText('Your token may not decide this.').waitFor();
+    await tab.page.getByText('Your token is not allowed to decide this.').waitFor();
     expect(await tab.page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
     await tab.page.getByLabel('Message', { exact: true }).fill('/');
     await expect.poll(() => tab.page.locator('#command-menu .command').count()).toBe(1);
@@ -135,7 +135,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     expect(shown).toContain(`build.sh, 9 bytes, SHA-256 ${'a'.repeat(64)}echo <b>\\u{202e}`);
     expect(shown).toContain('big.bin, 9000000 bytes');
     expect(shown).toContain('Named in build.sh: long.sh, 70000 bytes');
-    expect(shown).toContain('It may name further files, which are not shown');
+    expect(shown).toContain('It may name other files, which are not shown');
     expect(shown).toContain('run, which cannot be shown. "run" is a link');
   });
 

@@ -194,7 +194,7 @@ describePageOnFakeGateway('files', (tab, fixture) => {
     await page.getByText('This file is too large: 200 kB, at most 200 kB.').waitFor();
     await page.getByText('This file is empty.').waitFor();
     await page
-      .getByText(`A message brings at most ${maxFilesPerMessage} files; the rest was left out.`)
+      .getByText(`A message can have at most ${maxFilesPerMessage} files; the rest were left out.`)
       .waitFor();
     await tab.screenshot('files-refused');
     expect(await send(page).isDisabled()).toBe(true);

@@ -225,7 +225,7 @@ describeEachDatabase('a message at the api', (databases) => {
     });
     for (let n = 2; n < REFUSALS_TOLD; n += 1)
       expect(await say(`fast ${n}`, 'hi')).toMatchObject({ reply: expect.stringMatching(/in \d+ s\.$/) });
-    expect(await say('last', 'hi')).toMatchObject({ reply: expect.stringContaining('not say so again') });
+    expect(await say('last', 'hi')).toMatchObject({ reply: expect.stringContaining('not repeat this') });
     expect(await say('silent', 'hi')).toEqual({ kind: 'refused', code: 'rate_limited' });
     expect(await say('stop', `/stop ${tooLong}`)).toMatchObject({ kind: 'handled' });
     expect(hints).toHaveLength(1);

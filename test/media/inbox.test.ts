@@ -140,7 +140,7 @@ describe('the files of a message', () => {
       document: { text: 'uploaded' },
       attachment: { file: 'inbox/abc-notes.txt' },
     });
-    expect(secret?.problem).toBe('it is no file of this session');
+    expect(secret?.problem).toBe('it is not a file of this session');
     expect(escape?.problem).toMatch(/leads out of the workspace/);
     expect(fetched).toEqual([]);
   });

@@ -35,7 +35,7 @@ describe('the slots that were missed', () => {
         why: said('schedule.why_missed', { count: 1 }),
       },
     ]);
-    expect(words(missed(timing, 35)[0])).toMatch(/^3 runs were missed because no gateway ran/);
+    expect(words(missed(timing, 35)[0])).toMatch(/^3 runs were missed because no gateway was running/);
   });
 
   it('of a one-time schedule are none', () => {

@@ -61,7 +61,7 @@ describeEachDatabase('schedules', (databases) => {
     const tooLong = 'x'.repeat(MAX_TASK_LENGTH + 1);
     await expect(add({ task: '  ' })).rejects.toThrow('say what to do');
     await expect(add({ task: tooLong })).rejects.toThrow(`at most ${MAX_TASK_LENGTH} characters`);
-    await expect(add({ when: { cron: '0 0 30 2 *' } })).rejects.toThrow('never comes');
+    await expect(add({ when: { cron: '0 0 30 2 *' } })).rejects.toThrow('never occurs');
     await expect(add({ when: { everyMinutes: 0.5 } })).rejects.toThrow('between 1 minute');
     await expect(add({ creatorId: 'system' })).rejects.toThrow('cannot add schedules');
     await expect(schedules.add(wish({ task: 'x'.repeat(MAX_TASK_LENGTH) }))).resolves.toBeDefined();
@@ -70,7 +70,7 @@ describeEachDatabase('schedules', (databases) => {
   it('are refused for users who may not write there', async () => {
     const stranger = { ...anybody, isStillAllowed: () => Promise.resolve(false) };
     const { schedules } = nodeOf(await databases.open(), { standing: stranger });
-    await expect(schedules.add(wish())).rejects.toThrow('I may not write to telegram:42 for you');
+    await expect(schedules.add(wish())).rejects.toThrow('I am not allowed to write to telegram:42 for you');
     expect(await schedules.list({})).toEqual([]);
   });
 

@@ -167,7 +167,7 @@ describeEmbedded('users and a plan', (databases) => {
     expect(people.ends()).toEqual(['plan_completed']);
     const turn = await people.store.ledger.turn(people.turnId);
     expect(turn?.final?.content).toBe('You have painted a fence.');
-    expect(await people.act('run')).toEqual({ done: false, text: 'This plan is over.' });
+    expect(await people.act('run')).toEqual({ done: false, text: 'This plan has ended.' });
   });
 
   it('a step that no one approves in time ends the plan, and the answer reports it (S-36)', async () => {

@@ -21,7 +21,7 @@ describeEmbedded('a model that cannot answer', (databases) => {
     ['unavailable', 'cannot be reached'],
     ['out_of_memory', 'is out of memory'],
     ['unknown_model', 'does not exist'],
-    ['unauthorized', 'refuses the access'],
+    ['unauthorized', 'refuses access'],
     ['quota_exceeded', 'has used up its quota'],
     ['timeout_first_chunk', 'does not begin to answer'],
   ] as const)(

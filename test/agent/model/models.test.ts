@@ -91,7 +91,7 @@ it('never chooses a model that cannot chat, such as an embedding model', async (
   provider.capabilities = (name) => Promise.resolve({ ...provider.can, chat: !name.includes('embed') });
   expect(await countedModels(provider).models.fallback(signal)).toBe('llama3.2:latest');
   provider.names = ['nomic-embed-text:latest'];
-  await expect(countedModels(provider).models.fallback(signal)).rejects.toThrow('answers chats');
+  await expect(countedModels(provider).models.fallback(signal)).rejects.toThrow('can chat');
 });
 
 it(`looks at ${MAX_LOOKED_AT} models at most, and skips one that cannot be described`, async () => {
@@ -106,7 +106,7 @@ it(`looks at ${MAX_LOOKED_AT} models at most, and skips one that cannot be descr
   expect(await countedModels(provider).models.fallback(signal)).toBe('m1');
   asked.length = 0;
   provider.capabilities = (name) => Promise.resolve({ ...provider.can, chat: asked.push(name) < 0 });
-  await expect(countedModels(provider).models.fallback(signal)).rejects.toThrow('answers chats');
+  await expect(countedModels(provider).models.fallback(signal)).rejects.toThrow('can chat');
   expect(asked).toHaveLength(MAX_LOOKED_AT);
 });
 

@@ -25,7 +25,7 @@ describeEmbedded('the end of a subagent', (databases) => {
       [loop, /15 steps, the limit/],
       [
         [fails(new ProviderError('bad_response', 'The server at 10.0.0.9 refused.'))],
-        /The answer of the model was broken/,
+        /The model sent a broken answer/,
       ],
       [[], /The subagent failed/],
     ];

@@ -109,7 +109,7 @@ describeEmbedded('a dangerous call', (databases) => {
     expect(ran).toEqual([]);
     const results = provider.requests.at(-1)?.messages.filter(({ role }) => role === 'tool');
     expect(results?.[0]?.content).toContain('nobody allowed wipe in time');
-    expect(JSON.stringify(await sent(store))).toContain('nobody answered in time');
+    expect(JSON.stringify(await sent(store))).toContain('no one answered in time');
   });
 
   it('is denied by a stop, which ends its turn', async () => {

@@ -200,7 +200,7 @@ describeEmbedded('a turn with a silent token', (databases) => {
     const scenario = await openScenario(databases, { provider });
     const { turn } = await scenario.ask('Anything?', {}, quietly);
     expect(turn).toMatchObject({ reason: 'failed', final: { isError: true } });
-    expect(turn?.final?.content).toMatch(/^Sorry, .*The answer of the model was broken\./);
+    expect(turn?.final?.content).toMatch(/^Sorry, .*The model sent a broken answer\./);
     expect(scenario.shown()).toBe(turn?.final?.content);
     expect(JSON.stringify(scenario.events)).not.toContain('HEART');
   });

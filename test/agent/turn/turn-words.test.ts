@@ -61,7 +61,7 @@ describeEmbedded('what a turn says at its end', (databases) => {
     expect(performance.now() - began).toBeGreaterThan(120);
     const { turn } = await scenario.ask('Again');
     expect(turn).toMatchObject({ reason: 'failed', final: { isError: true } });
-    expect(turn?.final?.content).toMatch(/accepts no more requests right now\. Try again in 60 s\.$/);
+    expect(turn?.final?.content).toMatch(/is not accepting more requests right now\. Try again in 60 s\.$/);
     expect(provider.requests).toHaveLength(3);
   });
 

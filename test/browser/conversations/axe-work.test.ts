@@ -23,7 +23,7 @@ describePage('work on the page under axe', (tab) => {
     const plan = page.locator('.plan').first();
     await plan.getByText('not begun').waitFor();
     await plan.getByText('Edit the steps').click();
-    await plan.getByLabel('Words of step 2').waitFor();
+    await plan.getByLabel('Text of step 2').waitFor();
     await tab.screenshot('axe-plan-editing');
     expect(await objections(page)).toEqual([]);
     await plan.getByRole('button', { name: 'Run', exact: true }).click();

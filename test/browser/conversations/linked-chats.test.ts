@@ -42,7 +42,7 @@ describePage('linked chats', (tab) => {
     await tab.screenshot('linked-asks-in-chat');
     await tab.page.getByRole('button', { name: 'Linked chats: asks' }).click();
     await dialog().getByRole('button', { name: 'Join' }).click();
-    await dialog().getByText('is asked, too').waitFor();
+    await dialog().getByText('is being asked, too').waitFor();
     says(chat, '/link yes');
     await seen(chat, 'shares this conversation now');
     await dialog().getByRole('listitem').filter({ hasText: 'Telegram (private chat' }).waitFor();

@@ -44,7 +44,7 @@ describePage('a newcomer', (tab) => {
       for (const call of gateway.ollama.calls) call.release();
       expect(await approve.isVisible()).toBe(true);
     }, WAIT);
-    await tab.page.locator('#transcript .agent').getByText('waits for you').first().waitFor();
+    await tab.page.locator('#transcript .agent').getByText('waiting for you').first().waitFor();
     await tab.screenshot(`newcomer-${name}-2-approval`);
     await approve.click();
     await tab.page.locator('#transcript').getByText('The list is in the file above').waitFor();

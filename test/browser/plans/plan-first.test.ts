@@ -30,10 +30,10 @@ describePage('a plan before it runs', (tab) => {
 
     await panel().getByText('Edit the steps').focus();
     await tab.page.keyboard.press('Enter');
-    await panel().getByLabel('Move down step 1').focus();
+    await panel().getByLabel('Move step 1 down').focus();
     await tab.page.keyboard.press('Enter');
     await shows('1. Mop', '2. Sweep');
-    await panel().getByLabel('Words of step 2').fill('Sweep the floor');
+    await panel().getByLabel('Text of step 2').fill('Sweep the floor');
     await tab.page.keyboard.press('Enter');
     await shows('1. Mop', '2. Sweep the floor');
     await panel().getByLabel('New step').fill('Open the window');

@@ -185,7 +185,7 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
     const turn = await fixture.ask('go on');
     turn.emit({ type: 'context_compressed', before: 12_000, after: 2_500 });
     turn.emit({ type: 'profile_switched', profileId: 'coder' });
-    await tab.page.getByText('Earlier messages were summarised').waitFor();
+    await tab.page.getByText('Earlier messages were summarized').waitFor();
     await tab.page.getByText('Switched to the profile “coder”.').waitFor();
     expect(await tab.page.locator('.turn-note:visible').count()).toBe(2);
     turn.end();

@@ -96,6 +96,6 @@ describe('a form on Slack', () => {
     const id = setup.slack.presses(chat, message, 'Deny', ada);
     await vi.waitFor(() => expect(setup.slack.answers.has(id)).toBe(true), WAIT);
     resolve({ kind: 'handled', reply: '', form });
-    await told('That took too long to show you the form. Please press the button again.');
+    await told('It took too long to show you the form. Please press the button again.');
   });
 });

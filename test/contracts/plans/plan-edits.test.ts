@@ -56,7 +56,7 @@ describe('a change to a plan', () => {
     ['an unknown step', stored(2), { op: 'drop', step: 's9' }, /no step "s9"/],
     ['the last step', stored(1), { op: 'drop', step: 's1' }, /at least one step/],
     ['a step beside itself', stored(2), { op: 'move', step: 's1', after: 's1' }, /itself/],
-    ['words that are none', stored(2), { op: 'reword', step: 's1', description: ' \n ' }, /needs words/],
+    ['words that are none', stored(2), { op: 'reword', step: 's1', description: ' \n ' }, /needs some text/],
     [
       'words that are too long',
       stored(2),

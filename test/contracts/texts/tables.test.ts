@@ -174,7 +174,7 @@ const ALLOWED = [
   'src/delivery/final/deliver.ts: `The channel',
   'src/delivery/final/payload.ts',
   'src/delivery/rate/scheduler.ts',
-  "src/schedule/fire.ts: 'The schedule was switched off: who",
+  "src/schedule/fire.ts: 'The schedule was switched off: the",
   'src/schedule/runs.ts',
   'src/intake/api/caller-tools.ts',
   'src/intake/chat-migration.ts',

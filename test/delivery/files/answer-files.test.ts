@@ -42,7 +42,7 @@ it('says why a file is not shown, and passes on the error when the database is u
   expect(await answerFiles(refused)('f', text, inEnglish)).toEqual({
     media: [],
     content:
-      'x (a.png is not shown: there is no such file), (/etc/passwd is not shown: it is no file of this chat), ' +
+      'x (a.png is not shown: there is no such file), (/etc/passwd is not shown: it is not a file of this chat), ' +
       'y (b.png is not shown: A file may have at most 50 MB)',
   });
   const away = new StoreError('unavailable', 'away');

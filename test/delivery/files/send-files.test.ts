@@ -79,7 +79,7 @@ describe('the files of a message', () => {
     expect(value).toMatchObject({ kind: 'finished' });
     expect(screen()).toEqual([
       'Four files.',
-      'The file large_one.bin could not be sent: it has 20 MB, and this chat takes files of at most 1000 bytes.' +
+      'The file large_one.bin could not be sent: it is 20 MB, and this chat accepts files of at most 1000 bytes.' +
         '\n\nAll of it.',
       'The file changed.txt could not be sent: it was changed after it was sent.',
       'The file refused.txt could not be sent: the platform refuses it.',
@@ -115,7 +115,7 @@ describe('the files of a message', () => {
     await gateway.deliver('Look.', { media: [file('a.txt', { caption: 'A note.' })] });
     expect(gateway.channel.screen('1')).toEqual([
       'Look.',
-      'The file a.txt could not be sent: this chat takes no files.',
+      'The file a.txt could not be sent: this chat does not accept files.',
       'A note.',
     ]);
   });

@@ -44,7 +44,7 @@ function greeting(said: string): string {
 
 const THINGS_TO_TRY = [
   '- write "plan a picnic" and watch a plan run, fail and repair itself',
-  '- choose *Teacher* above this chat and write "plan a party": each step is explained and waits for your Run',
+  '- choose *Teacher* above this chat and write "plan a party": each step is explained and waits for you to run it',
   '- ask "which files are there?" and watch a tool run',
   '- send a second message while this one is growing',
   '- press Stop',

@@ -136,7 +136,7 @@ describeGatewayOnEachDatabase(
     it('accepts /approve and /deny where it was asked, and from owners anywhere', async () => {
       const chat = await askOnTelegram('wipe by word');
       fixture().telegram.says(chat, '/deny', chat);
-      await shows(chat, /Denied: it will not be run/);
+      await shows(chat, /Denied: it will not run/);
       await shows(chat, /echo: wipe by word/);
       const other = await askOnTelegram('wipe by the boss');
       const { id } = await asked(`telegram:${other}`);
@@ -182,14 +182,14 @@ describeGatewayOnEachDatabase(
     it('explains once to a user who writes in the meantime what it is waiting for; /stop denies and ends it', async () => {
       const chat = await askOnTelegram('wipe and wait');
       for (const more of ['and then?', 'hello?']) fixture().telegram.says(chat, more, chat);
-      await shows(chat, /first I wait for an answer about wipe/);
+      await shows(chat, /still waiting for a decision on wipe/);
       fixture().telegram.says(chat, '/stop', chat);
       await shows(chat, /Stopped\. 2 queued messages were dropped/);
       await shows(chat, /Not run: stopped/);
       await fixture().idle(`telegram:${chat}`);
       const told = fixture()
         .telegram.screen(chat)
-        .filter((text) => text.includes('first I wait'));
+        .filter((text) => text.includes('still waiting for a decision'));
       expect(told).toHaveLength(1);
       expect(buttons(chat)).toEqual([]);
       expect(runsOf('wipe and wait')).toBe(0);

@@ -43,7 +43,7 @@ describeGatewayOnEachDatabase(
     it('are denied with a reason that the model reads: by /deny, and by a reply to the question', async () => {
       const chat = await asked('wipe by mistake');
       says(chat, '/deny the wrong disk, take b');
-      await shows(chat, /Denied: it will not be run/);
+      await shows(chat, /Denied: it will not run/);
       await shows(chat, /Denied by .*: the wrong disk, take b/);
       const other = await asked('wipe by reply');
       const question = fixture().telegram.messages(other).at(-1);
@@ -84,7 +84,7 @@ describeGatewayOnEachDatabase(
       says(chat, '/rules');
       await shows(chat, /1\. wipe \{"word":"disk a"\}, since .* used 1 time/);
       says(chat, '/rules remove 1');
-      await shows(chat, /Removed: I ask again/);
+      await shows(chat, /Removed: I will ask again/);
       expect(await fixture().store.approvals.rules({ session: `telegram:${chat}` })).toEqual([]);
     });
 

@@ -70,7 +70,7 @@ describeGatewayOnEachDatabase('a group', { telegram: true, discord: true, file }
     expect(await kept(chat)).toHaveLength(MAX_OBSERVED);
     expect(await fixture().dump()).not.toContain('unheard');
     fixture().telegram.says(chat, '/observe off', OWNER);
-    await vi.waitFor(() => expect(screen(chat).at(-1)).toContain('I keep nothing here'), WAIT);
+    await vi.waitFor(() => expect(screen(chat).at(-1)).toContain('Here I keep only messages'), WAIT);
     fixture().telegram.says(chat, 'not kept', '31');
     await taken();
     await fixture().idle(`telegram:${chat}`);
@@ -118,13 +118,13 @@ describeGatewayOnEachDatabase('a group', { telegram: true, discord: true, file }
     const asked = calls();
     for (let n = 0; n < 5; n += 1) discord.says(room, `boop ${n}`, robot, { mention: true });
     await vi.waitFor(
-      () => expect(own().filter((text) => text.startsWith('Bots have caused '))).toHaveLength(1),
+      () => expect(own().filter((text) => text.startsWith('Bots have triggered '))).toHaveLength(1),
       WAIT,
     );
     discord.says(room, 'and a person', discord.person('Bo'), { mention: true });
     await heard('and a person');
     await fixture().idle(`discord:${room.id}`);
-    expect(own().filter((text) => text.startsWith('Bots have caused '))).toHaveLength(1);
+    expect(own().filter((text) => text.startsWith('Bots have triggered '))).toHaveLength(1);
     expect(calls() - asked).toBe(1);
   });
 

@@ -69,7 +69,7 @@ describeGatewayOnEachDatabase('On Telegram', { telegram: true, file }, (fixture)
     await vi.waitFor(() => expect(screen(chat).at(-1)).toBe(OFFER), WAIT);
     const press = fixture().telegram.press(chat, 'Ask again', '32');
     await vi.waitFor(
-      () => expect(fixture().telegram.pressed.answers.get(press)).toContain('Only whoever wrote'),
+      () => expect(fixture().telegram.pressed.answers.get(press)).toContain('Only the person who wrote'),
       WAIT,
     );
     fixture().telegram.says('9301', 'let me in', '9301');

@@ -42,7 +42,7 @@ describeGatewayOnEachDatabase(
       });
       await expect
         .poll(() => trace(`telegram:${chat}`), WAIT)
-        .toMatch(/\(ignored\): its channel does not hand over .*written through an inline bot/);
+        .toMatch(/\(ignored\): its channel does not pass on .*written through an inline bot/);
     });
 
     it('2: its sender has no access, or did not mention the bot in a group', async () => {
@@ -76,7 +76,7 @@ describeGatewayOnEachDatabase(
       says(chat, 'one more');
       await expect
         .poll(() => trace(`telegram:${chat}`), WAIT)
-        .toMatch(/\(queue_full\): too many messages of the session wait/);
+        .toMatch(/\(queue_full\): too many messages of the session are already waiting/);
       await fixture().sql`update lane set tail = tail - 200 where key = ${`in:telegram:${chat}`}`;
       call.release();
       await fixture().idle(`telegram:${chat}`);
@@ -101,7 +101,10 @@ describeGatewayOnEachDatabase(
         .toMatch(/waits behind 1 earlier message of its session; turn \S+ at the head is running/);
       const [running] = await turnsOf(first);
       const answer = await fixture().call(`/v1/turns/${running?.id}/trace`);
-      expect(await answer.json()).toMatchObject({ code: 'running', why: /It waits for the model .* since/ });
+      expect(await answer.json()).toMatchObject({
+        code: 'running',
+        why: /It has been waiting for the model .* for/,
+      });
       for (const call of calls) call.release();
       await Promise.all([...busy, chat].map((one) => fixture().idle(`telegram:${one}`)));
     });
@@ -184,7 +187,7 @@ describeGatewayOnEachDatabase(
       call.release();
       await expect
         .poll(() => trace(`telegram:${chat}`), WAIT)
-        .toMatch(/Its answer is written, but the platform does not take it: .*the next try is in/);
+        .toMatch(/Its answer is written, but the platform does not accept it: .*the next try is in/);
       await fixture().sql`update lane_item set waited_ms = 86400000 where lane = ${`out:telegram:${chat}`}`;
       await expect
         .poll(() => trace(`telegram:${chat}`), WAIT)

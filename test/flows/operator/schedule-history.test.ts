@@ -51,7 +51,7 @@ describeGatewayOnEachDatabase('the history of a schedule', {}, (fixture) => {
     expect(begun).toMatchObject({ outcome: 'begun', result: 'completed', endedAt: expect.any(String) });
     expect(Date.parse(begun?.at ?? '') - Date.parse(begun?.dueAt ?? '')).toBeGreaterThan(3 * 3_600_000);
     expect(missed).toMatchObject({ outcome: 'missed', turnId: null, endedAt: null });
-    expect(missed?.result).toMatch(/^3 runs were missed because no gateway ran/);
+    expect(missed?.result).toMatch(/^3 runs were missed because no gateway was running/);
     const trace = await (await fixture().call(`/v1/turns/${begun?.turnId}/trace`)).json();
     expect(trace).toMatchObject({ session: 'http:tides', reason: 'completed' });
     expect(await command('history', id)).toMatch(
@@ -111,11 +111,11 @@ describePage('the history of a schedule on the page', (tab) => {
     const page = await tab.open(fixture.gateway.url, { token: OWNER });
     await goToScreen(page, 'schedules');
     await page.getByRole('combobox', { name: 'Chat', exact: true }).selectOption('http:harbour');
-    await page.getByLabel('What is to be done?').fill('Name the ships in port');
+    await page.getByLabel('What should be done?').fill('Name the ships in port');
     await page.getByLabel('When', { exact: true }).fill('whenever');
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.locator('.toast').waitFor();
-    expect(await page.getByLabel('What is to be done?').inputValue()).toBe('Name the ships in port');
+    expect(await page.getByLabel('What should be done?').inputValue()).toBe('Name the ships in port');
     await page.getByRole('combobox', { name: 'It runs' }).selectOption('everyMinutes');
     await page.getByLabel('When', { exact: true }).fill('90');
     await page.getByRole('button', { name: 'Add', exact: true }).click();

@@ -26,7 +26,7 @@ describePage('the forms of the settings', (tab) => {
     const secret = await page.locator('.settings-secret code').innerText();
     expect((await fixture.call('/v1/sessions', { token: secret })).status).toBe(200);
     await tab.screenshot('token');
-    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     await page.getByRole('button', { name: 'Rename: script' }).click();
     await page.getByRole('textbox', { name: 'Name' }).and(page.locator('#ask-text')).fill('backup');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -36,7 +36,7 @@ describePage('the forms of the settings', (tab) => {
     expect(other).not.toBe(secret);
     expect((await fixture.call('/v1/sessions', { token: other })).status).toBe(200);
     await tab.screenshot('token-rotated');
-    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     await page.getByRole('button', { name: 'Revoke: backup' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('button', { name: 'Revoke: backup' }).waitFor({ state: 'detached' });
@@ -60,7 +60,7 @@ describePage('the forms of the settings', (tab) => {
     await page.getByRole('button', { name: 'Edit: Tell me the tides' }).click();
     await page
       .getByRole('dialog')
-      .getByRole('textbox', { name: 'What is to be done?' })
+      .getByRole('textbox', { name: 'What should be done?' })
       .fill('Tell me the moon');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('button', { name: 'Pause: Tell me the moon' }).waitFor();
@@ -90,8 +90,8 @@ describePage('the forms of the settings', (tab) => {
     await rate.fill('44');
     await page.getByLabel('turns.concurrency', { exact: true }).fill('12');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('counts now: limits.messagesPerMinute').waitFor();
-    await page.getByText('counts after a restart: turns.concurrency').waitFor();
+    await page.getByText('in effect now: limits.messagesPerMinute').waitFor();
+    await page.getByText('in effect after a restart: turns.concurrency').waitFor();
     await tab.screenshot('config-saved');
     const file = path.join(fixture.home, 'config.json');
     await vi.waitFor(

@@ -85,7 +85,7 @@ describeGateway(
         const gate = await atWork(planned);
         expect(planned.card().buttons).toEqual(['Pause', 'Skip step 1', 'Stop']);
         expect(await participant.press('Skip step 1')).toContain('If it fails, it is skipped');
-        expect(await participant.press('Skip step 1')).toBe('Step 1 will already be skipped.');
+        expect(await participant.press('Skip step 1')).toBe('Step 1 is already set to be skipped.');
         gate.release();
         await planned.follow();
         await fixture().idle(participant.session);
@@ -129,7 +129,7 @@ describeGateway(
       await fixture().idle(participant.session);
       expect(await marks(planned)).toEqual(['done', 'done']);
       for (const late of [`plan-pause:${id}`, `plan-stop:${id}`, `plan-skip:${id}:s2`])
-        expect(await presses(late)).toBe('This plan is over.');
+        expect(await presses(late)).toBe('This plan has ended.');
       expect(await fixture().store.plans.planRequests(id)).toEqual({});
     });
 
@@ -168,7 +168,7 @@ describeGateway(
       expect(planned.card().buttons).toEqual([]);
       const chat = participant.session.replace('telegram:', '');
       const late = fixture().telegram.presses(chat, chat, `plan-pause:${await planId(planned)}`);
-      expect(await answerOn(fixture(), late)).toBe('This plan is over.');
+      expect(await answerOn(fixture(), late)).toBe('This plan has ended.');
     });
 
     it('stop a plan that waited through a restart, in teacher mode, next to the question of its step (S-02)', async () => {

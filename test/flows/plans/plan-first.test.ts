@@ -58,7 +58,7 @@ describeGatewayOnEachDatabase(
     it.each([
       ['Telegram', async () => onTelegram(), /2 drop/, /Reply to this message/],
       // Discord shows a form with the steps.
-      ['Discord', onDiscord, /2: Dry the Discord fence/, /Nothing of this plan has run yet/],
+      ['Discord', onDiscord, /2: Dry the Discord fence/, /None of this plan has run yet/],
     ])(
       'on %s stops with a card, is changed, run with a button, and run again',
       async (name, join, help, told) => {
@@ -66,7 +66,7 @@ describeGatewayOnEachDatabase(
         const tag = `the ${name} fence`;
         plansFor(fixture(), tag);
         chat.says(`/plan paint ${tag}`);
-        await shows(chat, /Nothing of this plan has run yet/);
+        await shows(chat, /None of this plan has run yet/);
         await fixture().idle(chat.session);
         expect(card(chat)).toEqual([
           {

@@ -78,6 +78,6 @@ it('continues in the same message after kill -9, is stopped by its button, and t
   expect(await answerTo(telegram.press(CHAT, 'Stop', CHAT))).toBe('The plan is stopped.');
   await shows('cancelled', 'done', 'failed');
   await vi.waitFor(() => expect(labels()).toEqual([]), LONG_WAIT);
-  expect(await answerTo(telegram.presses(CHAT, CHAT, pause))).toBe('This plan is over.');
+  expect(await answerTo(telegram.presses(CHAT, CHAT, pause))).toBe('This plan has ended.');
   expect(cards()).toHaveLength(1);
 }, 240_000);

@@ -77,7 +77,7 @@ describeGateway('a plan', { telegram: true, file: FILE }, (fixture) => {
 
     const over = await fixture().call(`/v1/plans/${plan.id}/pause`, { method: 'POST' });
     expect(over.status).toBe(409);
-    expect(await over.json()).toMatchObject({ error: { message: 'This plan is over.' } });
+    expect(await over.json()).toMatchObject({ error: { message: 'This plan has ended.' } });
     expect((await fixture().call('/v1/plans/nobody/run', { method: 'POST' })).status).toBe(404);
     expect((await fixture().call(`/v1/plans/${plan.id}/explode`, { method: 'POST' })).status).toBe(404);
     const token = 'a-stranger-to-this-plan-1';

@@ -46,7 +46,7 @@ describeGatewayOnEachDatabase(
       plansFor(tag);
       chat.says(`/plan paint ${tag}`);
       await vi.waitFor(
-        () => expect(JSON.stringify(chat.seen())).toContain('Nothing of this plan has run'),
+        () => expect(JSON.stringify(chat.seen())).toContain('None of this plan has run'),
         WAIT,
       );
       await fixture().idle(chat.session);
@@ -61,9 +61,7 @@ describeGatewayOnEachDatabase(
     it('is made, changed under its version, run once per key and run again in another mode, over HTTP', async () => {
       const plan = await made('north');
       expect(plan).toMatchObject({ state: 'stored', version: 1, goal: 'paint the north wall' });
-      expect((await fixture().messages('http:north')).at(-1)?.content).toContain(
-        'Nothing of this plan has run',
-      );
+      expect((await fixture().messages('http:north')).at(-1)?.content).toContain('None of this plan has run');
       const change = (version: number, ...edits: object[]) =>
         answer(`/v1/plans/${plan.id}`, { version, edits }, 'PATCH');
       expect(
@@ -106,7 +104,7 @@ describeGatewayOnEachDatabase(
       const onRun = (version: number, edit: object) =>
         answer(`/v1/plans/${second}`, { version, edits: [edit] }, 'PATCH');
       expect((await onRun(1, { op: 'drop', step: 's3' })).body.error.message).toContain(
-        'waits for your answer',
+        'is waiting for your answer',
       );
       expect((await onRun(1, { op: 'add', description: 'Rest a while' })).status).toBe(200);
       expect((await onRun(2, { op: 'drop', step: 's1' })).status).toBe(200);

@@ -160,7 +160,7 @@ describeGatewayOnEachDatabase(
         `answers the question of turn ${heads?.turnId} again`,
       );
       says('/undo');
-      await seen('I no longer know of “toss a coin”');
+      await seen('I have forgotten “toss a coin”');
       expect(await shown(`telegram:${ann}`)).toEqual(['-toss a coin', '-heads 1/2', '-tails 2/2']);
       says('/retry');
       await seen('no such question');

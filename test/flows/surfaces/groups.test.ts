@@ -106,12 +106,12 @@ describeGatewayOnEachDatabase('a group that shares the conversation of a person'
       await seenIn(group, 'Only an owner of this bot or an administrator');
       expect(screen(chat)).not.toContain('has entered the code');
       group.administrator(`/link ${code}`);
-      await seenIn(group, 'Everybody in this group will read');
-      await seen(chat, 'Everybody in that group will read');
+      await seenIn(group, 'Everyone in this group will read');
+      await seen(chat, 'Everyone in that group will read');
       says(chat, '/link yes');
       await seen(chat, `I wait for ${group.network} (group chat)`);
       group.member('/link yes');
-      await seenIn(group, 'Somebody else is asked here');
+      await seenIn(group, 'This question is for someone else');
       expect(await fixture().store.surfaces.surface(group.address)).toBeUndefined();
       group.administrator('/link yes');
       await seenIn(group, 'shares this conversation now');

@@ -112,7 +112,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     await fixture().idle(`telegram:${chat}`);
     expect(screen(chat)).toHaveLength(before);
     says(chat, '/surfaces');
-    await seen(chat, 'shares its conversation with no other');
+    await seen(chat, 'does not share its conversation with another chat');
   });
 
   it('accept a code once, explain what is wrong with others, and block guessing', async () => {
@@ -124,7 +124,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
       says(OWNER_CHAT, `/link ${code}`);
       await vi.waitFor(() => expect(screen(OWNER_CHAT).slice(before).join('')).toContain(answer), WAIT);
     };
-    await guess(used, 'used already');
+    await guess(used, 'already used');
     for (let n = 4; n > 1; n -= 1) await guess(`AAAAA-0000${n}`, `there are ${n} more tries`);
     await guess('AAAAA-00001', 'there is one more try');
     await guess('no code at all', 'Too many wrong codes');
@@ -144,9 +144,9 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     fixture().telegram.press(chat, 'Decline', chat);
     await seenOn(channel, 'Declined: nothing was joined');
     fixture().discord.says(channel, '/link yes', person);
-    await seenOn(channel, 'Nothing is asked here');
+    await seenOn(channel, 'There is no open question here');
     says(chat, '/surfaces');
-    await seen(chat, 'shares its conversation with no other');
+    await seen(chat, 'does not share its conversation with another chat');
     expect(await fixture().store.surfaces.surface(`telegram:${chat}`)).toBeUndefined();
   });
 
@@ -160,7 +160,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     await seenOn(channel, answer);
     await seenOn(channel, 'I can no longer write to Telegram');
     fixture().discord.says(channel, '/surfaces', person);
-    await seenOn(channel, 'shares its conversation with no other');
+    await seenOn(channel, 'does not share its conversation with another chat');
   });
 
   it('let a chat of the page give the code, and end a turn there from Telegram', async () => {
@@ -227,7 +227,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     fixture().telegram.introduction.administrators.add(`${GROUP} ${chat}`);
     fixture().telegram.says(GROUP, `/link ${code}`, chat);
     await seen(GROUP, 'I have asked on Telegram');
-    await seen(chat, 'Everybody in that group will read');
+    await seen(chat, 'Everyone in that group will read');
     fixture().telegram.press(GROUP, 'Join', chat);
     fixture().telegram.press(chat, 'Join', chat);
     await seen(GROUP, 'shares this conversation now');

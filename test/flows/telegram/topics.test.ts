@@ -42,7 +42,7 @@ describeGateway('topics of private chats', { telegram: true }, (fixture) => {
     says(chat, `one ${chat}`);
     await shown(chat, `echo: one ${chat}`);
     says(chat, '/new');
-    await shown(chat, 'a topic of its own');
+    await shown(chat, 'its own topic');
     const topic = await opened(chat);
     expect(nameOf(chat, topic)).toBe('New conversation');
     says(chat, `two ${chat}`, topic);
@@ -59,7 +59,7 @@ describeGateway('topics of private chats', { telegram: true }, (fixture) => {
   it('a topic that the bot has opened is named by the title of its conversation', async () => {
     const chat = someone();
     says(chat, '/new');
-    await shown(chat, 'a topic of its own');
+    await shown(chat, 'its own topic');
     const topic = await opened(chat);
     says(chat, `/title A trip to the sea ${chat}`, topic);
     await vi.waitFor(() => expect(nameOf(chat, topic)).toBe(`A trip to the sea ${chat}`), WAIT);
@@ -111,12 +111,12 @@ describeGateway('topics of a group', IN_FORUM, (fixture) => {
     const { telegram } = fixture();
     const group = telegram.chats.open(FORUM, { topics: [] });
     says('/new');
-    await shown('This is a new conversation. It begins here: I may open no topic');
+    await shown('This is a new conversation. It starts here: I cannot open topics');
     expect(telegram.topics.names.size).toBe(0);
 
     group.botIsAdmin = true;
     says('/new');
-    await shown('a topic of its own');
+    await shown('its own topic');
     const [topic = 0] = group.topics;
     await shown('write to me here', topic);
     says('only in the topic', topic);

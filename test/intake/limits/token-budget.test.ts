@@ -30,7 +30,7 @@ describeEachDatabase('the budget of tokens', (databases) => {
       code: 'rate_limited',
       retryAfterMs: 86_390_000,
       message: expect.stringMatching(
-        /^You have used the 100 tokens of this day; it starts again at \d{4}-\d\d-\d\d 00:00 UTC\.$/,
+        /^You have used your 100 tokens for today; the limit resets at \d{4}-\d\d-\d\d 00:00 UTC\.$/,
       ),
     });
     await expect(check('token:b')).resolves.toBeUndefined();

@@ -100,7 +100,7 @@ describe('a button under the card of a plan', () => {
   it('pauses it, once, however often it is pressed', async () => {
     const { press, did } = gatewayOf(AGENTIC);
     expect(await press(value.pause)).toBe('The plan pauses before its next step.');
-    expect(await press(value.pause)).toBe('The plan will already pause before its next step.');
+    expect(await press(value.pause)).toBe('The plan is already set to pause before its next step.');
     expect(did).toEqual(['request {"pause":true}']);
   });
 
@@ -111,7 +111,7 @@ describe('a button under the card of a plan', () => {
     expect(await press(value.skip('nobody'))).toContain('Nothing was changed');
     expect(did).toEqual([]);
     expect(await press(value.skip('s1'))).toBe('Step 2 is skipped.');
-    expect(await press(value.skip('s1'))).toBe('Step 2 will already be skipped.');
+    expect(await press(value.skip('s1'))).toBe('Step 2 is already set to be skipped.');
     expect(did).toEqual(['request {"skip":"s1"}']);
   });
 
@@ -132,7 +132,7 @@ describe('a button under the card of a plan', () => {
   it('does nothing once the plan has ended, is deleted, or belongs to another chat', async () => {
     const over = gatewayOf(cancelPlan(AGENTIC, 'Stopped.'));
     for (const one of [value.pause, value.stop, value.skip('s1')])
-      expect(await over.press(one)).toBe('This plan is over.');
+      expect(await over.press(one)).toBe('This plan has ended.');
     const { press, did } = gatewayOf(AGENTIC);
     expect(await press(value.stop.replace(':p', ':q'))).toBe(
       'This plan no longer exists. Nothing was changed.',
@@ -153,7 +153,10 @@ describe('a button under the card of a plan', () => {
 describe('a pause', () => {
   it('that has not begun is cancelled by resuming', async () => {
     const { act, did } = gatewayOf(AGENTIC);
-    expect(await act('resume')).toEqual({ done: false, text: 'The plan is running; no step waits for you.' });
+    expect(await act('resume')).toEqual({
+      done: false,
+      text: 'The plan is running; no step is waiting for you.',
+    });
     await act('pause');
     expect(await act('resume')).toEqual({ done: true, text: 'The plan will not pause.' });
     expect(did).toEqual(['request {"pause":true}', 'request {"pause":false}']);

@@ -74,7 +74,7 @@ describe('a text-to-speech server', () => {
 
   it.each([
     [500, '', {}, 'unavailable', /failed with status 500\.$/],
-    [429, '', {}, 'rate_limited', /too much to do/],
+    [429, '', {}, 'rate_limited', /too busy/],
     [404, '{"detail":"Not Found"}', {}, 'refused', /check speech in config\.json: "Not Found"/],
     [400, '{"error":{"message":"no such\\nvoice"}}', {}, 'refused', /voice "alloy".*"no such voice"/],
     [302, '', {}, 'bad_response', /speech\.baseUrl/],

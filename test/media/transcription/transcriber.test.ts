@@ -113,14 +113,14 @@ describe('a speech-to-text server', () => {
 
   it.each([
     [500, '', 'unavailable', /failed with status 500\.$/],
-    [429, '', 'rate_limited', /too much to do/],
+    [429, '', 'rate_limited', /too busy/],
     [404, '{"detail":"Not Found"}', 'not_found', /check transcription in config\.json: "Not Found"/],
     [413, '<html>', 'too_large', /too large/],
     [415, '{"error":"unknown\\ncodec"}', 'unreadable', /cannot read this recording: "unknown codec"/],
     [302, '', 'bad_response', /transcription\.baseUrl/],
     [200, '<html>', 'bad_response', /transcription\.baseUrl/],
     [200, '{"text":1}', 'bad_response', /transcription\.baseUrl/],
-    [200, `{"text":"${'x'.repeat(MAX_ANSWER_BYTES)}"}`, 'bad_response', /without end/],
+    [200, `{"text":"${'x'.repeat(MAX_ANSWER_BYTES)}"}`, 'bad_response', /endless answer/],
   ])('that answers with status %i and %.30s is %s', async (status, body, code, message) => {
     for (let n = 0; n < 3; n += 1) server.fails(status, body);
     expect(await failure()).toMatchObject({ code, message: expect.stringMatching(message) });

@@ -6,7 +6,7 @@ import type { Case } from './wire.ts';
 const tooLong = { code: 'context_overflow', words: 'too long', requests: 1 };
 
 const again = { ...HELLO, requests: 2 };
-const limited = { code: 'rate_limited', words: 'accepts no more requests', requests: 1 };
+const limited = { code: 'rate_limited', words: 'is not accepting more requests', requests: 1 };
 const spent = { code: 'quota_exceeded', words: 'quota', requests: 1 };
 const away = { code: 'unavailable', words: 'not available', requests: 1 };
 const soon = new Date(Date.now() + 3_600_000).toUTCString();

@@ -128,7 +128,7 @@ export const WORK_OPERATIONS: Operations = {
     summary: 'Decide one; the first decision counts',
     body: answerSchema,
   },
-  'GET /v1/approval-rules': { tag: 'approvals', summary: 'Calls that run without a question' },
+  'GET /v1/approval-rules': { tag: 'approvals', summary: 'Calls that run without asking' },
   'DELETE /v1/approval-rules/:id': { tag: 'approvals', summary: 'End a rule' },
   'GET /v1/schedules': {
     tag: 'schedules',

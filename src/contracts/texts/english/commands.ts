@@ -5,7 +5,7 @@ export const commands = {
 
   'bot.description':
     'Write to me as you would to a person, and I answer right here. If I do not know you yet, my first answer says what to do.',
-  'bot.short_description': 'A personal assistant, run by whoever gave you this address.',
+  'bot.short_description': 'A personal assistant, run by the person who gave you this address.',
 
   'stop.stopped': 'Stopped.',
   'stop.nothing': 'Nothing is running.',
@@ -16,8 +16,8 @@ export const commands = {
   'new.untitled': 'New conversation',
   'new.in_thread': 'This is a new conversation: write to me here.',
   'new.no_right':
-    'It begins here: I may open no topic in this group until an administrator lets me manage topics.',
-  'new.thread_opened': 'The new conversation has a topic of its own, "{name}". This one stays as it is.',
+    'It starts here: I cannot open topics in this group until an administrator lets me manage topics.',
+  'new.thread_opened': 'The new conversation has its own topic, "{name}". This one stays as it is.',
 
   'status.state': '{state}, {waiting}.',
   'status.answering': 'Answering',
@@ -29,7 +29,7 @@ export const commands = {
   'status.bound': '{profile} (bound in config.json)',
   'status.mode': 'Mode: {mode}',
   'status.messages': 'Messages in this session: {messages}',
-  'status.sources': 'Text of others it has read: {sources}',
+  'status.sources': 'Text from others it has read: {sources}',
   'status.server': {
     one: 'MCP server {name}: {state}, 1 tool',
     other: 'MCP server {name}: {state}, {count} tools',
@@ -37,12 +37,12 @@ export const commands = {
   'status.profile_errors': 'Some profiles have errors: {/profile} lists them.',
   'status.settings_errors': 'The settings have errors; their last valid content stays in use:',
   'status.webhook': {
-    one: 'Webhook {name}: {count} event waits.',
-    other: 'Webhook {name}: {count} events wait.',
+    one: 'Webhook {name}: {count} event is waiting.',
+    other: 'Webhook {name}: {count} events are waiting.',
   },
   'status.webhook_failing': {
-    one: 'Webhook {name}: {count} event waits, because the last try failed: {error}',
-    other: 'Webhook {name}: {count} events wait, because the last try failed: {error}',
+    one: 'Webhook {name}: {count} event is waiting because the last try failed: {error}',
+    other: 'Webhook {name}: {count} events are waiting because the last try failed: {error}',
   },
   'status.needs_restart': 'Changed settings that need a restart: {fields}',
   'status.agent': 'In the background, at most {minutes} min left: {profile}: {task}',
@@ -91,23 +91,24 @@ export const commands = {
   'title.empty': 'The title is empty; it may have 1 to {most}.',
   'session.raced': 'Someone else has just started this conversation: please send that again.',
 
-  'try.busy': 'An answer is being written, or waits: wait until it has ended, or end it with {/stop}.',
+  'try.busy': 'An answer is being written or is waiting: wait until it has ended, or end it with {/stop}.',
   'try.nothing': 'There is no such question in this conversation. Nothing was changed.',
-  'try.summarized': 'That is part of the summary of older messages by now, so it can no longer be changed.',
-  'try.foreign': 'Only whoever asked that can ask it again, in the same chat.',
+  'try.summarized': 'That is now part of the summary of older messages, so it can no longer be changed.',
+  'try.foreign': 'Only the person who asked that can ask it again, in the same chat.',
   'try.too_old': 'That question was asked too long ago to be asked again: please send it again.',
   'try.ran_a_plan': 'That message ran a stored plan: {/plan} run starts it again.',
   'try.has_client_tools':
-    'That question came from a program with tools of its own: it has to ask again itself.',
-  'try.too_many_tries': 'That question has {most} answers, which is the most: please send it again.',
-  'undo.done': 'I no longer know of “{question}” and its answer. What tools did is not undone.',
-  'retry.effects': 'I answer again. What the earlier answer did with its tools is not undone: {effects}.',
+    'That question came from a program with its own tools, so the program itself has to ask again.',
+  'try.too_many_tries': 'That question already has {most} answers, the maximum: please send it again.',
+  'undo.done': 'I have forgotten “{question}” and its answer. What tools did is not undone.',
+  'retry.effects':
+    'I am answering again. What the earlier answer did with its tools is not undone: {effects}.',
 
   'trust.owners_only': 'Only an owner can trust what this conversation has read. {/new} starts a fresh one.',
-  'trust.busy': 'An answer is not finished here: wait for it, or send {/stop} first.',
-  'trust.nothing': 'This conversation has read no text of others. Nothing was changed.',
+  'trust.busy': 'An answer here is not finished: wait for it, or send {/stop} first.',
+  'trust.nothing': 'This conversation has read no text from others. Nothing was changed.',
   'trust.done':
-    'This conversation has read text from {sources}. From now on that text counts as trusted: tools that reach beyond this chat no longer ask because of it. What is read from now on counts anew.',
+    'This conversation has read text from {sources}. From now on that text counts as trusted: tools that reach beyond this chat no longer ask because of it. Anything it reads after this counts as untrusted again.',
 
   'language.now': 'I speak {name} to you ({code}).',
   'language.now_auto': 'I speak {name} to you ({code}), because your app is set to it.',

@@ -7,11 +7,11 @@ export const files = {
   'upload.too_large': 'it is larger than {most} MB (media.maxFileMb in config.json)',
   'upload.person_full': 'your files here have reached {most} MB together; they are removed after {days} days',
   'upload.empty': 'it is empty',
-  'upload.folder_full': 'the folder of this session is full; {/help} tells how to begin another one',
+  'upload.folder_full': 'the folder of this session is full; {/help} shows how to start another one',
   'upload.not_fetched': 'it could not be fetched',
   'upload.not_fetched_because': 'it could not be fetched: {why}',
   'upload.other': '{why}',
-  'upload.foreign': 'it is no file of this session',
+  'upload.foreign': 'it is not a file of this session',
   'upload.gone': 'it is no longer here',
   'upload.no_download': 'this channel cannot fetch files',
   'upload.fetched_slowly': 'fetching it takes too long',
@@ -24,12 +24,12 @@ export const files = {
   'hear.nothing': 'nothing is said in it',
   'hear.failed': 'it could not be listened to: {why}',
   'hear.no_transcript':
-    'The speech-to-text server answered with something else than a transcript: check transcription.baseUrl in config.json.',
+    'The speech-to-text server answered with something other than a transcript: check transcription.baseUrl in config.json.',
   'hear.unauthorized': 'The speech-to-text server refuses the gateway: check TRANSCRIPTION_API_KEY.',
   'hear.not_found':
-    'The speech-to-text server knows no /audio/transcriptions there, or no model "{model}": check transcription in config.json{reason}.',
+    'The speech-to-text server has no /audio/transcriptions there, or no model "{model}": check transcription in config.json{reason}.',
   'hear.refused_large': 'The recording is too large for the speech-to-text server.',
-  'hear.busy': 'The speech-to-text server has too much to do just now.',
+  'hear.busy': 'The speech-to-text server is too busy right now.',
   'hear.broken': 'The speech-to-text server failed with status {status}{reason}.',
   'hear.unreadable': 'The speech-to-text server cannot read this recording{reason}.',
   'hear.odd_status':
@@ -40,10 +40,10 @@ export const files = {
     one: 'Recordings may be at most one minute long (transcription.maxMinutes in config.json).',
     other: 'Recordings may be at most {count} minutes long (transcription.maxMinutes in config.json).',
   },
-  'hear.too_large': 'Recordings may have at most 25 MB.',
+  'hear.too_large': 'Recordings can be at most 25 MB.',
   'hear.too_slow': {
     one: 'The speech-to-text server took longer than a minute.',
     other: 'The speech-to-text server took longer than {count} minutes.',
   },
-  'hear.endless': 'The speech-to-text server gave an answer without end.',
+  'hear.endless': 'The speech-to-text server sent an endless answer.',
 } as const;

@@ -13,7 +13,8 @@ export const providers = {
   'provider.connection_failed': 'connection failed',
   'provider.unreadable': '{server} at {host} sent an answer that cannot be read.',
   'provider.slow': '{server} at {host} did not answer within {seconds} s: check the server {setting} names.',
-  'provider.queue_full': '{most} calls wait for {server} already: try again later, or raise {setting}.',
+  'provider.queue_full':
+    '{most} calls are already waiting for {server}: try again later, or raise {setting}.',
   'provider.stopped': 'The model call was stopped.',
   'provider.stopped_waiting': 'The model call was stopped while it waited for its turn.',
 
@@ -23,13 +24,12 @@ export const providers = {
   'provider.refused': '{host} refused the call ({status}): {reason}',
   'provider.answered': 'The model server at {host} ({setting}) answered {status}: {reason}',
   'provider.answered_later':
-    'The model server at {host} ({setting}) answered {status}: {reason} It asks to come back in {time}.',
+    'The model server at {host} ({setting}) answered {status}: {reason} It asks clients to try again in {time}.',
   'provider.key_refused': '{host} refused the key ({status}): set {setting}.',
-  'provider.access_refused': '{host} refused the access ({status}): check {setting} and its key.',
+  'provider.access_refused': '{host} refused access ({status}): check {setting} and its key.',
   'provider.not_openai':
     '{host} answered {status}: {setting} must name an OpenAI-compatible API, usually an address that ends in /v1.',
-  'provider.not_ollama':
-    '{host} answered {status} and not as Ollama would: {setting} must name an Ollama server.',
+  'provider.not_ollama': '{host} answered {status}, unlike Ollama: {setting} must name an Ollama server.',
   'provider.openai_refused': 'The model server at {host} refused the call with {status}: {reason}',
   'provider.ollama_refused': 'Ollama at {host} refused the call ({status}): {reason}',
   'provider.openai_broke_off': 'The model server at {host} broke off its answer: {reason}',
@@ -46,7 +46,7 @@ export const providers = {
   'provider.no_models':
     'The model server has no model yet: fetch one (for Ollama: ollama pull llama3.2) or set MODEL.',
   'provider.no_chat_models':
-    'None of the models of the server answers chats: fetch one that does (for Ollama: ollama pull llama3.2) or set MODEL.',
+    'None of the models on the server can chat: fetch one that can (for Ollama: ollama pull llama3.2) or set MODEL.',
   'provider.unconfigured': 'No provider "{provider}" is configured.',
   'provider.needs_setting':
     '"{name}" is a model of the provider "{provider}", and none is configured: set {needs}, or write providers.{provider} into config.json.',
@@ -57,16 +57,16 @@ export const providers = {
 
   'provider.silent_first':
     'The model did not begin to answer within {seconds} s (LLM_STREAM_FIRST_CHUNK_TIMEOUT).',
-  'provider.silent': 'The model fell silent for {seconds} s (LLM_STREAM_CHUNK_TIMEOUT).',
+  'provider.silent': 'The model sent nothing for {seconds} s (LLM_STREAM_CHUNK_TIMEOUT).',
   'provider.not_json': 'The model server sent an answer that is not JSON.',
   'provider.bad_line': 'The model server sent a line that is not a JSON object: {line}',
-  'provider.no_event': 'The model server sent a line that is no server-sent event.',
+  'provider.no_event': 'The model server sent a line that is not a server-sent event.',
   'provider.data_not_json': 'The model server sent data that is not JSON.',
   'provider.no_object': 'The model server sent data that is not a JSON object.',
-  'provider.not_an_answer': 'The model server sent JSON that is no answer of a model.',
+  'provider.not_an_answer': 'The model server sent JSON that is not a model answer.',
   'provider.too_much': 'The model server sent more than {bytes} bytes.',
   'provider.long_line': 'The model server sent a line longer than {bytes} bytes.',
   'provider.ended_early': 'The model server ended its answer before it was complete.',
-  'provider.no_call': 'The model did not call a tool, though it had to.',
+  'provider.no_call': 'The model did not call a tool, although it was required to.',
   'provider.calls_too_long': "The model's tool calls exceed {most} characters.",
 } as const;

@@ -21,11 +21,11 @@ export const turns = {
   'turn.model_away': 'The model is not available, trying again. {why}',
   'turn.no_plan': 'This answer has no plan: {why}',
   'turn.no_steps':
-    'The model wrote no steps, so there is no plan. Say more exactly what you want, or try another model.',
+    'The model wrote no steps, so there is no plan. Say more precisely what you want, or try another model.',
   'turn.plan_made':
-    'Nothing of this plan has run yet. **Run** begins it, **Step by step** asks you before each step, and **Edit** says how you can change it first.',
+    'None of this plan has run yet. **Run** starts it, **Step by step** asks you before each step, and **Edit** shows how you can change it first.',
   'turn.run_changed':
-    'The plan was changed, or started by somebody else, after this run was asked for, so this run did not begin.',
+    'The plan was changed, or started by someone else, after this run was requested, so this run did not start.',
   'turn.busy_next': 'The model is busy: your answer is next.',
   'turn.busy': {
     one: 'The model is busy: one answer is ahead of yours.',
@@ -34,17 +34,17 @@ export const turns = {
   'turn.pictures_unseen': '{model} cannot see pictures, so it answers without them.',
   'turn.outcome_unknown':
     'Outcome unknown: {tool} was interrupted and is not run again: it may or may not have taken effect.',
-  'turn.model_back': 'The model {model} answers again.',
+  'turn.model_back': 'The model {model} is answering again.',
   'turn.model_instead': 'The model {model} {why}; {instead} answers instead.',
   'turn.usual_instead': 'The usual model {why}; {instead} answers instead.',
   'turn.not_spoken':
-    'This answer could not be spoken: {why} Answers go on as text; {/voice} off ends the attempts.',
+    'This answer could not be spoken: {why} Answers continue as text; {/voice} off stops the attempts.',
 
   'model_fails.unavailable': 'cannot be reached',
   'model_fails.out_of_memory': 'is out of memory',
   'model_fails.rate_limited': 'asks for a pause',
   'model_fails.quota_exceeded': 'has used up its quota',
-  'model_fails.unauthorized': 'refuses the access',
+  'model_fails.unauthorized': 'refuses access',
   'model_fails.unknown_model': 'does not exist',
   'model_fails.timeout_first_chunk': 'does not begin to answer',
   'model.answers_instead': '{model} answers instead, because it {why}',
@@ -112,7 +112,7 @@ export const turns = {
   'wait.paused': 'The plan is paused before step {number}.',
 
   'risk.it': 'It {what}.',
-  'risk.cannot_be_undone': 'may do what cannot be undone',
+  'risk.cannot_be_undone': 'may do something that cannot be undone',
   'risk.sends': 'It could send text of this chat to others, and text from {sources} may have caused it.',
   'risk.reaches': 'It reaches beyond this chat, and text from {sources} may have caused it.',
   'risk.changes': 'It changes something, or sends something to others.',
@@ -124,8 +124,8 @@ export const turns = {
   'risk.network': 'talks to the network',
   'risk.rights': 'changes rights',
   'risk.ends_programs': 'ends programs',
-  'risk.endless': 'starts programs without end',
+  'risk.endless': 'starts programs endlessly',
   'risk.program': 'runs a program in the sandbox, which may change the files of this chat',
-  'risk.mcp_call': 'calls {tool} of the MCP server "{server}", which may do what cannot be undone',
+  'risk.mcp_call': 'calls {tool} of the MCP server "{server}", which may do something that cannot be undone',
   'risk.mcp_read': 'reads from the MCP server "{server}", which is not trusted',
 } as const;

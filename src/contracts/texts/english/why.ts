@@ -25,14 +25,15 @@ export const why = {
     other: 'Its answer is written and waits behind {number} other messages to the chat.',
   },
   'why.delivery_refused':
-    'Its answer is written, but the platform does not take it{because}; it was tried for {time} so far, the next try is in {next}.',
+    'Its answer is written, but the platform does not accept it{because}; it has been tried for {time} so far, and the next try is in {next}.',
   'why.delivery_tried':
-    'Its answer is written, but the platform does not take it{because}; it was tried for {time} so far, it is being tried now.',
-  'why.delivery_paused': 'Its answer is written; the platform asked for a pause, the next try is in {next}.',
+    'Its answer is written, but the platform does not accept it{because}; it has been tried for {time} so far and is being tried now.',
+  'why.delivery_paused':
+    'Its answer is written; the platform asked for a pause, and the next try is in {next}.',
   'why.delivery_waits': 'Its answer is written and waits for a gateway to deliver it.',
   'why.delivery_runs': 'Its answer is being delivered, {time} after the message.',
   'why.client': 'It waits for its client to send the results of the tools that the client runs.',
-  'why.decided': 'Its approval was decided, and it is about to go on.',
+  'why.decided': 'Its approval was decided, and it is about to continue.',
   'why.approval': 'It has waited {time} for a person to approve the tool {tool}.',
   'why.approval_left':
     'It has waited {time} for a person to approve the tool {tool}, for at most {left} more.',
@@ -53,28 +54,29 @@ export const why = {
   'why.turns': { one: '{number} turn', other: '{number} turns' },
   'why.node': 'Node {node} has been working on it for {time}.',
   'why.tool': 'The tool {tool} has been running for {time}.',
-  'why.model': 'It waits for the model {model} since {time}; tokens are seen when the call ends.',
+  'why.model': 'It has been waiting for the model {model} for {time}; tokens are seen when the call ends.',
   'why.last': 'The last turn: {why}',
   'why.all': 'All of it: {parley} trace {turn}',
   'why.none': 'No message of this chat has become a turn yet.',
   'why.owners_only': 'Only an owner can see what became of the messages of a chat.',
-  'why.refusal': 'A message of {sender} in {place} at {moment}, did not become a turn ({code}): {why}.',
+  'why.refusal': 'A message from {sender} in {place} at {moment} did not become a turn ({code}): {why}.',
   'why.refusals': {
-    one: '{number} message, of {sender} in {place} at {moment}, did not become a turn ({code}): {why}.',
+    one: '{number} message, from {sender} in {place} at {moment}, did not become a turn ({code}): {why}.',
     other:
-      '{number} messages, the last one of {sender} in {place} at {moment}, did not become a turn ({code}): {why}.',
+      '{number} messages, the last one from {sender} in {place} at {moment}, did not become a turn ({code}): {why}.',
   },
-  'why.somebody': 'somebody',
+  'why.somebody': 'someone',
   'why.refused_denied': 'its sender or chat has no access ({parley} pair)',
   'why.refused_pairing': 'its sender has no access yet and was given a pairing code ({parley} pair approve)',
   'why.refused_forbidden': 'a rule forbids it',
   'why.refused_rate_limited':
     'its sender wrote too fast (limits.messagesPerMinute), or used up a day’s tokens',
-  'why.refused_queue_full': 'too many messages of the session wait already ({/stop} drops them)',
+  'why.refused_queue_full': 'too many messages of the session are already waiting ({/stop} drops them)',
   'why.refused_too_large': 'it is too long',
   'why.refused_empty': 'it has neither text nor a file',
-  'why.refused_tools_pending': 'its session waits for results of its client’s tools',
+  'why.refused_tools_pending': 'its session is waiting for results of its client’s tools',
   'why.refused_planning_off': 'it asks for a plan where planning is off',
-  'why.refused_not_mentioned': 'it did not mention the bot, which a group must (access.<channel>.groups)',
-  'why.refused_ignored': 'its channel does not hand over messages of this kind',
+  'why.refused_not_mentioned':
+    'it did not mention the bot, which is required in groups (access.<channel>.groups)',
+  'why.refused_ignored': 'its channel does not pass on messages of this kind',
 } as const;

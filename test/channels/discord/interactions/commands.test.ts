@@ -20,7 +20,7 @@ describe('slash commands made from the list of the gateway', () => {
       'stop',
       'think',
       'Ask about this',
-      'Summarise from here',
+      'Summarize from here',
     ]);
     expect(made[2]?.options).toEqual([
       { type: 3, name: 'on-or-off', description: 'One of the modes', required: true },

@@ -51,7 +51,7 @@ describe('slash commands', () => {
       { name: 'switch' },
       { name: 'help' },
       { name: 'Ask about this', type: 3 },
-      { name: 'Summarise from here', type: 3 },
+      { name: 'Summarize from here', type: 3 },
     ]);
     const reads = (): number =>
       setup.discord.rest.calls.filter((call) => /^GET .*commands/.test(call)).length;

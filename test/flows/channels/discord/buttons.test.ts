@@ -124,7 +124,7 @@ describeGateway('Discord, by buttons', { discord: true, tools: riskyTools(ran) }
     expect((await call.closed).by).toBe('client');
     const [answer] = ofBot(channel);
     discord.press(channel, 'none', person, value, answer);
-    await vi.waitFor(() => expect(told(channel, person)).toContain('ended already'), WAIT);
+    await vi.waitFor(() => expect(told(channel, person)).toContain('already ended'), WAIT);
   });
 
   it('Always exactly this here runs the same call without a question from then on, but no other call', async () => {

@@ -85,19 +85,19 @@ describeGateway('Discord, by commands and forms', { discord: true, tools: riskyT
     expect(readByModel('when does it sail?')).toContain('Cy');
   });
 
-  it('"Summarise from here" gives the model what was said from that message on', async () => {
+  it('"Summarize from here" gives the model what was said from that message on', async () => {
     const { discord } = fixture();
     const { channel, person } = await room();
     discord.says(channel, 'before it', discord.person('Cy'));
     const target = discord.says(channel, 'the beginning', discord.person('Cy'));
     discord.says(channel, 'the middle', discord.person('Di'));
-    onMessage(discord, target, 'Summarise from here', person);
+    onMessage(discord, target, 'Summarize from here', person);
     await vi.waitFor(
-      () => expect(readByModel('Summarise this conversation')).toContain('Di: the middle'),
+      () => expect(readByModel('Summarize this conversation')).toContain('Di: the middle'),
       WAIT,
     );
-    expect(readByModel('Summarise this conversation')).toContain('Cy: the beginning');
-    expect(readByModel('Summarise this conversation')).not.toContain('before it');
+    expect(readByModel('Summarize this conversation')).toContain('Cy: the beginning');
+    expect(readByModel('Summarize this conversation')).not.toContain('before it');
     await vi.waitFor(() => expect(ofBot(channel)[0]?.content).toContain('echo'), WAIT);
   });
 
@@ -106,7 +106,7 @@ describeGateway('Discord, by commands and forms', { discord: true, tools: riskyT
     const { channel, person } = await room();
     const target = discord.says(channel, 'secret', discord.person('Cy'));
     channel.unreadable = true;
-    onMessage(discord, target, 'Summarise from here', person);
+    onMessage(discord, target, 'Summarize from here', person);
     await vi.waitFor(() => expect(screen(channel, person)).toContain('Read Message History'), WAIT);
   });
 
@@ -124,7 +124,7 @@ describeGateway('Discord, by commands and forms', { discord: true, tools: riskyT
     await vi.waitFor(() => expect(screen(channel)).toContain('echo: wipe it'), WAIT);
     expect(screen(channel)).toContain('use a copy');
     expect(screen(channel)).not.toContain('twice');
-    await vi.waitFor(() => expect(screen(channel, person)).toContain('Denied: it will not be run'), WAIT);
+    await vi.waitFor(() => expect(screen(channel, person)).toContain('Denied: it will not run'), WAIT);
     expect(ran).toEqual([]);
   });
 

@@ -97,7 +97,7 @@ describeGateway('Discord', { discord: true }, (fixture) => {
     const names = commands.map(({ name }: { name: string }) => name);
     await vi.waitFor(() => expect(fixture().discord.platform.commands).toHaveLength(names.length + 3), WAIT);
     expect(fixture().discord.platform.commands).toMatchObject(
-      ['ask', ...names, 'Ask about this', 'Summarise from here'].map((name) => ({ name })),
+      ['ask', ...names, 'Ask about this', 'Summarize from here'].map((name) => ({ name })),
     );
   });
 

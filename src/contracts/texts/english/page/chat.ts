@@ -7,8 +7,8 @@ export const pageChat = {
   'page.chat.owner': 'Chat of {name}',
   'page.chat.elsewhere': 'This chat is on {label}. You can follow it here and stop a running answer.',
   'page.files.too_many': {
-    one: 'A message brings at most {count} file; the rest was left out.',
-    other: 'A message brings at most {count} files; the rest was left out.',
+    one: 'A message can have at most {count} file; the rest were left out.',
+    other: 'A message can have at most {count} files; the rest were left out.',
   },
   'page.files.too_large': 'This file is too large: {size}, at most {most}.',
   'page.files.empty': 'This file is empty.',
@@ -22,7 +22,7 @@ export const pageChat = {
   'page.greeting.explain': 'Explain something to me: ',
   'page.greeting.plan': 'Make a plan for ',
   'page.greeting.write': 'Help me write a message to ',
-  'page.greeting.read': 'Read this file and summarise it: ',
+  'page.greeting.read': 'Read this file and summarize it: ',
   'page.greeting.what': 'What would you like to talk about?',
   'page.greeting.below': 'Write a message below, or {slash} for commands.',
   'page.linked.group': '{network} (group chat)',
@@ -36,9 +36,9 @@ export const pageChat = {
   'page.linked.separate_of': 'Separate: {where}',
   'page.linked.would':
     '{where} would share this conversation: both would show the same questions and answers, and each could reply, stop and approve.',
-  'page.linked.waiting': 'Thank you. The other side, {where}, is asked, too.',
+  'page.linked.waiting': 'Thank you. The other side, {where}, is being asked, too.',
   'page.linked.given':
-    'Send this within ten minutes in the other chat: {command} Give the code to nobody else.',
+    'Send this within ten minutes in the other chat: {command} Do not give the code to anyone else.',
   'page.long.all': 'Show all',
   'page.long.less': 'Show less',
   'page.question.unsent': 'Not sent: {why}',

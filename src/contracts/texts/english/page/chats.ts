@@ -4,7 +4,7 @@ export const pageChats = {
   'page.row.pinned': 'pinned',
   'page.row.new': { one: '{count} new', other: '{count} new' },
   'page.row.running': 'running',
-  'page.row.waiting': 'waits for you',
+  'page.row.waiting': 'waiting for you',
   'page.row.actions': 'Actions for “{name}”',
   'page.row.act': '{label} “{name}”',
   'page.search.nothing': 'Nothing found.',
@@ -23,7 +23,7 @@ export const pageChats = {
   'page.row.archive': 'Archive',
   'page.chats.done': 'Done',
   'page.chats.selected_many': { one: '{count} chat selected', other: '{count} chats selected' },
-  'page.row.name': 'Name of this chat; empty for one that is made by itself',
+  'page.row.name': 'Name of this chat; leave empty for an automatic one',
   'page.row.delete': 'Delete “{name}” and its messages? This cannot be undone.',
   'page.chats.delete': {
     one: 'Delete {count} chat and its messages? This cannot be undone.',
@@ -39,8 +39,8 @@ export const pageChats = {
   'page.every.minutes': { one: 'every {count} min', other: 'every {count} min' },
   'page.inbox.count': { one: 'Waiting for you: {count}', other: 'Waiting for you: {count}' },
   'page.inbox.in': 'In “{name}”',
-  'page.inbox.plan': 'A plan waits for its next step.',
+  'page.inbox.plan': 'A plan is waiting for its next step.',
   'page.inbox.plan_paused': 'A plan is paused.',
-  'page.inbox.notice': 'Parley waits for you',
+  'page.inbox.notice': 'Parley is waiting for you',
   'page.inbox.notice_of': '{tool}, in “{name}”',
 } as const;

@@ -52,7 +52,7 @@ export const pageFrame = {
   'page.linked': 'Linked chats',
   'page.linked.list': 'Chats that share this conversation',
   'page.linked.how':
-    'Another chat of yours, on whichever network, can share this conversation. Give a code and send it there, or enter the one that its command `link` gave you there. Both sides are asked before anything is joined.',
+    'Another chat of yours, on any network, can share this conversation. Give a code and send it there, or enter the one that its command `link` gave you there. Both sides are asked before anything is joined.',
   'page.linked.give': 'Give a code',
   'page.linked.code': 'Code of the other chat',
   'page.linked.enter': 'Enter',
