@@ -92,8 +92,8 @@ type TokenPart = Pick<
 
 /** Why the secret of such a token is not changed here. */
 const SECRET_ELSEWHERE = {
-  env: 'That token is GATEWAY_TOKEN: give the variable another value and restart the gateway; the old one is dead then.',
-  file: `That token stands in a file of the gateway: change it with \`${PARLEY} token rotate\` on its machine.`,
+  env: 'That token is GATEWAY_TOKEN: give the variable another value and restart the gateway; the old one then stops working.',
+  file: `That token is in a file of the gateway: change it with \`${PARLEY} token rotate\` on its machine.`,
 };
 
 function tokensOf({ store: { access }, log }: AdministrationParts): TokenPart {

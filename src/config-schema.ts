@@ -32,7 +32,7 @@ export const gatewayFile = z.strictObject({
     .max(2_000)
     .optional()
     .describe(
-      '`./config.schema.json`, which the gateway writes beside the file: editors complete and check with it',
+      '`./config.schema.json`, which the gateway writes next to the file: editors complete and check with it',
     ),
   providers: providersSchemaFor(providerKinds),
   tools: z
@@ -77,7 +77,7 @@ export const gatewayFile = z.strictObject({
         ),
       perSession: scheduleLimit(SCHEDULE_LIMITS.perSession).describe('schedules that one chat may have'),
       perUser: scheduleLimit(SCHEDULE_LIMITS.perUser).describe(
-        'schedules that one person or token may have, all chats together',
+        'schedules that one person or token may have, across all chats',
       ),
       total: scheduleLimit(SCHEDULE_LIMITS.total).describe('schedules of all; the last tenth is for owners'),
     })
@@ -91,7 +91,7 @@ export const gatewayFile = z.strictObject({
     )
     .default(AUTO)
     .describe(
-      'language in which the gateway itself speaks to people: `auto` = as the app of each tells it, else `en`, `de`, or one of the files in `languages/`; `/language` of a person wins',
+      'language in which the gateway itself speaks to people: `auto` = the language of each person’s app, else `en`, `de`, or one of the files in `languages/`; `/language` of a person wins',
     ),
   bindings: bindingsRule.describe('which profile and model answer where, see [Bindings](#bindings)'),
   mcp: mcpRule,
@@ -115,7 +115,7 @@ export const gatewayFile = z.strictObject({
   transcription: transcriptionRule.optional(),
   speech: speechRule.optional(),
   hooks: hooksRule.describe('programs that call `POST /v1/hooks/<name>`'),
-  webhooks: webhooksRule.describe('programs that are told what happens, by a signed POST'),
+  webhooks: webhooksRule.describe('programs that are notified of events, by a signed POST'),
   afterTurn: z
     .strictObject({
       compression: z

@@ -160,7 +160,7 @@ class DiscordChannel implements Channel {
     }
     throw new ChannelError(
       'unavailable',
-      'Discord did not tell who the bot token belongs to; asking again later.',
+      'Discord did not say who the bot token belongs to; asking again later.',
       { retryable: true },
     );
   }
@@ -188,7 +188,7 @@ class DiscordChannel implements Channel {
   }
 
   async sendFile(file: OutboundFile): Promise<SentMessage> {
-    let refusal = new ChannelError('rejected', `Discord takes the file ${file.name} in no form.`);
+    let refusal = new ChannelError('rejected', `Discord does not accept the file ${file.name} in any form.`);
     for (const { content, files } of await formsOf(file)) {
       try {
         const later = file.after && (await this.#replies.followUp(file.after, content, files));

@@ -59,7 +59,7 @@ export const manifest = defineChannel({
     answerButtons: z
       .boolean()
       .default(true)
-      .describe('a button Stop under an answer that grows, and Regenerate under one that is there'),
+      .describe('a Stop button under a growing answer, and Regenerate under a finished one'),
     reactions: z
       .strictObject({
         private: z

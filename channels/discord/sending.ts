@@ -212,7 +212,7 @@ const ShownText = z.object({ content: z.string() });
 export function messageId(answer: unknown): string {
   const parsed = Created.safeParse(answer);
   if (parsed.success) return parsed.data.id;
-  throw new ChannelError('unavailable', 'Discord gave an answer that is no message.', {
+  throw new ChannelError('unavailable', 'Discord gave an answer that is not a message.', {
     retryable: true,
     cause: parsed.error,
   });

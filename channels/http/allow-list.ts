@@ -57,7 +57,7 @@ export function checkHeaders(incoming: IncomingMessage, allowed: AllowList): voi
     throw new HttpError(
       403,
       'origin_not_allowed',
-      'Pages of that origin may not call this gateway. Add it to channels.http.allowedOrigins in config.json.',
+      'Pages of that origin are not allowed to call this gateway. Add it to channels.http.allowedOrigins in config.json.',
       { param: 'origin' },
     );
   }

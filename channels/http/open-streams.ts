@@ -67,10 +67,10 @@ export class OpenStreams {
     const own = this.#counts.get(tokenId) ?? 0;
     const isAdmin = hasScope(caller, 'admin');
     if (!isAdmin && own >= this.#perToken) {
-      throw tooMany(`This token has ${this.#perToken} open streams, which is the most; close one.`);
+      throw tooMany(`This token has ${this.#perToken} open streams, the maximum; close one.`);
     }
     if (this.#streams.size >= MAX_STREAMS - (isAdmin ? 0 : RESERVED_STREAMS)) {
-      throw tooMany(`${this.#streams.size} streams are open already; try again later.`);
+      throw tooMany(`${this.#streams.size} streams are already open; try again later.`);
     }
     this.#counts.set(tokenId, own + 1);
     const stream = make((ready) => this.#flushSoon(ready));

@@ -29,7 +29,7 @@ const TOKEN_ERRORS = new Set(['M_UNKNOWN_TOKEN', 'M_MISSING_TOKEN', 'M_USER_DEAC
 const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string]>> = {
   M_FORBIDDEN: [
     'blocked',
-    'The bot may not do this in the Matrix room: it is not in it, or lacks the power.',
+    'The bot is not allowed to do this in the Matrix room: it is not in it, or lacks the power.',
   ],
   M_GUEST_ACCESS_FORBIDDEN: ['blocked', 'The Matrix room admits no guests: give the bot a full account.'],
   M_USER_SUSPENDED: ['blocked', "The bot's account on the Matrix homeserver is suspended."],
@@ -82,7 +82,7 @@ export function refusalOf(
     return new ChannelError('unauthorized', BAD_TOKEN, { retryable: true, cause });
   if (errcode === 'M_RESOURCE_LIMIT_EXCEEDED')
     return unavailable(
-      'The Matrix homeserver has reached a limit of its own; the call is tried again.',
+      'The Matrix homeserver has reached one of its own limits; the call is tried again.',
       cause,
     );
   const [code, message] = MEANINGS[errcode] ?? [

@@ -201,7 +201,7 @@ class MatrixChannel implements Channel {
     const answer = await this.#client.call('GET', pathOf(CLIENT, 'account', 'whoami'));
     const { data } = Told.safeParse(answer);
     if (data === undefined)
-      throw unavailable('The Matrix homeserver did not tell who the token belongs to; asking again later.');
+      throw unavailable('The Matrix homeserver did not say who the token belongs to; asking again later.');
     this.#self = data.user_id;
     return data.user_id;
   }

@@ -28,7 +28,7 @@ const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string]>> = {
   restricted_action: ['blocked', 'The settings of the Slack workspace do not let the bot write here.'],
   restricted_action_read_only_channel: [
     'blocked',
-    'Nobody but its administrators may write in this Slack channel.',
+    'Only its administrators can write in this Slack channel.',
   ],
   restricted_action_thread_locked: ['blocked', 'The Slack thread is locked.'],
   restricted_action_non_threadable_channel: ['blocked', 'This Slack channel has no threads.'],
@@ -37,20 +37,20 @@ const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string]>> = {
   user_disabled: ['blocked', 'The account of this person on Slack was switched off.'],
   messages_tab_disabled: [
     'blocked',
-    'The app takes no direct messages on Slack: switch on the Messages Tab (your app at api.slack.com/apps, App Home).',
+    'The app accepts no direct messages on Slack: switch on the Messages Tab (your app at api.slack.com/apps, App Home).',
   ],
   message_not_found: ['message_gone', 'The Slack message no longer exists.'],
   cant_update_message: [
     'message_gone',
-    'The Slack message was written by somebody else and cannot be edited.',
+    'The Slack message was written by someone else and cannot be edited.',
   ],
   cant_delete_message: ['rejected', 'Slack does not let the bot delete this message.'],
-  edit_window_closed: ['message_gone', 'Slack takes no more edits of this message.'],
+  edit_window_closed: ['message_gone', 'Slack accepts no more edits of this message.'],
   thread_not_found: ['place_gone', 'The Slack thread no longer exists.'],
   invalid_thread_ts: ['place_gone', 'The Slack thread no longer exists.'],
   msg_too_long: ['rejected', 'The text is too long for a Slack message.'],
   msg_blocks_too_long: ['rejected', 'The text is too long for a Slack message.'],
-  no_text: ['rejected', 'Slack does not take an empty message.'],
+  no_text: ['rejected', 'Slack does not accept an empty message.'],
 };
 
 /** Temporary errors on Slack's side. */

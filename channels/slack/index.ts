@@ -152,7 +152,7 @@ class SlackChannel implements Channel {
     const answer = await this.#api.call('auth.test', {});
     const { data } = Tested.safeParse(answer);
     if (data === undefined)
-      throw unavailable('Slack did not tell who the bot token belongs to; asking again later.');
+      throw unavailable('Slack did not say who the bot token belongs to; asking again later.');
     this.#self = { teamId: data.team_id, userId: data.user_id, botId: data.bot_id ?? '' };
     return { id: `${data.team_id}.${data.user_id}`, name: data.user ?? data.user_id };
   }

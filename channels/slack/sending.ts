@@ -81,7 +81,7 @@ export class Sending {
       const limit = `chat.postMessage ${target.channel}`;
       const answer = await this.#api.call('chat.postMessage', { ...target, ...fields, metadata }, limit);
       const { data } = Posted.safeParse(answer);
-      if (data === undefined) throw unavailable('Slack gave an answer that is no message.');
+      if (data === undefined) throw unavailable('Slack gave an answer that is not a message.');
       this.#known.set(key, data.ts);
       this.#familiar.set(addressOf(place), true);
       return { id: data.ts };

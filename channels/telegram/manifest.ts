@@ -56,13 +56,13 @@ export const manifest = defineChannel({
       .enum(STREAM_MODES)
       .default('edit')
       .describe(
-        'how answers appear while they are written, in chats that have not chosen by `/stream`: `edit` in a message that grows, `draft` in a draft (private chats; groups as with `edit`), `off` only once they are whole',
+        'how answers appear while they are written, in chats that have not chosen by `/stream`: `edit` in a message that grows, `draft` in a draft (private chats; groups as with `edit`), `off` only once they are complete',
       ),
     richMessages: z
       .enum(['auto', 'off'])
       .default('auto')
       .describe(
-        'answers with a table, a formula, tasks or details, and those of more than 4,096 characters, are sent as one rich message where Telegram takes it',
+        'answers with a table, a formula, tasks or details, and those of more than 4,096 characters, are sent as one rich message where Telegram accepts it',
       ),
     draftIntervalMs: interval
       .default(1_100)

@@ -368,7 +368,7 @@ export type Event =
           [k: string]: unknown;
         };
         /**
-         * arguments that are no object, as the model wrote them
+         * arguments that are not an object, as the model wrote them
          */
         malformed?: string;
         [k: string]: unknown;

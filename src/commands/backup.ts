@@ -56,7 +56,7 @@ export async function backupCommand(
   options: BackupOptions,
 ): Promise<string> {
   const { file } = options;
-  if (existsSync(file)) throw new GatewayError('usage', `${file} exists already: choose another name.`);
+  if (existsSync(file)) throw new GatewayError('usage', `${file} already exists: choose another name.`);
   const passphrase = await passphraseOf(options);
   const { home, env } = config;
   await refuseWithin(home, file);
@@ -77,7 +77,7 @@ async function refuseWithin(home: string, file: string): Promise<void> {
   if (inside[0] === '..') return;
   const folder = path.join(home, BACKUPS_FOLDER);
   if (inside.length < 2 || inside[0] !== BACKUPS_FOLDER)
-    throw new GatewayError('usage', `Within GATEWAY_HOME backups belong into its folder ${folder}.`);
+    throw new GatewayError('usage', `Within GATEWAY_HOME, backups belong in its folder ${folder}.`);
   await makeFolder(path.dirname(file));
 }
 

@@ -27,12 +27,12 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   },
   {
     usage: 'init',
-    does: 'set a gateway up by questions; run again, it edits what is there',
+    does: 'set up a gateway by answering questions; when run again, it edits what is there',
     options: [['-y, --yes', 'ask nothing; --model NAME and the like answer single questions']],
   },
   {
     usage: 'status',
-    does: 'show which gateways run, with page, model and channels, and what is pending; exits with 1 when none runs',
+    does: 'show which gateways are running, with page, model and channels, and what is pending; exits with 1 when none is running',
     options: [['--json', 'the same for programs']],
   },
   {
@@ -53,7 +53,7 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     usage: 'logs',
     does: 'show the last lines of the log',
     options: [
-      ['-f, --follow', 'and those that come, until Ctrl-C'],
+      ['-f, --follow', 'and new ones as they come, until Ctrl-C'],
       ['--turn ID', 'only those of a turn'],
       ['--level LEVEL', 'only those of debug, info, warn, error or fatal and above'],
       ['-n, --lines N', 'that many (default 100)'],
@@ -67,7 +67,7 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   },
   {
     usage: 'restore FILE',
-    does: 'put it back, also into the other kind of database; the gateway must not run',
+    does: 'restore it, even into the other kind of database; the gateway must be stopped',
     options: [
       ['--passphrase-file FILE', 'the one of the backup'],
       ['--replace', 'delete the data that is there'],
@@ -86,7 +86,7 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   {
     usage: 'sessions delete SESSION',
     does: 'delete it with its messages, plans, schedules and files',
-    options: [['--yes', 'really; without it, the command tells what would go']],
+    options: [['--yes', 'really; without it, the command shows what would be deleted']],
   },
   {
     usage: 'export SESSION',
@@ -95,12 +95,12 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   },
   {
     usage: 'person export PERSON',
-    does: 'print everything of a person as JSON (CHANNEL:ID, token:ID, token:ID:user:NAME or proxy:USER)',
+    does: 'print everything about a person as JSON (CHANNEL:ID, token:ID, token:ID:user:NAME or proxy:USER)',
   },
   {
     usage: 'person delete PERSON',
-    does: 'delete everything of a person; others keep what is theirs',
-    options: [['--yes', 'really; without it, the command tells what would go']],
+    does: 'delete everything about a person; others keep what is theirs',
+    options: [['--yes', 'really; without it, the command shows what would be deleted']],
   },
   { usage: 'schedule', does: 'list the schedules of all sessions' },
   { usage: 'schedule list SESSION', does: 'list those of one' },
@@ -113,7 +113,7 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   { usage: 'schedule run ID', does: 'run one now' },
   { usage: 'schedule remove ID', does: 'remove one' },
   { usage: 'mcp', does: 'list the MCP servers, with their tools and last errors' },
-  { usage: 'mcp login NAME', does: 'sign in at an MCP server with a browser' },
+  { usage: 'mcp login NAME', does: 'sign in to an MCP server with a browser' },
   { usage: 'mcp logout NAME', does: 'forget that sign-in' },
   { usage: 'pair', does: 'list pending codes and grants' },
   {
@@ -125,8 +125,8 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     usage: 'pair group CHANNEL CHAT_ID',
     does: `answer in a group (CHANNEL: ${pairChannels(channels).join(', ')})`,
   },
-  { usage: 'pair guild CHANNEL ID', does: 'answer everybody in a server, in all its channels' },
-  { usage: 'pair role CHANNEL ID', does: 'answer everybody with a role in a server, in all its channels' },
+  { usage: 'pair guild CHANNEL ID', does: 'answer everyone in a server, in all its channels' },
+  { usage: 'pair role CHANNEL ID', does: 'answer everyone with a role in a server, in all its channels' },
   { usage: 'pair revoke CHANNEL ID', does: 'revoke the grant of a person, group, server or role' },
   { usage: 'token', does: 'list HTTP tokens, with their scopes, origin, last use and expiry' },
   { usage: 'token create NAME', does: 'make a token; it is shown once', options: SCOPE_OPTIONS },
@@ -136,11 +136,11 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   },
   { usage: 'token change ID', does: 'change its scopes or expiry', options: SCOPE_OPTIONS },
   { usage: 'token rename ID NAME', does: 'give a token another name' },
-  { usage: 'token revoke ID', does: 'revoke a token for good' },
+  { usage: 'token revoke ID', does: 'revoke a token permanently' },
   { usage: 'config validate', does: 'check config.json and the environment' },
   { usage: 'config get [FIELD]', does: 'show a setting, such as limits.messagesPerMinute, or all' },
   { usage: 'config set FIELD VALUE', does: 'change one; the comments in the file stay' },
-  { usage: 'config unset FIELD', does: 'give it its default again' },
+  { usage: 'config unset FIELD', does: 'reset it to its default' },
   {
     usage: 'trace [ID] [--prompt]',
     does: 'why a message got no answer, and what happened in its turn (ID: turn, session or chat; without it the last); with --prompt also what was sent to the model',
@@ -152,14 +152,14 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     does: 'queue one again',
     options: [['--all', 'all of them, without ID']],
   },
-  { usage: 'dead-letters drop ID', does: 'delete one for good' },
-  { usage: 'completion SHELL', does: 'print what completes these commands in bash, zsh or fish' },
+  { usage: 'dead-letters drop ID', does: 'delete one permanently' },
+  { usage: 'completion SHELL', does: 'print a completion script for bash, zsh or fish' },
 ];
 
 /** Words before their explanation, in characters. */
 const WIDTH = 32;
 const END =
-  'These commands, but for restore, work while the gateway runs, and while it does not. They exit with 0, or 1 when something failed.\n';
+  'Except for restore, these commands work whether or not the gateway is running. They exit with 0, or 1 when something failed.\n';
 
 /** The text of `parley --help`. */
 export function helpText(): string {

@@ -28,7 +28,7 @@ const ATTEMPTS = 3;
 const USUAL_PLACES = ['http://127.0.0.1:1234/v1', 'http://127.0.0.1:8000/v1', 'http://127.0.0.1:8081/v1'];
 const FIRST_MODEL = 'qwen3:4b';
 
-const FIRST_CONFIG = `// Settings of Parley; docs/configuration.md explains all. Tokens and addresses are in the file .env beside this one.
+const FIRST_CONFIG = `// Settings of Parley; docs/configuration.md explains all. Tokens and addresses are in the file .env next to this one.
 // Most changes count while the gateway runs: "${PARLEY} config validate" checks them first.
 {
   "$schema": "./config.schema.json"
@@ -76,7 +76,7 @@ export async function initCommand(
   const current = usable(environment);
   const decided: Decisions = { variables: {}, fields: [] };
   const asking: Asking = { flags, environment, dialog, decided, current };
-  dialog.say(`Parley is set up in ${current.home}. An empty answer takes what stands in brackets.`);
+  dialog.say(`Parley is set up in ${current.home}. An empty answer takes the value in brackets.`);
   await chooseModel(asking);
   for (const manifest of asked) await chooseChannel(asking, manifest);
   await chooseTimeZone(asking);
@@ -242,7 +242,7 @@ async function chooseTimeZone(asking: Asking): Promise<void> {
       if (zone !== current.schedules.timeZone) decided.fields.push([['schedules', 'timeZone'], zone]);
       return;
     }
-    const text = `${zone} is no time zone; write one such as Europe/Berlin.`;
+    const text = `${zone} is not a time zone; write one such as Europe/Berlin.`;
     if (typeof flags['time-zone'] === 'string') throw new ConfigError('bad_config', text);
     dialog.say(text);
   }

@@ -25,12 +25,12 @@ export function mcpLoginCommand(
     if (verb === 'logout')
       return logins.remove(name)
         ? `The sign-in at ${name} is forgotten.`
-        : `Nobody has signed in at ${name}.`;
+        : `No one has signed in at ${name}.`;
     const url = addressOf(mcpServers, name);
     const service = createServiceFetch();
     const isTerminal = process.stdin.isTTY;
     const late = new AbortController();
-    const tooLate = `Nobody has signed in within ${LOGIN_MS / 60_000} minutes: run it again.`;
+    const tooLate = `No one has signed in within ${LOGIN_MS / 60_000} minutes: run it again.`;
     const timer = setTimeout(() => late.abort(new GatewayError('timeout', tooLate)), LOGIN_MS);
     const dialog = openDialog(isTerminal ? process.stdin : undefined, process.stdout);
     try {

@@ -84,7 +84,7 @@ function tokenNameOf({ proxySignIn }: Config, user: string): string {
   if (others.length === 0 && proxySignIn?.default !== token) return token;
   throw new GatewayError(
     'usage',
-    `${who} shares the token ${oneLine(token)} with other users of the proxy, and what is stored belongs to the token: give each user a token of their own in proxySignIn.users, or name the token itself.`,
+    `${who} shares the token ${oneLine(token)} with other users of the proxy, and what is stored belongs to the token: give each user their own token in proxySignIn.users, or name the token itself.`,
   );
 }
 
@@ -97,7 +97,7 @@ function personOfChannel({ channels }: Config, name: string): Person {
   const what = oneLine(name).slice(0, 80);
   throw new GatewayError(
     'usage',
-    `"${what}" is no person: expected CHANNEL:ID with the channel ${known.join(' or ')} and the id that it gives people, token:ID or token:ID:user:NAME over HTTP, or proxy:USER. See: ${PARLEY} token`,
+    `"${what}" is not a person: expected CHANNEL:ID with the channel ${known.join(' or ')} and the id that it gives people, token:ID or token:ID:user:NAME over HTTP, or proxy:USER. See: ${PARLEY} token`,
   );
 }
 
@@ -164,10 +164,10 @@ async function remove(
 function goes(data: PersonData): string[] {
   const { sessions, shared, sharedMessages, memories, schedules, grants, files, usage } = data;
   return [
-    `sessions of their own: ${sessions.length === 0 ? 'none' : sessions.map(oneLine).join(', ')}; with messages, plans, schedules and files`,
+    `their own sessions: ${sessions.length === 0 ? 'none' : sessions.map(oneLine).join(', ')}; with messages, plans, schedules and files`,
     `their ${sharedMessages} messages in ${shared.length} sessions with others: the text becomes "(deleted)"`,
     `memories: ${memories}; schedules: ${schedules}; rights and pairing codes: ${grants}`,
-    `files they sent: ${files}; a gateway that runs removes them within the hour`,
+    `files they sent: ${files}; a running gateway removes them within the hour`,
     `rows of usage: ${usage}; they stay, without a name`,
   ];
 }
@@ -177,10 +177,10 @@ function stays(config: Config, { channel, id, endUser }: Person, { shared }: Per
   const access = config.channels.find(({ name }) => name === channel)?.access;
   const listed = access !== undefined && [...access.allow, ...access.owners].includes(id);
   return [
-    ...(listed ? [`config.json still names them in access: take them out there`] : []),
+    ...(listed ? [`config.json still names them in access: remove them there`] : []),
     ...(shared.length > 0
       ? [
-          'answers to them in sessions with others stay, and so do quotes and group messages that named nobody',
+          'answers to them in sessions with others stay, and so do quotes and group messages that named no one',
         ]
       : []),
     ...(channel === 'http' && endUser === undefined

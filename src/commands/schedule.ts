@@ -128,7 +128,7 @@ async function run(store: HomeStore, config: Config, id: string): Promise<string
   const schedules = schedulesOf(store, config);
   const found = await find(schedules, id);
   await schedules.runNow(found.id);
-  return `${found.id} is due now; a gateway that runs starts it within seconds.`;
+  return `${found.id} is due now; a running gateway starts it within seconds.`;
 }
 
 async function history(store: HomeStore, config: Config, id: string): Promise<string> {

@@ -192,7 +192,7 @@ function chatRules(ids: ChannelIds) {
       .enum(['pairing', 'allowlist', 'open'])
       .default('pairing')
       .describe(
-        'strangers in private chats: `pairing` (a code to approve), `allowlist` (silence), `open` (everybody)',
+        'strangers in private chats: `pairing` (a code to approve), `allowlist` (silence), `open` (everyone)',
       ),
     allow: idsOf(ids, 'userId').describe('user ids that need no pairing'),
     groups: z
@@ -207,9 +207,9 @@ function chatRules(ids: ChannelIds) {
 /** The rules of a channel whose people belong to guilds. */
 function membershipRules(ids: ChannelIds) {
   return {
-    guilds: idsOf(ids, 'chatId').describe('ids of guilds: everybody in them is answered in all their chats'),
+    guilds: idsOf(ids, 'chatId').describe('ids of guilds: everyone in them is answered in all their chats'),
     roles: idsOf(ids, 'chatId').describe(
-      'ids of roles: everybody who has one is answered in all chats of its guild',
+      'ids of roles: everyone who has one is answered in all chats of its guild',
     ),
   };
 }
@@ -217,7 +217,7 @@ function membershipRules(ids: ChannelIds) {
 /** A channel's owners in `config.json`: `access.owners.<channel>`. */
 export function ownersRule(ids: ChannelIds) {
   const text =
-    "owners' user ids; an owner who mentions the bot in an unknown group is told the command that allows it";
+    "owners' user ids; an owner who mentions the bot in an unknown group is shown the command that allows it";
   return idsOf(ids, 'userId').describe(text);
 }
 

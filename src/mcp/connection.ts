@@ -213,7 +213,8 @@ export function messageOf(error: unknown): string {
   if (error instanceof StreamableHTTPError && (error.code === 401 || error.code === 403)) {
     return `The server refused the credentials (status ${error.code}): check "headers", or remove them and sign in with "${PARLEY} mcp login".`;
   }
-  if (error instanceof z.core.$ZodError) return 'The server sent an answer that is not of the protocol.';
+  if (error instanceof z.core.$ZodError)
+    return 'The server sent an answer that does not follow the protocol.';
   if (error instanceof GatewayError) return error.message;
   if (error instanceof McpError && error.code === CONNECTION_CLOSED) {
     return 'The connection ended before the answer came.';

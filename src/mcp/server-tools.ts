@@ -101,7 +101,7 @@ function problemOf(
   { name, inputSchema, execution }: ListedTool,
   before: readonly ListedTool[],
 ): string | undefined {
-  if (before.some((tool) => tool.name === name)) return 'the server lists two of this name';
+  if (before.some((tool) => tool.name === name)) return 'the server lists two with this name';
   if (isTooDeep(inputSchema)) return 'its schema is nested too deep';
   const bytes = Buffer.byteLength(JSON.stringify(inputSchema));
   if (bytes > MAX_SCHEMA_BYTES) {

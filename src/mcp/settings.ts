@@ -34,7 +34,7 @@ const server = z
         "its arguments; `${VARIABLE}` stands for a variable of the gateway's environment, here and in `env` and `headers`",
       ),
     env: z
-      .record(z.string().regex(VARIABLE, 'is no name of a variable'), value)
+      .record(z.string().regex(VARIABLE, 'is not the name of a variable'), value)
       .optional()
       .describe(
         "its variables; of the gateway's own it gets `PATH`, `HOME`, `TMPDIR`, `LANG`, `LC_ALL` and `TZ`",
@@ -50,13 +50,13 @@ const server = z
       .optional()
       .describe('address of a server over HTTP, any address; or `command`'),
     headers: z
-      .record(z.string().regex(HEADER, 'is no name of a header'), value)
+      .record(z.string().regex(HEADER, 'is not the name of a header'), value)
       .optional()
       .describe('headers of every request to it, such as `{"Authorization": "Bearer ${NOTES_TOKEN}"}`'),
     trusted: z
       .boolean()
       .default(false)
-      .describe('you vouch for what it says of its tools, see [Trust](mcp.md#trust)'),
+      .describe('you vouch for what it says about its tools, see [Trust](mcp.md#trust)'),
     tools: z
       .array(z.string().min(1).max(128))
       .max(200)
@@ -94,7 +94,10 @@ const serverName = z
   .string()
   .max(MAX_NAME_CHARS, `has at most ${MAX_NAME_CHARS} characters`)
   .regex(SERVER_NAME, 'has only a-z, 0-9, and single "-" or "_" between them')
-  .refine((name) => !RESERVED.includes(name), 'is the word for the tools of all servers: take another name');
+  .refine(
+    (name) => !RESERVED.includes(name),
+    'is the word for the tools of all servers: choose another name',
+  );
 
 /** The field `mcp` of config.json. */
 export const mcpRule = z

@@ -9,7 +9,7 @@ export const mediaRule = z.strictObject({
     .min(1)
     .max(2_000)
     .default(20)
-    .describe('largest [file](files.md) of a message, in megabytes; a larger one is refused with a sentence'),
+    .describe('largest [file](files.md) of a message, in megabytes; a larger one is refused with a message'),
   maxFilesPerMessage: z
     .int()
     .min(1)

@@ -101,7 +101,7 @@ export function readKey(text: string): SessionKey {
     parseAddress(text);
   } catch (cause) {
     const what = oneLine(text).slice(0, 80);
-    throw usage(`"${what}" is no session, such as http:work. See: ${PARLEY} sessions`, cause);
+    throw usage(`"${what}" is not a session, such as http:work. See: ${PARLEY} sessions`, cause);
   }
   const first = text.indexOf(':');
   return `${text.slice(0, first)}:${text.slice(first + 1)}`;
@@ -164,7 +164,7 @@ async function remove(store: SessionsStore, key: SessionKey, sure: boolean): Pro
     throw new GatewayError('not_confirmed', `Nothing was deleted. To delete ${what}, add --yes.`);
   }
   await deleteSession(store, key);
-  return `Deleted ${what}. A gateway that runs removes the files within the hour.`;
+  return `Deleted ${what}. A running gateway removes the files within the hour.`;
 }
 
 /**

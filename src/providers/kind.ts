@@ -75,9 +75,7 @@ export function settingsFor<Kind extends string>(kind: Kind) {
       .string()
       .regex(VARIABLE, 'must be the name of an environment variable')
       .optional()
-      .describe(
-        'environment variable that holds the key of the server; the key itself never stands in the file',
-      ),
+      .describe('environment variable that holds the key of the server; the key itself is never in the file'),
     concurrency: z
       .int()
       .min(1)

@@ -70,7 +70,7 @@ function decoderFor(encoding: string): Transform | undefined {
   if (make === undefined) {
     throw new GatewayError(
       'bad_response',
-      `The server packed its answer in a way that is not read (${name.slice(0, 60)}).`,
+      `The server compressed its answer in a way that is not supported (${name.slice(0, 60)}).`,
     );
   }
   return make();

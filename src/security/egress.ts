@@ -150,7 +150,7 @@ function headerOf(answer: Dispatcher.ResponseData, name: string): string {
 function parseUrl(given: string, relativeTo?: URL): URL {
   const url = given.length > MAX_URL_CHARS ? null : URL.parse(given, relativeTo?.href);
   if (url === null)
-    throw new GatewayError('bad_url', `That is no URL of at most ${MAX_URL_CHARS} characters.`);
+    throw new GatewayError('bad_url', `That is not a URL of at most ${MAX_URL_CHARS} characters.`);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new GatewayError('bad_url', 'Only http and https addresses are read.');
   }
@@ -170,7 +170,7 @@ async function checkedAddresses(
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
   const allowed = options.allow?.includes(url.origin) ?? false;
   if (!allowed && ![80, 443, ...(options.ports?.() ?? [])].includes(port)) {
-    throw new GatewayError('refused_address', `Port ${port} is not asked; only 80 and 443 are.`);
+    throw new GatewayError('refused_address', `Port ${port} is not allowed; only 80 and 443 are.`);
   }
   const family = isIP(host);
   if (family === 0 && !allowed && !isPublicName(host)) throw notPublic(url);

@@ -16,7 +16,7 @@ export function linkWarnings({ DATABASE_URL: database, NATS_URL: nats }: Links):
   const warnings: string[] = [];
   if (database !== undefined && leaves(database) && sslModeOf(database) !== 'verify-full') {
     warnings.push(
-      'DATABASE_URL leads to another machine without verified TLS: whoever sits between can read and change everything. ' +
+      'DATABASE_URL leads to another machine without verified TLS: anyone in between can read and change everything. ' +
         'Add ?sslmode=verify-full (and &sslrootcert=/path/ca.pem for a certificate authority of your own), unless the network between is private.',
     );
   }

@@ -26,7 +26,7 @@ export async function pairCommand(
     if (paired === undefined) {
       throw new GatewayError(
         'bad_code',
-        'That code is unknown, used or expired. Type it as it was shown, in capitals; codes live an hour, and the person gets a new one by writing again.',
+        'That code is unknown, used or expired. Type it as it was shown, in capitals; codes last an hour, and the person gets a new one by writing again.',
       );
     }
     const { senderName, senderId, channel, isOwner } = paired;
@@ -45,7 +45,7 @@ export async function pairCommand(
     if (ids?.memberships !== true)
       throw new GatewayError('usage', `People on ${label} belong to no ${action} that could be allowed.`);
     await access.addGrant(first, action, second);
-    const who = action === 'guild' ? `Everybody in the ${first} guild` : `Everybody with the ${first} role`;
+    const who = action === 'guild' ? `Everyone in the ${first} guild` : `Everyone with the ${first} role`;
     return `${who} ${second} is answered in all its channels, when they mention the bot.`;
   }
   if (action === 'revoke' && first !== undefined && second !== undefined) {
@@ -84,7 +84,7 @@ function checkId(
     throw new GatewayError('usage', `There is no channel "${name}" to pair: expected one of ${expected}.`);
   }
   if (kinds.some((kind) => isId(id, ids[kind]))) return;
-  throw new GatewayError('usage', `"${id}" is no id of ${channel.label}: it must be ${ids.description}.`);
+  throw new GatewayError('usage', `"${id}" is not an id of ${channel.label}: it must be ${ids.description}.`);
 }
 
 async function listPairs(access: AccessStore): Promise<string> {

@@ -37,7 +37,7 @@ async function signInByProxy(
   const [token] = named;
   if (token === undefined || named.length > 1) {
     const many = token === undefined ? 'There is no valid token' : `There are ${named.length} valid tokens`;
-    const text = `${many} of the name that proxySignIn in config.json gives you; it must be one. "${PARLEY} token" lists them.`;
+    const text = `${many} with the name that proxySignIn in config.json gives you; it must be one. "${PARLEY} token" lists them.`;
     return { kind: 'refused', code: 'unknown_token', text };
   }
   const session = { tokenId: token.tokenId, proxyUser: user };

@@ -151,7 +151,7 @@ async function rotate(
   if (token.origin === 'env') {
     throw new GatewayError(
       'usage',
-      'That token is GATEWAY_TOKEN: give the variable another value and restart the gateway; the old one is dead then.',
+      'That token is GATEWAY_TOKEN: give the variable another value and restart the gateway; the old one then stops working.',
     );
   }
   const secret = newToken();

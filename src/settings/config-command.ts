@@ -84,7 +84,7 @@ function set({ file, check, needsRestart }: ConfigFile, field: string, values: r
 function told(field: string, value: unknown, restart: readonly string[]): string {
   const what = value === undefined ? `${field} has its default again.` : `${field} is set.`;
   return restart.length === 0
-    ? `${what} A gateway that runs takes it over by itself.`
+    ? `${what} A running gateway applies it automatically.`
     : `${what} It needs a restart of the gateway.`;
 }
 

@@ -29,7 +29,7 @@ function lineOf(name: string, value: string): string {
   if (quote === undefined || /[\r\n]/.test(value))
     throw new GatewayError(
       'usage',
-      `The value of ${name} cannot stand in a file .env: set it in the environment.`,
+      `The value of ${name} cannot be in a file .env: set it in the environment.`,
     );
   return `${name}=${quote}${value}${quote}\n`;
 }

@@ -34,7 +34,7 @@ export function readTable(content: string, shown: string, settings: readonly str
   const { value, errors: form, placeOf } = readJson(content);
   const errors = form.map(({ place, message }) => `${shown}${place}: ${message}`);
   const entries = z.record(z.string(), z.unknown()).safeParse(value);
-  if (!entries.success) return { errors: [...errors, `${shown}: holds no object of texts`] };
+  if (!entries.success) return { errors: [...errors, `${shown}: does not hold an object of texts`] };
   const texts: Record<string, Template> = {};
   const descriptions: Record<SettingKey, string> = {};
   for (const [key, given] of Object.entries(entries.data)) {

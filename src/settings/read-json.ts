@@ -10,7 +10,8 @@ export const MAX_DEPTH = 64;
 
 /** What each of the parser's errors means. */
 const MEANING: Readonly<Record<string, string>> = {
-  InvalidSymbol: 'this is no value: a text stands in double quotes, others are numbers, true, false and null',
+  InvalidSymbol:
+    'this is not a value: a text goes in double quotes, others are numbers, true, false and null',
   InvalidNumberFormat: 'this is not a number',
   PropertyNameExpected: 'the name of a field is expected here, in double quotes',
   ValueExpected: 'a value is expected here',

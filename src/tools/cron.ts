@@ -21,21 +21,28 @@ const parameters = z.strictObject({
     .min(1)
     .max(MAX_TASK_LENGTH)
     .optional()
-    .describe('For add: what you are to do then, with all you need to know, as nobody will be there to ask.'),
+    .describe(
+      'For add: what you should do then, with everything you need to know, because no one will be there to ask.',
+    ),
   cron: z
     .string()
     .min(1)
     .max(200)
     .optional()
     .describe('For add: a cron line, such as "0 9 * * 1-5" for nine o\'clock on weekdays.'),
-  time_zone: z.string().min(1).max(60).optional().describe('Of cron or at, such as Europe/Berlin.'),
+  time_zone: z
+    .string()
+    .min(1)
+    .max(60)
+    .optional()
+    .describe('The time zone of cron or at, such as Europe/Berlin.'),
   every_minutes: z.number().min(1).max(MAX_MINUTES).optional().describe('For add, instead of cron.'),
   in_minutes: z
     .number()
     .min(0)
     .max(MAX_MINUTES)
     .optional()
-    .describe('For add: once, so many minutes from now.'),
+    .describe('For add: once, this many minutes from now.'),
   at: z
     .string()
     .min(1)
@@ -57,7 +64,7 @@ export function createCron(schedules: Schedules, findChat: FindChat): Tool {
   return defineTool({
     name: 'cron',
     description:
-      'Do something later or again and again: add, list or remove scheduled tasks of this chat. When the time comes you are given the task and your answer is sent here. Say when in exactly one way.',
+      'Do something later or repeatedly: add, list or remove scheduled tasks of this chat. When the time comes you are given the task and your answer is sent here. Say when in exactly one way.',
     parameters,
     // The call's own key names the schedule: a second run finds it there.
     effect: 'idempotent',

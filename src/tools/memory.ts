@@ -31,7 +31,7 @@ export function createMemory(memories: MemoryStore): Tool {
     name: 'memory',
     description:
       'Remember lasting facts about the user (name, preferences, people, plans) across all chats, and look them up. ' +
-      'Save what the user tells you of themselves, in one sentence each; never secrets such as passwords.',
+      'Save what the user tells you about themselves, in one sentence each; never secrets such as passwords.',
     parameters,
     effect: 'idempotent',
     risk: ({ action }: Args) => (action === 'forget' ? 'caution' : 'safe'),
@@ -41,7 +41,7 @@ export function createMemory(memories: MemoryStore): Tool {
     reach: ({ action }: Args) => (action === 'forget' ? 'outside' : 'session'),
     async execute(args: Args, ctx) {
       if (ctx.memoryOwner === 'system') {
-        throw new ToolError('no_user', 'No person wrote this message, so there is nobody to remember.');
+        throw new ToolError('no_user', 'No person wrote this message, so there is no one to remember.');
       }
       if (args.action === 'save') return await save(memories, args, ctx);
       if (ctx.place !== 'private') {
@@ -72,7 +72,7 @@ async function save(memories: MemoryStore, args: Args, ctx: ToolContext): Promis
     session: ctx.sessionKey,
     untrusted,
   });
-  if (!isNew) return { content: `That is known already, as number ${memory.id}.` };
+  if (!isNew) return { content: `That is already known, as number ${memory.id}.` };
   const mark = untrusted ? ' It is marked as unverified, because text from others was read before.' : '';
   const kept = untrusted ? `${MAX_UNVERIFIED_MEMORIES} unverified facts` : MAX_MEMORIES;
   const full = dropped > 0 ? ` The oldest of them had to go: at most ${kept} are kept.` : '';

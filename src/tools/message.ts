@@ -81,7 +81,7 @@ export function whyNoChat(
     case 'several':
       return `this person has several chats there: name one of ${chat.addresses.join(', ')}.`;
     case 'foreign':
-      return `${to} is no chat of this conversation, nor of this person. Leave it out to write here.`;
+      return `${to} is not a chat of this conversation or of this person. Leave it out to write here.`;
     default:
       return chat satisfies never;
   }
@@ -98,11 +98,11 @@ export function notSent(
         `a turn sends at most ${result.limit} messages and files. Put the rest into your answer.`,
       );
     case 'foreign':
-      return refusal(`${to} does not belong to this conversation any more. Leave it out to write here.`);
+      return refusal(`${to} no longer belongs to this conversation. Leave it out to write here.`);
     case 'no_files':
-      return refusal('this chat takes no files. Put what matters into your answer.');
+      return refusal('this chat does not accept files. Put what matters into your answer.');
     case 'too_large':
-      return refusal(`the file is too large: this chat takes at most ${inMegabytes(result.limit)}.`);
+      return refusal(`the file is too large: this chat accepts at most ${inMegabytes(result.limit)}.`);
     default:
       return result satisfies never;
   }

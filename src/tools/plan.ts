@@ -28,5 +28,5 @@ export const plan = defineTool({
   results: 'operator',
   reach: () => 'session',
   execute: () =>
-    Promise.resolve({ content: 'The plan is made now. If the task needs none, go on without one.' }),
+    Promise.resolve({ content: 'The plan is made now. If the task needs none, continue without one.' }),
 });

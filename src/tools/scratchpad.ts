@@ -50,14 +50,14 @@ export function createScratchpadTool(scratchpad: ScratchpadStore) {
       if (args.name === undefined) throw new ToolError('missing_argument', `"${args.action}" needs "name".`);
       if (args.action === 'delete') {
         await scratchpad.setNote(ctx.sessionKey, args.name, undefined);
-        return { content: `There is no note ${JSON.stringify(args.name)} any more.` };
+        return { content: `There is no longer a note ${JSON.stringify(args.name)}.` };
       }
       if (args.text === undefined) throw new ToolError('missing_argument', '"set" needs "text".');
       const note = { text: args.text, sources: ctx.sources ?? UNKNOWN };
       if (await scratchpad.setNote(ctx.sessionKey, args.name, note)) {
         return { content: `Noted ${JSON.stringify(args.name)}, ${args.text.length} characters.` };
       }
-      throw new ToolError('scratchpad_full', `There are ${MAX_NOTES} notes already: delete one first.`);
+      throw new ToolError('scratchpad_full', `There are already ${MAX_NOTES} notes: delete one first.`);
     },
   });
 }

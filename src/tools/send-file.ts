@@ -11,7 +11,7 @@ import { chatOf, elsewhere, notSent, refusal, whyNoChat } from './message.ts';
 
 const parameters = z.strictObject({
   path: z.string().min(1).describe('File relative to the workspace.'),
-  caption: z.string().trim().max(MAX_POST_CHARS).optional().describe('Words under it. Markdown.'),
+  caption: z.string().trim().max(MAX_POST_CHARS).optional().describe('Text under it. Markdown.'),
   as: z
     .enum(['photo', 'document', 'voice'])
     .optional()
@@ -44,7 +44,7 @@ export function createSendFile(post: Post, findChat: FindChat, outgoing: Pick<Ou
       if (chat.kind !== 'found') return refusal(whyNoChat(chat, to ?? '', ctx));
       if (chat.session !== ctx.sessionKey)
         return refusal(
-          `${chat.address} has a conversation of its own, and files stay with theirs. Send words there.`,
+          `${chat.address} has its own conversation, and files stay with theirs. Send text there.`,
         );
       const { address } = chat;
       const file = shownAs(await outgoing.keep(ctx.folder, path), as);
@@ -64,9 +64,9 @@ function shownAs(file: Attachment, as: Args['as']): Attachment {
   if (as === 'document') return { ...file, kind: 'file' };
   if (as === 'photo') {
     if (file.kind === 'image') return file;
-    throw new ToolError('wrong_kind', `${file.name} is no picture: leave "as" out, or use "document".`);
+    throw new ToolError('wrong_kind', `${file.name} is not a picture: leave "as" out, or use "document".`);
   }
   if (/^audio\/(ogg|mpeg|mp4|x-m4a)\b/.test(file.mimeType)) return { ...file, kind: 'voice' };
-  const text = `${file.name} is no sound that a voice message can be made of (OGG with Opus, MP3 or M4A): leave "as" out.`;
+  const text = `${file.name} is not audio that a voice message can be made from (OGG with Opus, MP3 or M4A): leave "as" out.`;
   throw new ToolError('wrong_kind', text);
 }

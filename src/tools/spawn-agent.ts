@@ -25,12 +25,12 @@ const parameters = z.strictObject({
     .string()
     .min(1)
     .max(MAX_TASK_CHARS)
-    .describe('All it needs to know: it sees nothing of this conversation.'),
+    .describe('Everything it needs to know: it sees nothing of this conversation.'),
   profile_id: z.string().min(1).max(100).optional().describe('Another profile; usually left out.'),
   background: z
     .boolean()
     .default(false)
-    .describe('true: go on at once; its result comes later as a message.'),
+    .describe('true: continue at once; its result comes later as a message.'),
 });
 
 const minutes = (ms: number): string => `${Math.round(ms / 60_000)} minutes`;
@@ -38,10 +38,10 @@ const minutes = (ms: number): string => `${Math.round(ms / 60_000)} minutes`;
 export const spawnAgent = defineTool({
   name: SPAWN_TOOL,
   description:
-    'Give a task to a subagent, which works it out with tools of its own and returns the result. Several calls in one ' +
+    'Give a task to a subagent, which works on it with its own tools and returns the result. Several calls in one ' +
     `answer work at the same time, at most ${MAX_SUBAGENTS_AT_ONCE} at once and ${MAX_SUBAGENTS_PER_TURN} in a turn. One has at most ` +
     `${minutes(SUBAGENT_MS)} (${minutes(BACKGROUND_SUBAGENT_MS)} in the background) and ${SUBAGENT_TOKENS} tokens. ` +
-    'It works on the same files and lists as you, cannot ask anybody, and cannot make subagents.',
+    'It works on the same files and lists as you, cannot ask anyone, and cannot make subagents.',
   parameters,
   effect: 'idempotent',
   risk: () => 'caution',
@@ -62,7 +62,7 @@ function toResult(outcome: SpawnOutcome): ToolResult {
       return { content: `No subagent was made. ${outcome.text}`, isError: true, source: 'operator' };
     case 'started':
       return {
-        content: `The subagent ${outcome.agentId} works in the background. Its result will come as a message; do not wait for it.`,
+        content: `The subagent ${outcome.agentId} is working in the background. Its result will come as a message; do not wait for it.`,
         source: 'operator',
       };
     case 'finished':

@@ -40,7 +40,7 @@ export function createSwitchProfile({ profiles, isOwner, check, ledger }: Profil
       }
       if (ctx.agentId !== undefined) {
         return {
-          content: 'A subagent keeps its profile: give the result to who asked for it.',
+          content: 'A subagent keeps its profile: give the result to the agent that asked for it.',
           isError: true,
         };
       }

@@ -19,7 +19,7 @@ const parameters = z.strictObject({
     .enum(['list', 'replace', 'update'])
     .describe('"update" changes one item, "replace" the whole list.'),
   index: z.int().min(1).optional().describe('With "update": the number of the item, from 1.'),
-  status: status.optional().describe('With "update": how the item stands now.'),
+  status: status.optional().describe('With "update": the new status of the item.'),
   validation: validation.optional(),
   items: z
     .array(

@@ -29,7 +29,7 @@ describePageOnFakeGateway('a link that signs in', (tab, fixture) => {
 
   it('explains what to do when it has already been used, and then accepts a token', async () => {
     const page = await tab.open(`${fixture.api.url}/#code=used-code`);
-    await page.getByText('This link was used already or is too old.').waitFor();
+    await page.getByText('This link was already used or is too old.').waitFor();
     expect(new URL(page.url()).hash).toBe('');
     await page.getByLabel('Token').fill('admin-token-of-the-owner');
     await page.getByRole('button', { name: 'Sign in' }).click();

@@ -92,7 +92,7 @@ for (const [name, make] of Object.entries(makers)) {
       assert.deepEqual((await generateText(wanted)).output, { city: 'Oslo', people: 1 });
       assert.equal(gateway.model.calls.at(-1).body.format.type, 'object');
       gateway.model.answer('Oslo is nice.');
-      await assert.rejects(generateText(wanted), /not the form that was asked for/);
+      await assert.rejects(generateText(wanted), /not have the requested form/);
     });
 
     it('shows reasoning', async () => {

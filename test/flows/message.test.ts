@@ -66,7 +66,7 @@ describeGatewayOnEachDatabase('a message in the middle of a turn', { telegram: t
     await fixture().idle('http:gossip');
     const { body } = await fixture().modelCall('tell somebody else');
     expect(body.messages.find(({ role }) => role === 'tool')?.content).toContain(
-      'is no chat of this conversation, nor of this person',
+      'is not a chat of this conversation or of this person',
     );
     expect(fixture().telegram.screen(chat)).toEqual([]);
   });

@@ -53,6 +53,6 @@ it('forgets a sign-in, which applies only to its own address', async () => {
   );
   expect(logins.read('notes', url)).toBeUndefined();
   expect(await mcpLoginCommand(['logout', 'notes'])(undefined, config)).toBe(
-    'Nobody has signed in at notes.',
+    'No one has signed in at notes.',
   );
 });

@@ -69,7 +69,7 @@ describe('a server that is a program', () => {
     expect(mixed).toContain('(and 104 more parts: not shown)');
     expect(await call(mcp, 'notes__garbage')).toMatchObject({
       isError: true,
-      content: expect.stringContaining('not of the protocol'),
+      content: expect.stringContaining('does not follow the protocol'),
     });
     expect(mcp.status()).toMatchObject([{ name: 'notes', state: 'up', notices: [] }]);
   });

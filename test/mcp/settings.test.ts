@@ -55,7 +55,7 @@ it.each<[what: string, servers: Record<string, unknown>, error: RegExp]>([
   [
     'a name of a header with a line break',
     { notes: { url: 'https://a.example', headers: { 'X\r\nY': 'z' } } },
-    /is no name of a header/,
+    /is not the name of a header/,
   ],
   [
     'a variable that is not set',

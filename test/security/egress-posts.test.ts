@@ -33,7 +33,7 @@ it('sends nothing to an origin that is not configured', async () => {
 });
 
 it('requires a target that is only posted to to be public, on a standard port', async () => {
-  expect(await post(`${origin}/x`, { posts: [origin] })).toContain('is not asked');
+  expect(await post(`${origin}/x`, { posts: [origin] })).toContain('is not allowed');
   expect(await post(`${origin}/x`, { posts: [origin], ports: () => [port] })).toContain(
     'not a public address',
   );

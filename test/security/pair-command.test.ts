@@ -112,11 +112,11 @@ describeEachDatabase('parley pair', (databases) => {
     const { access } = await databases.open();
     const refused = (...args: string[]) => pairCommand(access, ALL, args);
     await expect(refused('group', 'office', '42')).rejects.toThrow(
-      '"42" is no id of Office chat: it must be an id such as U0123ABC.',
+      '"42" is not an id of Office chat: it must be an id such as U0123ABC.',
     );
     await expect(refused('group', 'office', 'U0123ABC')).rejects.toThrow(/no id of Office chat/);
     await expect(refused('revoke', 'telegram', '@ada')).rejects.toThrow(
-      /"@ada" is no id of Telegram: it must be a numeric id/,
+      /"@ada" is not an id of Telegram: it must be a numeric id/,
     );
     for (const name of ['http', 'pigeon'])
       await expect(refused('group', name, '42')).rejects.toThrow(

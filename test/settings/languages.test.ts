@@ -136,7 +136,7 @@ describe('languages', () => {
     ['a text that is too long', { 'stop.stopped': 'x'.repeat(MAX_TEXT_CHARS + 1) }, 'must be a text'],
     ['a setting that there is not', { 'setting.limits.x': 'x' }, 'setting.limits.x: there is no such text'],
     ['a description that is no text', { 'setting.access.*.dm': { other: 'x' } }, 'must be a text'],
-    ['a list', [], 'holds no object'],
+    ['a list', [], 'does not hold an object'],
   ])('refuse a file with %s', async (_, content, message) => {
     await write('fr.json', content);
     await languages.open();

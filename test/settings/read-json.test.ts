@@ -27,7 +27,7 @@ describe('a settings file', () => {
     const text = '{\n  "a": 1\n  "b": yes,\n  "c": "open,\n  "d": 4\n}';
     expect(errorsOf(text)).toEqual([
       ':3:3 a comma is missing before this',
-      expect.stringMatching(/^:3:8 this is no value: a text stands in double quotes/),
+      expect.stringMatching(/^:3:8 this is not a value: a text goes in double quotes/),
       ':3:11 a value is expected here',
       ':4:8 a text is not closed: write " at its end, on the same line',
       ':5:3 a comma is missing before this',

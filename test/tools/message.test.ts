@@ -47,7 +47,7 @@ describe('the tool message', () => {
     expect(await foreign.tool.execute({ text: 'x', to: 'telegram:9' }, toolContext())).toEqual({
       isError: true,
       content:
-        'Not sent: telegram:9 is no chat of this conversation, nor of this person. Leave it out to write here.',
+        'Not sent: telegram:9 is not a chat of this conversation or of this person. Leave it out to write here.',
     });
     expect(foreign.requests).toEqual([]);
     expect(await foreign.tool.execute({ text: 'x', to: 'discord' }, toolContext())).toEqual({
@@ -62,7 +62,7 @@ describe('the tool message', () => {
     const gone = asked({ kind: 'foreign' });
     expect(await gone.tool.execute({ text: 'x' }, toolContext())).toMatchObject({
       isError: true,
-      content: expect.stringContaining('telegram:1 does not belong to this conversation any more'),
+      content: expect.stringContaining('telegram:1 no longer belongs to this conversation'),
     });
     const child = asked({ kind: 'posted', seq: 1 });
     await expect(child.tool.execute({ text: 'x' }, toolContext({ agentId: 'a' }))).rejects.toThrow(

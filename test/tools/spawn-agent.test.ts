@@ -39,7 +39,7 @@ describe('the tool spawn_agent', () => {
       { kind: 'started', agentId: 'a' },
     );
     expect(started.requests).toEqual([{ task: 'Look', profileId: 'x', background: true }]);
-    expect(started.result.content).toContain('a works in the background');
+    expect(started.result.content).toContain('a is working in the background');
   });
 
   it('marks an unfinished or refused subagent as an error', async () => {

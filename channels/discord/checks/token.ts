@@ -38,7 +38,7 @@ export async function check(
     const remedy =
       code === 'unauthorized'
         ? 'set DISCORD_BOT_TOKEN to the token of the Developer Portal (Bot, Reset Token)'
-        : 'see whether this machine reaches discord.com';
+        : 'check whether this machine can reach discord.com';
     const text = code === 'unavailable' ? 'Discord cannot be reached.' : message;
     return [{ subject: SUBJECT, level: 'error', text, remedy }];
   }

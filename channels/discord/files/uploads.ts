@@ -64,6 +64,7 @@ export function fileRefusal(error: unknown): ChannelError {
   const failure = toChannelError(error);
   if (failure.code === 'rejected') return failure;
   if (!lacksPermission(failure)) throw failure;
-  const message = 'The bot may not send files here on Discord: give it the permission Attach Files.';
+  const message =
+    'The bot is not allowed to send files here on Discord: give it the Attach Files permission.';
   return new ChannelError('rejected', message, { cause: failure.cause });
 }

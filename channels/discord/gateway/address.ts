@@ -25,7 +25,7 @@ export async function readGateway(
   const answer = await rest.call({ method: 'get', path: '/gateway/bot', bucket: 'gateway', signal });
   const { data } = GatewayBot.safeParse(answer);
   if (data !== undefined) return { url: data.url, shards: data.shards, limit: data.session_start_limit };
-  const text = "Discord did not tell its gateway's address; asking again later.";
+  const text = "Discord did not give its gateway's address; asking again later.";
   throw new ChannelError('unavailable', text, { retryable: true });
 }
 

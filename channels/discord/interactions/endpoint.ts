@@ -74,7 +74,7 @@ export class InteractionEndpoint implements PlatformInteractions {
     const call = { method: 'get', path: '/applications/@me', bucket: 'application' } as const;
     const { data } = Application.safeParse(await this.#parts.rest.call(call));
     if (data === undefined) {
-      const text = 'Discord did not tell the key that its posts are signed with; asking again later.';
+      const text = 'Discord did not give the key that its posts are signed with; asking again later.';
       throw new ChannelError('unavailable', text, { retryable: true });
     }
     const x = Buffer.from(data.verify_key, 'hex').toString('base64url');

@@ -33,7 +33,7 @@ export async function check(
   const why: Record<string, string> = {
     EADDRINUSE: 'is in use by another program',
     EACCES: 'is not for this user: ports below 1024 belong to root',
-    EADDRNOTAVAIL: 'is no address of this machine',
+    EADDRNOTAVAIL: 'is not an address of this machine',
   };
   const remedy = code === 'EADDRNOTAVAIL' ? 'correct HOST' : 'set PORT to another port, such as 8081';
   return [

@@ -33,14 +33,14 @@ export function proxyFindings(trustedProxies: readonly string[]): Finding[] {
       return prefix >= width && one.check(address, family);
     });
     if (isOne || isPrivate) return [];
-    const who = prefix === 0 ? 'everybody' : 'machines on the Internet';
+    const who = prefix === 0 ? 'everyone' : 'machines on the Internet';
     return [
       {
         subject: 'Proxies',
         level: 'warning',
         text: `channels.http.trustedProxies has ${network}: ${who} may name any client address, and where proxySignIn is set sign in as anybody.`,
         remedy:
-          'list the addresses of your proxies alone, such as 127.0.0.1, and see that nobody else reaches the port',
+          'list the addresses of your proxies alone, such as 127.0.0.1, and make sure that no one else can reach the port',
       },
     ];
   });

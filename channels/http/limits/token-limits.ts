@@ -117,7 +117,7 @@ export class TokenLimits {
     if (own >= MAX_UPLOADS_PER_TOKEN || all >= MAX_UPLOADS) {
       const text =
         own >= MAX_UPLOADS_PER_TOKEN
-          ? `This token sends ${own} files now, which is the most at a time; try again when one has arrived.`
+          ? `This token sends ${own} files now, the maximum at a time; try again when one has arrived.`
           : 'Too many files are arriving; try again when one has arrived.';
       throw new HttpError(429, 'too_many_uploads', text, { retryAfterMs: 1_000 });
     }
@@ -206,7 +206,7 @@ export class TokenLimits {
     if (isFull()) {
       const text =
         running(taken) >= turnsPerToken
-          ? `This token has ${running(taken)} turns running, which is the most at a time; try again when one has ended.`
+          ? `This token has ${running(taken)} turns running, the maximum at a time; try again when one has ended.`
           : 'All turns that tokens without admin may take are running; try again when one has ended.';
       throw new HttpError(429, 'too_many_turns', text, { retryAfterMs: 1_000 });
     }
@@ -250,7 +250,7 @@ export class TokenLimits {
     taken.making.add(key);
     const others = await this.#gateway.sessionCount(caller, sessionsPerToken);
     if (others + taken.making.size <= sessionsPerToken) return;
-    const text = `This token owns ${sessionsPerToken} sessions, which is the most; delete one first.`;
+    const text = `This token owns ${sessionsPerToken} sessions, the maximum; delete one first.`;
     throw new HttpError(429, 'too_many_sessions', text, { retryAfterMs: MINUTE_MS });
   }
 }

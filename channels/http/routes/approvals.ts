@@ -38,7 +38,7 @@ export function consistent<Shape extends Decision>(schema: z.ZodType<Shape>): z.
     })
     .refine(({ decision, always }) => always !== true || decision === 'approved', {
       path: ['always'],
-      message: 'only an approval can hold for good',
+      message: 'only an approval can be permanent',
     });
 }
 

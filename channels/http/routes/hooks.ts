@@ -23,7 +23,7 @@ export async function callHook(c: HttpContext, deps: HandlerDeps): Promise<Respo
     case 'duplicate':
       return c.json({ accepted: true, turnId: null, repeated: true }, 202);
     case 'full':
-      throw new HttpError(429, 'queue_full', 'Too many messages wait there; send it again later.', {
+      throw new HttpError(429, 'queue_full', 'Too many messages are waiting there; send it again later.', {
         retryAfterMs: AGAIN_MS,
       });
     case 'invalid':

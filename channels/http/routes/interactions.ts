@@ -22,6 +22,7 @@ export async function takeInteraction(c: HttpContext, deps: HandlerDeps): Promis
       'No platform posts here, or the signature is missing, wrong or too old.',
     );
   const answer = await interactions.answer(body);
-  if (answer === 'invalid') throw new HttpError(400, 'invalid_interaction', 'The body is no interaction.');
+  if (answer === 'invalid')
+    throw new HttpError(400, 'invalid_interaction', 'The body is not an interaction.');
   return answer === 'taken' ? c.body(null, 202) : c.json(answer);
 }

@@ -26,7 +26,7 @@ export async function takeUpdate(c: HttpContext, deps: HandlerDeps): Promise<Res
         retryAfterMs: AGAIN_MS,
       });
     case 'invalid':
-      throw new HttpError(400, 'invalid_update', 'The body is no update: it has no update_id.');
+      throw new HttpError(400, 'invalid_update', 'The body is not an update: it has no update_id.');
     default:
       return taken satisfies never;
   }

@@ -21,7 +21,7 @@ export async function signIn(
   const secret = await gateway.signIns.redeem(code, incoming.headers['user-agent'] ?? '');
   if (secret === undefined) {
     const waitMs = wrongTokens.count(addressOf(incoming));
-    const text = `This link was used already or is too old. "${PARLEY} open" prints a new one.`;
+    const text = `This link was already used or is too old. "${PARLEY} open" prints a new one.`;
     if (waitMs === undefined) throw new HttpError(401, 'invalid_code', text, { param: 'code' });
     const many = 'Too many wrong codes from this address; try again later.';
     throw new HttpError(429, 'too_many_attempts', many, { retryAfterMs: waitMs });

@@ -42,7 +42,7 @@ export async function authorizeByTicket(
   const secret = await gateway.signIns.redeemTicket(known);
   if (secret === undefined) {
     const waitMs = wrongTokens.count(addressOf(incoming));
-    const text = 'This ticket was used already or is too old. POST /v1/stream-tickets gives a new one.';
+    const text = 'This ticket was already used or is too old. POST /v1/stream-tickets gives a new one.';
     if (waitMs === undefined) throw new HttpError(401, 'invalid_ticket', text, { param: 'ticket' });
     const many = 'Too many wrong tickets from this address; try again later.';
     throw new HttpError(429, 'too_many_attempts', many, { retryAfterMs: waitMs });

@@ -123,7 +123,7 @@ class Subscriptions {
   async add(key: SessionKey, lastEventId: string | undefined, ok: (said: object) => void): Promise<void> {
     const { gateway } = this.#deps;
     if (!this.#ends.has(key) && this.#ends.size >= MAX_SUBSCRIPTIONS) {
-      const text = `A WebSocket follows at most ${MAX_SUBSCRIPTIONS} sessions; "subscribe_all" tells what happens in all.`;
+      const text = `A WebSocket follows at most ${MAX_SUBSCRIPTIONS} sessions; "subscribe_all" reports what happens in all.`;
       throw new HttpError(429, 'too_many_subscriptions', text);
     }
     if ((await gateway.session(this.#stream.owner.caller, key)) === undefined) throw noSession(key);

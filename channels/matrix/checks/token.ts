@@ -48,7 +48,7 @@ export async function check(
     return [
       error(
         'The homeserver cannot be reached.',
-        'see whether MATRIX_URL is right and this machine reaches it',
+        'check whether MATRIX_URL is right and this machine can reach it',
       ),
     ];
   }

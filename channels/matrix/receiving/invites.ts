@@ -12,7 +12,7 @@ import { PARLEY } from '../../../src/contracts/texts/parley.ts';
 /** Longest wait for a room of another homeserver, in milliseconds; after it, the homeserver continues joining. */
 const JOIN_MS = 30_000;
 /** What the inviting person reads. */
-const NOT_HERE = `I come only into rooms that my owner has allowed, and with people who may write to me. The owner can allow this one: ${PARLEY} pair group matrix ROOM_ID`;
+const NOT_HERE = `I only join rooms that my owner has allowed, and rooms with people who are allowed to write to me. The owner can allow this one: ${PARLEY} pair group matrix ROOM_ID`;
 
 export interface InvitesParts extends MoveParts {
   gateway: Pick<GatewayApi, 'chatMoved' | 'groups' | 'mayWrite' | 'membershipChanged'>;

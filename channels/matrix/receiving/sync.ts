@@ -78,7 +78,7 @@ export async function sync(
   const answer = readSync(
     await client.call('GET', pathOf(CLIENT, 'sync'), { query, signal, silenceMs: waitMs + GRACE_MS }),
   );
-  if (answer === undefined) throw unavailable('The Matrix homeserver gave an answer that is no sync.');
+  if (answer === undefined) throw unavailable('The Matrix homeserver gave an answer that is not a sync.');
   return answer;
 }
 

@@ -77,7 +77,7 @@ async function findingsOf(
     if (code === 'unavailable' || code === 'rate_limited') {
       const text = 'Slack cannot be reached.';
       return [
-        { subject: SUBJECT, level: 'error', text, remedy: 'see whether this machine reaches slack.com' },
+        { subject: SUBJECT, level: 'error', text, remedy: 'check whether this machine can reach slack.com' },
       ];
     }
     return [{ subject: SUBJECT, level: 'error', text: refused, remedy }];

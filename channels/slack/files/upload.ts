@@ -59,7 +59,7 @@ export class FileUpload {
     const { data: ticket } = Ticket.safeParse(answer);
     const url = URL.parse(ticket?.upload_url ?? '');
     if (ticket === undefined || url === null || !isFileServer(url, this.#apiRoot))
-      throw new ChannelError('rejected', 'Slack named no address for the file that is one of its own.');
+      throw new ChannelError('rejected', 'Slack named no address of its own for the file.');
     const headers = { 'content-type': 'application/octet-stream' };
     (await requestFile({ url, method: 'POST', headers, body: bytes, silenceMs: this.#silenceMs })).resume();
     const blocks = file.caption === undefined ? [] : richText(partsOf(file.caption));

@@ -13,7 +13,7 @@ export interface FailedCall {
 
 /** Shown when Telegram refuses the token. */
 const TOKEN_REFUSED =
-  'Telegram refuses the bot token: put the one @BotFather shows for your bot into TELEGRAM_BOT_TOKEN, then restart. Telegram is asked again by itself, in case it accepts this one after all.';
+  'Telegram refuses the bot token: put the one @BotFather shows for your bot into TELEGRAM_BOT_TOKEN, then restart. Parley keeps asking Telegram, in case it accepts this one after all.';
 
 /** Telegram's descriptions of a bot that is blocked, removed, or was never started. */
 const UNWANTED =
@@ -84,12 +84,12 @@ function fromAnswer(error: GrammyError, call: FailedCall): ChannelError {
     return new ChannelError('rate_limited', refusal, { retryable: true, retryAfterMs, cause });
   }
   if (status === 404 && NEWER_METHODS.has(call.method)) {
-    const old = `This Bot API server knows no ${call.method}: it is older than Bot API 10.3.`;
+    const old = `This Bot API server does not know ${call.method}: it is older than Bot API 10.3.`;
     return new ChannelError('rejected', old, { cause });
   }
   if (status === 401 || status === 404) return new ChannelError('unauthorized', TOKEN_REFUSED, { cause });
   if (status === 409) {
-    const advice = 'Something else receives with this bot token: stop it, or use a bot of its own.';
+    const advice = 'Something else is receiving with this bot token: stop it, or use a separate bot.';
     return new ChannelError('conflict', `${refusal} ${advice}`, { retryable: true, cause });
   }
   if (status >= 500) return new ChannelError('unavailable', refusal, { retryable: true, cause });

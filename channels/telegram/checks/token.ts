@@ -52,7 +52,7 @@ export async function check(bot: CheckedBot, { signal }: CheckContext): Promise<
     const remedy =
       failure.code === 'unauthorized'
         ? 'set TELEGRAM_BOT_TOKEN to the token that @BotFather shows for the bot (/mybots, API Token)'
-        : 'see whether this machine reaches api.telegram.org, or correct TELEGRAM_API_ROOT';
+        : 'check whether this machine can reach api.telegram.org, or correct TELEGRAM_API_ROOT';
     return [{ subject: SUBJECT, level: 'error', text: failure.message, remedy }];
   } finally {
     agent.destroy();

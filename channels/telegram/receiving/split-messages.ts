@@ -197,13 +197,13 @@ function joinTexts(parts: readonly Received[]): string {
 function joinContents(messages: readonly InboundMessage[], named: boolean): string {
   return messages
     .filter(({ content }) => content !== '')
-    .map(({ content, forwardedFrom = 'somebody else' }) => (named ? `${forwardedFrom}: ${content}` : content))
+    .map(({ content, forwardedFrom = 'someone else' }) => (named ? `${forwardedFrom}: ${content}` : content))
     .join('\n');
 }
 
 function namesOf(authors: readonly (string | undefined)[]): string | undefined {
   if (authors.length <= 1) return authors[0];
-  const names = authors.map((author) => author ?? 'somebody else');
+  const names = authors.map((author) => author ?? 'someone else');
   const more = names.length - MAX_AUTHORS;
   return names.slice(0, MAX_AUTHORS).join(', ') + (more > 0 ? ` and ${more} others` : '');
 }

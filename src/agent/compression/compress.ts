@@ -77,7 +77,7 @@ export async function compressOnce(shared: AgentShared, job: CompressionJob): Pr
   const before = sumOf(rows);
   return done
     ? { before, after: before - tokens + summary.tokens, compacted }
-    : { refused: 'it was summarized meanwhile' };
+    : { refused: 'it was summarized in the meantime' };
 }
 
 type SummaryRow = ContextRow & { entry: { kind: 'summary'; content: string } };

@@ -8,7 +8,7 @@ const PROMPTS: Readonly<Record<ExecutionMode, string>> = {
     'You follow a plan of your own. Carry its steps out in their order, keep the todo list up to date, and when a step ' +
     'fails, say why, then repair it or change the rest of the plan.',
   agentic:
-    'A plan is carried out step by step without anybody watching. Each step is given to you alone, with what came before ' +
+    'A plan is carried out step by step without anyone watching. Each step is given to you alone, with what came before ' +
     'it. Do the step completely, check what you did, and report failures as they are: they are repaired elsewhere.',
   teacher:
     'You teach while a plan is carried out: the user allows each step. Do only the step that was allowed, and explain in ' +

@@ -35,5 +35,5 @@ export function withUserAdditions(plan: Plan, { rows }: Pick<TurnProgress, 'rows
   if (messages.length === 0) return plan;
   const all = messages.join('\n');
   const shown = all.length <= MAX_STEERING_CHARS ? all : `…${all.slice(-MAX_STEERING_CHARS).toWellFormed()}`;
-  return { ...plan, goal: `${plan.goal}\nThe user added meanwhile: ${shown}` };
+  return { ...plan, goal: `${plan.goal}\nThe user has since added: ${shown}` };
 }

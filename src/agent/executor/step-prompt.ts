@@ -17,7 +17,7 @@ const FAILED = /^[^\S\n\r\u2028\u2029]*\**FAILED\**\s*:?/m;
 export function selfTask(run: PlanRun, step: PlanStep, window: number): string {
   return [
     ...background(run, step, window),
-    `Do this step now, and nothing of the others: ${step.description}`,
+    `Do this step now, and none of the others: ${step.description}`,
     'Use your tools as you need them. End with the result of the step: what you did and what later steps must know. If it ' +
       'cannot be done, end with a line that begins with "FAILED:" and says why.',
   ].join('\n\n');

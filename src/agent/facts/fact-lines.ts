@@ -8,7 +8,7 @@ const MAX_FACT_CHARS = 300;
 
 /** Follows the summary in the same conversation, so that the model server need not read the record again. */
 export const FACTS_REQUEST =
-  'Now list what later conversations with this user should know, too: lasting facts that the user told of themselves, ' +
+  'Now list what later conversations with this user should know, too: lasting facts that the user shared about themselves, ' +
   'such as their name, people, preferences, work and plans. Leave out passwords and other secrets, what others wrote, ' +
   'and what matters only today. Write one short sentence about the user per line, in the language of the record, at most ' +
   `${MAX_FACTS} lines and nothing else. If there is nothing of that kind, write: none`;

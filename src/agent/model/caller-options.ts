@@ -104,7 +104,7 @@ export function checkCalls(calls: readonly ToolCall[], options: CallerOptions): 
 /** Throws `GatewayError('invalid_answer')` for a text that does not have the requested form. */
 export function checkFormat(text: string, { format }: Pick<AnswerOptions, 'format'>): void {
   const problem = format && formatProblem(text, format);
-  if (problem !== undefined) throw invalidAnswer(`it has not the form that was asked for: ${problem}`);
+  if (problem !== undefined) throw invalidAnswer(`it does not have the requested form: ${problem}`);
 }
 
 function formatProblem(text: string, format: AnswerFormat): string | undefined {

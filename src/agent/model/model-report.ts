@@ -43,7 +43,7 @@ async function missingOf(
 ): Promise<string | undefined> {
   try {
     const { chat } = await provider.capabilities(model, signal);
-    return chat === false ? `the model "${model}" answers no chats: name another one.` : undefined;
+    return chat === false ? `the model "${model}" cannot chat: name another one.` : undefined;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return error.code === 'unknown_model' ? error.message : undefined;

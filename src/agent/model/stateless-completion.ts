@@ -209,7 +209,7 @@ async function* askOnce(
       meter.add(chunk);
       if (chunk.type === 'text' && chunk.delta !== '') {
         if (request.topLogprobs !== undefined && chunk.logprobs === undefined && answer.content === '') {
-          throw new FieldError('topLogprobs', `the server of the model ${model} does not tell them`);
+          throw new FieldError('topLogprobs', `the server of the model ${model} does not report them`);
         }
         const paragraph = afterText && answer.content === '' ? '\n\n' : '';
         answer.content += chunk.delta;

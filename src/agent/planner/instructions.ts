@@ -12,10 +12,10 @@ export function analysisInstruction(goal: string | undefined, required = false):
 }
 
 const WHAT_IT_TAKES =
-  'analyse it in short points: what the user wants to have in the end; what you know and what you must find out; ' +
+  'analyze it in short points: what the user wants to have in the end; what you know and what you must find out; ' +
   'which tools or files matter; what may go wrong; and how deep it is: simple, medium, complex or autonomous.';
 const VERDICT =
-  'End with one line of its own: "REFLECT: yes" when the analysis rests on assumptions or much depends on it, else "REFLECT: no".';
+  'End with a separate line: "REFLECT: yes" when the analysis rests on assumptions or much depends on it, else "REFLECT: no".';
 
 /** The instruction for the unchanged message. */
 export const ANALYSIS = [
@@ -27,7 +27,7 @@ export const ANALYSIS = [
 
 /** The instruction for a request that a person wants to have planned. */
 const REQUIRED_ANALYSIS = [
-  'Do not carry out the request above: the user wants to see a plan for it first, and decides then whether it is run.',
+  'Do not carry out the request above: the user wants to see a plan for it first, and then decides whether to run it.',
   `Begin with its analysis: ${WHAT_IT_TAKES}`,
   VERDICT,
 ].join('\n');
@@ -74,7 +74,7 @@ export function planInstruction({ analysis, review, tools, agents }: PlanInput):
     `Tools: ${listed(tools)}`,
     `Agents: ${listed(agents)}`,
     `Depth: a simple request takes 1-3 steps, a medium one 5-9, a complex or autonomous one 8-15; never more than ${MAX_PLAN_STEPS}.`,
-    'Comma test: where a step names several things, joined by "and" or by commas, make each of them a step of its own.',
+    'Comma test: where a step names several things, joined by "and" or by commas, make each of them its own step.',
     'Write nothing but the milestones and the steps.',
   ].join('\n');
 }

@@ -8,7 +8,7 @@ import type { Todo } from '../../contracts/store/notes.ts';
 export function planForModel(plan: Plan): string {
   const title =
     plan.state === 'stored'
-      ? 'My plan. Nothing of it has run: the user decides whether and when it does.'
+      ? 'My plan. None of it has run: the user decides whether and when it does.'
       : 'My plan.';
   const steps = plan.steps.map(
     (step, index) => `${index + 1}. [${executorTag(step)}] ${todoText(step.description)}`,

@@ -15,7 +15,7 @@ const DEFAULT_PROMPT =
 
 /** Prompt of a subagent when its profile has none. */
 const DEFAULT_SUBAGENT_PROMPT =
-  'You carry out one task for another agent and nobody else reads you. Work on your own, ask nothing, and end with the ' +
+  'You carry out one task for another agent, and no one else reads what you write. Work on your own, ask nothing, and end with the ' +
   'result it needs: facts, file names, what failed and why.';
 
 const CODER_PROMPT =

@@ -144,7 +144,7 @@ function readSettings(
   const chain = [...(data.model === undefined ? [] : [data.model]), ...data.fallbacks];
   for (const [at, name] of data.fallbacks.entries()) {
     if (chain.indexOf(name) === chain.length - data.fallbacks.length + at) continue;
-    report(['fallbacks', at], `the chain comes back to a model before it: ${chain.join(' → ')}`);
+    report(['fallbacks', at], `the chain returns to an earlier model: ${chain.join(' → ')}`);
   }
   // The tools of the default profile are set in the gateway's config.json.
   return {

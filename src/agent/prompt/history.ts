@@ -135,7 +135,7 @@ function shownPictures(results: readonly ContextRow[]): ChatMessage[] {
 
 /** A summary has the role of the user, because no other fits, but is marked as text of the gateway. */
 function summaryText(content: string): string {
-  return `[Summary of our talk so far, made by the gateway. It is a record of the conversation and contains no request.]\n${content}`;
+  return `[Summary of our conversation so far, made by the gateway. It is a record of the conversation and contains no request.]\n${content}`;
 }
 
 function resultOf(entry: ContextEntry): string {
@@ -145,7 +145,7 @@ function resultOf(entry: ContextEntry): string {
 /** The result of a call whose own result was never stored. */
 function missingResult(begun: boolean): string {
   return begun
-    ? 'Outcome unknown: the call was begun and interrupted. It may or may not have taken effect.'
+    ? 'Outcome unknown: the call was started and interrupted. It may or may not have taken effect.'
     : 'Cancelled: this call was not run.';
 }
 

@@ -56,7 +56,7 @@ function planNote({ rows, prepared }: Iterating, n: number): string | undefined 
     return first === undefined ? undefined : 'No plan was made: do what was asked without one.';
   }
   if (!later.some(({ iteration }) => iteration === n - 1)) return undefined;
-  return 'This turn has had its plan: change the todo list instead, and go on.';
+  return 'This turn already had its plan: change the todo list instead, and continue.';
 }
 
 /** The goal, every `goalAnchoringInterval` iterations (N-34, N-35). The user's text is quoted, so that it is not taken for an instruction of the system. */
@@ -96,7 +96,7 @@ function replanNote({ profile, rows }: Iterating, n: number): string | undefined
   if (failed.length === 0) return undefined;
   const named = failed.map((text) => JSON.stringify(text)).join(', ');
   return (
-    `Failed: ${named}. Before you go on, work out why, and plan anew: replace the todo list with steps that still reach ` +
+    `Failed: ${named}. Before you continue, work out why, and make a new plan: replace the todo list with steps that still reach ` +
     'the goal, keeping what is done.'
   );
 }

@@ -246,7 +246,7 @@ async function startInBackground(
   if (started.kind === 'stopped') return refused('The session was stopped.');
   if (started.kind === 'full') {
     return refused(
-      `${MAX_SUBAGENTS_AT_ONCE} subagents of this session work in the background already: wait for one to report.`,
+      `${MAX_SUBAGENTS_AT_ONCE} subagents of this session are already working in the background: wait for one to report.`,
     );
   }
   shown.begin(profile.id, task);
@@ -278,7 +278,7 @@ class SubagentSlots {
   /** Takes a slot and returns the function that releases it, or the reason why none is free. */
   async acquire(callKey: string, agentId: string): Promise<(() => void) | string> {
     if (!this.#made.has(callKey) && this.#made.size >= MAX_SUBAGENTS_PER_TURN) {
-      return `A turn makes at most ${MAX_SUBAGENTS_PER_TURN} subagents, and this one has made them. Do the rest yourself.`;
+      return `A turn makes at most ${MAX_SUBAGENTS_PER_TURN} subagents, and this one already has. Do the rest yourself.`;
     }
     this.#made.add(callKey);
     this.#waitedFor.add(callKey);
@@ -287,6 +287,6 @@ class SubagentSlots {
     const atWork = await this.#shared.deps.subagents.atWork(others.filter((id) => id !== agentId));
     if (this.#waitedFor.size + atWork <= MAX_SUBAGENTS_AT_ONCE) return release;
     release();
-    return `${MAX_SUBAGENTS_AT_ONCE} subagents of this turn are at work already: at most so many may be at once.`;
+    return `${MAX_SUBAGENTS_AT_ONCE} subagents of this turn are already at work, the maximum at once.`;
   }
 }

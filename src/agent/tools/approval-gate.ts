@@ -164,7 +164,7 @@ function refusalText(
   { decidedBy, reason }: Pick<TurnApproval, 'decidedBy' | 'reason'>,
 ): string {
   const instead = 'Do not try to reach the same in another way; say what you wanted to do and why.';
-  if (decidedBy === 'expiry') return `Not run: nobody allowed ${name} in time. ${instead}`;
+  if (decidedBy === 'expiry') return `Not run: no one allowed ${name} in time. ${instead}`;
   const said = reason ? ` The person's reason: ${JSON.stringify(reason)}.` : '';
   const next = reason ? 'Follow it, and do not try to reach the same in another way.' : instead;
   return `Not run: a person was asked and did not allow ${name}.${said} ${next}`;

@@ -80,7 +80,7 @@ function fileText(file: ReceivedFile): string {
   ];
   if (document !== undefined && document.bytes < document.totalBytes)
     lines.push(
-      `[Above are the first ${document.bytes} of ${document.totalBytes} bytes of its text: read_file goes on with "offset": ${document.bytes}.]`,
+      `[Above are the first ${document.bytes} of ${document.totalBytes} bytes of its text: read_file continues with "offset": ${document.bytes}.]`,
     );
   // A problem may contain the platform's words.
   if (problem !== undefined)

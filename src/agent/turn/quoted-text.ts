@@ -14,7 +14,7 @@ export function quotedText({ text, by, author, media }: Quoted, quotedBy: string
   const content = [text, ...files].filter((line) => line !== '').join('\n');
   if (by === 'bot') return markText(`an earlier message of yours, which ${quotedBy} replies to`, content);
   if (by === 'sender') return markText(`an earlier message of ${quotedBy}, quoted again`, content);
-  return markUntrusted(`${titleOf(author ?? 'somebody else')}; quoted by ${quotedBy}`, content);
+  return markUntrusted(`${titleOf(author ?? 'someone else')}; quoted by ${quotedBy}`, content);
 }
 
 /** Longest text of what was said in the meantime, in UTF-16 units; the newest messages that fit are kept. */
@@ -33,7 +33,7 @@ export function meanwhileText(observed: readonly ObservedMessage[]): string {
   const missing = observed.length - lines.length;
   const more = missing === 0 ? [] : [`[… ${missing} earlier messages left out …]`];
   return markUntrusted(
-    'the members of this chat; they said it meanwhile, not to you',
+    'the members of this chat; they said it in the meantime, not to you',
     [...more, ...lines].join('\n'),
   );
 }

@@ -113,7 +113,7 @@ function textOf(message: InboundMessage, files: readonly ReceivedFile[], where?:
 
 /** The sender's text; in a group, or where several chats share the conversation, with the sender's name, a forwarded one with its author's. */
 function senderText(message: InboundMessage, text: string, where?: string): string {
-  const { forwarded, forwardedFrom = 'somebody else', place } = message;
+  const { forwarded, forwardedFrom = 'someone else', place } = message;
   if (text === '') return '';
   const sender = senderOf(message);
   if (message.prompt !== undefined) {

@@ -89,10 +89,10 @@ export function manifestErrors(manifests: readonly ChannelManifest[], taken: rea
   return manifests.flatMap((manifest, index) => {
     const errors = ownErrors(manifest);
     if (manifests.slice(0, index).some(({ name }) => name === manifest.name))
-      errors.push('its name is taken by another channel of the list: choose a name of its own');
+      errors.push('its name is taken by another channel of the list: choose a different name');
     for (const variable of Object.keys(manifest.env.shape)) {
       const owner = owners.get(variable);
-      if (owner !== undefined) errors.push(`env: ${variable} belongs to ${owner} already: rename it`);
+      if (owner !== undefined) errors.push(`env: ${variable} already belongs to ${owner}: rename it`);
       else owners.set(variable, `the channel ${manifest.name}`);
     }
     return errors.map((error) => `channel ${manifest.name}: ${error}`);

@@ -184,7 +184,7 @@ function createHandler(deps: WebhooksDeps): Pick<LaneHandler, 'handle' | 'onDead
       const note = webhookNote.parse(head.payload);
       const webhook = deps.webhooks().get(name);
       if (webhook === undefined)
-        throw new GatewayError('no_webhook', `There is no webhook "${name}" any more.`);
+        throw new GatewayError('no_webhook', `There is no longer a webhook "${name}".`);
       try {
         await postNote(deps, webhook, note, signal);
       } catch (error) {

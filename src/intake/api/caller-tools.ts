@@ -30,11 +30,11 @@ export async function answerTools(
       bus.sweepSoon();
       return outcome;
     case 'mismatch':
-      throw badResults(`the session waits for exactly these calls: ${outcome.toolCallIds.join(', ')}`);
+      throw badResults(`the session is waiting for exactly these calls: ${outcome.toolCallIds.join(', ')}`);
     case 'not_waiting':
       throw new GatewayError(
         'no_tools_pending',
-        'This session does not wait for results of these tool calls.',
+        'This session is not waiting for results of these tool calls.',
       );
     default:
       return outcome satisfies never;

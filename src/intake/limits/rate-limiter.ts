@@ -10,7 +10,7 @@ export const limitsRule = z.strictObject({
     .max(1_000_000_000)
     .optional()
     .describe(
-      'model tokens that one person, or one HTTP token, may use in a day (UTC); owners have no such limit; unset = nobody has',
+      'model tokens that one person, or one HTTP token, may use in a day (UTC); owners have no such limit; unset = no limit',
     ),
   messagesPerMinute: z
     .int()

@@ -43,7 +43,8 @@ async function carryOut(
   const found = (await waiting.waiting(key)).messages.find((message) => message.turnId === turnId);
   if (found === undefined) return 'begun';
   if (!found.isEditable || found.senderId !== senderId) {
-    const text = 'Only whoever wrote a message can change it, and not one that was forwarded or runs a plan.';
+    const text =
+      'Only the person who wrote a message can change it, and not one that was forwarded or runs a plan.';
     throw new GatewayError('not_editable', text);
   }
   return await waiting.editWaiting(key, turnId, { content, senderId });
@@ -52,7 +53,7 @@ async function carryOut(
 /** As for a new message. */
 function checkContent(content: string): void {
   if (content.trim() === '')
-    throw new GatewayError('empty_message', 'A message needs a text: drop it instead.');
+    throw new GatewayError('empty_message', 'A message needs text: drop it instead.');
   if (content.length <= MAX_MESSAGE_LENGTH) return;
   const text = `That message is too long: I accept up to ${MAX_MESSAGE_LENGTH} characters.`;
   throw new GatewayError('message_too_large', text);
@@ -61,6 +62,6 @@ function checkContent(content: string): void {
 function notWaiting(): GatewayError {
   return new GatewayError(
     'not_waiting',
-    'This message does not wait any more: its answer has begun, or it was dropped.',
+    'This message is no longer waiting: its answer has begun, or it was dropped.',
   );
 }

@@ -39,7 +39,7 @@ export function createSurfaceApi(deps: LinkDeps, sessions: OwnedSessions): Surfa
     async answer(caller, key, link, agrees) {
       if ((await visible(caller, key)) === undefined) return undefined;
       const id = isLinkId(link) ? link : (hashLinkCode(link)?.slice(0, ID_LENGTH) ?? 'none');
-      const notAsked = new GatewayError('not_asked', 'Nobody has entered this code, or it is over.');
+      const notAsked = new GatewayError('not_asked', 'No one has entered this code, or it has expired.');
       if (!agrees) {
         if ((await declineLink(deps, key, id)) === undefined) throw notAsked;
         return 'declined';

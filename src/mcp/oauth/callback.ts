@@ -35,7 +35,7 @@ export async function openCallback(state: string): Promise<Callback> {
     const isAnswer = request.method === 'GET' && take(request.url ?? '/');
     response.writeHead(isAnswer ? 200 : 400, { 'content-type': 'text/plain; charset=utf-8' });
     response.end(
-      isAnswer ? 'You can close this window: Parley has the answer.' : 'This is no answer to a sign-in.',
+      isAnswer ? 'You can close this window: Parley has the answer.' : 'This is not an answer to a sign-in.',
     );
   });
   await new Promise<void>((listening, failed) => {

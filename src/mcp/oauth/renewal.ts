@@ -10,9 +10,13 @@ import { PARLEY } from '../../contracts/texts/parley.ts';
 
 /** The error for a server that someone must sign in to first. */
 export function loginNeeded(name: string): GatewayError {
-  return new GatewayError('login_needed', `The server wants a sign-in: run "${PARLEY} mcp login ${name}".`, {
-    retryable: true,
-  });
+  return new GatewayError(
+    'login_needed',
+    `The server requires a sign-in: run "${PARLEY} mcp login ${name}".`,
+    {
+      retryable: true,
+    },
+  );
 }
 
 /** What the gateway tells authorization servers about itself. */

@@ -14,7 +14,7 @@ export const transcriptionRule = z.strictObject({
     .regex(/^[a-z]{2,3}$/, 'must be a code of two or three letters such as de')
     .optional()
     .describe('what people speak, such as `de`; otherwise the server finds out'),
-  maxMinutes: z.int().min(1).max(600).default(30).describe('longer recordings are not listened to'),
+  maxMinutes: z.int().min(1).max(600).default(30).describe('longer recordings are not transcribed'),
 });
 
 export type TranscriptionSettings = z.infer<typeof transcriptionRule>;

@@ -105,7 +105,7 @@ export async function* readBackup(
   try {
     for await (const line of linesIn(unzip)) {
       const record = recordOf(line);
-      if (ended) throw bad('was changed: it goes on after its end');
+      if (ended) throw bad('was changed: it continues after its end');
       if (record.type === 'end') {
         if (record.sha256 !== digest.digest('hex')) throw bad('was changed: its digest does not fit');
         ended = true;
@@ -170,7 +170,7 @@ async function readTitle(file: string): Promise<{ title: z.infer<typeof Title>; 
   }
   const [line = ''] = text.split('\n', 1);
   const { data } = Title.safeParse(parseJson(line));
-  if (data === undefined) throw new GatewayError('bad_backup', `${file} is no backup of Parley.`);
+  if (data === undefined) throw new GatewayError('bad_backup', `${file} is not a backup of Parley.`);
   if (data.format > FORMAT) throw bad('was made by a newer version of Parley: restore it with that one');
   return { title: data, length: line.length + 1 };
 }

@@ -56,7 +56,8 @@ export async function createStaging(home: string): Promise<Staging> {
       current = await open(place, 'wx', mode & 0o700);
     },
     async append(bytes) {
-      if (current === undefined) throw new GatewayError('bad_backup', 'The backup has bytes of no file.');
+      if (current === undefined)
+        throw new GatewayError('bad_backup', 'The backup has bytes that belong to no file.');
       await current.appendFile(bytes);
     },
     async refuseOverwriting() {
@@ -122,7 +123,7 @@ async function exists(file: string): Promise<boolean> {
     const code = errorCode(error) || 'unknown';
     if (code === 'ENOENT') return false;
     const folder = path.dirname(file);
-    const text = `${file} cannot be looked at (${code}). ${folder} must be a folder of this user: sudo chown "$(id -un)" ${folder} && chmod u+rwx ${folder}`;
+    const text = `${file} cannot be accessed (${code}). ${folder} must be a folder of this user: sudo chown "$(id -un)" ${folder} && chmod u+rwx ${folder}`;
     throw new GatewayError('unreadable', text, { cause: error });
   }
 }

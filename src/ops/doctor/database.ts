@@ -36,13 +36,13 @@ function folderFinding(report: DatabaseReport & { state: 'closed' }, home: strin
     return {
       subject,
       level: 'ok',
-      text: `Embedded, ${inMegabytes(bytes)}, closed: it is looked into while a gateway runs.`,
+      text: `Embedded, ${inMegabytes(bytes)}, closed: it is checked while a gateway runs.`,
     };
   return {
     subject,
     level: 'error',
     text: `${home}/pg holds files but no complete database.`,
-    remedy: `${PARLEY} restore FILE --replace; to begin anew instead: mv ${home}/pg ${home}/pg.broken`,
+    remedy: `${PARLEY} restore FILE --replace; to start over instead: mv ${home}/pg ${home}/pg.broken`,
   };
 }
 
@@ -80,7 +80,7 @@ function clockFinding({ clockAheadMs, clockErrorMs }: DatabaseReport & { state: 
   if (off - clockErrorMs <= MAX_CLOCK_SKEW_MS)
     return { subject, level: 'ok', text: 'This machine and the database agree on the time.' };
   const direction = clockAheadMs > 0 ? 'ahead of' : 'behind';
-  const text = `The clock of the database is ${Math.round(off / 1_000)} s ${direction} this machine's: times are told wrongly.`;
+  const text = `The clock of the database is ${Math.round(off / 1_000)} s ${direction} this machine's: times are shown wrong.`;
   return { subject, level: 'warning', text, remedy: 'set both clocks by NTP (timedatectl set-ntp true)' };
 }
 
@@ -104,7 +104,7 @@ function nodeFindings(nodes: (DatabaseReport & { state: 'open' })['nodes']): Fin
   if (different.length > 0) {
     const shown = different.slice(0, MAX_NAMES).join(', ');
     const more = different.length > MAX_NAMES ? ` and ${different.length - MAX_NAMES} more` : '';
-    const remedy = 'give all of them the same: which one answers is chance';
+    const remedy = 'give all of them the same: which one answers is left to chance';
     findings.push({
       subject,
       level: 'warning',

@@ -57,7 +57,7 @@ function windowFindings(
   { contextWindow, windowGuessed, tools, vision, chat }: Awaited<ReturnType<ChatProvider['capabilities']>>,
 ): Finding[] {
   const other = 'set MODEL to another one';
-  if (chat === false) return [{ subject, level: 'error', text: `${model} answers no chats.`, remedy: other }];
+  if (chat === false) return [{ subject, level: 'error', text: `${model} cannot chat.`, remedy: other }];
   const abilities = [tools ? 'tools' : 'no tools', vision ? 'pictures' : 'no pictures'].join(', ');
   const size = `${contextWindow} tokens${windowGuessed === true ? ' (guessed: the server does not say)' : ''}`;
   const findings: Finding[] = [{ subject, level: 'ok', text: `${model}: window of ${size}, ${abilities}.` }];
@@ -66,7 +66,7 @@ function windowFindings(
     findings.push({ subject, level: 'warning', text, remedy: other });
   }
   if (!tools) {
-    const text = `${model} calls no tools: it can only talk.`;
+    const text = `${model} cannot call tools: it can only talk.`;
     findings.push({ subject, level: 'warning', text, remedy: other });
   }
   return findings;

@@ -26,7 +26,7 @@ export async function traceCommand(traces: Pick<Traces, 'look'>, args: readonly 
     'unknown_turn',
     id === 'last'
       ? 'No message has come in yet, or its traces are older than a week.'
-      : `Nothing is known of ${oneLine(id)}: no turn, session or chat has this id.`,
+      : `Nothing is known about ${oneLine(id)}: no turn, session or chat has this id.`,
   );
 }
 

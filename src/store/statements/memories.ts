@@ -92,7 +92,7 @@ function notStored(untrusted: boolean): StoreError {
   if (!untrusted) return new StoreError('unavailable', 'The fact was not stored.');
   return new StoreError(
     'too_many_memories',
-    `Not saved: after text of others was read, a turn saves at most ${MAX_UNVERIFIED_PER_TURN} facts.`,
+    `Not saved: after text from others was read, a turn saves at most ${MAX_UNVERIFIED_PER_TURN} facts.`,
   );
 }
 

@@ -56,7 +56,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       if (running.has(request.session))
         throw new ToolError('busy', 'Another program of this session is still running.');
       if (running.size >= MAX_RUNS)
-        throw new ToolError('busy', `${MAX_RUNS} programs are running already: try again later.`);
+        throw new ToolError('busy', `${MAX_RUNS} programs are already running: try again later.`);
       running.add(request.session);
       try {
         return await runShutIn({ bwrap, groups }, request, limits);
@@ -119,15 +119,15 @@ async function selfTest(
 
 function refuseMachine(bwrap: string): void {
   if (process.platform !== 'linux') throw unavailable('it needs Linux');
-  if (!isFiltered(process.arch)) throw unavailable('it needs a processor of the kind x64 or arm64');
+  if (!isFiltered(process.arch)) throw unavailable('it needs an x64 or arm64 processor');
   if (process.getuid?.() === 0) {
     throw unavailable(
-      'the gateway runs as root, whom limits on processes do not bind: run it as another user',
+      'the gateway runs as root, to whom process limits do not apply: run it as another user',
     );
   }
   if (!existsSync(bwrap)) throw unavailable('install bubblewrap 0.8 or newer (apt-get install bubblewrap)');
   if (!existsSync(`/proc/self/task/${process.pid}/children`)) {
-    throw unavailable('the kernel does not tell the children of a process (CONFIG_PROC_CHILDREN)');
+    throw unavailable('the kernel does not list the children of a process (CONFIG_PROC_CHILDREN)');
   }
 }
 

@@ -55,7 +55,7 @@ async function readText(workspace: string, given: string): Promise<string> {
   if (file.stats.size > MAX_FILE_BYTES) {
     throw new ToolError(
       'too_large',
-      `Files of at most ${MAX_FILE_BYTES} bytes are edited; this has ${file.stats.size}.`,
+      `Files of at most ${MAX_FILE_BYTES} bytes are edited; this one has ${file.stats.size}.`,
     );
   }
   const bytes = await file.handle.readFile();

@@ -38,7 +38,7 @@ export const listDir = defineTool({
     }
     const lines = await Promise.all(page.map((name) => describeEntry(folder.place, name)));
     const next = args.offset + page.length;
-    if (next < names.length) lines.push(`(${next} of ${names.length}; go on with "offset": ${next})`);
+    if (next < names.length) lines.push(`(${next} of ${names.length}; continue with "offset": ${next})`);
     else if (names.length === MAX_SCANNED)
       lines.push(`(only the first ${MAX_SCANNED} entries are looked at)`);
     return { content: lines.join('\n'), source, from: 'the names of files' };

@@ -77,7 +77,7 @@ function pageOf({ path, offset }: z.infer<typeof parameters>, bytes: Buffer, siz
   const text = page.toString('utf8');
   const from = `the file ${path}`;
   if (start === 0 && next >= size) return { content: text, source, from };
-  const more = next < size ? `; go on with "offset": ${next}` : '';
+  const more = next < size ? `; continue with "offset": ${next}` : '';
   return { content: `${text}\n(bytes ${start} to ${next} of ${size}${more})`, source, from };
 }
 

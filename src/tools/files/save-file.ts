@@ -34,7 +34,7 @@ export async function saveFile(workspace: string, given: string, content: Buffer
   if (content.length > MAX_FILE_BYTES) {
     throw new ToolError(
       'too_large',
-      `A file may have at most ${MAX_FILE_BYTES} bytes; this has ${content.length}.`,
+      `A file may have at most ${MAX_FILE_BYTES} bytes; this one has ${content.length}.`,
     );
   }
   await checkRoom(workspace, content.length);

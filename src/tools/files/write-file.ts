@@ -11,7 +11,7 @@ const parameters = z.strictObject({
 
 export const writeFile = defineTool({
   name: 'write_file',
-  description: 'Write a text file in the workspace. A file that is there already is replaced.',
+  description: 'Write a text file in the workspace. An existing file is replaced.',
   parameters,
   effect: 'idempotent',
   risk: () => 'caution',

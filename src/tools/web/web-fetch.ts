@@ -69,7 +69,7 @@ export function createWebFetch(
       const next = args.offset + MAX_PART_CHARS;
       if (next < text.length) held.set(key, page);
       const more =
-        next < text.length ? `\n(${next} of ${text.length} characters; go on with "offset": ${next})` : '';
+        next < text.length ? `\n(${next} of ${text.length} characters; continue with "offset": ${next})` : '';
       const failed = status >= 400;
       const says = failed ? `The server answered with status ${status}.\n` : '';
       const nothing = text === '' ? '(an empty page)' : `(the page ends at character ${text.length})`;

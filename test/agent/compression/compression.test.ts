@@ -83,7 +83,7 @@ describeEmbedded('compression', (databases) => {
       think: false,
     });
     expect(contents(mainCall?.messages)).toMatch(
-      /\[Summary of our talk so far.*\]\nThey spoke of 1 to 3\.\n.*question 5\nanswer 5.*question 6\nIt is /s,
+      /\[Summary of our conversation so far.*\]\nThey spoke of 1 to 3\.\n.*question 5\nanswer 5.*question 6\nIt is /s,
     );
     expect(contents(mainCall?.messages)).not.toContain('answer 1');
     expect(events()).toEqual(['context_compressed', 'stream_start', 'turn_ended']);

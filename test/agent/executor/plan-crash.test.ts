@@ -77,7 +77,7 @@ function answerTo({ messages }: ChatRequest): ScriptStep {
   if (last?.role === 'tool' && all.includes('carry_out_plan')) return says('All six are done.');
   const [, tool] = /one call of the tool (\w+)/.exec(asked) ?? [];
   if (tool !== undefined) return asks([{ name: tool, args: {} }]);
-  if (asked.includes('nothing of the others: Three')) {
+  if (asked.includes('none of the others: Three')) {
     // Its own work: one call with an effect, then its result.
     return last?.role === 'tool'
       ? says('Three is done.')

@@ -14,7 +14,7 @@ import { openScenario, TurnScenario } from '../../fakes/agent/turn-setup.ts';
 
 const MOMENT = asks([{ name: 'moment', args: {} }]);
 const WORDS = 'make the api blue';
-const ADDED = `The user added meanwhile: ${WORDS}`;
+const ADDED = `The user has since added: ${WORDS}`;
 const planned = (...steps: string[]): ScriptStep[] => [
   says('Some steps.\nREFLECT: no'),
   says(['Steps', ...steps.map((step, n) => `${n + 1}. ${step}`)].join('\n')),
@@ -132,5 +132,5 @@ it.each([
   rows.joined(entries.map((entry) => ({ iteration: 1, entry, tokens: 1 })));
   const turn: Pick<Turn, 'rows'> = { rows };
   const plan = testPlan(1);
-  expect(withUserAdditions(plan, turn).goal).toBe(`${plan.goal}\nThe user added meanwhile: ${shown}`);
+  expect(withUserAdditions(plan, turn).goal).toBe(`${plan.goal}\nThe user has since added: ${shown}`);
 });

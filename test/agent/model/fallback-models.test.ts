@@ -122,7 +122,7 @@ describe('who answers for a model', () => {
     }
     for (let n = 0; n < 2; n += 1) models.answered(first.turn, first.emit);
     const changed = 'The model big cannot be reached; middle answers instead.';
-    expect(first.told).toEqual([changed, 'The model big answers again.']);
+    expect(first.told).toEqual([changed, 'The model big is answering again.']);
     expect(second.told).toEqual([changed]);
   });
 });

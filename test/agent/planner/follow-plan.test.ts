@@ -104,7 +104,7 @@ describeEmbedded('a plan', (databases) => {
     );
     await scenario.ask('Bake');
     const asked = provider.requests.map(
-      ({ messages }) => messages.at(-1)?.content.includes('plan anew') ?? false,
+      ({ messages }) => messages.at(-1)?.content.includes('make a new plan') ?? false,
     );
     expect(asked).toEqual([false, false, false, false, true, false]);
   });

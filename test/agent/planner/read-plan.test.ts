@@ -261,7 +261,7 @@ it('is requested with the ranges of depth, the limit and the comma test (N-22, N
     'simple request takes 1-3 steps, a medium one 5-9, a complex or autonomous one 8-15',
   );
   expect(asked).toContain('never more than 15');
-  expect(asked).toMatch(/several things, joined by "and" or by commas.*step of its own/);
+  expect(asked).toMatch(/several things, joined by "and" or by commas.*its own step/);
   expect(asked).toContain('- web_search: Finds.');
   expect(asked).toContain('Agents: none');
 });

@@ -144,7 +144,7 @@ describe('a stall', () => {
 describe('a failed todo', () => {
   const replan = { adaptiveReplanEnabled: true };
   const asked = (rows: TurnRows, n: number, over: Partial<Profile> = replan): boolean =>
-    said(rows, n, over).includes('plan anew');
+    said(rows, n, over).includes('make a new plan');
 
   it('asks for a new plan exactly once, at the next iteration (N-39, N-46)', () => {
     const rows = turnOf({ 0: 'done' }, { 1: 'failed' }, 'todo list', { 2: 'in_progress' });

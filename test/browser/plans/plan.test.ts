@@ -165,7 +165,7 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
     const task = 'Look for a hotel';
     const call = turn.tool('spawn_agent', { task, background: true });
     turn.emit({ type: 'subagent_spawned', profileId: 'researcher', task }, from);
-    turn.result(call, 'spawn_agent', 'It works in the background.');
+    turn.result(call, 'spawn_agent', 'It is working in the background.');
     turn.say('I have somebody look for one.');
     turn.end();
     await tab.page.locator('.turn-foot time').waitFor();

@@ -135,7 +135,7 @@ describe('open streams', () => {
     const first = response();
     streams.add(OWNER, first);
     streams.add(OWNER, response());
-    expect(() => streams.add(OWNER, response())).toThrow(/2 open streams, which is the most/);
+    expect(() => streams.add(OWNER, response())).toThrow(/2 open streams, the maximum/);
     const other = { ...OWNER, caller: { tokenId: 'b', scopes: ['chat' as const] } };
     const admin = { ...OWNER, caller: { tokenId: 'c', scopes: ['admin' as const] } };
     for (const owner of [other, admin, admin, admin]) expect(streams.add(owner, response()).open).toBe(true);

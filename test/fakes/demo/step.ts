@@ -4,7 +4,7 @@ import type { ChatBody } from '../ollama/request.ts';
 import type { Reply } from '../ollama/reply.ts';
 
 const CALL_ASKED = /^This step is one call of the tool (\S+): (.*)$/m;
-const WORK_ASKED = /^Do this step now, and nothing of the others: .*$/m;
+const WORK_ASKED = /^Do this step now, and none of the others: .*$/m;
 const GOAL = /^Goal: (.*)$/m;
 const RESULTS = 'What earlier steps gave back';
 

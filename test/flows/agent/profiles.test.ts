@@ -95,7 +95,7 @@ describeGateway('profiles', { telegram: true, file: FILE }, (fixture) => {
     await write('fragile', 'config.json', { description: 'Good words' });
     await told('/profile', /Good words/);
     await write('fragile', 'config.json', '{"description": "secret-snippet", oops: }');
-    await told('/profile', /profiles\/fragile\/config\.json:1:35: this is no value/);
+    await told('/profile', /profiles\/fragile\/config\.json:1:35: this is not a value/);
     expect(await command('looks', '/profile')).toContain('Good words');
     expect(await command('looks', '/status')).toContain('profiles have errors');
     const { profiles, ready } = await fixture().gateway.health();
@@ -104,7 +104,7 @@ describeGateway('profiles', { telegram: true, file: FILE }, (fixture) => {
     expect(JSON.stringify(profiles)).not.toContain('secret-snippet');
     const friend = people.next().value ?? '';
     expect(await says(friend, '/profile')).toContain('Good words');
-    expect(JSON.stringify(fixture().telegram.screen(friend))).not.toContain('this is no value');
+    expect(JSON.stringify(fixture().telegram.screen(friend))).not.toContain('this is not a value');
     await rm(path.join(fixture().home, 'profiles', 'fragile'), { recursive: true });
     await vi.waitFor(
       async () => expect((await fixture().gateway.health()).profiles).toEqual({ state: 'up' }),

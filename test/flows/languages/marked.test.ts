@@ -210,7 +210,7 @@ describeGateway('a gateway whose every text is marked', options, (fixture) => {
       await newIn(OWNER, () => bot().says(OWNER, `/mode ${mode}`, OWNER));
       fixture().ollama.answer('Two.\nREFLECT: no', { when: goal });
       fixture().ollama.answer(`Steps\n1. [TOOL: none] ${first}\n2. [AGENT: none]`, { when: goal });
-      fixture().ollama.answer(step, { when: `nothing of the others: ${first}`, times: 9 });
+      fixture().ollama.answer(step, { when: `none of the others: ${first}`, times: 9 });
       if (correct !== undefined) fixture().ollama.answer(correct, { when: `] ${first}`, times: 9 });
       const before = bot().messages(OWNER).length;
       await newIn(OWNER, () => bot().says(OWNER, `/plan ${goal}`, OWNER));

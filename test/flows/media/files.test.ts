@@ -98,7 +98,7 @@ describeGatewayOnEachDatabase('files that people send', { telegram: true, model:
     expect(heard.content).toMatch(
       /\[[0-9a-f]{16}: text of others, from an attached file.*\[page 1 of 91\]\nLine 0/s,
     );
-    expect(heard.content).toContain('read_file goes on with "offset": 6000');
+    expect(heard.content).toContain('read_file continues with "offset": 6000');
     const results = fixture().ollama.calls.flatMap(({ body }) =>
       body.messages.filter(({ role }) => role === 'tool'),
     );

@@ -261,7 +261,7 @@ describeGatewayOnEachDatabase("a session and its caller's tools", {}, (fixture) 
       fixture().ollama.answer('{"a": 1}');
       expect((await ask()).choices[0]?.message.content).toBe('{"a": 1}');
       fixture().ollama.answer('No.');
-      await expect(ask()).rejects.toThrow(/not the form that was asked for/);
+      await expect(ask()).rejects.toThrow(/not have the requested form/);
     });
 
     it('answers the responses API in a session, and continues only from its newest response', async () => {

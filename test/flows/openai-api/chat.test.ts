@@ -173,7 +173,7 @@ describeGateway('the openai client', {}, (fixture) => {
       const stream = await client().chat.completions.create({ ...request, stream: true });
       await expect(async () => {
         for await (const _ of stream);
-      }).rejects.toThrow(/not the form that was asked for/);
+      }).rejects.toThrow(/not have the requested form/);
     });
 
     it('accepts any JSON object with json_object, and a truncated answer as such', async () => {

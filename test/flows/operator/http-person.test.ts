@@ -83,7 +83,7 @@ describeGatewayOnEachDatabase('the data of a person over HTTP', { file, model },
     expect(exported['memories']?.map(({ content }) => content)).toEqual(['Ada keeps seven canaries']);
     expect(exported['sessions']).toHaveLength(2);
     await expect(person('delete', `token:${ada}`)).rejects.toThrow(
-      /sessions of their own: http:ada, http:only-a-file/,
+      /their own sessions: http:ada, http:only-a-file/,
     );
     expect(await person('delete', 'proxy:ada@example.org', '--yes')).toContain('the token itself stays');
     expect(await withWords(ada)).toEqual([]);
@@ -103,7 +103,7 @@ describeGatewayOnEachDatabase('the data of a person over HTTP', { file, model },
     expect(exported).toContain('Grace has a moth');
     expect(exported).toContain('a moth for the table');
     expect(exported).not.toContain('torpedo');
-    expect(await person('delete', name, '--yes')).toContain('sessions of their own: http:of-grace');
+    expect(await person('delete', name, '--yes')).toContain('their own sessions: http:of-grace');
     expect(await withWords(endUserKey(grace))).toEqual([]);
     expect(await withWords('moth')).toEqual([]);
     expect(await withWords('Hedy has a torpedo')).not.toEqual([]);

@@ -67,7 +67,7 @@ describe('parley init', () => {
     expect(shown).toContain('Telegram refuses the bot token');
     expect(shown).toContain('The token belongs to @parley_test_bot.');
     expect(shown).toContain('Privacy mode is on');
-    expect(shown).toContain('Mars/Phobos is no time zone');
+    expect(shown).toContain('Mars/Phobos is not a time zone');
     expect(await settings()).toMatch(/^\/\/ Settings of Parley/);
     expect(await variables()).toMatch(/^# Variables of Parley/);
     for (const file of ['config.json', '.env'])

@@ -110,12 +110,12 @@ describeGatewayOnEachDatabase(
       const [usage] = await sql<{ named: number; all: number }[]>`
         select count(*) filter (where user_id = ${`telegram:${ada}`})::int as named, count(*)::int as all from usage`;
       expect(usage).toEqual({ named: 0, all: before.filter((row) => row.startsWith('usage ')).length });
-      expect(await person('delete', `telegram:${ada}`, '--yes')).toContain('sessions of their own: none');
+      expect(await person('delete', `telegram:${ada}`, '--yes')).toContain('their own sessions: none');
     });
 
     it('names ids that are not a person, and what config.json still says', async () => {
       for (const wrong of ['http:x', 'telegram:ada', 'nothing'])
-        await expect(person('export', wrong)).rejects.toThrow(/is no person: expected CHANNEL:ID/);
+        await expect(person('export', wrong)).rejects.toThrow(/is not a person: expected CHANNEL:ID/);
       await expect(person('delete', `telegram:${bob}`)).rejects.toThrow(/config\.json still names them/);
       for (const wrong of [[], ['export'], ['forget', 'x'], ['export', 'a', 'b']])
         expect(() => personCommand(wrong)).toThrow(/^Expected: person/);

@@ -50,7 +50,7 @@ describeGatewayOnEachDatabase(
       expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/2 messages.*add --yes/) });
       expect(await sessions('delete', 'http:book', '--yes')).toContain('Deleted http:book');
       expect(await sessions()).not.toContain('http:book');
-      await expect(sessions('show', 'http:book')).rejects.toThrow('There is no session http:book');
+      await expect(sessions('show', 'http:book')).rejects.toThrow('There is not a session http:book');
     });
 
     it(`are exported completely, even beyond ${TRANSCRIPT_PAGE} messages`, async () => {
@@ -100,7 +100,7 @@ describeGatewayOnEachDatabase(
         ['--limit', String(MAX_LISTED + 1)],
       ])
         expect(() => sessionsCommand(wrong)).toThrow(/^Expected: sessions/);
-      expect(() => sessionsCommand(['show', 'nothing'])).toThrow(/is no session/);
+      expect(() => sessionsCommand(['show', 'nothing'])).toThrow(/is not a session/);
       for (const wrong of [['dance'], ['add', 'http:a'], ['run'], ['list', 'http:a', 'b']])
         expect(() => scheduleCommand(wrong)).toThrow(/^Expected: schedule/);
       await expect(schedule('add', 'telegram:999', 'every 2 hours', 'x')).rejects.toThrow(

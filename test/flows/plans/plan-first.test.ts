@@ -21,7 +21,7 @@ function stepsDone({ ollama }: GatewayFixture, tag: string): string[] {
   return ollama.calls.flatMap(({ body }) => {
     const asked = lastUserText(body);
     // Results of earlier steps repeat their requests.
-    const [, step] = [...asked.matchAll(/Do this step now, and nothing of the others: (.*)/g)].at(-1) ?? [];
+    const [, step] = [...asked.matchAll(/Do this step now, and none of the others: (.*)/g)].at(-1) ?? [];
     return step !== undefined && asked.includes(tag) ? [step.replace(` ${tag}`, '')] : [];
   });
 }

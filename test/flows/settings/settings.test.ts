@@ -189,7 +189,7 @@ describeGatewayOnEachDatabase('settings', { telegram: true, file: FILE, tools: [
       access: expect.objectContaining({ telegram: expect.objectContaining({ dm: 'pairing' }) }),
     });
     const said = configCommand(['set', 'persona', 'You are Anne.'])(editableConfig(fixture().env));
-    expect(said).toContain('takes it over by itself');
+    expect(said).toContain('applies it automatically');
     await counts({ persona: 'You are Anne.' });
     expect(await readFile(path.join(fixture().home, 'config.json'), 'utf8')).toContain('// who it is');
     const waits = configCommand(['set', 'turns.concurrency', '64'])(editableConfig(fixture().env));

@@ -109,7 +109,7 @@ describeGatewayOnEachDatabase('a group that shares the conversation of a person'
       await seenIn(group, 'Everyone in this group will read');
       await seen(chat, 'Everyone in that group will read');
       says(chat, '/link yes');
-      await seen(chat, `I wait for ${group.network} (group chat)`);
+      await seen(chat, `I am waiting for ${group.network} (group chat)`);
       group.member('/link yes');
       await seenIn(group, 'This question is for someone else');
       expect(await fixture().store.surfaces.surface(group.address)).toBeUndefined();

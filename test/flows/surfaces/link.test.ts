@@ -56,7 +56,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     await seenOn(channel, 'I have asked on Telegram');
     await seen(chat, 'has entered the code');
     fixture().discord.says(channel, '/link yes', person);
-    await seenOn(channel, 'I wait for Telegram');
+    await seenOn(channel, 'I am waiting for Telegram');
     says(chat, '/link yes');
     await seen(chat, 'shares this conversation now');
     await seenOn(channel, 'shares this conversation now');
@@ -177,7 +177,7 @@ describeGatewayOnEachDatabase('linked chats', SETTINGS, (fixture) => {
     says(chat, `/link ${code}`);
     await seen(chat, 'I have asked on Web');
     says(chat, '/link yes');
-    await seen(chat, 'I wait for Web');
+    await seen(chat, 'I am waiting for Web');
     const asked = await (await fixture().call(of('/surfaces'))).json();
     expect(asked).toMatchObject({ surfaces: [], asks: { address: `telegram:${chat}`, place: 'private' } });
     const token = 'a-token-of-somebody-else-0123456789';

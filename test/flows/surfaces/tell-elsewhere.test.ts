@@ -131,7 +131,7 @@ describeGatewayOnEachDatabase('a person who is notified elsewhere', SETTINGS, (f
     calls(`to them ${third}`, 'message', { text: 'x', to: `telegram:${other}` });
     fixture().telegram.says(third, `to them ${third}`, third);
     expect(await toolAnswer(`to them ${third}`)).toContain(
-      'is no chat of this conversation, nor of this person',
+      'is not a chat of this conversation or of this person',
     );
     expect(fixture().telegram.screen(other)).toHaveLength(1);
   });

@@ -136,7 +136,7 @@ describe('a file that is refused', () => {
     await made(head, '{"type":"nonsense"}', end);
     await expect(read()).rejects.toThrow(/a line that cannot be read/);
     await made(head, end, head);
-    await expect(read()).rejects.toThrow(/goes on after its end/);
+    await expect(read()).rejects.toThrow(/continues after its end/);
     await made(head);
     await expect(read()).rejects.toThrow(/is cut off/);
   });

@@ -22,7 +22,7 @@ describe('the files of a home', () => {
     const staging = await createStaging(home);
     await staging.begin('profiles/ada.json', 0o600);
     await expect(staging.refuseOverwriting()).rejects.toThrow(
-      `${home}/profiles/ada.json cannot be looked at (ENOTDIR)`,
+      `${home}/profiles/ada.json cannot be accessed (ENOTDIR)`,
     );
     await staging.discard();
   });
@@ -113,7 +113,7 @@ describe('what arrives for a home', () => {
     const staging = await createStaging(home);
     for (const file of ['../out', '/etc/out', 'a/../../out', 'a//b', './a', '..'])
       await expect(staging.begin(file, 0o600)).rejects.toThrow(/outside of the home/);
-    await expect(staging.append(Buffer.from('x'))).rejects.toThrow(/bytes of no file/);
+    await expect(staging.append(Buffer.from('x'))).rejects.toThrow(/bytes that belong to no file/);
     await staging.discard();
   });
 });

@@ -51,7 +51,7 @@ it(`pages a folder of more than ${MAX_ENTRIES} entries`, async () => {
   await Promise.all(names.map((name) => writeFile(path.join(workspace, 'many', name), '')));
   const first = await call(listDir, { path: 'many' });
   expect(first.split('\n')).toHaveLength(MAX_ENTRIES + 1);
-  expect(first).toContain(`go on with "offset": ${MAX_ENTRIES}`);
+  expect(first).toContain(`continue with "offset": ${MAX_ENTRIES}`);
   expect(await call(listDir, { path: 'many', offset: MAX_ENTRIES })).toBe(`f0${MAX_ENTRIES}  0 bytes`);
 });
 
@@ -85,7 +85,7 @@ it('reads one page of a file of two gigabytes', async () => {
   await writeFile(big, 'x'.repeat(MAX_PAGE_BYTES));
   await truncate(big, 2 * 1024 ** 3);
   const page = await call(readFile, { path: 'big' });
-  expect(page).toContain(`go on with "offset": ${MAX_PAGE_BYTES}`);
+  expect(page).toContain(`continue with "offset": ${MAX_PAGE_BYTES}`);
   expect(page.length).toBeLessThan(MAX_PAGE_BYTES + 100);
 });
 
@@ -99,7 +99,7 @@ it('returns every character when pages are read one after another, whatever the 
         let read = '';
         for (let offset = 0; ;) {
           const page = await call(readFile, { path: 'paged', offset, limit });
-          const mark = /\n\(bytes \d+ to \d+ of \d+(?:; go on with "offset": (\d+))?\)$/.exec(page);
+          const mark = /\n\(bytes \d+ to \d+ of \d+(?:; continue with "offset": (\d+))?\)$/.exec(page);
           read += mark === null ? page : page.slice(0, mark.index);
           if (mark?.[1] === undefined) break;
           offset = Number(mark[1]);

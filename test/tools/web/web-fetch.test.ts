@@ -104,7 +104,7 @@ it('reads documents by their content, in parts, whatever the server calls them',
   const report = { type: 'application/pdf', body: pdf(Array(300).fill('x'.repeat(60))) };
   pages.set('/report', report);
   const long = await read(report, { url: `${origin}/report` });
-  expect(long.content).toContain(`go on with "offset": ${MAX_PART_CHARS}`);
+  expect(long.content).toContain(`continue with "offset": ${MAX_PART_CHARS}`);
 });
 
 it('recognizes an untyped page, JSON and text by content', async () => {
@@ -155,7 +155,7 @@ it('returns a long page in parts, and requests it once', async () => {
   const before = requests;
   const first = await read({ type: 'text/plain', body });
   expect(inside(first)).toHaveLength(MAX_PART_CHARS);
-  expect(first.content).toContain(`go on with "offset": ${MAX_PART_CHARS}`);
+  expect(first.content).toContain(`continue with "offset": ${MAX_PART_CHARS}`);
   expect(inside(await read({ type: 'text/plain', body }, { offset: MAX_PART_CHARS }))).toBe('end');
   expect((await read({ type: 'text/plain', body }, { offset: 99_999 })).content).toContain(
     'ends at character',

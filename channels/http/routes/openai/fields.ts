@@ -21,9 +21,9 @@ const refused = (note: string, ...unless: unknown[]): FieldRule => ({ use: 'refu
 const SHARED = {
   metadata: harmless('nothing is stored for it'),
   moderation: refused('there is no moderation'),
-  prompt_cache_key: harmless('model servers cache by themselves'),
-  prompt_cache_options: harmless('model servers cache by themselves'),
-  prompt_cache_retention: harmless('model servers cache by themselves'),
+  prompt_cache_key: harmless('model servers cache automatically'),
+  prompt_cache_options: harmless('model servers cache automatically'),
+  prompt_cache_retention: harmless('model servers cache automatically'),
   safety_identifier: harmless('the token is the identity'),
   service_tier: harmless('there is one tier'),
 } satisfies FieldTable;
@@ -73,7 +73,7 @@ export const RESPONSE_FIELDS: FieldTable = {
   ...SHARED,
   access_programs: refused('there are none'),
   background: refused('use a session: its turn continues without you', false),
-  context_management: refused('a session does that by itself', []),
+  context_management: refused('a session does that automatically', []),
   conversation: refused('use the header X-Session-Id'),
   image: refused('answers are text'),
   include: harmless('what it names is not there, or there in any case; likelihoods are refused'),
@@ -95,7 +95,7 @@ export const RESPONSE_FIELDS: FieldTable = {
   tools: honoured('functions only'),
   top_logprobs: refused('use /v1/chat/completions', 0),
   top_p: honoured(),
-  truncation: refused('a session shortens its history by itself; without one nothing is cut', 'disabled'),
+  truncation: refused('a session shortens its history automatically; without one nothing is cut', 'disabled'),
   user: honoured('the end user'),
 };
 

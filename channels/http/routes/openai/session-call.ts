@@ -34,7 +34,7 @@ export async function answerInSession(
   const { incoming, outgoing } = c.env;
   const caller = c.get('caller');
   if (call.topLogprobs !== undefined) {
-    throw unsupported(call.fieldNames.topLogprobs ?? 'logprobs', 'a session does not tell them');
+    throw unsupported(call.fieldNames.topLogprobs ?? 'logprobs', 'a session does not report them');
   }
   const input = call.input();
   const options = sessionOptions(call);

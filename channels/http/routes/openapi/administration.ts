@@ -9,9 +9,13 @@ const tag = 'administration';
 
 export const ADMIN_OPERATIONS: Operations = {
   'GET /v1/health': { tag, summary: 'Channels with their last error, the model, the database' },
-  'GET /v1/access': { tag, summary: 'Pairing codes that wait, grants and owners' },
-  'POST /v1/access/pairings': { tag, summary: 'Let in whom a pairing code names', body: pairingSchema },
-  'POST /v1/access/grants': { tag, summary: 'Let somebody or a group in', body: grantSchema, status: 201 },
+  'GET /v1/access': { tag, summary: 'Pending pairing codes, grants and owners' },
+  'POST /v1/access/pairings': {
+    tag,
+    summary: 'Let in the person who was given a pairing code',
+    body: pairingSchema,
+  },
+  'POST /v1/access/grants': { tag, summary: 'Let a person or a group in', body: grantSchema, status: 201 },
   'DELETE /v1/access/grants/:channel/:kind/:id': { tag, summary: 'End a grant' },
   'GET /v1/tokens': { tag, summary: 'Tokens, without their secrets' },
   'POST /v1/tokens': {
@@ -24,7 +28,7 @@ export const ADMIN_OPERATIONS: Operations = {
   'POST /v1/tokens/:id/rotate': { tag, summary: 'Give a token another secret, which is shown once' },
   'DELETE /v1/tokens/:id': { tag, summary: 'Revoke a token' },
   'GET /v1/profiles': { tag, summary: 'The profiles' },
-  'GET /v1/memories': { tag, summary: 'What is remembered of people' },
+  'GET /v1/memories': { tag, summary: 'What is remembered about people' },
   'DELETE /v1/memories/:id': { tag, summary: 'Forget one of it' },
   'GET /v1/dead-letters': { tag, summary: 'Messages that were given up' },
   'POST /v1/dead-letters/retry': { tag, summary: 'Try one again', body: letterSchema },

@@ -59,7 +59,7 @@ export const SESSION_OPERATIONS: Operations = {
   'GET /v1/sessions/:key/messages': {
     tag: 'sessions',
     summary: 'Messages, ascending',
-    query: { ...PAGE, before: 'a message number', include: '`steps`: the work of their turns besides' },
+    query: { ...PAGE, before: 'a message number', include: '`steps`: also the work of their turns' },
     answer: z.looseObject({ messages: z.array(message) }),
   },
   'POST /v1/sessions/:key/messages': {

@@ -14,7 +14,7 @@ type Json = Record<string, unknown>;
 export const OPERATIONS: Operations = { ...SESSION_OPERATIONS, ...WORK_OPERATIONS, ...ADMIN_OPERATIONS };
 
 const DESCRIPTION =
-  'Chat with the bot, follow what it does, decide what it may do. Every route under /v1 wants a token; ' +
+  'Chat with the bot, follow what it does, decide what it may do. Every route under /v1 requires a token; ' +
   'errors have the shape of OpenAI’s. A message with an Idempotency-Key may be repeated.';
 
 /** Answers with the description, which is made once. */

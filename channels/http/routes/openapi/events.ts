@@ -15,7 +15,7 @@ const toolCall = z.looseObject({
   id: z.string(),
   name: z.string(),
   args: z.record(z.string(), z.unknown()),
-  malformed: z.string().optional().describe('arguments that are no object, as the model wrote them'),
+  malformed: z.string().optional().describe('arguments that are not an object, as the model wrote them'),
 });
 
 const attachment = z.looseObject({
@@ -100,7 +100,7 @@ const ANSWERS = [
 
 const TOOLS = [
   event('tool_call', 'before a tool', { ...ofTool, args: z.record(z.string(), z.unknown()) }),
-  event('tool_progress', 'how far a running tool says that it is', { ...ofTool, text: z.string() }),
+  event('tool_progress', 'the progress that a running tool reports', { ...ofTool, text: z.string() }),
   event('tool_result', 'after a tool', { ...ofTool, result: z.string(), isError: z.boolean() }),
   event('tool_results_needed', 'the turn waits for the client that runs these tools', {
     calls: z.array(toolCall),
@@ -110,7 +110,7 @@ const TOOLS = [
     toolCallId: z.string().optional(),
     warningMessage: z.string().optional(),
   }),
-  event('approval_decided', 'a person has decided, or nobody in time', {
+  event('approval_decided', 'a person has decided, or no one did in time', {
     approvalId: z.string(),
     decision: z.enum(['approved', 'denied']),
     toolCallId: z.string().optional(),
@@ -127,9 +127,9 @@ const PLANS = [
   event('plan_ready', 'a plan was made, or a run of one begins', { plan }),
   event('plan_revised', 'the executor has changed the plan', { plan, reason: z.string() }),
   event('plan_edited', 'a person has changed the plan', { plan }),
-  event('plan_completed', 'all steps are over'),
+  event('plan_completed', 'all steps have ended'),
   event('plan_paused', 'the plan waits'),
-  event('plan_resumed', 'the plan goes on'),
+  event('plan_resumed', 'the plan continues'),
   event('plan_cancelled', 'the plan has ended before its last step', {
     reason: z.string(),
     why: keptText.optional(),
@@ -154,7 +154,7 @@ const SESSIONS = [
   event('todo_changed', 'the list of the session', { items: z.array(todo) }),
   event('mode_changed', 'how plans are followed here', { mode: z.string() }),
   event('profile_switched', 'another profile answers here', { profileId: z.string() }),
-  event('session_titled', 'the session has a title, or none any more', { title: z.string().nullable() }),
+  event('session_titled', 'the session has a title, or no longer has one', { title: z.string().nullable() }),
   event('context_compressed', 'old turns were summarized', { before: z.int(), after: z.int() }),
   event('notice', 'something that the user should know now', { code: z.string(), text: z.string() }),
   event('cron_executed', 'a schedule ran', { scheduleId: z.string() }),

@@ -53,14 +53,14 @@ export const WORK_OPERATIONS: Operations = {
   },
   'POST /v1/interactions/:channel': {
     tag: 'gateway',
-    summary: 'What somebody does with a command or a button of a bot, posted and signed by its platform',
+    summary: 'What someone does with a command or a button of a bot, posted and signed by its platform',
     body: z.unknown(),
     status: 202,
   },
   'GET /v1/commands': { tag: 'gateway', summary: 'The commands that the token may use' },
   'GET /v1/me/memories': {
     tag: 'gateway',
-    summary: 'What is remembered of the person of the token, newest first',
+    summary: 'What is remembered about the person of the token, newest first',
   },
   'DELETE /v1/me/memories/:id': { tag: 'gateway', summary: 'Forget one of it' },
   'GET /v1/language': {
@@ -94,7 +94,7 @@ export const WORK_OPERATIONS: Operations = {
   'GET /v1/sessions/:key/plan': { tag: 'plans', summary: 'The newest plan of a session, and its todo list' },
   'POST /v1/sessions/:key/plans': {
     tag: 'plans',
-    summary: 'Make a plan and run nothing of it',
+    summary: 'Make a plan without running it',
     body: requestSchema,
     status: 202,
     answer: receipt,
@@ -116,7 +116,7 @@ export const WORK_OPERATIONS: Operations = {
   'GET /v1/turns/:id/trace': {
     tag: 'sessions',
     summary: 'What became of a turn, and why',
-    query: { include: '`prompt`: what the newest model call was sent besides' },
+    query: { include: '`prompt`: also what was sent to the newest model call' },
   },
   'GET /v1/approvals': {
     tag: 'approvals',

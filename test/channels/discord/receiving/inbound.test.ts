@@ -179,7 +179,7 @@ describe('messages from Discord', () => {
     });
     expect(heardOf?.replyTo).toBeUndefined();
     const read = readMessageForModel(heardOf!);
-    expect(read.content).toMatch(/text of others, from somebody else; Ada has forwarded it/);
+    expect(read.content).toMatch(/text of others, from someone else; Ada has forwarded it/);
     expect(read).toMatchObject({ author: undefined, sources: ['group', 'forwarded', 'local'] });
   });
 

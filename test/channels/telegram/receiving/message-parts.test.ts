@@ -89,8 +89,8 @@ describe('the parts of a message', () => {
   it('name at most three authors in front, and each one where it speaks', () => {
     const from = (id: number, forwardedFrom?: string) => at(id, {}, { forwarded: true, forwardedFrom });
     const five = joinParts([from(1, 'A'), from(2, 'B'), from(3), from(4, 'D'), from(5, 'E')]);
-    expect(five.forwardedFrom).toBe('A, B, somebody else and 2 others');
-    expect(five.content).toBe('A: text 1\nB: text 2\nsomebody else: text 3\nD: text 4\nE: text 5');
+    expect(five.forwardedFrom).toBe('A, B, someone else and 2 others');
+    expect(five.content).toBe('A: text 1\nB: text 2\nsomeone else: text 3\nD: text 4\nE: text 5');
     const same = joinParts([from(1, 'A'), from(2, 'A')]);
     expect([same.forwardedFrom, same.content]).toEqual(['A', 'text 1\ntext 2']);
   });
