@@ -60,7 +60,7 @@ export interface TelegramConfig {
   /** Maximum number of calls in one group in any minute. */
   groupCallsPerMinute: number;
   /** Calls per second of the whole bot: at first, and at most. */
-  callsPerSecond: { start: number; most: number };
+  callsPerSecond: { start: number; usual: number; most: number };
 }
 
 /** A setting for private chats, and for groups and channels. */

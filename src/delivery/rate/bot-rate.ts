@@ -1,9 +1,12 @@
 /** How many calls a second one bot makes: learned upwards while calls wait, downwards when the platform refuses. */
+import type { RateLimits } from '../../contracts/delivery.ts';
 import type { CallKind } from './place-limit.ts';
 
 /** While calls wait, the rate rises by this much per step, in calls a second, each step after this long, in milliseconds. */
 const RAISE_BY = 1;
 export const RAISE_EVERY_MS = 10_000;
+/** The same below the usual rate, as long as the platform has refused nothing: a lower limit is met in passing, by one call or two. */
+export const RAISE_SOON_MS = 150;
 
 /** A refused rate is not reached again for this long, in milliseconds. */
 const CEILING_MS = 3_600_000;
@@ -49,6 +52,7 @@ interface Cut {
 
 export class BotRate {
   readonly #most: number;
+  readonly #usual: number;
   readonly #least: number;
   readonly #bucket: number | undefined;
   #perSecond: number;
@@ -66,9 +70,10 @@ export class BotRate {
   #calls: number[] = [];
 
   /** `bucket`: how many calls the platform takes at once, where it counts them in a bucket. */
-  constructor({ start, most }: { start: number; most: number }, bucket?: number) {
+  constructor({ start, usual = start, most }: RateLimits['callsPerSecond'], bucket?: number) {
     this.#perSecond = Math.min(start, most);
     this.#most = most;
+    this.#usual = Math.min(usual, most);
     this.#bucket = bucket;
     this.#least =
       bucket === undefined ? Math.min(LEAST_PER_SECOND, this.#perSecond * LEAST_SHARE) : LEAST_OF_BUCKET;
@@ -104,16 +109,18 @@ export class BotRate {
     this.#calls.pop();
   }
 
-  /** Notes whether calls wait for this rate; while they do it rises slowly, staying below what was refused. */
+  /** Notes whether calls wait for this rate; while they do it rises, soon to the usual rate, then slowly, staying below what was refused. */
   noteWaiting(now: number, waiting: boolean): void {
     if (!waiting) {
       this.#busySince = undefined;
       return;
     }
     this.#busySince ??= now;
-    if (now - Math.max(this.#busySince, this.#raisedAt) < RAISE_EVERY_MS) return;
-    this.#raisedAt = now;
     const ceiling = this.#ceiling !== undefined && now < this.#ceiling.until ? this.#ceiling : undefined;
+    const isSoon = this.#ceiling === undefined && this.#perSecond < this.#usual;
+    const everyMs = isSoon ? RAISE_SOON_MS : RAISE_EVERY_MS;
+    if (now - Math.max(this.#busySince, this.#raisedAt) < everyMs) return;
+    this.#raisedAt = now;
     const most = Math.min(this.#most, (ceiling?.perSecond ?? Number.POSITIVE_INFINITY) * BELOW_CEILING);
     const raised = Math.max(this.#perSecond, Math.min(this.#perSecond + RAISE_BY, most));
     // What the bucket lacks comes back at the new pace.
