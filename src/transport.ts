@@ -138,7 +138,7 @@ export async function openTransport(
   };
 }
 
-/** The bus of messages and the bus of events; between nodes, what one of them says reaches the others. */
+/** The bus of messages and the bus of events; between nodes, what one of them publishes reaches the others. */
 async function openBuses(config: Config, log: Log, store: HomeStore) {
   const { lanes, instance } = store;
   const loop = startLoopMonitor();
@@ -149,7 +149,7 @@ async function openBuses(config: Config, log: Log, store: HomeStore) {
   return { loop, fanout, events, bus };
 }
 
-/** How the networks are called, and how a command is written in each. */
+/** What the networks are called, and how a command is written in each. */
 function namesOf({ channels }: Config) {
   const writeCommand = (name: string, { channel, threadId }: Recipient): string =>
     (channels.find((one) => one.name === channel)?.writeCommand ?? withSlash)(name, { threadId });
@@ -198,7 +198,7 @@ async function openLanguages(
   return { languages, languageFiles };
 }
 
-/** What is noted of turns and of messages that become none: meters, traces, prices. */
+/** What is noted about turns and about messages that do not become turns: meters, traces, prices. */
 async function openObservers(settings: Settings<Config>, log: Log, store: HomeStore) {
   const meters = createMeters(packageFile.version, workerRestarts());
   const prices = () => settings.current().prices;

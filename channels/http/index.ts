@@ -93,7 +93,7 @@ export function create(
 
 type HttpDeps = Pick<ChannelDeps, 'log' | 'gateway' | 'languages'>;
 
-/** A server that listens, and what belongs to it. */
+/** A listening server, and what belongs to it. */
 interface Running {
   server: Server;
   streams: OpenStreams;
@@ -119,7 +119,9 @@ const CAPABILITIES: Channel['capabilities'] = {
   typingMs: 0,
 };
 
-/** Gives what starts a server: limits of tokens and addresses outlive it. It throws what `listen` throws. */
+/**
+ * Returns the function that starts a server: limits of tokens and addresses outlive it. It throws what `listen` throws.
+ */
 function prepare(
   config: HttpConfig,
   { log, gateway, languages }: HttpDeps,

@@ -93,7 +93,10 @@ export function createProfiles({ folder, readJson, watch, log }: ProfilesOptions
   };
 }
 
-/** Brings what is kept up to date; gives the ids that are new or have changed. A file with an error leaves what was kept. */
+/**
+ * Brings what is kept up to date; returns the ids that are new or have changed. A file with an error leaves what was
+ * kept.
+ */
 function keepRead(kept: Map<string, Profile>, reads: ProfilesRead['reads']): string[] {
   for (const id of kept.keys()) if (!reads.some((read) => read.id === id)) kept.delete(id);
   const loaded: string[] = [];
@@ -118,7 +121,7 @@ function inOrder(
   return [kept.get('default') ?? usual, ...others.toSorted((a, b) => (a.id < b.id ? -1 : 1))];
 }
 
-/** The next list with the objects of the last one where nothing changed; the last list itself where nothing changed at all. */
+/** The next list with the objects of the last one that did not change; the last list itself if nothing changed at all. */
 function keepUnchanged(last: readonly Profile[], next: readonly Profile[]): readonly Profile[] {
   const same = next.map((profile) => last.find((known) => isDeepStrictEqual(known, profile)) ?? profile);
   return same.length !== last.length || same.some((profile, at) => profile !== last[at]) ? same : last;

@@ -196,7 +196,7 @@ async function runReady(
   return sent === undefined ? told : { ...told, sent };
 }
 
-/** What one call adds to what every tool of the turn is given. */
+/** What one call adds to what every tool of the turn receives. */
 interface CallContext extends Pick<ToolContext, 'callKey' | 'userRole' | 'workspace' | 'spawn'> {
   call: PendingCall['call'];
 }

@@ -29,7 +29,7 @@ export function createPost(
 ): Post {
   return async (request) => {
     const { channel } = parseAddress(request.address);
-    // Over HTTP the stored message is the delivery, and its limit is that of a session's files.
+    // Over HTTP the stored message is the delivery, and accepts any file that a session can hold.
     const refusal =
       request.file && channel !== 'http' ? fileRefusal(request.file, channels.get(channel)) : undefined;
     if (refusal !== undefined) return refusal;

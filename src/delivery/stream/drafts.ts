@@ -64,7 +64,7 @@ export class Drafts {
     this.#callAt(Math.max(this.#deps.clock.monotonicMs(), this.#calledAt + pause));
   }
 
-  /** A message has replaced the draft: it is shown again. */
+  /** A message has replaced the draft: shows the draft again. */
   replaced(): void {
     this.#shown = undefined;
     this.request();

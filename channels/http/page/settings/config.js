@@ -76,7 +76,7 @@ export async function configScreen(host) {
 }
 
 /**
- * The fields by the part of the settings that they stand in.
+ * The fields by the part of the settings that they are in.
  * @param {Config} config
  */
 function groupsOf(config) {

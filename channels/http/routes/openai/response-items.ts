@@ -19,7 +19,7 @@ export interface Items {
   close: () => void;
 }
 
-/** The two kinds of items that grow: where their text stands, and the names of their events. */
+/** The two kinds of items that grow: where their text is, and the names of their events. */
 const GROWING = {
   message: {
     prefix: 'msg',
@@ -102,7 +102,7 @@ export function createItems(responseId: string, emit: Emit): Items {
   };
 }
 
-/** Emits a function call as a whole; gives its item. */
+/** Emits a function call as a whole; returns its item. */
 function emitToolCall(
   call: ToolCall,
   { responseId, index }: { responseId: string; index: number },

@@ -85,7 +85,7 @@ function reasonField() {
 }
 
 /**
- * A file that the arguments or another file name, with its content where that is short.
+ * A file that the arguments or another file name, with its content if that is short.
  * @param {Approval['files'][number]} file
  */
 function describeFile(file) {
