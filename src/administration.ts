@@ -1,4 +1,4 @@
-/** A part of the composition root: what operators see and change of a running gateway, over HTTP and on the page. */
+/** A part of the composition root: what operators see and change in a running gateway, over HTTP and on the page. */
 import path from 'node:path';
 import { channels as manifests } from '../channels/index.ts';
 import { accessOf } from './config-views.ts';
@@ -28,7 +28,7 @@ interface AdministrationParts {
   log: Log;
 }
 
-/** Makes it. Whoever calls it has checked for the scope `admin`. */
+/** Makes it. The caller has already checked for the scope `admin`. */
 export function createAdministration(parts: AdministrationParts): Administration {
   return {
     ...accessOfPeople(parts),

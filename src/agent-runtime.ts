@@ -1,4 +1,7 @@
-/** The second part of the composition root: models, profiles, tools, the agent, and the schedules that start turns by themselves. */
+/**
+ * The second part of the composition root: models, profiles, tools, the agent, and the schedules that start turns on
+ * their own.
+ */
 import path from 'node:path';
 import { createAgent, createModels, createProfiles } from './agent/index.ts';
 import { openMcp, openProfiles, openTools } from './agent-tools.ts';
@@ -23,7 +26,7 @@ import type { HomeStore } from './store/open-store.ts';
 import { withChangingTools } from './tools/index.ts';
 import type { Security, Transport } from './transport.ts';
 
-/** Posts to public addresses only, unless the operator says that the receiver is a private one. */
+/** Posts to public addresses only, unless the operator says that the receiver is private. */
 function webhookEgress({ url, private: isPrivate }: { url: string; private: boolean }) {
   const { origin } = new URL(url);
   return createEgress(isPrivate ? { allow: [origin] } : { posts: [origin] });
@@ -39,7 +42,7 @@ interface RuntimeOptions {
   reachable?: readonly string[];
 }
 
-/** Models, profiles, tools and the agent, and the schedules that start turns by themselves. */
+/** Models, profiles, tools and the agent, and the schedules that start turns on their own. */
 export async function openAgentRuntime(
   settings: Settings<Config>,
   { log, tools: added = [], reachable = [], redact }: RuntimeOptions,
@@ -80,7 +83,7 @@ export async function openAgentRuntime(
   };
 }
 
-/** Files of messages: fetched, read, and heard where a transcription server is set. */
+/** Files of messages: fetched, read, and transcribed if a transcription server is set. */
 function openMedia({ settings, log, store, transport }: AgentParts) {
   const { env, media, transcription } = settings.current();
   return createMedia({
@@ -95,7 +98,7 @@ function openMedia({ settings, log, store, transport }: AgentParts) {
   });
 }
 
-/** What starts turns that no person has asked for: schedules and hooks, with the rights of whoever made them. */
+/** What starts turns that no person asked for: schedules and hooks, with the rights of their creators. */
 function openStarters({ settings, log, store, security, transport }: AgentParts) {
   const { ledger, bus, events } = transport;
   const announce = createSendSystemMessage({ ledger, bus, events });
@@ -151,7 +154,7 @@ async function openModels({ settings, log, store }: AgentParts, watch: WatchFold
 
 type Provider = Awaited<ReturnType<typeof openModelServers>>['provider'];
 
-/** The memory of users; made searchable again when another model embeds. */
+/** The memory of users; made searchable again when the embedding model changes. */
 function openMemory({ settings, log, store }: AgentParts, provider: Provider) {
   const memory = createMemory({
     memories: store.memories,
@@ -168,7 +171,7 @@ function openMemory({ settings, log, store }: AgentParts, provider: Provider) {
   return memory;
 }
 
-/** Spoken answers, where a speech server is set. */
+/** Spoken answers, if a speech server is set. */
 function openSpeech({ settings, log, store, transport }: AgentParts) {
   return createSpeech({
     settings: () => settings.current().speech,
@@ -196,7 +199,7 @@ interface UsedByAgent extends Pick<
   provider: Provider;
 }
 
-/** The agent, which takes turns once the bus gives it some. */
+/** The agent, which takes turns once the bus delivers them. */
 function openAgent(
   { settings, log, store, security, transport }: AgentParts,
   { media, profiles, provider, models, memories, tools, redact }: UsedByAgent,

@@ -1,4 +1,4 @@
-/** What the agent may use: tools that are built in, added or of MCP servers, and the profiles that enable them. */
+/** What the agent may use: built-in tools, added ones and those of MCP servers, and the profiles that enable them. */
 import path from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { builtInProfiles } from './agent/index.ts';
@@ -49,12 +49,15 @@ interface ReachedByTools {
   media: ReturnType<typeof createMedia>;
 }
 
-/** The search of these settings; it reaches its service wherever that is, because the operator has named it. */
+/** The search of these settings; it may reach its service anywhere, because the operator has named it. */
 function searchOf(settings: SearchSettings) {
   return createSearch(settings, createEgress({ allow: [new URL(settings.baseUrl).origin] }));
 }
 
-/** The tools that are built in, and those `added` by the program. Addresses in `reachable` may be fetched though they are private. */
+/**
+ * The tools that are built in, and those `added` by the program. Addresses in `reachable` may be fetched even if they
+ * are private.
+ */
 export function openTools(
   { settings, store, security, transport }: AgentParts,
   { memories, schedules, models, profiles, standing, media }: ReachedByTools,

@@ -54,12 +54,12 @@ export async function main([command, ...rest]: string[]): Promise<void> {
   }
 }
 
-/** Variables of files `.env` become the process's own: all commands, and the gateway, read them there. */
+/** Variables of `.env` files become the process's own: all commands, and the gateway, read them there. */
 function readEnvFiles(): void {
   Object.assign(process.env, withEnvFiles(process.env));
 }
 
-/** What a person who has set a gateway up for the first time is asked last. */
+/** The last question to a person who has set up a gateway for the first time. */
 const START_NOW = 'Start it now? It prints a link that opens the page (yes, no)';
 
 /** The commands that open no store. They read their own arguments, and throw `GatewayError`. */
@@ -71,7 +71,7 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
     const ending = new AbortController();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
     const { stdout } = process;
-    // The reader of a pipe, such as head, may have enough.
+    // The reader of a pipe, such as head, may close it early.
     stdout.on('error', () => ending.abort());
     await run(logFileOf(loadConfig(process.env).home), {
       write: (text) => void stdout.write(text),
@@ -136,7 +136,7 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
   },
 };
 
-/** A command that was read, and runs on the store. */
+/** A parsed command, which runs on the store. */
 type Act = (store: HomeStore, config: Config) => Promise<string>;
 
 /** The commands besides `start`. Each reads its arguments before the store is opened, and throws `GatewayError('usage')`. */

@@ -1,4 +1,6 @@
-/** What the environment and `config.json` may say: the fields of the gateway itself and those of the given channels. */
+/**
+ * What the environment and `config.json` may contain: the fields of the gateway itself and those of the given channels.
+ */
 import { z } from 'zod';
 import { accessRules, ownersRule } from './contracts/access.ts';
 import type { ChannelManifest } from './contracts/channel.ts';

@@ -9,7 +9,7 @@ import { passwordOf } from './lib/connection-url.ts';
 import { readHeaders } from './ops/telemetry/index.ts';
 import { natsSecrets } from './security/index.ts';
 
-/** The access rules of a channel; undefined for unknown ones and for channels without people of their own. */
+/** The access rules of a channel; undefined for unknown ones and for channels that have no people of their own. */
 export function accessOf(config: Config, channel: string): ChannelAccess | undefined {
   return config.channels.find(({ name }) => name === channel)?.access;
 }
@@ -27,7 +27,7 @@ export function clockOf(config: Config): {
   return { timeZone, heartbeat: { everyMs, address, file } };
 }
 
-/** The time zone in which people are told times: the configured one, else the machine's. */
+/** The time zone in which people see times: the configured one, else the machine's. */
 export function zoneOf({ schedules }: Pick<Config, 'schedules'>): string {
   return schedules.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

@@ -26,7 +26,7 @@ import type { SpeechSettings } from './media/index.ts';
 import { configureSearch } from './tools/web/search/services.ts';
 import type { SearchSettings } from './tools/web/search/services.ts';
 
-/** Errors that are told of one configuration; a file may have thousands. */
+/** Errors that are reported for one configuration; a file may have thousands. */
 const MAX_TOLD = 50;
 
 export interface Config extends Omit<
@@ -48,7 +48,7 @@ export interface Config extends Omit<
   speech: SpeechSettings | undefined;
   /** The webhooks that may call, by name. */
   hooks: ReadonlyMap<string, Hook>;
-  /** The programs that are told, by name. */
+  /** The programs that are notified, by name. */
   webhooks: ReadonlyMap<string, Webhook>;
   /** The environment as it was read; programs get a few of its variables. */
   environment: Readonly<Record<string, string>>;
@@ -82,7 +82,7 @@ export interface ConfigCheck {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where `config.json` lies. */
+/** Where `config.json` is. */
 export function configFile(environment: Environment): string {
   return path.join(path.resolve(environment['GATEWAY_HOME'] || './.parley'), 'config.json');
 }
@@ -100,7 +100,7 @@ export function loadConfig(
   return config;
 }
 
-/** The same without throwing; `text` stands for the content of the file, `permissions: false` does not ask who else may read it. */
+/** As `loadConfig`, without throwing; `text` replaces the file's content, `permissions: false` ignores who may read it. */
 export function checkConfig(
   environment: Environment,
   {
@@ -132,7 +132,7 @@ export function checkConfig(
   for (const { text: said, path: at } of issues) inFile(said, at);
   const values = parsed.data;
   if (!env.success || !parsed.success) {
-    // What is wrong with the other fields is told at the same time.
+    // What is wrong with the other fields is reported at the same time.
     const broken = new Set(issues.map(({ path: [field] }) => String(field)));
     const others = env.success ? schema.safeParse(withoutFields(content, broken)).data : undefined;
     if (others !== undefined)
@@ -241,7 +241,7 @@ function textOf(file: string, problems: ConfigProblem[]): string | undefined {
     return readFileSync(file, 'utf8');
   } catch (error) {
     const code = errorCode(error) || 'unreadable';
-    // A home below a file is told of when the home is made.
+    // A home below a file is reported when the home is made.
     const isMissing = code === 'ENOENT' || code === 'ENOTDIR';
     if (!isMissing) problems.push({ place: file, text: `cannot be read (${code})` });
     return undefined;
@@ -283,8 +283,8 @@ function told(at: FieldPath, message: string): { path: FieldPath; text: string }
 }
 
 /**
- * The address the heartbeat writes to: the configured one, else the private chat with the first owner on the first channel that
- * is on and whose ids tell that chat; undefined = there is none.
+ * The address the heartbeat writes to: the configured one, else the private chat with the first owner on the first
+ * channel that is on and whose ids identify that chat; undefined = there is none.
  */
 export function heartbeatAddress(
   { heartbeat }: Pick<Config, 'heartbeat'>,

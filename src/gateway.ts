@@ -43,13 +43,13 @@ const OUT_CONCURRENCY = 128;
 const AGENT_CONCURRENCY = 64;
 const POLL_CONCURRENCY = 16;
 const HOOK_CONCURRENCY = 32;
-/** Answers that one node has spoken at a time: servers of speech are slow and often have one graphics card. */
+/** Answers that one node has spoken at once: speech servers are slow and often have one graphics card. */
 const SPEECH_CONCURRENCY = 4;
 
 export interface GatewayOptions extends ProcessOutput {
   /** Answers come from a script, and the page says so. */
   demo?: boolean;
-  /** Tools beside the built-in ones, enabled in the default profile. */
+  /** Tools besides the built-in ones, enabled in the default profile. */
   tools?: readonly Tool[];
   /** Origins that `web_fetch` may reach wherever they are; all others must be public. */
   reachable?: readonly string[];

@@ -22,7 +22,7 @@ interface Closable {
 /** Everything that starts or stops, by name. */
 export interface Components {
   settings: { start(): Promise<void>; stop(): Promise<void> };
-  /** The rules of the moment. */
+  /** The current rules. */
   retention: () => Retention;
   store: {
     lanes: LaneStore;

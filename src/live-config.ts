@@ -1,4 +1,6 @@
-/** The configuration while the gateway runs: which fields of `config.json` a change makes count at once, and which wait. */
+/**
+ * The configuration while the gateway runs: which changed fields of `config.json` take effect at once, and which wait.
+ */
 import { checkConfig, configFile, lineOf, problemLines } from './config.ts';
 import type { Config, Environment } from './config.ts';
 import type { GatewayFile } from './config-schema.ts';
@@ -6,7 +8,7 @@ import type { Log } from './contracts/log.ts';
 import { createLiveSettings, differences, watchFolders } from './settings/index.ts';
 import type { ConfigFile, LiveSettings } from './settings/index.ts';
 
-/** Of every field: does a change wait for a restart? A list names the fields in it that do. */
+/** For every field: does a change wait for a restart? A list names the fields in it that do. */
 const AFTER_RESTART: Readonly<
   Record<keyof GatewayFile | 'access' | 'channels', boolean | readonly string[]>
 > = {
@@ -38,7 +40,7 @@ const AFTER_RESTART: Readonly<
 };
 const RULES = new Map(Object.entries(AFTER_RESTART));
 
-/** Of these fields, by dotted name, those that count after a restart. */
+/** Of these fields, by dotted name, those that take effect after a restart. */
 function waiting(fields: readonly string[]): string[] {
   return fields.filter((field) => {
     const [top = '', inner = ''] = field.split('.');
@@ -47,7 +49,7 @@ function waiting(fields: readonly string[]): string[] {
   });
 }
 
-/** What counts of the next configuration in a gateway that runs with `now`. */
+/** The configuration in effect after a change to `next` in a gateway that runs with `now`. */
 function join(now: Config, next: Config): Config {
   const { modelServers, media, turns, channels } = now;
   return Object.freeze({

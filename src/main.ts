@@ -83,8 +83,9 @@ function endOnSignals(gateway: Gateway, log: Log): void {
       void end();
     });
   }
-  // After an unknown error the state is not to be trusted: committed work is safe, and a supervisor starts a new process. It
-  // ends at once, without freeing its lanes, so that the crash counts against the messages it was working on.
+  // After an unknown error the state cannot be trusted: committed work is safe, and a supervisor starts a new
+  // process. It ends at once, without freeing its lanes, so that the crash counts against the messages it was
+  // working on.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
       log.fatal({ err: error }, 'uncaught_error');

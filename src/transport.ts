@@ -37,9 +37,9 @@ import { createOutgoingFiles, createSessionFiles } from './tools/index.ts';
 /** How the process around the gateway logs and prints. */
 export interface ProcessOutput {
   log: Log;
-  /** Takes secrets out of the log and of the prompts in traces; undefined = the gateway makes one of its own. */
+  /** Takes secrets out of the log and of the prompts in traces; undefined = the gateway makes its own. */
   redact?: Redactor | undefined;
-  /** Told what the start takes time for. */
+  /** Receives the steps of the start that take time. */
   progress?: StartProgress | undefined;
   /** Shows the first token on the terminal; undefined = there is no terminal, and the token is written to a file. */
   announceToken?: ((token: string) => void) | undefined;

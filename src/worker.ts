@@ -1,4 +1,4 @@
-/** What a process knows of being one of several workers of a supervisor. */
+/** What a process knows about being one of several workers of a supervisor. */
 import cluster from 'node:cluster';
 import type { ChannelHealth } from './contracts/gateway-api.ts';
 
@@ -16,7 +16,7 @@ export function workerRestarts(): number {
 /** The states of the channels that are on, by name. */
 export type ChannelStates = Readonly<Record<string, ChannelHealth['state']>>;
 
-/** What is said of a channel in each state; the first is the best. */
+/** What is said about a channel in each state; the first is the best. */
 const STATES = { up: '', degraded: ' degraded', starting: ' still connecting', dead: ' refused', off: '' };
 const BEST = ['up', 'degraded', 'starting', 'dead', 'off'] as const satisfies (keyof typeof STATES)[];
 
@@ -27,7 +27,7 @@ export function channelWords(channels: ChannelStates): string {
     .join(', ');
 }
 
-/** Of workers that serve the same channels, which any one of them may hold: the best state of each. */
+/** For workers that serve the same channels, which any one of them may hold: the best state of each. */
 export function bestStates(all: readonly ChannelStates[]): ChannelStates {
   const names = [...new Set(all.flatMap((states) => Object.keys(states)))];
   const best = (name: string) => BEST.find((state) => all.some((states) => states[name] === state)) ?? 'off';
@@ -89,8 +89,8 @@ export function isMetricsAnswer(message: unknown): message is { metrics: string 
 const SUPERVISOR_MS = 5_000;
 
 /**
- * The metrics of all workers; those of this process where there is no supervisor, or where it does not answer. `own` gives
- * the latter, and answers the supervisor from now on. Never rejects unless `own` does.
+ * The metrics of all workers; those of this process where there is no supervisor, or where it does not answer. `own`
+ * returns the latter, and answers the supervisor from now on. Never rejects unless `own` does.
  */
 export function sharedMetrics(own: () => Promise<string>): () => Promise<string> {
   if (!cluster.isWorker) return own;

@@ -1,4 +1,7 @@
-/** The kinds of channels that a message does not tell: only threads. Those that no event has told of are asked about one by one, and once. */
+/**
+ * The kinds of channels that a message does not reveal, which are only threads. Discord is asked once, and one at a
+ * time, about those that no event has described.
+ */
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Log } from '../../src/contracts/log.ts';
 import { backoffMs } from '../../src/lib/async/backoff.ts';
@@ -9,21 +12,27 @@ import type { ChannelKind } from './receiving/inbound.ts';
 import type { DiscordRest } from './rest/rest.ts';
 import { isTransientError } from './rest/retry.ts';
 
-/** Kinds remembered, also of channels where nothing is answered; the one that was asked for longest ago is forgotten. */
+/**
+ * Maximum number of kinds remembered, including channels where nothing is answered; the one requested longest ago is
+ * forgotten.
+ */
 export const MAX_KINDS = 5_000;
 
-/** Channels that wait to be asked about; past that, one in which nobody has called the bot is given up. */
+/**
+ * Maximum number of channels waiting for a lookup; beyond it, a channel in which no one has called the bot is
+ * dropped.
+ */
 export const MAX_LOOKUPS = 200;
 
-/** Longest wait before a question that was not answered is asked again, in milliseconds. */
+/** Longest wait before a request that failed is repeated, in milliseconds. */
 const RETRY_CAP_MS = 30_000;
 
-/** Where somebody waits the questions follow each other so many times as fast. */
+/** While someone is waiting, lookups follow each other this many times as fast. */
 const URGENT_SPEED = 4;
 
 interface Lookup {
   id: string;
-  /** Somebody has called the bot there: this one goes first. */
+  /** Someone has called the bot there: this one goes first. */
   urgent: boolean;
   result: PromiseWithResolvers<ChannelKind | undefined>;
 }
@@ -32,7 +41,7 @@ export interface ChannelKindsParts {
   rest: Pick<DiscordRest, 'call'>;
   log: Log;
   signal: AbortSignal;
-  /** Between two questions, which share Discord's limit of 50 calls a second, and before one is asked again the first time. */
+  /** Waits between two lookups, which share Discord's limit of 50 calls a second, and before the first retry of one. */
   waits: { spacingMs: number; retryMs: number };
 }
 
@@ -46,7 +55,7 @@ export class ChannelKinds {
     this.#parts = parts;
   }
 
-  /** The kind of a channel; undefined when Discord does not tell it to this bot, or too many others are asked about. Never throws. */
+  /** The kind of a channel; undefined if Discord does not tell this bot, or too many others are waiting. Never throws. */
   async of(id: string, urgent: boolean): Promise<ChannelKind | undefined> {
     const known = this.#known.get(id);
     if (known !== undefined) {
@@ -61,7 +70,7 @@ export class ChannelKinds {
     return await lookup.result.promise;
   }
 
-  /** An event has told the kind of a channel: nobody waits for the answer about it. */
+  /** An event has revealed the kind of a channel: no one needs to wait for a lookup. */
   tell(id: string, kind: ChannelKind): void {
     const lookup = this.#lookups.get(id);
     if (lookup === undefined) this.#keep(id, kind);
@@ -90,7 +99,7 @@ export class ChannelKinds {
     result.resolve(kind);
   }
 
-  /** Asks one after another, until nothing waits. */
+  /** Makes one lookup after another until none is waiting. */
   async #run(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
@@ -111,7 +120,7 @@ export class ChannelKinds {
     }
   }
 
-  /** The kind as Discord tells it, asked again until it answers. Throws only the signal's reason. */
+  /** The kind that Discord reports, retried until Discord answers. Throws only the signal's reason. */
   async #ask(id: string): Promise<ChannelKind | undefined> {
     const { rest, log, signal, waits } = this.#parts;
     for (let attempt = 0; ; attempt += 1) {

@@ -10,7 +10,7 @@ import { parseJson } from '../../src/lib/json/json.ts';
 export const BAD_TOKEN =
   'Discord refused the bot token: copy the one from the Developer Portal (your application, Bot, Reset Token) into DISCORD_BOT_TOKEN and restart.';
 
-/** The wait in milliseconds when Discord reports a write limit (20028) without a time. */
+/** The wait in milliseconds if Discord reports a write limit (20028) without a time. */
 const WRITE_LIMIT_MS = 5_000;
 
 /** JSON error codes (Discord's documentation, "JSON Error Codes") and what they mean for the gateway. */
@@ -39,7 +39,7 @@ const MEANINGS: Readonly<Record<number, [ChannelErrorCode, string]>> = {
   200_000: ['rejected', "Discord's AutoMod blocked the text: the server's rules forbid something in it."],
 };
 
-/** Converts any error of a REST call to a `ChannelError`; the original error is its cause. */
+/** Converts any error of a REST call to a `ChannelError` whose cause is the original error. */
 export function toChannelError(error: unknown): ChannelError {
   if (error instanceof ChannelError) return error;
   if (error instanceof RateLimitError) {
@@ -62,7 +62,7 @@ function fromRefusal(error: DiscordAPIError): ChannelError {
       : new ChannelError(meaning, message, { retryable: isMissingPermission(error), cause: error });
   }
   if (status === 401) return new ChannelError('unauthorized', BAD_TOKEN, { cause: error });
-  // Discord's own refusals are JSON with a number; this one came from something in front of it.
+  // Discord's own refusals are JSON with a number; this one came from a server in front of it.
   if (typeof code !== 'number')
     return unavailable(`Something before Discord answered with status ${status}.`, error);
   if (error.message.includes('message_reference'))
@@ -72,19 +72,22 @@ function fromRefusal(error: DiscordAPIError): ChannelError {
   return new ChannelError(isPlace ? 'blocked' : 'rejected', message, { cause: error });
 }
 
-/** The refusal of an edit: whatever it forbids, the text can still be shown in a new message. Gives other errors back. */
+/**
+ * Converts the refusal of an edit: whatever it forbids, the text can still be shown in a new message. Returns other
+ * errors unchanged.
+ */
 export function toEditError(error: unknown): unknown {
   if (!(error instanceof ChannelError)) return error;
   if (error.code !== 'rejected' && error.code !== 'blocked') return error;
   return new ChannelError('message_gone', error.message, { cause: error.cause });
 }
 
-/** True when the message to change is gone or can no longer be changed. */
+/** True if the message to change is gone or can no longer be changed. */
 export function isGone(error: unknown): boolean {
   return error instanceof ChannelError && error.code === 'message_gone';
 }
 
-/** True when people can fix the refusal by giving the bot a permission. */
+/** True if people can fix the refusal by giving the bot a permission. */
 export function lacksPermission({ code, cause }: ChannelError): boolean {
   return code === 'blocked' && isMissingPermission(cause);
 }
@@ -93,7 +96,7 @@ function isMissingPermission(error: unknown): boolean {
   return [50_001, 50_013, 50_083, 160_005].some((code) => hasCode(error, code));
 }
 
-/** True for an error of Discord's with this JSON error code. */
+/** True for a Discord error with this JSON error code. */
 export function hasCode(error: unknown, code: number): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }
@@ -104,7 +107,7 @@ const Limited = z.object({
   code: z.number().optional(),
 });
 
-/** Reads a 429 (Discord's documentation, "Rate Limits"). `retryAfterMs` is undefined when it names no time. */
+/** Reads a 429 (Discord's documentation, "Rate Limits"). `retryAfterMs` is undefined if it names no time. */
 export async function fromTooMany(
   response: Pick<Response, 'text'> & { headers: { get(name: string): string | null } },
 ): Promise<ChannelError> {
@@ -119,7 +122,7 @@ export async function fromTooMany(
   });
 }
 
-/** A call that is not made at all, because Discord has asked to wait before it. */
+/** A call that is not made at all, because Discord has asked the bot to wait. */
 export function heldBack(retryAfterMs: number, cause?: unknown): ChannelError {
   const message = `Discord asks to wait ${retryAfterMs} ms.`;
   return new ChannelError('rate_limited', message, { retryable: true, retryAfterMs, local: true, cause });
@@ -135,7 +138,7 @@ function unavailable(message: string, cause: unknown): ChannelError {
   return new ChannelError('unavailable', message, { retryable: true, cause });
 }
 
-/** True when the connection broke or timed out, so that Discord may or may not have carried out the call. */
+/** True if the connection broke or timed out, so that Discord may or may not have carried out the call. */
 export function isAnswerLost(error: unknown): boolean {
   if (!(error instanceof ChannelError) || error.code !== 'unavailable') return false;
   const { cause } = error;
@@ -164,13 +167,16 @@ const FATAL_CLOSES: ReadonlyMap<number, [ChannelErrorCode, string]> = new Map([
   [GatewayCloseCodes.InvalidIntents, ['rejected', 'Discord refused the intents (4013): update Parley.']],
 ]);
 
-/** What an unrecoverable gateway close code means; undefined for all others. */
+/** The meaning of an unrecoverable gateway close code; undefined for all others. */
 export function fatalClose(code: number): ChannelError | undefined {
   const fatal = FATAL_CLOSES.get(code);
   return fatal === undefined ? undefined : new ChannelError(...fatal);
 }
 
-/** What a failed attempt to connect means: a refused token or another discord.js, else undefined: try again soon. */
+/**
+ * The meaning of a failed attempt to connect: a refused token or a different discord.js version; undefined for
+ * anything else, which should be retried soon.
+ */
 export function fatalError(error: unknown): ChannelError | undefined {
   if (error instanceof PrivateFieldError)
     return new ChannelError('rejected', error.message, { cause: error });

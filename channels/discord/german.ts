@@ -1,4 +1,4 @@
-/** What the settings of Discord mean in German, by their paths. */
+/** German descriptions of Discord's settings, by path. */
 
 export const german: Readonly<Record<string, string>> = {
   editIntervalMs:

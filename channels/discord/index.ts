@@ -1,4 +1,4 @@
-/** The Discord channel: messages arrive over Discord's gateway, and are sent and edited over REST. */
+/** The Discord channel: receives messages over Discord's gateway, and sends and edits them over REST. */
 import { z } from 'zod';
 import type {
   Capabilities,
@@ -44,23 +44,23 @@ const OFFICIAL_ROOT = 'https://discord.com/api';
 export interface DiscordConfig {
   /** Secret. */
   token: string;
-  /** Another server that speaks Discord's API, without a version; Discord's own by default. */
+  /** Another server that implements Discord's API, without a version; Discord's own by default. */
   apiRoot?: string | undefined;
-  /** Least milliseconds between two edits in one channel or thread. */
+  /** Minimum time between two edits in one channel or thread, in milliseconds. */
   editIntervalMs: number;
-  /** Calls that may go out at once there. */
+  /** Maximum burst of calls there. */
   burst: number;
-  /** Calls there in any five seconds. */
+  /** Maximum number of calls there in any five seconds. */
   callsPer5Seconds: number;
-  /** How many of both only finals may use. */
+  /** How much of both is reserved for finals. */
   reservedForFinals: number;
-  /** Calls a second of the whole bot: at first, and at most. */
+  /** Calls per second of the whole bot: at first, and at most. */
   callsPerSecond: { start: number; most: number };
   /** Answers have the buttons Stop and Regenerate. */
   answerButtons: boolean;
-  /** Where questions get reactions of the bot. */
+  /** Where the bot reacts to questions. */
   reactions: { private: boolean; group: boolean };
-  /** Where each question gets a thread of its own. */
+  /** Where each question gets its own thread. */
   threads: ThreadSettings;
 }
 
@@ -69,11 +69,11 @@ const WINDOW_MS = 5_000;
 /** The channel's clock and waits, in milliseconds. */
 export interface DiscordTiming {
   now: () => number;
-  /** What every wait is measured by: `now` may be set back. */
+  /** The clock that measures every wait: `now` may be set back. */
   monotonicMs: () => number;
-  /** Waits that many milliseconds, or until the signal aborts. Never rejects. */
+  /** Waits this many milliseconds, or until the signal aborts. Never rejects. */
   pause: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Between two identifies. Discord takes one per 5 seconds. */
+  /** Between two identifies. Discord accepts one per 5 seconds. */
   identifySpacingMs: number;
   /** Before the first new attempt after a failed connection. */
   retryBaseMs: number;
@@ -81,11 +81,11 @@ export interface DiscordTiming {
   saveEveryMs: number;
   /** Between two calls that read missed messages. */
   historySpacingMs: number;
-  /** Longest wait for the gateway connection to close at a stop. */
+  /** Longest wait for the gateway connection to close during `stop`. */
   closeMs: number;
-  /** A download that brings nothing for this long is given up. */
+  /** A download that delivers nothing for this long is aborted. */
   silenceMs: number;
-  /** How long a commit may take before a slash command is deferred without it; Discord waits 3 seconds. */
+  /** How long a commit may take before a slash command is deferred without waiting for it; Discord waits 3 seconds. */
   deferAfterMs: number;
 }
 
@@ -102,7 +102,7 @@ const TIMING: DiscordTiming = {
   deferAfterMs: 1_500,
 };
 
-/** Makes the channel; nothing is connected before `start`. Never throws. */
+/** Creates the channel; connects nothing before `start`. Never throws. */
 export function create(
   config: DiscordConfig,
   deps: DiscordDeps,
@@ -124,7 +124,7 @@ class DiscordChannel implements Channel {
   readonly download: NonNullable<Channel['download']>;
   readonly react: NonNullable<Channel['react']>;
   readonly interactions: InteractionEndpoint;
-  /** By the number of the shard. */
+  /** By shard number. */
   readonly #receiving = new Map<number, Receiving>();
   #botId: string | undefined;
 
@@ -277,17 +277,17 @@ class DiscordChannel implements Channel {
   }
 }
 
-/** From sound to worst. */
+/** From best to worst. */
 const STATES: readonly ChannelHealth['state'][] = ['up', 'starting', 'degraded', 'dead'];
 
-/** The state of all shards that this process holds; those it has given away do not count. */
+/** The state of all shards that this process holds; shards that it has given away do not count. */
 function worstOf(shards: readonly ChannelHealth[]): ChannelHealth {
   const held = shards.filter(({ state }) => state !== 'off');
   const [worst] = held.toSorted((one, other) => STATES.indexOf(other.state) - STATES.indexOf(one.state));
   return worst ?? { state: 'off' };
 }
 
-/** The limit of a channel or thread; the replies to a command, while its token lives, have one of their own. */
+/** The rate limit of a channel or thread; the replies to a command have a separate one while its token lives. */
 function rateOf(config: DiscordConfig, { chatId, threadId }: Place, token: string | undefined): PlaceRate {
   return {
     key: token === undefined ? (threadId ?? chatId) : `reply ${token}`,

@@ -1,4 +1,4 @@
-/** Discord as the gateway knows it before loading it: its settings, its ids and its secrets. */
+/** What the gateway knows about Discord before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
 import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
 import { withSlash } from '../../src/contracts/isomorphic/fill-text.js';
@@ -49,7 +49,7 @@ export const manifest = defineChannel({
       .max(100)
       .default(1)
       .describe('how many of both only final texts may use'),
-    /** Discord allows fifty calls a second for a bot; some are not made by answers. */
+    /** Discord allows a bot fifty calls a second; some of them do not come from answers. */
     callsPerSecond: z
       .strictObject({
         start: perSecond.default(45).describe('calls a second of the whole bot at first'),

@@ -1,4 +1,4 @@
-/** The replies to a slash command: reached by its token while that lives, then as the messages of the bot that they are. */
+/** The replies to a slash command: reached by its token while that lives, then as ordinary messages of the bot. */
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { SentMessage } from '../../src/contracts/message.ts';
 import { isAnswerLost, isGone, toEditError } from './errors.ts';
@@ -7,10 +7,13 @@ import type { DiscordRest, RestCall } from './rest/rest.ts';
 import { messageId } from './sending.ts';
 import type { Content, Sending } from './sending.ts';
 
-/** Discord takes the first answer to a command for three seconds, and everything else with its token for fifteen minutes. */
+/**
+ * Discord accepts the first answer to a command for three seconds, and everything else with its token for fifteen
+ * minutes.
+ */
 const FIRST_ANSWER_MS = 3_000;
 const TOKEN_MS = 15 * 60_000;
-/** Wait before an edit is tried again whose command another process may still be acknowledging. */
+/** Wait before retrying an edit if another process may still be acknowledging the command. */
 const RETRY_MS = 1_000;
 
 /** Identifies a command in calls to Discord. */
@@ -43,7 +46,10 @@ export class Replies {
     };
   }
 
-  /** The token of the command whose reply this message is, while Discord takes it: such calls do not count against the bot. */
+  /**
+   * The token of the command whose reply this message is, while Discord accepts it: such calls do not count against
+   * the bot.
+   */
   tokenOf(sent: SentMessage): string | undefined {
     const handle = readHandle(sent);
     return handle !== undefined && this.#now() - handle.createdAt < TOKEN_MS
@@ -52,8 +58,9 @@ export class Replies {
   }
 
   /**
-   * Replaces a reply's text, and gives the reply with what reaches it after the token's end: the real id of a deferred one
-   * is known only now. Throws `ChannelError('message_gone')` when it cannot be changed: send a normal message.
+   * Replaces a reply's text, and returns the reply with whatever reaches it after the token has expired: the real id
+   * of a deferred one is known only now. Throws `ChannelError('message_gone')` if it cannot be changed: send a normal
+   * message.
    */
   async edit(sent: SentMessage, chatId: string, content: Partial<Content>): Promise<SentMessage> {
     return await this.#onReply(sent, {
@@ -68,7 +75,7 @@ export class Replies {
     });
   }
 
-  /** Takes a reply away. Throws `ChannelError('message_gone')` when it is gone, or cannot be reached any more. */
+  /** Deletes a reply. Throws `ChannelError('message_gone')` if it is gone, or can no longer be reached. */
   async delete(sent: SentMessage, chatId: string): Promise<void> {
     await this.#onReply(sent, {
       byToken: async (handle) => void (await this.#byToken('delete', handle, sent.id)),
@@ -77,8 +84,8 @@ export class Replies {
   }
 
   /**
-   * Sends a message after an earlier reply: also where the bot itself may not write. Undefined when the token's time is
-   * over. Discord knows no nonce here: throws `ChannelError('outcome_unknown')` when the answer is lost.
+   * Sends a message after an earlier reply, even where the bot itself may not write. Undefined if the token has
+   * expired. Discord supports no nonce here: throws `ChannelError('outcome_unknown')` if the answer is lost.
    */
   async followUp(
     after: SentMessage,
@@ -99,7 +106,7 @@ export class Replies {
     }
   }
 
-  /** Does something to a reply by its token while that lives, then as to the message it is. */
+  /** Acts on a reply by its token while that lives, then as on an ordinary message. */
   async #onReply<T>(
     sent: SentMessage,
     { byToken, byId }: { byToken: (handle: Handle) => Promise<T>; byId: (id: string) => Promise<T> },
@@ -155,7 +162,7 @@ function realIdOf({ id, realId, metadata }: SentMessage): string | undefined {
   return realId ?? metadata?.messageId ?? (id === ORIGINAL ? undefined : id);
 }
 
-/** Undefined for a message that is no reply to a command. */
+/** Undefined for a message that is not a reply to a command. */
 function readHandle({ metadata }: SentMessage): Handle | undefined {
   const { interactionToken, applicationId, createdAt } = metadata ?? {};
   if (interactionToken === undefined || applicationId === undefined) return undefined;

@@ -13,10 +13,10 @@ import type { DiscordRest, RestCall } from './rest/rest.ts';
 
 /** Discord's limit on a message's text, in characters. */
 export const MAX_LENGTH = 2_000;
-/** Characters of Discord's 25 for a nonce; 144 bits are enough to be unique. */
+/** Characters of a nonce, out of Discord's 25; 144 bits are enough to be unique. */
 const NONCE_LENGTH = 24;
 
-/** Chats in which the bot was no member, and for how long that is remembered in milliseconds: as long as a command can be answered. */
+/** Chats in which the bot was not a member, and how long that is remembered in milliseconds: as long as a command can be answered. */
 export const MAX_GUEST_CHATS = 1_000;
 const GUEST_MS = 15 * 60_000;
 
@@ -24,9 +24,9 @@ const GUEST_MS = 15 * 60_000;
 const MAX_ROW = 5;
 
 /**
- * The fields of every message we send: it pings nobody and shows no link previews, whatever the model wrote. Plain content, no
- * components v2: notifications of those are empty (discord-api-docs issue 7854), a message cannot leave them, and to a nonce that it
- * knows Discord answers with a message whose content tells whether it shows this text.
+ * The fields of every message we send: it pings no one and shows no link previews, whatever the model wrote. Plain
+ * content, no components v2: their notifications are empty (discord-api-docs issue 7854), a message cannot leave
+ * them, and Discord answers a nonce that it knows with a message whose content reveals whether it shows this text.
  */
 export interface Content {
   content: string;
@@ -34,7 +34,7 @@ export interface Content {
   flags: number;
   /** Always present: an edit without it would keep the old buttons. */
   components: object[];
-  /** Present with files: what each is called, and what it is. */
+  /** Present with files: the name and description of each. */
   attachments?: object[];
 }
 
@@ -43,7 +43,7 @@ export class Sending {
   readonly #onRefused: (channelId: string) => void;
   readonly #guestIn: Recent<true>;
 
-  /** `onRefused` is called for the first refusal in a channel for want of a permission. */
+  /** `onRefused` is called for the first refusal in a channel for lack of a permission. */
   constructor(rest: DiscordRest, now: () => number, onRefused: (channelId: string) => void) {
     this.#rest = rest;
     this.#guestIn = new Recent(GUEST_MS, MAX_GUEST_CHATS, now);
@@ -51,7 +51,7 @@ export class Sending {
   }
 
   /**
-   * Creates a message; gives its id. Discord answers a repeated nonce with the first message, so a lost answer is
+   * Creates a message; returns its id. Discord answers a repeated nonce with the first message, so a lost answer is
    * requested once more here, and any later repeat of the same part is harmless.
    */
   async create(
@@ -60,7 +60,7 @@ export class Sending {
     { nonce, replyTo }: Pick<OutboundPart, 'nonce' | 'replyTo'>,
     files?: RestCall['files'],
   ): Promise<string> {
-    // The message that a thread was opened with is seen above everything in it, and is often in another channel.
+    // The message that started a thread is shown above everything in it, and is often in another channel.
     const reply = replyTo !== undefined && replyTo !== place.threadId && /^\d{1,20}$/.test(replyTo);
     const body = {
       ...content,
@@ -89,12 +89,15 @@ export class Sending {
     }
   }
 
-  /** Lets health and people know of a channel where the bot may not write. */
+  /** Reports to health and to people that the bot may not write in a channel. */
   #noteRefusal(channelId: string, error: unknown): void {
     if (this.#rest.noteMessage(channelId, toChannelError(error))) this.#onRefused(channelId);
   }
 
-  /** Discord answers a nonce that it knows with the message as it was first sent: that one gets the text. Gives its id. */
+  /**
+   * Discord answers a nonce that it knows with the message as it was first sent: that message gets the text. Returns
+   * its id.
+   */
   async #withText(answer: unknown, channelId: string, content: Content): Promise<string> {
     const id = messageId(answer);
     const shown = ShownText.safeParse(answer);
@@ -103,7 +106,7 @@ export class Sending {
     return id;
   }
 
-  /** Throws `ChannelError('message_gone')` also for a message that is there, but may not be changed: a new one can be sent. */
+  /** Throws `ChannelError('message_gone')` also for a message that exists but may not be changed: a new one can be sent. */
   async edit(id: string, chatId: string, content: Partial<Content>): Promise<void> {
     try {
       await this.#rest.call({
@@ -117,13 +120,13 @@ export class Sending {
     }
   }
 
-  /** One that is gone already is no error. */
+  /** A message that is already gone is not an error. */
   async delete(id: string, chatId: string): Promise<void> {
     const path = `/channels/${chatId}/messages/${id}` as const;
     await unlessGone(this.#rest.call({ method: 'delete', path, bucket: `delete ${chatId}` }));
   }
 
-  /** The bot is no member of a channel, and reaches it by the tokens of commands alone. */
+  /** The bot is not a member of a channel, and reaches it only through the tokens of commands. */
   noteGuest(channelId: string): void {
     this.#guestIn.set(channelId, true);
   }
@@ -140,7 +143,7 @@ export class Sending {
   }
 }
 
-/** Waits for a deletion; a message that is gone already is what was asked for. */
+/** Waits for a deletion; a message that is already gone counts as deleted. */
 export async function unlessGone(deletion: Promise<unknown>): Promise<void> {
   try {
     await deletion;
@@ -149,7 +152,7 @@ export async function unlessGone(deletion: Promise<unknown>): Promise<void> {
   }
 }
 
-/** The fields for a part. Discord parses markup in everything, so `plain` only leaves out what the renderer added. */
+/** The fields for a part. Discord parses markup in everything, so `plain` only omits what the renderer added. */
 export function contentOf(part: OutboundPart): Content {
   return contentWith(part.plain === true ? part.body.plain : part.body.text, part.buttons);
 }
@@ -171,7 +174,7 @@ const STYLES = {
   danger: ButtonStyle.Danger,
 };
 
-/** Buttons in rows of five, as Discord wants them. */
+/** Buttons in rows of five, as Discord requires. */
 function rowsOf(buttons: readonly Button[]): object[] {
   const rows = Array.from({ length: Math.ceil(buttons.length / MAX_ROW) }, (_, row) =>
     buttons.slice(row * MAX_ROW, (row + 1) * MAX_ROW),
@@ -193,8 +196,8 @@ function nonceOf(channelId: string, nonce: string): string {
 }
 
 /**
- * The Discord channel of a place; a thread is one of its own. Only digits may enter a path: an address from elsewhere
- * could otherwise reach another route.
+ * The Discord channel of a place; a thread is a channel of its own. Only digits may enter a path: an address from
+ * elsewhere could otherwise reach another route.
  */
 export function channelIdOf({ chatId, threadId }: Place): string {
   const id = threadId ?? chatId;

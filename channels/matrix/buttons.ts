@@ -1,6 +1,7 @@
 /**
- * Buttons, which Matrix does not have: they are listed below the text with a number each, and stand in the event itself. A
- * reaction with the number, or a reply with the number or the label, presses one; so any node can tell, also after a restart.
+ * Buttons, which Matrix does not have: they are listed below the text with a number each, and are stored in the event
+ * itself. A reaction with the number, or a reply with the number or the label, presses one; so any node can tell,
+ * even after a restart.
  */
 import { z } from 'zod';
 import type { Button } from '../../src/contracts/message.ts';
@@ -11,12 +12,15 @@ import { withoutVariant } from './inbound.ts';
 
 /** The field of an event's content that holds its buttons. */
 export const BUTTONS = 'parley.buttons';
-/** Numbers that people have as reactions. */
+/** Numbers that are available as reactions. */
 const KEYS = ['1⃣', '2⃣', '3⃣', '4⃣', '5⃣', '6⃣', '7⃣', '8⃣', '9⃣', '🔟'];
-/** Buttons of one message; a line says that there are more. Those after the tenth are pressed by a reply. */
+/**
+ * Maximum number of buttons in one message; a line says that there are more. Those after the tenth are pressed by a
+ * reply.
+ */
 export const MAX_BUTTONS = 25;
 const MAX_LABEL = 80;
-/** Longest value that the gateway gives, in UTF-16 units. */
+/** Longest value from the gateway, in UTF-16 units. */
 const MAX_VALUE = 200;
 
 const Kept = z.array(
@@ -24,7 +28,7 @@ const Kept = z.array(
 );
 export type KeptButton = z.infer<typeof Kept>[number];
 
-/** The buttons as the event keeps them; those after `MAX_BUTTONS` are left out. */
+/** The buttons as stored in the event; those after `MAX_BUTTONS` are left out. */
 export function keptButtons(buttons: readonly Button[]): KeptButton[] {
   return buttons
     .filter(({ value }) => value.length <= MAX_VALUE)
@@ -36,30 +40,30 @@ export function keptButtons(buttons: readonly Button[]): KeptButton[] {
     }));
 }
 
-/** The line that shows them: `1️⃣ Approve  2️⃣ Deny`; `count` is how many there are in all. */
+/** The line that shows them: `1️⃣ Approve  2️⃣ Deny`; `count` is the total number of buttons. */
 export function shownButtons(buttons: readonly KeptButton[], count: number): Piece {
   const shown = buttons.map(({ label }, at) => `${numberOf(at)} ${label}`);
   const more = count > buttons.length ? [`… (${count - buttons.length} more)`] : [];
   return wrapped('p', words([...shown, ...more].join('\u2003')));
 }
 
-/** As people see it in their list of reactions; without one as they write it. */
+/** As people see it in their list of reactions; if there is no such reaction, as they write it. */
 function numberOf(at: number): string {
   return KEYS[at]?.replace('⃣', '\uFE0F⃣') ?? `${at + 1}.`;
 }
 
-/** The buttons of an event of the bot. */
+/** The buttons in an event of the bot. */
 export function readButtons(content: Readonly<Record<string, unknown>>): KeptButton[] {
   return Kept.safeParse(content[BUTTONS]).data ?? [];
 }
 
-/** Whether a reaction may be a press: only then the event is looked up. */
+/** Whether a reaction may be a press: only then is the event looked up. */
 export function mayPress(key: string): boolean {
   const sign = withoutVariant(key);
   return KEYS.includes(sign) || sign === '👍' || sign === '✅' || sign === '👎' || sign === '❌';
 }
 
-/** The button that a reaction presses: by its number, or by a thumb the only one of its kind. */
+/** The button that a reaction presses: selected by its number, or by a thumb if it is the only one of its kind. */
 export function pressedBy(key: string, buttons: readonly KeptButton[]): KeptButton | undefined {
   const sign = withoutVariant(key);
   if (KEYS.includes(sign)) return buttons[KEYS.indexOf(sign)];
@@ -68,7 +72,7 @@ export function pressedBy(key: string, buttons: readonly KeptButton[]): KeptButt
   return more.length > 0 ? undefined : only;
 }
 
-/** The button that a reply names by its number or its label. */
+/** The button that a reply names by number or label. */
 export function namedIn(text: string, buttons: readonly KeptButton[]): KeptButton | undefined {
   const said = text.trim().toLowerCase();
   const at = /^\d{1,2}$/.test(said) ? Number(said) - 1 : -1;

@@ -1,4 +1,4 @@
-/** Calls of the client-server API: every limit and failure is thrown at once as `ChannelError`; no call waits or is repeated here. */
+/** Calls of the client-server API: throws every limit and failure at once as `ChannelError`; no call waits or is repeated here. */
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../src/contracts/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/contracts/platform/refused-tokens.ts';
@@ -11,36 +11,36 @@ import { parseJson } from '../../src/lib/json/json.ts';
 
 /** Longest wait for an answer, in milliseconds. */
 const ANSWER_MS = 10_000;
-/** Largest answer that is read: a sync after a long outage of a bot in many rooms. */
+/** Largest answer that is read: a sync after a long outage for a bot in many rooms. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** Failed calls in a row after which the homeserver counts as unreachable. */
 const MAX_FAILURES = 3;
-/** Kinds of calls whose limits are remembered; there are fewer kinds than that. */
+/** Maximum number of call kinds whose limits are remembered; there are fewer kinds than that. */
 const MAX_PAUSES = 100;
 
 export interface ClientConfig {
-  /** Of the homeserver: `https://matrix.example.org`. */
+  /** Address of the homeserver: `https://matrix.example.org`. */
   url: string;
   /** Secret. */
   token: string;
-  /** Epoch milliseconds, which the homeserver's dates are compared with. */
+  /** Epoch milliseconds, for comparison with the homeserver's dates. */
   now: () => number;
-  /** What waits are measured by. */
+  /** The clock that measures waits. */
   monotonicMs: () => number;
 }
 
 export interface Call {
   query?: Record<string, string>;
-  /** Sent as JSON; bytes are sent as they are. */
+  /** Sent as JSON; bytes are sent unchanged. */
   body?: object | Uint8Array;
   contentType?: string;
   silenceMs?: number;
   signal?: AbortSignal;
-  /** Calls of one kind share a pause that the homeserver asks for. */
+  /** Calls of one kind share a pause that the homeserver requests. */
   limit?: string;
 }
 
-/** A path below the homeserver's address; every part is escaped: ids hold `:`, `/` and `!`. */
+/** A path below the homeserver's address; every part is escaped: ids contain `:`, `/` and `!`. */
 export function pathOf(prefix: string, ...parts: readonly string[]): string {
   return [prefix, ...parts.map((part) => encodeURIComponent(part))].join('/');
 }
@@ -66,7 +66,7 @@ export class MatrixClient {
     this.#refusals = tokenRefusals(monotonicMs);
   }
 
-  /** Makes one call; gives the JSON of the answer. Throws `ChannelError`, or the signal's reason. */
+  /** Makes one call; returns the JSON of the answer. Throws `ChannelError`, or the signal's reason. */
   async call(method: 'GET' | 'POST' | 'PUT', path: string, call: Call = {}): Promise<unknown> {
     const { limit = path } = call;
     const left = this.#pauses.left(limit);
@@ -105,7 +105,7 @@ export class MatrixClient {
     );
   }
 
-  /** What the calls so far tell: undefined while all is well. */
+  /** Health according to the calls so far: undefined while all is well. */
   get health(): ChannelHealth | undefined {
     const refused = tokenHealth(this.#refusals, BAD_TOKEN);
     if (refused !== undefined || this.#failures < MAX_FAILURES) return refused;
@@ -131,7 +131,7 @@ export class MatrixClient {
     return new URL(this.#root + path);
   }
 
-  /** One refusal alone says nothing: `whoami` tells whether the token is good. */
+  /** A single refusal proves nothing: `whoami` shows whether the token is good. */
   async #judgeToken(path: string, refusal: ChannelError): Promise<ChannelError> {
     const whoami = pathOf(CLIENT, 'account', 'whoami');
     if (path !== whoami) {

@@ -1,4 +1,4 @@
-/** The content of messages on their way to a room: text, HTML, buttons, and what they relate to. Pure. */
+/** The content of messages to send to a room: text, HTML, buttons, and what they relate to. Pure. */
 import type { OutboundPart } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Place } from '../../src/contracts/message.ts';
@@ -10,13 +10,14 @@ import { escapeHtml, joined } from './rendering/html.ts';
 import { render } from './rendering/render.ts';
 
 /**
- * Longest message, in UTF-16 units or in quarters of the HTML's bytes. An event has at most 65,536 bytes ("Size limits"), and an
- * edit holds the text three times: as HTML, as text, and as text for clients that know no edits.
+ * Longest message, in UTF-16 units or in quarters of the HTML's bytes. An event has at most 65,536 bytes ("Size
+ * limits"), and an edit contains the text three times: as HTML, as text, and as text for clients that do not know
+ * edits.
  */
 export const MAX_LENGTH = 6_000;
-/** Of these the homeserver needs some for signatures and the events before. */
+/** The homeserver needs the remainder for signatures and preceding events. */
 const MAX_CONTENT_BYTES = 60_000;
-/** Of each of the two plain texts beside the HTML. */
+/** For each of the two plain texts next to the HTML. */
 const MAX_PLAIN_BYTES = 17_500;
 
 export interface Content {
@@ -24,7 +25,7 @@ export interface Content {
   body: string;
   format?: 'org.matrix.custom.html';
   formatted_body?: string;
-  /** Nobody is pinged by what a text only mentions ("Mentioning users and rooms"). */
+  /** A mere mention in a text pings no one ("Mentioning users and rooms"). */
   'm.mentions': Record<string, never>;
   'm.relates_to'?: object;
   [field: string]: unknown;
@@ -32,7 +33,7 @@ export interface Content {
 
 type Text = Pick<OutboundPart, 'body' | 'plain' | 'buttons'>;
 
-/** The content of a part, without what it relates to. Throws `ChannelError('rejected')` for one that is too long. */
+/** The content of a part, without what it relates to. Throws `ChannelError('rejected')` if it is too long. */
 export function contentOf({ body, plain, buttons }: Text): Content {
   if (body.length > MAX_LENGTH)
     throw new ChannelError('rejected', `A message on Matrix has at most ${MAX_LENGTH} characters.`);
@@ -42,7 +43,7 @@ export function contentOf({ body, plain, buttons }: Text): Content {
     kept.length === 0
       ? text
       : joined([text, shownButtons(kept, buttons.length)], { html: '', plain: '\n\n' });
-  // What is only text needs no HTML beside it.
+  // Content that is only text needs no HTML version.
   const isText = plain === true || shown.html === escapeHtml(shown.plain);
   return {
     msgtype: 'm.text',
@@ -65,8 +66,8 @@ export function contentOfText(place: Place & { messageId?: string | undefined },
 }
 
 /**
- * The same as the edit of a message ("Event replacements"): with a text for clients that know none. What the message relates
- * to stays as it is: the new content names no relation.
+ * The same content as the edit of a message ("Event replacements"): with a text for clients that do not know edits.
+ * The message keeps its relation: the new content names none.
  */
 export function editOf(eventId: string, { 'm.relates_to': _relation, ...content }: Content): Content {
   return {
@@ -92,13 +93,13 @@ export function relationOf(
   return { 'm.relates_to': { ...thread, is_falling_back: reply === undefined } };
 }
 
-/** Throws `ChannelError('rejected')` for a content that no homeserver takes. */
+/** Throws `ChannelError('rejected')` for content that no homeserver accepts. */
 export function checkSize(content: Content): Content {
   if (Buffer.byteLength(JSON.stringify(content)) <= MAX_CONTENT_BYTES) return content;
   throw new ChannelError('rejected', 'The text is too long for an event on Matrix.');
 }
 
-/** Throws `ChannelError('rejected')` for an address that is none of Matrix's. */
+/** Throws `ChannelError('rejected')` for an address that is not a Matrix address. */
 export function checkPlace({ chatId, threadId }: Place): void {
   if (!ROOM_ID.test(chatId))
     throw new ChannelError('rejected', `"${chatId.slice(0, 40)}" is not the id of a Matrix room.`);
@@ -106,7 +107,7 @@ export function checkPlace({ chatId, threadId }: Place): void {
     throw new ChannelError('rejected', `"${threadId.slice(0, 40)}" is not the id of a Matrix thread.`);
 }
 
-/** The beginning of a text in so many bytes of JSON: clients that show HTML never show it. */
+/** The beginning of a text, cut to this many bytes of JSON: clients that show HTML never show it. */
 function clipBytes(text: string, max: number): string {
   const size = (kept: string): number => Buffer.byteLength(JSON.stringify(kept));
   let kept = text;

@@ -1,4 +1,4 @@
-/** Converts refusals of a Matrix homeserver, and its failures, to `ChannelError`. */
+/** Converts a Matrix homeserver's refusals and failures to `ChannelError`. */
 import { z } from 'zod';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
@@ -6,7 +6,7 @@ import type { ChannelErrorCode } from '../../src/contracts/errors.ts';
 export const BAD_TOKEN =
   'The Matrix homeserver refused the access token: log the bot in again, set MATRIX_TOKEN to the new token, and restart.';
 
-/** A refusal as the homeserver writes it ("Standard error response"); kept as the cause of the error. */
+/** A refusal in the homeserver's format ("Standard error response"); kept as the cause of the error. */
 class Refusal extends Error {
   readonly status: number;
   readonly errcode: string;
@@ -23,7 +23,7 @@ export class LostAnswer extends Error {}
 
 const Body = z.object({ errcode: z.string(), retry_after_ms: z.number().optional().catch(undefined) });
 
-/** Errors that say that the token is not one. */
+/** Errors that say that the token is invalid. */
 const TOKEN_ERRORS = new Set(['M_UNKNOWN_TOKEN', 'M_MISSING_TOKEN', 'M_USER_DEACTIVATED', 'M_USER_LOCKED']);
 
 const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string]>> = {
@@ -41,18 +41,18 @@ const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string]>> = {
   M_NOT_FOUND: ['rejected', 'The Matrix homeserver does not have this.'],
 };
 
-/** The wait in milliseconds when the homeserver reports a limit without a time. */
+/** The wait in milliseconds if the homeserver reports a limit without a time. */
 const LIMIT_MS = 5_000;
-/** Longest wait that is kept to, in milliseconds. */
+/** Longest wait that is respected, in milliseconds. */
 const MAX_LIMIT_MS = 3_600_000;
 
-/** The code that the homeserver gave for a refusal; undefined for any other failure. */
+/** The code in the homeserver's refusal; undefined for any other failure. */
 export function errcodeOf(error: unknown): string | undefined {
   const cause = error instanceof ChannelError ? error.cause : error;
   return cause instanceof Refusal ? cause.errcode : undefined;
 }
 
-/** True when the token of the call is refused. */
+/** True if the token of the call is refused. */
 export function isTokenError(error: unknown): boolean {
   return TOKEN_ERRORS.has(errcodeOf(error) ?? '');
 }
@@ -61,7 +61,7 @@ export function isAnswerLost(error: unknown): boolean {
   return error instanceof ChannelError && error.cause instanceof LostAnswer;
 }
 
-/** The error of an answer that is no success. */
+/** The error for an answer that is not a success. */
 export function refusalOf(
   status: number,
   body: unknown,
@@ -99,7 +99,7 @@ function waitOf(header: string | undefined, now: number): number {
   return Number.isNaN(ms) ? LIMIT_MS : ms;
 }
 
-/** A refusal that names the wait, which counts for the whole account. `local`: no call was made. */
+/** A refusal that names the wait, which applies to the whole account. `local`: no call was made. */
 export function rateLimited(ms: number, cause?: unknown, local = false): ChannelError {
   const retryAfterMs = Math.min(MAX_LIMIT_MS, Math.max(1, Math.ceil(ms)));
   const message = `The Matrix homeserver asks to wait ${retryAfterMs} ms.`;

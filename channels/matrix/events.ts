@@ -1,4 +1,4 @@
-/** What a homeserver sends, as far as it is read here: checked once; anything else is ignored. Pure. */
+/** The parts of a homeserver's data that are read here, checked once; anything else is ignored. Pure. */
 import { z } from 'zod';
 import { EVENT_ID, ROOM_ID, USER_ID } from './ids.ts';
 import { POLL_TYPES, readPoll } from './polls.ts';
@@ -9,7 +9,7 @@ const userId = z.string().regex(USER_ID);
 const relation = z.object({
   rel_type: z.string().optional().catch(undefined),
   event_id: eventId.optional().catch(undefined),
-  /** Of a reaction. */
+  /** In a reaction. */
   key: z.string().optional().catch(undefined),
   is_falling_back: z.boolean().optional().catch(undefined),
   'm.in_reply_to': z.object({ event_id: eventId }).optional().catch(undefined),
@@ -19,7 +19,7 @@ const text = z.object({
   msgtype: z.string(),
   body: z.string().catch(''),
   formatted_body: z.string().optional().catch(undefined),
-  /** With it, `body` is the caption of a file. */
+  /** If present, `body` is the caption of a file. */
   filename: z.string().optional().catch(undefined),
   url: z.string().optional().catch(undefined),
   geo_uri: z.string().optional().catch(undefined),
@@ -95,7 +95,7 @@ const syncAnswer = z.object({
 export type SyncAnswer = z.infer<typeof syncAnswer>;
 export type RawTimeline = z.infer<typeof timeline>;
 
-/** Undefined for an answer that is none. */
+/** Undefined for anything but a valid answer. */
 export function readSync(value: unknown): SyncAnswer | undefined {
   return syncAnswer.safeParse(value).data;
 }
@@ -105,14 +105,14 @@ export function readEvent(value: unknown): RawEvent | undefined {
   return event.safeParse(value).data;
 }
 
-/** Undefined for an event that is no message, or is one that was taken back. */
+/** Undefined for an event that is not a message, or that was redacted. */
 export function readMessage(raw: RawEvent): RawMessage | undefined {
   const given = messageIn(raw);
   const { data } = content.safeParse(given);
   return given !== undefined && data !== undefined ? { ...raw, content: data } : undefined;
 }
 
-/** Stickers and polls are messages of kinds of their own. */
+/** Stickers and polls are messages with types of their own. */
 function messageIn({ type, content: given }: RawEvent): object | undefined {
   if (type === 'm.room.message') return given;
   if (type === 'm.sticker') return { ...given, msgtype: 'm.sticker' };
@@ -120,7 +120,7 @@ function messageIn({ type, content: given }: RawEvent): object | undefined {
   return poll === undefined ? undefined : { ...given, msgtype: 'm.text', body: poll };
 }
 
-/** The message that a reaction is about, and its sign; undefined for anything else. */
+/** The message that a reaction refers to, and its sign; undefined for anything else. */
 export function readReaction(raw: RawEvent): { about: string; key: string } | undefined {
   const { data } = relation.safeParse(raw.content['m.relates_to']);
   if (raw.type !== 'm.reaction' || data?.rel_type !== 'm.annotation') return undefined;
@@ -129,7 +129,7 @@ export function readReaction(raw: RawEvent): { about: string; key: string } | un
     : { about: data.event_id, key: data.key };
 }
 
-/** Somebody's membership; undefined for any other event. */
+/** A person's membership; undefined for any other event. */
 export function readMember(
   raw: RawEvent,
 ): { userId: string; membership: string; name: string | undefined } | undefined {
@@ -138,7 +138,7 @@ export function readMember(
   return { userId: raw.state_key, membership: data.membership, name: data.displayname ?? undefined };
 }
 
-/** Whether it says that its room goes on in another. */
+/** Whether the event says that its room continues in another. */
 export function isTombstone({ type, state_key: key }: RawEvent): boolean {
   return type === 'm.room.tombstone' && key === '';
 }
@@ -148,7 +148,7 @@ const strippedCreate = z.object({
   content: z.object({ predecessor: z.object({ room_id: z.string().regex(ROOM_ID) }) }),
 });
 
-/** The room that the room of an invitation says to replace; undefined where it names none. */
+/** The room that the inviting room says it replaces; undefined if it names none. */
 export function readPredecessor(state: readonly unknown[]): string | undefined {
   const [create] = state.flatMap((one) => strippedCreate.safeParse(one).data ?? []);
   return create?.content.predecessor.room_id;
@@ -161,7 +161,10 @@ const stripped = z.object({
   content: z.object({ membership: z.literal('invite'), is_direct: z.boolean().optional().catch(undefined) }),
 });
 
-/** Who invited the bot, and whether the room is for the two alone; undefined where the homeserver does not tell. */
+/**
+ * The person who invited the bot, and whether the room is for the two alone; undefined if the homeserver does not
+ * say.
+ */
 export function readInvite(
   state: readonly unknown[],
   self: string,
@@ -173,7 +176,7 @@ export function readInvite(
   return undefined;
 }
 
-/** An address of a room that is none is ignored. */
+/** An invalid room address is ignored. */
 export function isRoom(roomId: string): boolean {
   return ROOM_ID.test(roomId);
 }

@@ -1,4 +1,4 @@
-/** What the settings of Matrix mean in German, by their paths. */
+/** German descriptions of Matrix's settings, by path. */
 
 export const german: Readonly<Record<string, string>> = {
   editIntervalMs:

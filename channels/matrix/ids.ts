@@ -1,4 +1,4 @@
-/** Matrix's ids: people `@ada:example.org`, rooms `!opaque:example.org` (without a server from room version 12 on), events `$opaque`. */
+/** Matrix ids: people `@ada:example.org`, rooms `!opaque:example.org` (without a server since room version 12), events `$opaque`. */
 
 /** At most 255 bytes each ("Identifier Grammar"); the server may have a port, or be an address in brackets. */
 export const USER_ID = /^@[^\s:]{1,220}:[A-Za-z0-9.:[\]-]{1,220}$/;
@@ -21,7 +21,7 @@ export function serverOf(userId: string): string {
   return userId.slice(userId.indexOf(':') + 1);
 }
 
-/** `ada` of `@ada:example.org`: a name where nobody has given another. */
+/** `ada` of `@ada:example.org`: the name of a person who has no other. */
 export function localpartOf(userId: string): string {
   return userId.slice(1).split(':', 1)[0] ?? userId;
 }

@@ -1,4 +1,4 @@
-/** Converts events of rooms to the gateway's messages: pure. */
+/** Converts room events to the gateway's messages. Pure. */
 import type { CommandListing } from '../../src/contracts/command.ts';
 import type { Media } from '../../src/contracts/media.ts';
 import type { InboundMessage, Place } from '../../src/contracts/message.ts';
@@ -15,23 +15,23 @@ export interface Self {
   name: string;
 }
 
-/** What a message's conversion needs to know of its room. */
+/** What the conversion of a message needs to know about its room. */
 export interface Surroundings {
   roomId: string;
   place: InboundMessage['place'];
   self: Self;
   senderName: string;
-  /** The message that it replies to, where the homeserver still has it. */
+  /** The message that it replies to, if the homeserver still has it. */
   repliedTo?: RawMessage | undefined;
   repliedName?: string | undefined;
   /** Commands that people can write with a `!`. */
   commands: readonly CommandListing[];
 }
 
-/** Signs by which somebody ends an answer, without what chooses their colour. */
+/** Signs with which a person stops an answer, without their variant marks. */
 const STOP_SIGNS = new Set(['👎', '⏹', '🛑']);
 
-/** A message that somebody wrote; the edit of one by its author. */
+/** A message that a person wrote, or the edit of one by its author. */
 export function toInbound(message: RawMessage, about: Surroundings): InboundMessage {
   const { content: raw, sender, event_id: id, origin_server_ts: timestamp } = message;
   const { roomId, self, place, repliedTo } = about;
@@ -44,7 +44,7 @@ export function toInbound(message: RawMessage, about: Surroundings): InboundMess
     id,
     ...placeOf(roomId, relation),
     senderId: sender,
-    // A notice is what bots write so that no other one answers ("m.notice").
+    // Bots send notices so that no other bot answers ("m.notice").
     ...(content.msgtype === 'm.notice' && { fromBot: true }),
     senderName: about.senderName,
     content: commandIn(withoutName(text, self), about.commands),
@@ -58,12 +58,12 @@ export function toInbound(message: RawMessage, about: Surroundings): InboundMess
   };
 }
 
-/** Whether a reaction ends the answer that it stands at. */
+/** Whether a reaction stops the answer below which it appears. */
 export function isStop(key: string): boolean {
   return STOP_SIGNS.has(withoutVariant(key));
 }
 
-/** Something that somebody does without writing. */
+/** An action of a person other than writing. */
 export function actOf(
   {
     event_id: id,
@@ -86,19 +86,22 @@ export function actOf(
   };
 }
 
-/** A sign without the mark that makes it coloured, and without the colour of a hand. */
+/** A sign without the mark that makes it colored, and without a skin tone. */
 export function withoutVariant(sign: string): string {
   return sign.replaceAll(/\uFE0F|[\u{1F3FB}-\u{1F3FF}]/gu, '');
 }
 
-/** The message that a message replies to; undefined where a thread only names its last one for clients without threads. */
+/**
+ * The message that a message replies to; undefined if a thread only names its last message for clients without
+ * threads.
+ */
 export function replyOf({ content }: RawMessage): string | undefined {
   const relation = content['m.relates_to'];
   if (relation?.rel_type === 'm.thread' && relation.is_falling_back === true) return undefined;
   return relation?.['m.in_reply_to']?.event_id;
 }
 
-/** A thread is a conversation of its own. */
+/** A thread is a separate conversation. */
 function placeOf(roomId: string, relation: RawMessage['content']['m.relates_to']): Place {
   const place = { channel: 'matrix', chatId: roomId };
   const isThread = relation?.rel_type === 'm.thread' && relation.event_id !== undefined;
@@ -128,7 +131,7 @@ function readContent(content: RawContent, isReply: boolean): { text: string; med
   const file: Media = {
     kind,
     url,
-    // Clients name recordings, not the sender.
+    // Clients choose the names of recordings, not the sender.
     ...(kind !== 'voice' && name !== '' && { name }),
     ...(info?.mimetype !== undefined && { mimeType: info.mimetype }),
     ...(info?.size !== undefined && { bytes: info.size }),
@@ -141,7 +144,10 @@ function isMedia(msgtype: string): msgtype is keyof typeof KINDS {
   return Object.hasOwn(KINDS, msgtype);
 }
 
-/** Older clients write what they reply to above their text: lines with `>`, then an empty one ("Fallbacks for rich replies"). */
+/**
+ * Older clients write the message that they reply to above their text: lines with `>`, then an empty one ("Fallbacks
+ * for rich replies").
+ */
 function withoutFallback(body: string): string {
   if (!body.startsWith('> <@')) return body;
   const lines = body.split('\n');
@@ -150,7 +156,7 @@ function withoutFallback(body: string): string {
   return lines.slice(lines[end] === '' ? end + 1 : end).join('\n');
 }
 
-/** The text without the bot's name at its start, as clients write it when it is mentioned. */
+/** The text without the bot's name at its start, which clients write when they mention it. */
 function withoutName(text: string, { userId, name }: Self): string {
   const start = text.trimStart();
   for (const called of [userId, `@${name}`, name]) {
@@ -161,14 +167,14 @@ function withoutName(text: string, { userId, name }: Self): string {
   return text;
 }
 
-/** Clients keep messages that begin with `/` to themselves, so that commands may begin with `!`. */
+/** Clients do not send messages that begin with `/`, so commands may begin with `!`. */
 function commandIn(text: string, commands: readonly CommandListing[]): string {
   const [, name = ''] = /^!([A-Za-z]{1,40})(?=\s|$)/.exec(text) ?? [];
   const isCommand = commands.some((one) => one.name === name.toLowerCase());
   return isCommand ? `/${name.toLowerCase()}${text.slice(name.length + 1)}` : text;
 }
 
-/** It names the bot: in the list of those it mentions, or, from older clients, by its id or a link to it. */
+/** The message names the bot: in the list of mentions, or, from older clients, by its id or a link to it. */
 function isMeant(content: RawContent, { userId }: Self): boolean {
   const mentions = content['m.mentions'];
   if (mentions !== undefined) return mentions.user_ids?.includes(userId) === true;

@@ -1,4 +1,6 @@
-/** The Matrix channel: messages arrive by syncs, and are sent and edited as events, all over the client-server API. */
+/**
+ * The Matrix channel: receives messages by syncs, and sends and edits them as events, all over the client-server API.
+ */
 import { z } from 'zod';
 import type {
   Capabilities,
@@ -32,28 +34,28 @@ export interface MatrixConfig {
   url: string | undefined;
   /** Secret. */
   token: string;
-  /** Least milliseconds between two edits in one room. */
+  /** Minimum time between two edits in one room, in milliseconds. */
   editIntervalMs: number;
-  /** Events that may go out at once there. */
+  /** Maximum burst of events there. */
   burst: number;
-  /** Events of the account that may go out at once. */
+  /** Maximum burst of events of the account. */
   accountBurst: number;
-  /** Where questions get reactions of the bot. */
+  /** Where the bot reacts to questions. */
   reactions: { private: boolean; group: boolean };
-  /** Events a second of the account: at first, and at most. */
+  /** Events per second of the account: at first, and at most. */
   eventsPerSecond: { start: number; most: number };
 }
 
 /** The channel's clock and waits, in milliseconds. */
 export interface MatrixTiming {
   now: () => number;
-  /** What every wait is measured by: `now` may be set back. */
+  /** The clock that measures every wait: `now` may be set back. */
   monotonicMs: () => number;
   /** How long the homeserver may hold a sync open. */
   longPollMs: number;
   /** Before the first new attempt after a failed sync. */
   retryBaseMs: number;
-  /** A file that brings nothing for this long is given up. */
+  /** A file that delivers nothing for this long is aborted. */
   silenceMs: number;
 }
 
@@ -65,14 +67,14 @@ const TIMING: MatrixTiming = {
   silenceMs: 30_000,
 };
 
-/** How long others see that the bot types, and after how long it is told again. */
+/** How long others see that the bot is typing, and after how long this is renewed. */
 const TYPING_SHOWN_MS = 12_000;
 const TYPING_MS = 8_000;
 
 const NO_URL =
   'MATRIX_TOKEN is set, but MATRIX_URL is not: set MATRIX_URL to the address of the homeserver, such as https://matrix.example.org.';
 
-/** Makes the channel; nothing is connected before `start`. Throws `ConfigError` without an address. */
+/** Creates the channel; connects nothing before `start`. Throws `ConfigError` without an address. */
 export function create(config: MatrixConfig, deps: MatrixDeps, timing: Partial<MatrixTiming> = {}): Channel {
   const { url } = config;
   if (url === undefined) throw new ConfigError('bad_config', NO_URL);
@@ -94,7 +96,7 @@ class MatrixChannel implements Channel {
   readonly #signs: SingleSigns;
   readonly #replacements: Replacements;
   #receiving: Receiving | undefined;
-  /** The id of the bot, once it was asked for. */
+  /** The bot's id, once it has been requested. */
   #self: string | undefined;
 
   constructor(config: MatrixConfig & { url: string }, deps: MatrixDeps, timing: MatrixTiming) {
@@ -205,7 +207,7 @@ class MatrixChannel implements Channel {
   }
 }
 
-/** A homeserver counts the events of an account over all its rooms. */
+/** A homeserver counts an account's events over all its rooms. */
 function rateOf({ editIntervalMs, burst }: MatrixConfig, roomId: string): PlaceRate {
   return { key: roomId, editIntervalMs, burst, reserved: 1, countsForBot: true };
 }

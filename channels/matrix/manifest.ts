@@ -1,4 +1,4 @@
-/** Matrix as the gateway knows it before loading it: its settings, its ids and its secrets. */
+/** What the gateway knows about Matrix before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
 import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
 import { ROOM_ID, USER_ID } from './ids.ts';
@@ -9,7 +9,7 @@ const perSecond = z.number().min(0.1).max(1_000);
 export const manifest = defineChannel({
   name: 'matrix',
   label: 'Matrix',
-  // Clients keep messages that begin with `/` to themselves.
+  // Clients do not send messages that begin with `/`.
   writeCommand: (name) => `!${name}`,
   needs: 'MATRIX_TOKEN',
   alsoNeeds: { MATRIX_URL: 'Address of the bot’s homeserver, such as https://matrix.example.org' },
@@ -55,7 +55,7 @@ export const manifest = defineChannel({
           .describe('the same in a room of several people; each change is two events, which texts go before'),
       })
       .prefault({}),
-    /** Synapse takes 0.2 by default; the refusal of one more says so, and an account without a limit is told nothing. */
+    /** Synapse accepts 0.2 by default; it refuses further events, and an account without a limit gets no refusals. */
     eventsPerSecond: z
       .strictObject({
         start: perSecond.default(10).describe('events a second of the whole account at first'),

@@ -1,14 +1,14 @@
-/** Polls as words: the bot can read one, but casts no vote. Pure. */
+/** Polls as text: the bot can read one, but does not vote. Pure. */
 import { z } from 'zod';
 import { oneLine } from '../../src/lib/text.ts';
 
-/** The kinds of a poll's beginning: the one that clients send so far (MSC3381), and the one of the specification. */
+/** The types of a poll's start event: the one that clients send so far (MSC3381), and the one in the specification. */
 export const POLL_TYPES = ['org.matrix.msc3381.poll.start', 'm.poll.start'];
 
-/** Options that are named; MSC3381 allows no more. */
+/** Maximum number of options listed; MSC3381 allows no more. */
 const MAX_ANSWERS = 20;
 
-/** A text by its old name, or by the one of the specification (`m.text`: the same text in several formats). */
+/** A text under its old name, or under the one in the specification (`m.text`: the same text in several formats). */
 const words = z
   .object({
     'org.matrix.msc1767.text': z.string().optional().catch(undefined),
@@ -25,7 +25,7 @@ const content = z.object({
   'm.poll': poll.optional().catch(undefined),
 });
 
-/** What a poll asks, with its options; undefined for one that is none. */
+/** A poll's question with its options; undefined for anything that is not a poll. */
 export function readPoll(given: unknown): string | undefined {
   const { data } = content.safeParse(given);
   const begun = data?.['m.poll'] ?? data?.['org.matrix.msc3381.poll.start'];

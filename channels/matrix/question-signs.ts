@@ -1,4 +1,4 @@
-/** Signs at questions on Matrix: reactions of the bot ("Event annotations and reactions"), of which people see one at a time. */
+/** Signs at questions on Matrix: the bot's reactions ("Event annotations and reactions"), of which people see one at a time. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { AskedQuestion } from '../../src/contracts/delivery.ts';
@@ -13,10 +13,10 @@ import { errcodeOf } from './errors.ts';
 import { readEvent, readReaction } from './events.ts';
 import type { Sending } from './sending.ts';
 
-/** How long the event of a reaction is known, in milliseconds; later it is looked up. */
+/** How long the event of a reaction is remembered, in milliseconds; later it is looked up. */
 const KNOWN_MS = 6 * 3_600_000;
 
-/** The reactions that tell what becomes of a question. */
+/** The reactions that show the state of a question. */
 const SIGNS: Signs = { waiting: '⏳', working: '👀', done: '✅', failed: '❌' };
 
 const Page = z.object({ chunk: z.array(z.unknown()) });
@@ -29,7 +29,7 @@ export interface QuestionSignsParts {
   monotonicMs: () => number;
 }
 
-/** Makes what shows them. */
+/** Creates the object that shows them. */
 export function questionSigns(parts: QuestionSignsParts): SingleSigns {
   const reactions = new Reactions(parts);
   return new SingleSigns({
@@ -68,7 +68,7 @@ class Reactions {
     this.#known.delete(key);
   }
 
-  /** The bot's reaction at a question, of whatever process; the newest ones are looked through ("Relationships API"). */
+  /** The bot's reaction to a question, from any process; searches the newest reactions ("Relationships API"). */
   async #find({ chatId, messageId }: AskedQuestion, sign: string): Promise<string | undefined> {
     const { client, self } = this.#parts;
     const path = pathOf(RELATIONS, chatId, 'relations', messageId, 'm.annotation', 'm.reaction');
@@ -80,7 +80,7 @@ class Reactions {
   }
 }
 
-/** A power that is missing stays so for a while: the room is left alone. */
+/** A missing power level stays missing for a while: the bot leaves the room alone. */
 async function unlessForbidden(work: Promise<void>): Promise<void> {
   try {
     await work;

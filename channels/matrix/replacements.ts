@@ -1,4 +1,4 @@
-/** Rooms that others have replaced ("Room upgrades"): trusted where the old room and the new one say the same of each other. */
+/** Rooms that others have replaced ("Room upgrades"): trusted if the old room and the new one confirm each other. */
 import { z } from 'zod';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import { Recent } from '../../src/lib/recent.ts';
@@ -7,10 +7,10 @@ import type { MatrixClient } from './client.ts';
 import { readEvent, readMember } from './events.ts';
 import { ROOM_ID } from './ids.ts';
 
-/** How long it is known that a room goes on, or where, in milliseconds, and of how many rooms. */
+/** How long it is remembered whether and where a room continues, in milliseconds, and for how many rooms. */
 const KNOWN_MS = 3_600_000;
 const MAX_ROOMS = 2_000;
-/** Replacements in a row that are followed at once. */
+/** Maximum number of consecutive replacements that are followed at once. */
 export const MAX_MOVES = 5;
 
 const TOMBSTONE = 'm.room.tombstone';
@@ -22,16 +22,16 @@ const Create = z.object({
     .catch(undefined),
 });
 
-/** What a tombstone says. */
+/** The content of a tombstone. */
 export interface NamedRoom {
   roomId: string;
-  /** Who wrote it. */
+  /** The author of the tombstone. */
   by: string;
 }
 
 export class Replacements {
   readonly #client: Pick<MatrixClient, 'call'>;
-  /** The room where each goes on: its own id for one that was not replaced. */
+  /** The room where each room continues: its own id if it was not replaced. */
   readonly #known: Recent<string>;
 
   constructor({ client, monotonicMs }: { client: Pick<MatrixClient, 'call'>; monotonicMs: () => number }) {
@@ -39,12 +39,12 @@ export class Replacements {
     this.#known = new Recent(KNOWN_MS, MAX_ROOMS, monotonicMs);
   }
 
-  /** A room has changed: it is asked for again. */
+  /** A room has changed: forgets it, so that it is requested again. */
   forget(roomId: string): void {
     this.#known.delete(roomId);
   }
 
-  /** Throws `ChannelError`: `chat_moved` for a room that the bot is to leave for another, or what asking for it throws. */
+  /** Throws `ChannelError`: `chat_moved` for a room that the bot has to leave for another, or the error of the request. */
   async check(roomId: string): Promise<void> {
     let movedTo = this.#known.get(roomId);
     if (movedTo === undefined) {
@@ -55,12 +55,15 @@ export class Replacements {
       throw new ChannelError('chat_moved', 'The Matrix room was replaced.', { movedTo });
   }
 
-  /** The room that a tombstone names, where whoever wrote it is still there; undefined without one. Throws `ChannelError`. */
+  /**
+   * The room that a tombstone names, if the author of the tombstone is still there; undefined without one. Throws
+   * `ChannelError`.
+   */
   async namedBy(roomId: string): Promise<NamedRoom | undefined> {
     const content = await this.#state(roomId, TOMBSTONE, '');
     const to = Tombstone.safeParse(content).data?.replacement_room;
     if (to === undefined || to === roomId) return undefined;
-    // Only with all of the state it is told who wrote it.
+    // Only the full state reveals who wrote it.
     const all = z.array(z.unknown()).safeParse(await this.#state(roomId)).data ?? [];
     const events = all.flatMap((one) => readEvent(one) ?? []);
     const by = events.find(({ type, state_key: key }) => type === TOMBSTONE && key === '')?.sender;
@@ -71,13 +74,13 @@ export class Replacements {
     return by !== undefined && isThere ? { roomId: to, by } : undefined;
   }
 
-  /** Whether a room says that it replaces the other; undefined where the bot is not in it. Throws `ChannelError`. */
+  /** Whether a room says that it replaces the other; undefined if the bot is not in it. Throws `ChannelError`. */
   async replaces(roomId: string, before: string): Promise<boolean | undefined> {
     const create = await this.#create(roomId);
     return create && create.predecessor?.room_id === before;
   }
 
-  /** The room that a room says to replace, which need not say so. Throws `ChannelError`. */
+  /** The room that a room says it replaces; that room need not confirm it. Throws `ChannelError`. */
   async predecessorOf(roomId: string): Promise<string | undefined> {
     return (await this.#create(roomId))?.predecessor?.room_id;
   }
@@ -86,7 +89,7 @@ export class Replacements {
     return Create.safeParse(await this.#state(roomId, 'm.room.create', '')).data;
   }
 
-  /** The last of the rooms that replaced each other. */
+  /** The last room in a chain of replacements. */
   async #last(roomId: string): Promise<string> {
     let last = roomId;
     for (let move = 0; move < MAX_MOVES; move += 1) {
@@ -97,7 +100,7 @@ export class Replacements {
     return last;
   }
 
-  /** Undefined for what is not there, or not for the bot. */
+  /** Undefined for state that does not exist, or that the bot may not see. */
   async #state(roomId: string, ...key: [] | [type: string, key: string]): Promise<unknown> {
     try {
       return await this.#client.call('GET', pathOf(CLIENT, 'rooms', roomId, 'state', ...key));

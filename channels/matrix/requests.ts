@@ -9,14 +9,17 @@ export interface RawRequest {
   method: 'GET' | 'POST' | 'PUT';
   headers: Record<string, string>;
   body?: Uint8Array | undefined;
-  /** A connection that brings or takes nothing for this long is given up, in milliseconds. */
+  /** A connection that transfers nothing for this long is closed, in milliseconds. */
   silenceMs: number;
   signal?: AbortSignal | undefined;
 }
 
 const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
 
-/** Gives the answer, whatever its status. Throws `ChannelError` with `LostAnswer` as its cause, or the signal's reason. */
+/**
+ * Returns the answer, whatever its status. Throws `ChannelError` with `LostAnswer` as its cause, or the signal's
+ * reason.
+ */
 export async function openRequest({
   url,
   body,
@@ -42,7 +45,7 @@ export async function openRequest({
   return await promise;
 }
 
-/** The whole body of an answer as text. Throws as `openRequest`, and `ChannelError` for one of more than `maxBytes`. */
+/** The whole body of an answer as text. Throws like `openRequest`, and `ChannelError` if it exceeds `maxBytes`. */
 export async function readBody(response: IncomingMessage, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -59,7 +62,7 @@ export async function readBody(response: IncomingMessage, maxBytes: number): Pro
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The cause is only named: its request holds the token. */
+/** Includes only the name of the cause: its request contains the token. */
 function lost(error: unknown): Error {
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
   const what = `The Matrix homeserver cannot be reached${code}; the call is tried again.`;

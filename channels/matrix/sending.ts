@@ -1,4 +1,4 @@
-/** Sends, edits and redacts events: one event for one nonce, because the homeserver gives the same event for the same transaction id. */
+/** Sends, edits and redacts events: one event per nonce, because the homeserver returns the same event for the same transaction id. */
 import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Place, SentMessage } from '../../src/contracts/message.ts';
@@ -14,13 +14,13 @@ import { readEvent } from './events.ts';
 import type { Replacements } from './replacements.ts';
 import type { RawEvent } from './events.ts';
 
-/** How long an event is known by its transaction, in milliseconds, and how many. */
+/** How long an event is remembered by its transaction, in milliseconds, and how many. */
 const KNOWN_MS = 3_600_000;
 export const MAX_KNOWN = 5_000;
-/** Events of one nonce that were taken away, one after the other, before it is given up. */
+/** Maximum number of redacted events with one nonce before the send is abandoned. */
 const MAX_REDACTED = 5;
 
-/** Every event counts against the same limit of the homeserver's. */
+/** Every event counts toward the same homeserver limit. */
 const LIMIT = 'send';
 
 const Sent = z.object({ event_id: z.string() });
@@ -44,15 +44,15 @@ export class Sending {
   }
 
   /**
-   * Sends a message. With a nonce that an earlier attempt used, also of another process, the event of that attempt shows this
-   * content now. Throws `ChannelError`; `chat_moved` for a room that was replaced.
+   * Sends a message. If an earlier attempt, possibly of another process, used the same nonce, the event of that
+   * attempt now shows this content. Throws `ChannelError`; `chat_moved` for a room that was replaced.
    */
   async send(place: Place, content: Content, nonce: string): Promise<SentMessage> {
     checkPlace(place);
     return await this.#unlessReplaced(place, async () => await this.#sendNew(place, content, nonce));
   }
 
-  /** Replaces a message ("Event replacements"). Throws as `send`, and `message_gone` for one that was taken away. */
+  /** Replaces a message ("Event replacements"). Throws like `send`, and `message_gone` if the message was redacted. */
   async edit(sent: SentMessage, place: Place, content: Content): Promise<void> {
     checkPlace(place);
     await this.#unlessReplaced(place, async () => await this.#replace(sent, place, content));
@@ -68,12 +68,12 @@ export class Sending {
 
   async #replace({ id }: SentMessage, place: Place, content: Content): Promise<void> {
     await this.#put(place, 'send', ['m.room.message', randomUUID()], checkSize(editOf(id, content)));
-    // A homeserver takes such an edit, and shows it to nobody.
+    // A homeserver accepts such an edit, and shows it to no one.
     if (isRedacted(await this.event(place.chatId, id)))
       throw new ChannelError('message_gone', 'The message was taken out of the Matrix room.');
   }
 
-  /** Reacts to an event; gives the id of the reaction. Throws as `send`. */
+  /** Reacts to an event; returns the id of the reaction. Throws like `send`. */
   async annotate(place: Place, about: string, key: string, transaction: string): Promise<string> {
     const relation = { rel_type: 'm.annotation', event_id: about, key };
     return await this.#unlessReplaced(
@@ -82,7 +82,7 @@ export class Sending {
     );
   }
 
-  /** Takes a message away ("Redactions"); one that is gone already is no error. Throws `ChannelError`. */
+  /** Redacts a message ("Redactions"); a message that is already gone is not an error. Throws `ChannelError`. */
   async delete({ id }: SentMessage, place: Place): Promise<void> {
     checkPlace(place);
     try {
@@ -92,7 +92,7 @@ export class Sending {
     }
   }
 
-  /** An event of a room as it is now; undefined where the homeserver does not show it. Throws `ChannelError`. */
+  /** The current state of an event in a room; undefined if the homeserver does not show it. Throws `ChannelError`. */
   async event(roomId: string, eventId: string): Promise<RawEvent | undefined> {
     try {
       return readEvent(await this.#client.call('GET', pathOf(CLIENT, 'rooms', roomId, 'event', eventId)));
@@ -103,7 +103,7 @@ export class Sending {
     }
   }
 
-  /** A room that takes nothing more may have been replaced since it was last asked for. */
+  /** A room that accepts nothing more may have been replaced since the last check. */
   async #unlessReplaced<T>({ chatId }: Place, act: () => Promise<T>): Promise<T> {
     await this.#replacements.check(chatId);
     try {
@@ -116,12 +116,12 @@ export class Sending {
     }
   }
 
-  /** Undefined when the event of this transaction was taken away. */
+  /** Undefined if the event of this transaction was redacted. */
   async #sendOnce(place: Place, content: Content, transaction: string): Promise<string | undefined> {
     const known = this.#known.get(transaction);
     const id = known ?? (await this.#put(place, 'send', ['m.room.message', transaction], checkSize(content)));
     this.#known.set(transaction, id);
-    // The homeserver does not tell whether it has made the event now, or long ago from another text.
+    // The homeserver does not say whether it has created the event now, or long ago from another text.
     const event = await this.event(place.chatId, id);
     if (event === undefined) return id;
     if (isRedacted(event)) return undefined;
@@ -131,7 +131,9 @@ export class Sending {
     return id;
   }
 
-  /** Gives the event's id. A lost answer is asked for once more: the same transaction makes no second event. */
+  /**
+   * Returns the event's id. After a lost answer, requests it once more: the same transaction creates no second event.
+   */
   async #put(
     place: Place,
     kind: 'send' | 'redact',
@@ -155,7 +157,7 @@ function isRedacted(event: RawEvent | undefined): boolean {
   return event?.unsigned?.redacted_because !== undefined;
 }
 
-/** The content of an event after its last edit, which the homeserver bundles with it. */
+/** The content of an event after its last edit, which the homeserver includes with the event. */
 export function shownContent({ content, unsigned }: RawEvent): Record<string, unknown> {
   const edit = readEvent(unsigned?.['m.relations']?.['m.replace']);
   const fresh = edit?.content['m.new_content'];

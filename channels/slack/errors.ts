@@ -13,7 +13,7 @@ export const BAD_TOKEN =
 export const BAD_APP_TOKEN =
   'Slack refused the app token: make an App-Level Token with the scope connections:write (your app at api.slack.com/apps, Basic Information), set SLACK_APP_TOKEN to it and restart.';
 
-/** Errors of any method that say that the token is not one (Slack's documentation, "Errors" of each method). */
+/** Errors of any method that mean that the token is invalid (Slack's documentation, "Errors" of each method). */
 const TOKEN_ERRORS =
   /^(invalid_auth|not_authed|account_inactive|token_revoked|token_expired|not_allowed_token_type|no_permission)$/;
 
@@ -53,14 +53,14 @@ const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string]>> = {
   no_text: ['rejected', 'Slack does not take an empty message.'],
 };
 
-/** Errors of Slack's own that pass. */
+/** Temporary errors on Slack's side. */
 const TRANSIENT =
   /^(internal_error|fatal_error|service_unavailable|request_timeout|team_added_to_org|ekm_access_denied)$/;
 
-/** The wait in milliseconds when Slack reports a limit without a time. */
+/** The wait in milliseconds if Slack reports a limit without a time. */
 const LIMIT_MS = 30_000;
 
-/** The code that Slack gave for a refusal; undefined for any other failure. */
+/** The code in Slack's refusal; undefined for any other failure. */
 export function codeOf(error: unknown): string | undefined {
   const cause = error instanceof ChannelError ? error.cause : error;
   if (!(cause instanceof WebAPIPlatformError)) return undefined;
@@ -68,17 +68,17 @@ export function codeOf(error: unknown): string | undefined {
   return /^[a-z_]{2,80}$/.test(code) ? code : undefined;
 }
 
-/** True when the token of the call is refused. */
+/** True if the token of the call is refused. */
 export function isTokenError(error: unknown): boolean {
   return TOKEN_ERRORS.test(codeOf(error) ?? '');
 }
 
-/** True when the connection broke or timed out, so that Slack may or may not have carried out the call. */
+/** True if the connection broke or timed out, so that Slack may or may not have carried out the call. */
 export function isAnswerLost(error: unknown): boolean {
   return error instanceof ChannelError && error.cause instanceof WebAPIRequestError;
 }
 
-/** Converts any error of a call to a `ChannelError`; the original error is its cause. */
+/** Converts any error of a call to a `ChannelError` whose cause is the original error. */
 export function toChannelError(error: unknown): ChannelError {
   if (error instanceof ChannelError) return error;
   if (error instanceof WebAPIRateLimitedError) return rateLimited(error.retryAfter * 1_000, error);
@@ -119,7 +119,10 @@ export function unavailable(message: string, cause?: unknown): ChannelError {
   return new ChannelError('unavailable', message, { retryable: true, cause });
 }
 
-/** The refusal of an edit: whatever it forbids, the text can still be shown in a new message. Gives other errors back. */
+/**
+ * Converts the refusal of an edit: whatever it forbids, the text can still be shown in a new message. Returns other
+ * errors unchanged.
+ */
 export function toEditError(error: unknown): unknown {
   if (!(error instanceof ChannelError) || error.code !== 'blocked') return error;
   return new ChannelError('message_gone', error.message, { cause: error.cause });

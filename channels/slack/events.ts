@@ -1,4 +1,4 @@
-/** What Slack sends over Socket Mode, as far as it is read here: checked once; anything else is ignored. Pure. */
+/** The parts of Slack's Socket Mode data that are read here, checked once; anything else is ignored. Pure. */
 import { z } from 'zod';
 import { CHAT_ID, TS } from './ids.ts';
 
@@ -20,7 +20,7 @@ const file = z.object({
 });
 export type RawFile = z.infer<typeof file>;
 
-/** A message that is shared, or shown for a link (`attachments` of the message). */
+/** A shared message, or one shown for a link (`attachments` of the message). */
 const attachment = z.object({
   text: z.string().optional(),
   fallback: z.string().optional(),
@@ -46,7 +46,7 @@ const message = z.object({
   files: z.array(file).nullish().catch(undefined),
   attachments: z.array(attachment).nullish().catch(undefined),
 });
-/** A message as it arrives in an event and stands in the history (the event `message`; `app_mention` has the same fields). */
+/** A message as it appears in an event and in the history (the event `message`; `app_mention` has the same fields). */
 export type RawMessage = z.infer<typeof message> & { channel: string };
 
 const change = z.object({
@@ -108,7 +108,7 @@ export type RawEvent =
   | { kind: 'reaction'; reaction: RawReaction }
   | { kind: 'membership'; membership: RawMembership };
 
-/** The event of an envelope of the Events API; undefined for all that is not read. */
+/** The event in an Events API envelope; undefined for anything that is not read. */
 export function readEvent(payload: unknown): RawEvent | undefined {
   const event = callback.safeParse(payload).data?.event;
   const changed = change.safeParse(event).data;
@@ -124,14 +124,14 @@ export function readEvent(payload: unknown): RawEvent | undefined {
 /** Undefined for anything but a message; `channel` is that of a history, whose messages do not name it. */
 export function readMessage(value: unknown, channel?: string): RawMessage | undefined {
   const raw: Record<string, unknown> = { ...Object(value) };
-  // A mention in a channel that the bot does not otherwise read is the same message by another name.
+  // A mention in a channel that the bot does not otherwise read is the same message under another name.
   const known = raw['type'] === 'app_mention' ? { ...raw, type: 'message' } : raw;
   const { data } = message.safeParse(known);
   const where = data?.channel ?? channel;
   return data === undefined || where === undefined ? undefined : { ...data, channel: where };
 }
 
-/** Slack also reports a change when it shows a preview of a link: then nobody has edited the text. */
+/** Slack also reports a change when it shows a link preview: in that case no one has edited the text. */
 function readChange({
   channel,
   message: now,

@@ -1,4 +1,4 @@
-/** What the settings of Slack mean in German, by their paths. */
+/** German descriptions of Slack's settings, by path. */
 
 export const german: Readonly<Record<string, string>> = {
   editIntervalMs:

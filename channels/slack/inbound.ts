@@ -1,4 +1,4 @@
-/** Converts Slack's events to the gateway's messages: pure. */
+/** Converts Slack's events to the gateway's messages. Pure. */
 import type { CommandListing } from '../../src/contracts/command.ts';
 import type { InboundMessage, MembershipChange, Place } from '../../src/contracts/message.ts';
 import { boundQuote } from '../../src/contracts/quoted.ts';
@@ -12,17 +12,17 @@ import { mentionedIn, readText, withoutName } from './rendering/entities.ts';
 export interface Self {
   teamId: string;
   userId: string;
-  /** The author of its messages where Slack names no user. */
+  /** The author of its messages if Slack names no user. */
   botId: string;
 }
 
-/** Names of people by id, where they are known. */
+/** Known names of people, by id. */
 export type Names = ReadonlyMap<string, string>;
 
-/** Subtypes of messages that somebody writes; all others are notices of Slack's ("Message subtypes"). */
+/** Subtypes of messages that people write; all others are notices from Slack ("Message subtypes"). */
 const WRITTEN = new Set([undefined, 'file_share', 'thread_broadcast', 'bot_message', 'me_message']);
 
-/** Reactions by which somebody ends an answer. */
+/** Reactions with which a person stops an answer. */
 const STOP_SIGNS = new Set(['octagonal_sign', 'black_square_for_stop', '-1', 'thumbsdown']);
 
 /** Ids of the people whose names a message needs. */
@@ -30,7 +30,7 @@ export function peopleIn(message: RawMessage): string[] {
   return [...new Set([...(message.user === undefined ? [] : [message.user]), ...mentionedIn(message.text)])];
 }
 
-/** A message that somebody wrote; undefined for those of the bot itself and of Slack. */
+/** A message that a person wrote; undefined for messages of the bot itself and of Slack. */
 export function toInbound(message: RawMessage, self: Self, names: Names): InboundMessage | undefined {
   const { channel, ts, user, bot_id: bot } = message;
   const senderId = user ?? bot ?? undefined;
@@ -64,7 +64,7 @@ export function toEdit(message: RawMessage, self: Self, names: Names): InboundMe
   return { ...inbound, id: `${inbound.id}:${message.edited?.ts ?? ''}`, isEdit: true };
 }
 
-/** A reaction that ends an answer; undefined for all others. */
+/** A reaction that stops an answer; undefined for all others. */
 export function toStop({ user, reaction, item, event_ts: at }: RawReaction): InboundMessage | undefined {
   const [name = ''] = reaction.split('::');
   if (!STOP_SIGNS.has(name)) return undefined;
@@ -83,8 +83,9 @@ export function toStop({ user, reaction, item, event_ts: at }: RawReaction): Inb
 }
 
 /**
- * A slash command as a message. `/parley stop` is the command `/stop`; what begins with no command's name is a question, as is
- * "new ideas for my garden": a command without an argument stands alone, unless it is written with its slash.
+ * A slash command as a message. `/parley stop` is the command `/stop`; a text that does not begin with a command's
+ * name is a question, and so is "new ideas for my garden": a command without arguments must stand alone, unless it is
+ * written with its slash.
  */
 export function fromCommand(
   raw: RawCommand,
@@ -139,7 +140,7 @@ export function fromPress({
   };
 }
 
-/** The bot came into a channel or left it; undefined for everybody else. */
+/** The bot joined a channel or left it; undefined for everyone else. */
 export function toMembership(raw: RawMembership, self: Self): MembershipChange | undefined {
   const joined = raw.type === 'member_joined_channel';
   if (joined && raw.user !== self.userId) return undefined;
@@ -158,12 +159,12 @@ function isOwn({ user, bot_id: bot }: RawMessage, self: Self): boolean {
   return user === self.userId || (typeof bot === 'string' && bot === self.botId);
 }
 
-/** It names the bot, or answers in a thread that the bot began. */
+/** The message names the bot, or answers in a thread that the bot started. */
 function isMeant({ text, parent_user_id: parent }: RawMessage, { userId }: Self): boolean {
   return mentionedIn(text).includes(userId) || parent === userId;
 }
 
-/** In channels every question has a thread of its own, in which it is answered; a thread is a conversation. */
+/** In channels every question gets its own thread, in which it is answered; a thread is a conversation. */
 function placeOf({ channel, ts, thread_ts: thread }: RawMessage): Place {
   const place = { channel: 'slack', chatId: channel };
   if (privacyOf(channel) === 'group') return { ...place, threadId: thread ?? ts };
@@ -175,7 +176,7 @@ interface Shared {
   author: string | undefined;
 }
 
-/** Messages of others that are shared: beside a text of one's own they are quoted, alone they are forwarded. */
+/** Shared messages of others: next to the sender's own text they are quoted, alone they are forwarded. */
 function sharedIn(
   { attachments, user }: RawMessage,
   nameOf: (id: string) => string | undefined,

@@ -1,4 +1,4 @@
-/** The Slack channel: messages arrive over Socket Mode, and are sent and edited over the Web API. */
+/** The Slack channel: receives messages over Socket Mode, and sends and edits them over the Web API. */
 import { z } from 'zod';
 import type {
   Capabilities,
@@ -33,22 +33,22 @@ export interface SlackConfig {
   token: string;
   /** Secret. */
   appToken: string | undefined;
-  /** Another server that speaks Slack's API; Slack's own by default. */
+  /** Another server that implements Slack's API; Slack's own by default. */
   apiRoot?: string | undefined;
-  /** Least milliseconds between two edits in one channel. */
+  /** Minimum time between two edits in one channel, in milliseconds. */
   editIntervalMs: number;
-  /** Messages that may go out at once there. */
+  /** Maximum burst of messages there. */
   burst: number;
-  /** Where questions get reactions of the app. */
+  /** Where the app reacts to questions. */
   reactions: { private: boolean; group: boolean };
-  /** Edits a second in the workspace: at first, and at most. */
+  /** Edits per second in the workspace: at first, and at most. */
   editsPerSecond: { start: number; most: number };
 }
 
 /** The channel's clock and waits, in milliseconds. */
 export interface SlackTiming {
   now: () => number;
-  /** What every wait is measured by: `now` may be set back. */
+  /** The clock that measures every wait: `now` may be set back. */
   monotonicMs: () => number;
   /** Before the first new attempt after a failed connection. */
   retryBaseMs: number;
@@ -56,11 +56,13 @@ export interface SlackTiming {
   saveEveryMs: number;
   /** Between two calls that read missed messages. */
   historySpacingMs: number;
-  /** Longest wait for the connection to close at a stop. */
+  /** Longest wait for the connection to close during `stop`. */
   closeMs: number;
-  /** A file that brings nothing for this long is given up. */
+  /** A file that delivers nothing for this long is aborted. */
   silenceMs: number;
-  /** How long a commit may take before a slash command is acknowledged without it; Slack waits 3 seconds. */
+  /**
+   * How long a commit may take before a slash command is acknowledged without waiting for it; Slack waits 3 seconds.
+   */
   deferAfterMs: number;
 }
 
@@ -78,7 +80,7 @@ const TIMING: SlackTiming = {
 const NO_APP_TOKEN =
   'SLACK_BOT_TOKEN is set, but SLACK_APP_TOKEN is not: make an App-Level Token with the scope connections:write (your app at api.slack.com/apps, Basic Information) and set SLACK_APP_TOKEN to it.';
 
-/** Makes the channel; nothing is connected before `start`. Throws `ConfigError` without an app token. */
+/** Creates the channel; connects nothing before `start`. Throws `ConfigError` without an app token. */
 export function create(config: SlackConfig, deps: SlackDeps, timing: Partial<SlackTiming> = {}): Channel {
   const { appToken } = config;
   if (appToken === undefined) throw new ConfigError('bad_config', NO_APP_TOKEN);
@@ -200,8 +202,9 @@ class SlackChannel implements Channel {
 }
 
 /**
- * `reactions.add` and `reactions.remove` have one of their own for the whole workspace (`ofSigns`). `chat.postMessage` has a limit of its own for each channel, `chat.update` one for the whole workspace: the first messages
- * of answers do not wait for edits elsewhere.
+ * `reactions.add` and `reactions.remove` have their own limits for the whole workspace (`ofSigns`).
+ * `chat.postMessage` has a separate limit for each channel, `chat.update` one for the whole workspace: the first
+ * messages of answers do not wait for edits elsewhere.
  */
 function rateOf(
   config: SlackConfig,

@@ -1,4 +1,4 @@
-/** Slack as the gateway knows it before loading it: its settings, its ids and its secrets. */
+/** What the gateway knows about Slack before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
 import { defineChannel, MAX_EDIT_INTERVAL_MS } from '../../src/contracts/channel.ts';
 import { CHAT_ID, privacyOf, USER_ID } from './ids.ts';
@@ -9,7 +9,7 @@ const perSecond = z.number().min(0.1).max(1_000);
 export const manifest = defineChannel({
   name: 'slack',
   label: 'Slack',
-  // Slack has no slash commands in threads, where the app is named instead, as its manifest calls it.
+  // Slack has no slash commands in threads; there, people mention the app by the name in its manifest.
   writeCommand: (name, { threadId }) => (threadId === undefined ? `/parley ${name}` : `@parley /${name}`),
   needs: 'SLACK_BOT_TOKEN',
   alsoNeeds: { SLACK_APP_TOKEN: 'App-level token of the Slack app (xapp-…)' },
@@ -56,7 +56,7 @@ export const manifest = defineChannel({
         group: z.boolean().default(true).describe('the same in a channel'),
       })
       .prefault({}),
-    /** `chat.update` is in Tier 3: at least 50 calls a minute in a workspace. */
+    /** `chat.update` is in Tier 3: at least 50 calls per minute in a workspace. */
     editsPerSecond: z
       .strictObject({
         start: perSecond.default(0.8).describe('edits a second in the whole workspace at first'),

@@ -1,4 +1,4 @@
-/** The fields of messages on their way to Slack: blocks, buttons, and the text of notifications. Pure. */
+/** The fields of messages to send to Slack: blocks, buttons, and the text of notifications. Pure. */
 import type { OutboundPart, Rendered } from '../../src/contracts/channel.ts';
 import { ChannelError } from '../../src/contracts/errors.ts';
 import type { Button, Place } from '../../src/contracts/message.ts';
@@ -8,16 +8,18 @@ import { CHAT_ID, TS } from './ids.ts';
 import { plainParts, render } from './rendering/render.ts';
 import type { Part } from './rendering/rich-text.ts';
 
-/** Longest message, in UTF-16 units: for more Slack's documentation promises no good result ("Truncating content"). */
+/**
+ * Longest message, in UTF-16 units: above that, Slack's documentation promises no good result ("Truncating content").
+ */
 export const MAX_LENGTH = 4_000;
-/** Longest text of a notification; `chat.update` takes 4,000 bytes, escaped. */
+/** Longest text of a notification; `chat.update` accepts 4,000 bytes, escaped. */
 const MAX_TEXT_BYTES = 3_900;
-/** Slack's limits: buttons of one block, characters of a label and of a value. */
+/** Slack's limits: buttons in one block, characters of a label and of a value. */
 const MAX_BUTTONS = 25;
 const MAX_LABEL = 75;
 const MAX_VALUE = 2_000;
 
-/** What every message has: it shows no previews of links. */
+/** Fields of every message: link previews are disabled. */
 export interface Fields {
   text: string;
   blocks: object[];
@@ -25,7 +27,7 @@ export interface Fields {
   unfurl_media: false;
 }
 
-/** The fields of a part. Throws `ChannelError('rejected')` for one that is too long. */
+/** The fields of a part. Throws `ChannelError('rejected')` if it is too long. */
 export function fieldsOf({ body, plain, buttons }: Pick<OutboundPart, 'body' | 'plain' | 'buttons'>): Fields {
   if (body.length > MAX_LENGTH)
     throw new ChannelError('rejected', `A message on Slack has at most ${MAX_LENGTH} characters.`);
@@ -76,7 +78,7 @@ function buttonOf({ label, value, style = 'normal' }: Button, actionId: string):
   return { type: 'button', action_id: actionId, text, value, ...colour };
 }
 
-/** The text that notifications and screen readers show: escaped, so that nothing in it pings. */
+/** The text that notifications and screen readers present: escaped, so that nothing in it pings. */
 function notificationOf(words: string): string {
   let text = escapeText(clipEnd(words, MAX_LENGTH));
   for (let max = MAX_TEXT_BYTES; Buffer.byteLength(text) > MAX_TEXT_BYTES; max = Math.floor(max * 0.7))
@@ -84,12 +86,12 @@ function notificationOf(words: string): string {
   return text;
 }
 
-/** Text as Slack wants it in `text` ("Formatting text for app surfaces", Escaping text). */
+/** Text in the form that `text` requires ("Formatting text for app surfaces", Escaping text). */
 function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Where a message goes. Throws `ChannelError('rejected')` for an address that is none of Slack's. */
+/** The destination of a message. Throws `ChannelError('rejected')` for an address that is not a Slack address. */
 export function targetOf({ chatId, threadId }: Place): { channel: string; thread_ts?: string } {
   if (!CHAT_ID.test(chatId))
     throw new ChannelError('rejected', `"${chatId.slice(0, 40)}" is not the id of a Slack channel.`);

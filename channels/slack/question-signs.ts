@@ -1,4 +1,4 @@
-/** Signs at questions on Slack: reactions of the app, of which people see one at a time. */
+/** Signs at questions on Slack: the app's reactions, of which people see one at a time. */
 import type { AskedQuestion } from '../../src/contracts/delivery.ts';
 import { SingleSigns } from '../../src/contracts/platform/single-signs.ts';
 import type { Signs } from '../../src/contracts/platform/single-signs.ts';
@@ -6,7 +6,7 @@ import { codeOf } from './errors.ts';
 import { targetOf } from './message-fields.ts';
 import type { SlackApi } from './web-api.ts';
 
-/** The reactions that tell what becomes of a question: ⏳, 👀, ✅ and ❌. */
+/** The reactions that show the state of a question: ⏳, 👀, ✅ and ❌. */
 const SIGNS: Signs = {
   waiting: 'hourglass_flowing_sand',
   working: 'eyes',
@@ -14,7 +14,10 @@ const SIGNS: Signs = {
   failed: 'x',
 };
 
-/** Makes what shows them (`reactions.add`, `reactions.remove`); `now` gives milliseconds of a steady clock. */
+/**
+ * Creates the object that shows them (`reactions.add`, `reactions.remove`); `now` returns milliseconds of a monotonic
+ * clock.
+ */
 export function questionSigns(api: Pick<SlackApi, 'call'>, now: () => number): SingleSigns {
   return new SingleSigns({
     signs: SIGNS,
@@ -24,7 +27,7 @@ export function questionSigns(api: Pick<SlackApi, 'call'>, now: () => number): S
   });
 }
 
-/** `isSo` is the refusal that says that nothing is left to do. Throws `ChannelError`. */
+/** `isSo` is the refusal that means that there is nothing left to do. Throws `ChannelError`. */
 async function call(
   api: Pick<SlackApi, 'call'>,
   method: 'reactions.add' | 'reactions.remove',
@@ -35,7 +38,7 @@ async function call(
     await api.call(method, { channel, timestamp: question.messageId, name });
   } catch (error) {
     const code = codeOf(error);
-    // A question that its writer has deleted needs no sign any more.
+    // A question that its author has deleted no longer needs a sign.
     if (code !== isSo && code !== 'message_not_found') throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** Sends, edits and deletes messages: one message for one nonce, also after an answer of Slack's was lost or a process died. */
+/** Sends, edits and deletes messages: one message per nonce, even after one of Slack's answers was lost or a process died. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '../../src/contracts/log.ts';
@@ -10,16 +10,17 @@ import type { Fields } from './message-fields.ts';
 import { targetOf } from './message-fields.ts';
 import type { SlackApi } from './web-api.ts';
 
-/** How long a nonce is known, in milliseconds, and how many. */
+/** How long a nonce is remembered, in milliseconds, and how many. */
 const NONCE_MS = 3_600_000;
 export const MAX_NONCES = 5_000;
 /**
- * A place into which this process has sent within this time is its own: no other one can have sent there meanwhile, because
- * a lane changes hands only after its owner was silent for 10 s. Elsewhere the newest messages are looked through first.
+ * A place into which this process has sent within this time is its own: no other process can have sent there in the
+ * meantime, because a lane changes hands only after its owner was silent for 10 s. Elsewhere, the newest messages are
+ * searched first.
  */
 const FAMILIAR_MS = 60_000;
 const MAX_FAMILIAR = 5_000;
-/** The newest messages that are looked through for a nonce. */
+/** The newest messages that are searched for a nonce. */
 const LOOKED_THROUGH = 100;
 const MAX_PAGES = 5;
 
@@ -50,7 +51,7 @@ export class Sending {
   readonly #api: Pick<SlackApi, 'call'>;
   readonly #log: Log;
   readonly #now: () => number;
-  /** Messages by nonce; `lost` where the answer to the send was. */
+  /** Messages by nonce; `lost` if the answer to the send was lost. */
   readonly #known: Recent<string>;
   readonly #familiar: Recent<true>;
 
@@ -62,7 +63,10 @@ export class Sending {
     this.#familiar = new Recent(FAMILIAR_MS, MAX_FAMILIAR, now);
   }
 
-  /** Posts a message (`chat.postMessage`), or gives the one that an earlier attempt with this nonce has posted its text. Throws `ChannelError`. */
+  /**
+   * Posts a message (`chat.postMessage`), or applies its text to the message that an earlier attempt with this nonce
+   * has posted. Throws `ChannelError`.
+   */
   async post(place: Place, fields: Fields, nonce: string): Promise<SentMessage> {
     const target = targetOf(place);
     const key = nonceOf(place, nonce);
@@ -98,7 +102,7 @@ export class Sending {
     }
   }
 
-  /** Takes a message away (`chat.delete`); one that is gone already is no error. */
+  /** Deletes a message (`chat.delete`); a message that is already gone is not an error. */
   async delete({ id }: SentMessage, place: Place): Promise<void> {
     const { channel } = targetOf(place);
     try {
@@ -108,7 +112,7 @@ export class Sending {
     }
   }
 
-  /** Shows a text to one person only (`chat.postEphemeral`). */
+  /** Shows a text to only one person (`chat.postEphemeral`). */
   async sendEphemeral(place: Place, user: string, fields: Fields): Promise<void> {
     await this.#api.call('chat.postEphemeral', { ...targetOf(place), user, ...fields });
   }
@@ -118,7 +122,7 @@ export class Sending {
     await this.#api.call('chat.update', { channel, ts, text: fields.text, blocks: fields.blocks });
   }
 
-  /** The message that was posted with this nonce before; undefined where there is none. */
+  /** The message that was posted with this nonce before; undefined if there is none. */
   async #earlier(place: Place, key: string): Promise<string | undefined> {
     const known = this.#known.get(key);
     if (known !== undefined && known !== LOST) return known;
@@ -129,7 +133,7 @@ export class Sending {
       return found;
     } catch (error) {
       const failure = toChannelError(error);
-      // Only after a lost answer it is likely that there is one: everybody else need not wait for a limit of Slack's.
+      // Only after a lost answer is there likely to be one: all other sends need not wait for a Slack limit.
       if (known === LOST || failure.code === 'unavailable' || failure.code === 'unauthorized') throw failure;
       this.#log.debug({ err: failure, chatId: place.chatId }, 'slack_nonce_not_looked_up');
       return undefined;
@@ -141,19 +145,19 @@ export class Sending {
       this.#log.warn({ err: toChannelError(error), chatId: place.chatId }, 'slack_nonce_not_looked_up');
       return undefined;
     });
-    // It may still be on its way: the next attempt looks again before it sends.
+    // It may still be in flight: the next attempt looks again before it sends.
     if (found === undefined) throw loss;
     this.#known.set(key, found);
     return { id: found };
   }
 
-  /** Looks through the newest messages of a channel (`conversations.history`) or thread (`conversations.replies`). */
+  /** Searches the newest messages of a channel (`conversations.history`) or thread (`conversations.replies`). */
   async #find(place: Place, key: string): Promise<string | undefined> {
     const { channel, thread_ts: ts } = targetOf(place);
     const oldest = ((this.#now() - NONCE_MS) / 1_000).toFixed(6);
     const range = { channel, oldest, limit: LOOKED_THROUGH, include_all_metadata: true };
     let cursor: string | undefined;
-    // A channel is read from its newest message, a thread from its oldest.
+    // A channel is read starting at its newest message, a thread at its oldest.
     for (let page = 0; page < (ts === undefined ? 1 : MAX_PAGES); page += 1) {
       const answer =
         ts === undefined

@@ -1,6 +1,7 @@
 /**
- * "is typing…" in threads, the only places where Slack has it for apps (`assistant.threads.setStatus`), in the language of
- * whoever wrote there last. A new message of the app takes it away, an edit does not, and after two minutes it is gone.
+ * "is typing…" in threads, the only places where Slack supports it for apps (`assistant.threads.setStatus`), in the
+ * language of the person who wrote there last. A new message of the app clears it, an edit does not, and after two
+ * minutes it disappears.
  */
 import type { Log } from '../../src/contracts/log.ts';
 import { addressOf } from '../../src/contracts/message.ts';
@@ -12,17 +13,17 @@ import { toChannelError } from './errors.ts';
 import { targetOf } from './message-fields.ts';
 import type { SlackApi } from './web-api.ts';
 
-/** How long Slack shows it, in milliseconds; a little less, so that it is renewed in time. */
+/** How long Slack shows it, in milliseconds; slightly less, so that it is renewed in time. */
 export const STATUS_MS = 110_000;
-/** Threads in which it is known to be shown; in one that was forgotten Slack takes it away itself. */
+/** Maximum number of threads in which it is known to be shown; in a forgotten one Slack clears it itself. */
 export const MAX_SHOWN = 5_000;
 
-/** How long it is known who wrote last in a thread, in milliseconds. */
+/** How long the last author in a thread is remembered, in milliseconds. */
 const WRITER_MS = 3_600_000;
 
 const METHOD = 'assistant.threads.setStatus';
 
-/** Whoever wrote in a thread, with the language that Slack tells. */
+/** A person who wrote in a thread, with the language that Slack reports. */
 type Writer = Pick<InboundMessage, 'senderId' | 'language'>;
 
 export interface StatusParts {
@@ -47,13 +48,13 @@ export class Status {
     this.#writers = new Recent(WRITER_MS, MAX_SHOWN, now);
   }
 
-  /** Somebody has written in a thread. */
+  /** Records that someone has written in a thread. */
   heard(message: Place & Writer): void {
     const { senderId, language } = message;
     if (message.threadId !== undefined) this.#writers.set(addressOf(message), { senderId, language });
   }
 
-  /** Shows it in a thread; elsewhere nothing is done. Throws `ChannelError`. */
+  /** Shows it in a thread; elsewhere does nothing. Throws `ChannelError`. */
   async show(place: Place): Promise<void> {
     if (place.threadId === undefined) return;
     const writer = this.#writers.get(addressOf(place));
@@ -62,12 +63,12 @@ export class Status {
     this.#shown.set(addressOf(place), true);
   }
 
-  /** Slack has taken it away, with a message of the app. */
+  /** Records that a message of the app has cleared it. */
   posted(place: Place): void {
     this.#shown.delete(addressOf(place));
   }
 
-  /** Takes it away after an edit. Never throws: it goes by itself. */
+  /** Clears it after an edit. Never throws: it disappears on its own. */
   async edited(place: Place): Promise<void> {
     const address = addressOf(place);
     if (this.#shown.get(address) === undefined) return;

@@ -1,4 +1,4 @@
-/** Calls to Slack's Web API: every limit and failure is thrown at once as `ChannelError`; no call waits or is repeated here. */
+/** Calls to Slack's Web API: throws every limit and failure at once as `ChannelError`; no call waits or is repeated here. */
 import { LogLevel, WebClient } from '@slack/web-api';
 import type { Logger } from '@slack/web-api';
 import type { ChannelError } from '../../src/contracts/errors.ts';
@@ -14,15 +14,15 @@ const OFFICIAL_ROOT = 'https://slack.com/api';
 const ANSWER_MS = 10_000;
 /** Failed calls in a row after which the API counts as unreachable. */
 const MAX_FAILURES = 3;
-/** Limits that are remembered; the one that was told longest ago goes first. */
+/** Maximum number of limits remembered; the one reported longest ago is dropped first. */
 const MAX_PAUSES = 1_000;
 
 export interface SlackApiConfig {
   /** Secret. */
   token: string;
-  /** Another server that speaks Slack's API; Slack's own by default. */
+  /** Another server that implements Slack's API; Slack's own by default. */
   apiRoot?: string | undefined;
-  /** What waits are measured by. */
+  /** The clock that measures waits. */
   monotonicMs: () => number;
 }
 
@@ -38,7 +38,7 @@ export class SlackApi {
     this.#client = new WebClient(token, {
       slackApiUrl: apiRoot ?? OFFICIAL_ROOT,
       allowAbsoluteUrls: false,
-      // The library's retries would double messages and hide outages; delivery decides what is retried.
+      // The library's retries would double messages and hide outages; delivery decides what to retry.
       retryConfig: { retries: 0 },
       rejectRateLimitedCalls: true,
       timeout: ANSWER_MS,
@@ -46,7 +46,10 @@ export class SlackApi {
     });
   }
 
-  /** Makes one call; gives the JSON of the answer. Calls of one `limit` share a pause that Slack asks for. Throws `ChannelError`. */
+  /**
+   * Makes one call; returns the JSON of the answer. Calls of one `limit` share a pause that Slack requests. Throws
+   * `ChannelError`.
+   */
   async call(method: string, args: Record<string, unknown>, limit = method): Promise<unknown> {
     const left = this.#pauses.left(limit);
     if (left > 0) throw rateLimited(left, undefined, true);
@@ -65,14 +68,14 @@ export class SlackApi {
     }
   }
 
-  /** What the calls so far tell: undefined while all is well. */
+  /** Health according to the calls so far: undefined while all is well. */
   get health(): ChannelHealth | undefined {
     const refused = tokenHealth(this.#refusals, BAD_TOKEN);
     if (refused !== undefined || this.#failures < MAX_FAILURES) return refused;
     return { state: 'degraded', detail: 'Slack does not answer calls of its Web API; trying again.' };
   }
 
-  /** One refusal alone says nothing: `auth.test` tells whether the token is good. */
+  /** A single refusal proves nothing: `auth.test` shows whether the token is good. */
   async #judgeToken(method: string, refusal: unknown): Promise<ChannelError> {
     if (method !== 'auth.test') {
       try {
@@ -90,7 +93,7 @@ export class SlackApi {
   }
 }
 
-/** The library logs what it sends; the gateway's own log says what matters. */
+/** The library logs what it sends; the gateway's own log contains what matters. */
 const nothing = (): void => undefined;
 const SILENT: Logger = {
   debug: nothing,

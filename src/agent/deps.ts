@@ -77,11 +77,11 @@ export const MAX_ANSWER_CHARS = 256 * 1024;
 /** Longest tool result that the model reads, in UTF-16 units; a longer one keeps its head and tail. */
 export const MAX_RESULT_CHARS = 16_000;
 
-/** What the configuration says to turns. */
+/** What the configuration sets for turns. */
 export interface TurnSettings {
   /** Those that it sets; the others are `DEFAULT_LIMITS`. */
   limits: Partial<AgentLimits>;
-  /** Name of the time zone in which dates are told. */
+  /** Name of the time zone in which dates are given. */
   timeZone: string;
   /** Which workers run after a turn. */
   afterTurn: AfterTurnSettings;
@@ -130,7 +130,7 @@ export interface AgentDeps {
   readInline: ReadInline;
   /** Keeps the files that an answer shows. */
   answerFiles: AnswerFiles;
-  /** Keeps attempts after which a turn goes on later, and follows those that run. */
+  /** Keeps attempts after which a turn continues later, and follows those that run. */
   traces: Pick<TraceStore, 'noteAttempt'> & TurnWatch;
   /** Shows a question in the other chats of its session, once each. Throws only `StoreError`. */
   askedElsewhere: AskedElsewhere;

@@ -1,12 +1,15 @@
-/** The settings of turns: each keeps those it began with, the next one has those of its own beginning. */
+/** The settings of turns: each keeps those it began with, the next one gets those of its own beginning. */
 import { DEFAULT_LIMITS } from './deps.ts';
 import type { AgentShared } from './deps.ts';
 import { createSurroundingsNote } from './prompt/surroundings.ts';
 
-/** What turns share, at one moment: settings and profiles stay as they are for whoever holds it. */
+/** What turns share, at one moment: settings and profiles stay the same for its holder. */
 export type SharedNow = () => AgentShared;
 
-/** Gives what turns that begin now share; the same object until the settings or the profiles change. */
+/**
+ * Makes the function that returns what turns that begin now share; the same object until the settings or the profiles
+ * change.
+ */
 export function followSettings(shared: AgentShared): SharedNow {
   const { deps } = shared;
   let known: { settings: unknown; profiles: unknown; now: AgentShared } | undefined;

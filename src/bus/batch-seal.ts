@@ -1,4 +1,6 @@
-/** Encrypts batches between the nodes of one database, so that the server in between cannot read, change or replay them. */
+/**
+ * Encrypts batches between the nodes of one database, so that the server in between cannot read, change or replay them.
+ */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
 /**

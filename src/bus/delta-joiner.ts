@@ -30,7 +30,9 @@ export class DeltaJoiner {
     this.#options = options;
   }
 
-  /** Starts a turn, whose held deltas go to `publish`: those of one model call as one, in order with its other events. */
+  /**
+   * Starts a turn, whose held deltas go to `publish`: those of one model call as one, in order with its other events.
+   */
   open(publish: Publish): HeldDeltas {
     return new HeldDeltas(publish, this);
   }

@@ -1,4 +1,7 @@
-/** The fan-out over NATS core: one subject, no storage, reconnecting on its own, sealed against everyone else on that server. */
+/**
+ * The fan-out over NATS core: one subject, no storage, reconnecting on its own, sealed against everyone else on that
+ * server.
+ */
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Fanout } from '../contracts/bus.ts';
 import { GatewayError } from '../contracts/errors.ts';

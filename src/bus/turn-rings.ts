@@ -47,7 +47,9 @@ export class TurnRings {
     return this.#ringsOf(run.sessionKey).findLast(({ epoch }) => epoch === run.epoch)?.lastSeq ?? 0;
   }
 
-  /** Adds a ring and removes that of an earlier run of the same turn, whose readers may have seen text that is now void. */
+  /**
+   * Adds a ring and removes that of an earlier run of the same turn, whose readers may have seen text that is now void.
+   */
   add(ring: TurnRing): void {
     const { sessionKey, turnId, epoch } = ring;
     const session = this.#bySession.get(sessionKey) ?? { byTurn: new Map(), newest: ring, highestEpoch: 0 };

@@ -49,7 +49,7 @@ export function readBackupOptions(command: 'backup' | 'restore', args: string[])
   throw new GatewayError('usage', usage);
 }
 
-/** Writes everything into one file, while the gateway runs or not. Gives what to print. Throws `GatewayError`. */
+/** Writes everything into one file, while the gateway runs or not. Returns what to print. Throws `GatewayError`. */
 export async function backupCommand(
   config: Config,
   deps: BackupDeps,
@@ -107,8 +107,8 @@ async function* counted(
 }
 
 /**
- * Puts everything back. The database has all rows or is left as it was; files follow once its rows are there. Gives what to
- * print. Throws `GatewayError`.
+ * Puts everything back. The database has all rows or is left as it was; files follow once its rows are there. Returns
+ * what to print. Throws `GatewayError`.
  */
 export async function restoreCommand(
   config: Config,

@@ -6,7 +6,7 @@ import { PARLEY } from '../contracts/texts/parley.ts';
 
 /** One way to call a command. */
 export interface CommandForm {
-  /** The words behind `parley`; those in capitals stand for something, those in brackets may be left out. */
+  /** The words after `parley`; those in capitals are placeholders, those in brackets are optional. */
   usage: string;
   does: string;
   /** Its options as they are written, with what each does. */
@@ -18,7 +18,7 @@ const SCOPE_OPTIONS = [
   ['--expires TIME', '30d, 12h, 90m or never (default)'],
 ] as const;
 
-/** In the order of `parley --help`; the forms of one command stand together. */
+/** In the order of `parley --help`; the forms of one command are next to each other. */
 export const COMMAND_FORMS: readonly CommandForm[] = [
   {
     usage: 'start',
@@ -181,7 +181,7 @@ export function helpOf(command: string): string {
   return `Usage: ${PARLEY} ${command}\n\n${forms.flatMap(linesOf).join('\n')}\n`;
 }
 
-/** The error for a command that there is not. */
+/** The error for a command that does not exist. */
 export function unknownCommand(command: string): GatewayError {
   return new GatewayError('usage', `There is no command "${command}". See: ${PARLEY} --help`);
 }

@@ -1,4 +1,4 @@
-/** `parley completion`: what completes the commands of `parley` in a shell, made from their list. */
+/** `parley completion`: completes the commands of `parley` in a shell, made from their list. */
 import { GatewayError } from '../contracts/errors.ts';
 import { commandNames, wordsAfter } from './command-list.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';

@@ -1,4 +1,4 @@
-/** Questions on a terminal, or over standard input: an answer a line, defaults where the input has ended. */
+/** Questions on a terminal, or over standard input: one answer per line, defaults once the input has ended. */
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 
@@ -6,14 +6,14 @@ import type { Readable, Writable } from 'node:stream';
 export interface Dialog {
   /** Prints a line. */
   say(text: string): void;
-  /** Prints over the line before; only where that is a terminal. */
+  /** Overwrites the previous line; only on a terminal. */
   progress(text: string): void;
-  /** The answer, without white space around it; `fallback` for an empty one and without anybody to ask. */
+  /** The answer, without white space around it; `fallback` for an empty one and when there is no one to ask. */
   ask(question: string, fallback: string): Promise<string>;
   close(): void;
 }
 
-/** `input` undefined = nobody answers: every question has its default. */
+/** `input` undefined = no one answers: every question gets its default. */
 export function openDialog(input: Readable | undefined, output: Writable & { isTTY?: boolean }): Dialog {
   const say = (text: string): void => void output.write(`${text}\n`);
   const isTerminal = output.isTTY === true;

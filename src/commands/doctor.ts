@@ -1,4 +1,4 @@
-/** `parley doctor`: looks at everything a gateway needs, says what is wrong and how to correct it. */
+/** `parley doctor`: checks everything a gateway needs, says what is wrong and how to correct it. */
 import { existsSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import path from 'node:path';
@@ -34,10 +34,13 @@ import { holderOf, inspectDatabase } from '../store/inspect.ts';
 import { sandboxProblem } from '../tools/index.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 
-/** Longest wait for any one of the other sides, in milliseconds. */
+/** Longest wait for any one remote side, in milliseconds. */
 const CHECK_MS = 10_000;
 
-/** Runs `doctor` with these arguments: gives the text, and false when an error was found. Throws `GatewayError('usage')`. */
+/**
+ * Runs `doctor` with these arguments: returns the text, and false when an error was found. Throws
+ * `GatewayError('usage')`.
+ */
 export async function doctorCommand(
   args: string[],
   environment: Environment,
@@ -69,7 +72,7 @@ function readOptions(args: string[]): { fix: boolean; json: boolean } {
 async function examine(environment: Environment): Promise<Finding[]> {
   const { config, problems } = checkConfig(environment);
   const home = path.resolve(environment['GATEWAY_HOME'] || './.parley');
-  // A home that cannot be looked into is a finding of its own below.
+  // A home that cannot be read is a separate finding below.
   const holder = existsSync(home) ? await holderOf(home).catch(() => undefined) : undefined;
   const open = openPlaces(home);
   const told = new Set(open.map(({ text }) => text));
@@ -83,7 +86,7 @@ async function examine(environment: Environment): Promise<Finding[]> {
       ? settings.map((problem): Finding => settingFinding(lineOf(problem)))
       : [settingsFine(home)]),
   ];
-  // What only the permissions keep from starting is looked at all the same.
+  // A configuration that only its permissions keep from starting is checked all the same.
   const usable =
     config ??
     (settings.length === 0 ? checkConfig({ ...environment }, { permissions: false }).config : undefined);

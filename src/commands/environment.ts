@@ -1,11 +1,14 @@
-/** Variables from files, for every command: `.env` of the working folder, then of the home, and secrets in files of their own. */
+/**
+ * Variables from files, for every command: `.env` of the working folder, then of the home, and secrets in their own
+ * files.
+ */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Environment } from '../config.ts';
 import { ConfigError, toGatewayError } from '../contracts/errors.ts';
 
-/** `<VARIABLE>_FILE` of a secret names a file that holds it, as Docker and systemd hand secrets over. */
+/** `<VARIABLE>_FILE` of a secret names a file that holds it, as Docker and systemd pass secrets. */
 const SECRET_FILE = /^((?:[A-Z][A-Z0-9_]*_)?(?:TOKEN|API_KEY|SECRET|PASSWORD)|DATABASE_URL|NATS_URL)_FILE$/;
 
 /** Longest content of such a file, in UTF-16 units. */

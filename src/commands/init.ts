@@ -1,4 +1,4 @@
-/** `parley init`: sets a gateway up by questions or by flags, and writes `config.json` and `.env` in the home. Run again, it edits. */
+/** `parley init`: sets up a gateway by questions or flags, and writes `config.json` and `.env` in the home; rerun to edit. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -24,7 +24,7 @@ import { PARLEY } from '../contracts/texts/parley.ts';
 const ASK_MS = 10_000;
 /** How often one question is asked. */
 const ATTEMPTS = 3;
-/** Where OpenAI-compatible servers listen unless told otherwise: LM Studio, vLLM, llama-server. */
+/** Where OpenAI-compatible servers listen by default: LM Studio, vLLM, llama-server. */
 const USUAL_PLACES = ['http://127.0.0.1:1234/v1', 'http://127.0.0.1:8000/v1', 'http://127.0.0.1:8081/v1'];
 const FIRST_MODEL = 'qwen3:4b';
 
@@ -67,7 +67,7 @@ export function readInitFlags(args: string[]): Record<string, string | boolean |
   }
 }
 
-/** Asks, checks and writes. Gives the last words. Throws `GatewayError`; nothing is written before everything was asked. */
+/** Asks, checks and writes; returns the closing text. Throws `GatewayError`; nothing is written before all was asked. */
 export async function initCommand(
   flags: Record<string, string | boolean | undefined>,
   environment: Environment,
@@ -155,11 +155,11 @@ interface FoundServer {
   address: string;
   names: readonly string[];
   ollama: boolean;
-  /** What names this server, where nothing did before. */
+  /** What names this server, if nothing did before. */
   variables: Record<string, string>;
 }
 
-/** The configured server, else one in a usual place. */
+/** The configured server, else one at a usual address. */
 async function findServer(environment: Environment): Promise<FoundServer | undefined> {
   const places: Record<string, string>[] = [{}];
   if (environment['OPENAI_BASE_URL'] === undefined)
@@ -214,7 +214,7 @@ async function chooseChannel(asking: Asking, manifest: ChannelManifest): Promise
     ]);
 }
 
-/** Whether the platform takes the token; says what it finds. */
+/** Whether the platform accepts the token; says what it finds. */
 async function isTaken(
   environment: Environment,
   name: string,
@@ -248,7 +248,7 @@ async function chooseTimeZone(asking: Asking): Promise<void> {
   }
 }
 
-/** Writes both files. What would not be valid is written nowhere. */
+/** Writes both files. Nothing is written that would not be valid. */
 async function write(
   home: string,
   environment: Environment,

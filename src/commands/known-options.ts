@@ -1,4 +1,4 @@
-/** Options that a command does not have: said with those it has, before anything is done. */
+/** Options that a command does not have: reported with those it has, before anything is done. */
 import { GatewayError } from '../contracts/errors.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 import { editDistance } from '../lib/matching.ts';
@@ -17,8 +17,9 @@ export interface KnownOption {
 }
 
 /**
- * Throws `GatewayError('usage')` for the first argument that looks like an option and is none of the command: it names the
- * option, the command and the options that are closest. Ids of chats may be negative numbers, and are none.
+ * Throws `GatewayError('usage')` for the first argument that looks like an option and is not one of the command's: it
+ * names the option, the command and the options that are closest. Chat ids may be negative numbers, which are not
+ * options.
  */
 export function refuseUnknownOptions(
   command: string,

@@ -1,4 +1,6 @@
-/** `parley mcp login NAME` and `parley mcp logout NAME`: sign in at an MCP server with a browser, and forget that again. */
+/**
+ * `parley mcp login NAME` and `parley mcp logout NAME`: sign in to an MCP server with a browser, and sign out again.
+ */
 import type { Config } from '../config.ts';
 import { GatewayError } from '../contracts/errors.ts';
 import { createLogins, loginsFolder } from '../mcp/index.ts';

@@ -1,4 +1,4 @@
-/** What a gateway tells the others: digests of its settings, by which those that differ are named, and how it is. */
+/** What a gateway reports to the others: digests of its settings, which show the ones that differ, and its state. */
 import { createHash } from 'node:crypto';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
@@ -9,11 +9,11 @@ import { pause } from '../lib/async/sleep.ts';
 import type { LiveSettings } from '../settings/index.ts';
 import type { HomeStore } from '../store/open-store.ts';
 
-/** Variables that are each machine's own. */
+/** Variables that are specific to each machine. */
 const OWN = new Set(['PORT', 'HOST', 'GATEWAY_HOME', 'LOG_LEVEL', 'DATABASE_URL', 'DATABASE_PASSWORD']);
 /** Of a SHA-256 in base64url: enough to tell values apart, and too little to recognise a short one among many. */
 const DIGEST_CHARS = 12;
-/** How often the channels are looked at, which costs nothing, in milliseconds. */
+/** How often the channels are checked, which costs nothing, in milliseconds. */
 const LOOK_MS = 2_000;
 /** How often the model servers are asked as well, in milliseconds. */
 const ASK_MS = 30_000;
@@ -71,7 +71,7 @@ export async function tellStatus(
       if (text !== told) await nodes.saveNodeStatus(instance, status);
       told = text;
     } catch (error) {
-      // The next look tries again.
+      // The next check tries again.
       if (!signal.aborted) log.warn({ err: error }, 'node_status_not_stored');
     }
     await pause(LOOK_MS, signal);

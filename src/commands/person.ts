@@ -18,10 +18,10 @@ const PAGE = 500;
 
 const USAGE = `Expected: person export PERSON | person delete PERSON --yes, with PERSON = CHANNEL:ID, token:ID, token:ID:user:NAME or proxy:USER. See: ${PARLEY} person --help`;
 
-/** What runs a command that was read: gives the output in pieces. Throws `GatewayError`. */
+/** Runs a parsed command: yields the output in pieces. Throws `GatewayError`. */
 export type PersonAct = (store: HomeStore, config: Config) => AsyncGenerator<string>;
 
-/** Reads the arguments behind `person`. Throws `GatewayError('usage')`. */
+/** Reads the arguments after `person`. Throws `GatewayError('usage')`. */
 export function personCommand(args: readonly string[]): PersonAct {
   const { words, yes } = read(args);
   const [action, name, ...more] = words;

@@ -7,7 +7,7 @@ import { createLogText } from '../ops/log-text.ts';
 import { createLog, redactor } from '../ops/log.ts';
 import type { Redactor } from '../ops/log.ts';
 
-/** Makes it. A file that cannot be written is told on standard output. Never throws. */
+/** Makes it. A file that cannot be written is reported on standard output. Never throws. */
 export function openProcessLog(config: Config): { log: Log; redact: Redactor } {
   const redact = redactor(secretsOf(config));
   const { level, show } = { level: config.env.LOG_LEVEL, show: screen() };

@@ -21,10 +21,10 @@ const LINE_CHARS = 400;
 
 const USAGE = `Expected: schedule [list [SESSION]] | add SESSION WHEN TASK [--as USER] | history ID | run ID | remove ID, with WHEN such as "0 9 * * 1-5", "every 2 hours" or "in 10 minutes". See: ${PARLEY} schedule --help`;
 
-/** What runs a command that was read, and gives the text to print. Throws `GatewayError`. */
+/** Runs a parsed command, and returns the text to print. Throws `GatewayError`. */
 export type ScheduleAct = (store: HomeStore, config: Config) => Promise<string>;
 
-/** Reads the arguments behind `schedule`. Throws `GatewayError('usage')`. */
+/** Reads the arguments after `schedule`. Throws `GatewayError('usage')`. */
 export function scheduleCommand(args: readonly string[]): ScheduleAct {
   const { words, as } = read(args);
   const [action = 'list', first, when, task, ...more] = words;
@@ -72,7 +72,7 @@ function schedulesOf(store: HomeStore, config: Config): Schedules {
     store: store.schedules,
     standing,
     settings: { current: () => ({ limits: config.schedules, timeZone: zoneOf(config) }) },
-    // The driver of a running gateway looks every few seconds.
+    // The driver of a running gateway checks every few seconds.
     soon: () => undefined,
   });
 }
@@ -111,7 +111,7 @@ async function add(store: HomeStore, config: Config, { session, when, task, as }
   return `Scheduled ${made.id} for ${creatorId}: ${escapeControls(oneLine(schedules.describe(made)))}`;
 }
 
-/** Whose rights count: the person of a private chat, the token of an HTTP session. */
+/** Whose rights apply: the person of a private chat, the token of an HTTP session. */
 async function personOf(store: HomeStore, config: Config, session: Address): Promise<string> {
   const token = (await store.ledger.session(session))?.ownerTokenId;
   if (token !== undefined) return `token:${token}`;

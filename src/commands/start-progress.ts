@@ -29,7 +29,7 @@ export function createStartNotes(show: (text: string) => void, namedAfterMs = NA
   };
 }
 
-/** That of a process: lines on a terminal, elsewhere the log's event `starting`. */
+/** The notes of a process: lines on a terminal, elsewhere the log's event `starting`. */
 export function processNotes(log: Log): StartNotes {
   const { stdout } = process;
   return createStartNotes((text) => {

@@ -1,4 +1,4 @@
-/** `parley status`: the gateways that run with this home and database, how they are, and what waits. */
+/** `parley status`: the gateways that run with this home and database, their state, and what waits. */
 import { parseArgs } from 'node:util';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
@@ -11,19 +11,19 @@ import type { SessionStore } from '../contracts/store/ledger.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
 import type { HomeStore } from '../store/open-store.ts';
 
-/** Dead letters that are named, the newest first. */
+/** Dead letters that are named, newest first. */
 const LETTERS_SHOWN = 5;
 /** Width of what stands before a value, in characters. */
 const WIDTH = 14;
 
-/** What runs a command that was read: gives the text, and false when no gateway runs. Throws `StoreError`. */
+/** Runs a parsed command: returns the text, and false when no gateway runs. Throws `StoreError`. */
 export type StatusAct = (
   store: Pick<HomeStore, 'ledger' | 'lanes' | 'nodes' | 'kind'>,
   config: Pick<Config, 'home'>,
 ) => Promise<{ text: string; isRunning: boolean }>;
 
 interface Status {
-  /** Of this program; each node says its own. */
+  /** Of this program; each node reports its own. */
   version: string;
   home: string;
   store: HomeStore['kind'];
@@ -32,7 +32,7 @@ interface Status {
   letters: readonly DeadLetter[];
 }
 
-/** Reads the arguments behind `status`. Throws `GatewayError('usage')`. */
+/** Reads the arguments after `status`. Throws `GatewayError('usage')`. */
 export function statusCommand(args: readonly string[]): StatusAct {
   const write = readOptions(args) ? jsonOf : textOf;
   return async ({ ledger, lanes, nodes, kind }, { home }) => {

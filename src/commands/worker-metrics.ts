@@ -1,4 +1,4 @@
-/** The metrics of all workers as one text: whichever of them is asked, the answer is of all. */
+/** The metrics of all workers as one text: whichever of them is asked, the answer covers all. */
 import type { Worker } from 'node:cluster';
 import { isMetricsAnswer } from '../worker.ts';
 

@@ -1,4 +1,4 @@
-/** The supervisor of several gateway processes that share one port and one home; each is a node of its own. */
+/** The supervisor of several gateway processes that share one port and one home; each is its own node. */
 import cluster from 'node:cluster';
 import type { Worker } from 'node:cluster';
 import { loadConfig } from '../config.ts';
@@ -22,7 +22,7 @@ import { lockHome } from '../store/embedded/home-lock.ts';
 /** Pause before a dead worker is started again: doubling from the first, at most the second, in milliseconds. */
 const RESTART_BASE_MS = 500;
 const RESTART_CAP_MS = 30_000;
-/** A worker that has lived so long begins with the shortest pause again, in milliseconds. */
+/** A worker that has lived this long begins with the shortest pause again, in milliseconds. */
 const HEALTHY_MS = 60_000;
 
 /**
@@ -47,7 +47,7 @@ export async function superviseWorkers(count: number): Promise<void> {
   } finally {
     await lock.release();
   }
-  // Signal handlers and the channels to the workers would keep the process.
+  // Signal handlers and the channels to the workers would keep the process alive.
   process.exit(process.exitCode);
 }
 
@@ -137,7 +137,7 @@ class Supervisor {
       return;
     }
     if (number === 1 && !wasReady && !this.#announced) {
-      // It has said why.
+      // It has already reported why.
       process.exitCode = 1;
       this.#end();
       return;

@@ -1,12 +1,12 @@
-/** Access: grants, pairing codes, tokens, a channel's rules, and the policy that every ingress asks. */
+/** Access: grants, pairing codes, tokens, a channel's rules, and the policy that every ingress consults. */
 import { z } from 'zod';
 import type { Address, InboundMessage } from './message.ts';
 import type { GroupChat } from './store/group-chats.ts';
 import type { Said } from './texts/say.ts';
 
 /**
- * What a token may do: `chat` = write and read in its own sessions, `approve` = decide what those ask, `commands` = have texts
- * that begin with a command act as one, `admin` = everything, in every session.
+ * What a token may do: `chat` = write and read in its own sessions, `approve` = decide what those ask, `commands` =
+ * have texts that start with a command act as one, `admin` = everything, in every session.
  */
 export const SCOPES = ['chat', 'approve', 'commands', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -17,7 +17,7 @@ export interface Caller {
   scopes: Scope[];
   /** The name of the token. */
   name?: string | undefined;
-  /** The user whom an identity proxy has named, for a browser that signed in so. */
+  /** The user that an identity proxy named, for a browser that signed in that way. */
   proxyUser?: string | undefined;
 }
 
@@ -26,7 +26,9 @@ export function hasScope({ scopes }: Pick<Caller, 'scopes'>, scope: Scope): bool
   return scopes.includes(scope) || scopes.includes('admin');
 }
 
-/** Where a token is kept: the variable GATEWAY_TOKEN, the file `token` in the home, or with whoever was shown it. */
+/**
+ * Where a token is kept: the variable GATEWAY_TOKEN, the file `token` in the home, or with the person it was shown to.
+ */
 export type TokenOrigin = 'env' | 'file' | 'cli';
 
 export interface TokenRecord extends Caller {
@@ -48,12 +50,12 @@ export interface NewToken {
 }
 
 /**
- * A person's right to write privately (`dm`), their rights as an owner besides, a group's right to be answered, or that of
- * everybody in a guild, or with a role there, in all its chats; ids are the platform's immutable ones.
+ * A person's right to write privately (`dm`), also their rights as an owner, a group's right to be answered, or that of
+ * everyone in a guild, or with a role there, in all its chats; ids are the platform's immutable ones.
  */
 export const GRANT_KINDS = ['dm', 'group', 'owner', 'guild', 'role'] as const;
 
-/** A right that was given. */
+/** A granted right. */
 export interface Grant {
   channel: string;
   kind: (typeof GRANT_KINDS)[number];
@@ -77,9 +79,9 @@ export interface AccessStore extends TokenStore {
   removeGrant(channel: string, kind: Grant['kind'], id: string): Promise<boolean>;
   grants(): Promise<Grant[]>;
   /**
-   * Stores a code for a stranger unless one was made for them within `ttlMs`; true when stored. When the channel holds
-   * `maxPending` live ones, the oldest gives way if it is older than `yieldAfterMs` (default: none does). Two raced calls
-   * store one.
+   * Stores a code for a stranger unless one was made for them within `ttlMs`; true when stored. When the channel has
+   * `maxPending` live ones, the oldest is replaced if it is older than `yieldAfterMs` (default: never). Of two
+   * concurrent calls, one stores.
    */
   openPairing(request: {
     channel: string;
@@ -91,8 +93,8 @@ export interface AccessStore extends TokenStore {
     yieldAfterMs?: number | undefined;
   }): Promise<boolean>;
   /**
-   * Turns a live code into a grant and uses it up; undefined when it is unknown, used or expired. With `firstOwns` the person
-   * also becomes an owner when no grant has made one yet; of two raced calls one does.
+   * Turns a live code into a grant and uses it up; undefined when it is unknown, used or expired. With `firstOwns` the
+   * person also becomes an owner when no grant has made one yet; of two concurrent calls, one does.
    */
   approvePairing(
     codeHash: string,
@@ -103,7 +105,10 @@ export interface AccessStore extends TokenStore {
 
 /** The rows of tokens. Throws only `StoreError`; clocks are the database's. */
 export interface TokenStore {
-  /** The valid tokens among these hashes, and those behind the hashes of signed-in browsers, with the user whom a proxy has named, in one indexed read. */
+  /**
+   * The valid tokens among these hashes, and those behind the hashes of signed-in browsers, with the user that a proxy
+   * named, in one indexed read.
+   */
   tokensByHash(hashes: readonly string[]): Promise<(TokenRecord & { hash: string })[]>;
   /** The valid token of this id; undefined when it expired or was revoked. */
   token(tokenId: string): Promise<TokenRecord | undefined>;
@@ -112,15 +117,15 @@ export interface TokenStore {
   /** Stores a token of origin `cli`; the same hash again only updates name and scopes. `expiresInMs` undefined = never. */
   putToken(token: NewToken & { expiresInMs?: number | undefined }): Promise<TokenRecord>;
   /**
-   * Makes this token the only one of its origin: the one before it is dead, and its id, with all that belongs to it, is
-   * now this one's. Undefined when this very token was revoked: it stays dead.
+   * Makes this token the only one of its origin: the previous one is revoked, and its id, with everything that belongs
+   * to it, is now this one's. Undefined when this very token was revoked: it stays revoked.
    */
   replaceToken(origin: 'env' | 'file', token: NewToken): Promise<TokenRecord | undefined>;
   /** Removes the tokens of an origin. */
   removeTokens(origin: 'env' | 'file'): Promise<void>;
-  /** Stores a token if no other is valid; true when stored. Of two raced calls one stores. */
+  /** Stores a token if no other is valid; true when stored. Of two concurrent calls, one stores. */
   addFirstToken(origin: 'file' | 'cli', token: NewToken): Promise<boolean>;
-  /** Gives a token another secret; the one before it is dead. Undefined when there is no such token. */
+  /** Replaces a token's secret; the previous one stops working. Undefined when there is no such token. */
   rotateToken(tokenId: string, hash: string): Promise<TokenRecord | undefined>;
   /** Changes what is given; `expiresInMs` null = never. Undefined when there is no such token. */
   changeToken(
@@ -131,18 +136,21 @@ export interface TokenStore {
       expiresInMs?: number | null | undefined;
     },
   ): Promise<TokenRecord | undefined>;
-  /** Kills a token for good: one of the environment or a file does not come back with a start. False when there was none. */
+  /**
+   * Revokes a token permanently: one from the environment or a file does not return with a start. False when there was
+   * none.
+   */
   revokeToken(tokenId: string): Promise<boolean>;
   /**
-   * Notes that a token was used now, unless that was noted within `everyMs`; and the browser's session with this digest, where
-   * it was used by one.
+   * Notes that a token was used now, unless that was noted within `everyMs`; and the browser session with this digest,
+   * if it was used by one.
    */
   noteTokenUse(tokenId: string, everyMs: number, hash: string): Promise<void>;
 }
 
 /** Ids of the people and chats of a network, for its access rules in `config.json` and for `parley pair`. */
 export interface ChannelIds {
-  /** A person's immutable id: the whole text, from `^` to `$`. No id may hold white space. */
+  /** A person's immutable id: the whole text, from `^` to `$`. No id may contain white space. */
   userId: RegExp;
   chatId: RegExp;
   /** Completes "must be …": `a numeric id such as 123456789`. */
@@ -151,9 +159,9 @@ export interface ChannelIds {
   privacyOf?: (chatId: string) => 'private' | 'group';
   /** The private chat with a person, if the person's id determines it. */
   privateChatOf?: (userId: string) => string;
-  /** People belong to guilds and have roles there, and both can be allowed. */
+  /** People belong to guilds and have roles there, both of which can be allowed. */
   memberships?: true;
-  /** The id of a thread is like that of a chat, and no other chat's: it can be allowed by itself. */
+  /** The id of a thread looks like a chat's and is unique among them: a thread can be allowed on its own. */
   threadsAreChats?: true;
 }
 
@@ -211,7 +219,7 @@ export function ownersRule(ids: ChannelIds) {
   return idsOf(ids, 'userId').describe(text);
 }
 
-/** A list of ids; numbers of JSON become texts. */
+/** A list of ids; JSON numbers become texts. */
 function idsOf(ids: ChannelIds, kind: 'userId' | 'chatId') {
   return z.array(z.union([z.string(), z.int().transform(String)]).pipe(idOf(ids, kind))).default([]);
 }
@@ -224,18 +232,21 @@ function idOf(ids: ChannelIds, kind: 'userId' | 'chatId') {
 
 /** A channel's rules with its owners: who is answered there. */
 export interface ChannelAccess extends z.output<ReturnType<typeof chatRules>> {
-  /** Guilds and roles whose people are answered, where people belong to any. */
+  /** Guilds and roles whose people are answered, if the network has them. */
   guilds?: string[] | undefined;
   roles?: string[] | undefined;
   /** Ids of people who may pair others, switch models and decide for others. */
   owners: string[];
   /** The kind of a chat, if its id determines it. */
   privacyOf?: ((chatId: string) => 'private' | 'group') | undefined;
-  /** Threads can be allowed by themselves. */
+  /** Threads can be allowed on their own. */
   threadsAreChats?: true | undefined;
 }
 
-/** `group`: the group has no grant; `not_mentioned`: a message there must name the bot; `codes`: too many pairing codes wait. */
+/**
+ * `group`: the group has no grant; `not_mentioned`: a message there must name the bot; `codes`: too many pairing codes
+ * are pending.
+ */
 export type DenialDetail = 'group' | 'not_mentioned' | 'codes' | 'bot';
 
 /** The verdict on one message. `reply` is undefined when the right answer is silence. */
@@ -243,7 +254,7 @@ export type Verdict =
   | { kind: 'allow'; owner: boolean }
   /** The message starts no turn; it is kept for the next one in its group. */
   | { kind: 'observe' }
-  /** `why` tells operators more than that the sender has no access. */
+  /** `why` tells operators more than just that the sender has no access. */
   | { kind: 'deny'; reply?: Said; why?: DenialDetail }
   | { kind: 'pairing'; reply: Said };
 
@@ -255,17 +266,17 @@ export interface AccessPolicy {
   mayWrite(message: InboundMessage): Promise<{ owner: boolean } | undefined>;
   /** Whether this user id (`telegram:42`, `token:<id>`) is an owner's. Throws only `StoreError`. */
   isOwner(userId: string): Promise<boolean>;
-  /** Whether messages of a group are kept that do not name the bot. Throws only `StoreError`. */
+  /** Whether messages of a group that do not name the bot are kept. Throws only `StoreError`. */
   observes(chat: GroupChat): Promise<boolean>;
   /** Ids of a channel's groups in which the bot answers. Throws only `StoreError`. */
   groups(channel: string): Promise<string[]>;
   /** The caller behind an `Authorization` header's value, or undefined. Compares digests only. */
   authenticate(authorization: string | undefined): Promise<Caller | undefined>;
-  /** The callers behind these values as they are now, without any cache; what is not valid is missing. */
+  /** The callers behind these values as they are now, bypassing any cache; invalid ones are missing. */
   recheck(authorizations: readonly string[]): Promise<ReadonlyMap<string, Caller>>;
 }
 
-/** The rights of a schedule's creator, who does not write at the moment it is due. Throws only `StoreError`. */
+/** The rights of a schedule's creator, who is not the one writing when it is due. Throws only `StoreError`. */
 export interface CreatorAccess {
   /** The kind of chat at an address where its creator may write. */
   placeOf(address: Address): Promise<InboundMessage['place']>;

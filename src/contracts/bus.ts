@@ -27,7 +27,10 @@ export type LaneOutcome =
   | { kind: 'finished'; step: LaneStep }
   /** Try again after `delayMs`, counting an attempt. */
   | { kind: 'retry'; error: GatewayError; delayMs?: number }
-  /** Try again after `delayMs` without counting an attempt: the other side is away, and the message is not to blame. */
+  /**
+   * Try again after `delayMs` without counting an attempt: the other side is unreachable, and the message is not to
+   * blame.
+   */
   | { kind: 'waiting'; error: GatewayError; delayMs: number }
   /** `park` was committed: nothing more to do here. */
   | { kind: 'parked' }
@@ -39,11 +42,14 @@ export interface LaneHandler {
   /** Attempts that may end in an error before a message becomes a dead letter; default 5. */
   readonly maxAttempts?: number;
   /**
-   * Works on one head. `signal` aborts with a `LaneAbort`: on `stopped` and `interrupted` end the head with a commit, on `lease_lost`
-   * write nothing, on `shutdown` give `released` as soon as nothing is half done.
+   * Works on one head. `signal` aborts with a `LaneAbort`: on `stopped` and `interrupted` end the head with a commit,
+   * on `lease_lost` write nothing, on `shutdown` return `released` as soon as nothing is half done.
    */
   handle(head: LaneHead, signal: AbortSignal): Promise<LaneOutcome>;
-  /** Ends a head that used up its attempts (5) or lone crashes (3) or failed for good, and tells those who wait for it. */
+  /**
+   * Ends a head that used up its attempts (5) or lone crashes (3) or failed for good, and notifies whatever waits for
+   * it.
+   */
   onDeadLetter(head: LaneHead, error: GatewayError): Promise<LaneStep>;
 }
 
@@ -56,17 +62,22 @@ export interface LaneBudget {
 
 /** The durable lanes of this node: one worker per lane, separate budgets, stop marks, leases. */
 export interface MessageBus {
-  /** Registers what works on a class of lanes, once for each class and before `start`; others are left to other nodes. */
+  /**
+   * Registers the handler of a class of lanes, once for each class and before `start`; others are left to other nodes.
+   */
   register(budget: LaneBudget): void;
-  /** Registers the node, takes back its own lanes at once, and begins to sweep. */
+  /** Registers the node, takes back its own lanes at once, and starts to sweep. */
   start(): Promise<void>;
-  /** Aborts what runs with `shutdown`, waits up to `drainMs`, frees the lanes. Never throws; twice is fine. */
+  /**
+   * Aborts what runs with `shutdown`, waits up to `drainMs`, frees the lanes. Never throws; may be called more than
+   * once.
+   */
   stop(drainMs: number): Promise<void>;
   /** Runs heads that a commit claimed for this node. Never throws. */
   runHeads(step: LaneStep): void;
   /** This node's id when it has capacity for one more head of the class, else undefined; `accept` takes it as `node`. */
   claimingNode(laneClass: LaneClass): string | undefined;
-  /** False before `start`, after `stop`, and from the moment at which another node may hold the lanes. */
+  /** False before `start`, after `stop`, and from the moment another node may hold the lanes. */
   isLeased(): boolean;
   /** Reads the lane's stop mark now instead of at the next poll; tells the other nodes, too. Never throws. */
   notifyStop(lane: LaneKey): void;
@@ -97,22 +108,28 @@ export interface TurnEmitter {
   emit(body: EventBody, from?: { agentId: string }): void;
 }
 
-/** Live turns' events are kept for reconnecting readers up to these bounds. */
+/** Live turns' events are kept for reconnecting readers up to these limits. */
 export const RING_EVENTS = 2_048;
 export const RING_BYTES = 256 * 1024;
 export const RING_KEPT_MS = 60_000;
 
-/** Fire and forget: no order across listeners, no waiting; a slow or throwing listener harms only itself. */
+/** Fire and forget: no order across listeners, no waiting; a slow or throwing listener affects only itself. */
 export interface EventBus {
-  /** Emits an event outside a turn; `from` names the subagent it is of. Never throws. */
+  /** Emits an event outside a turn; `from` names the subagent it comes from. Never throws. */
   emit(sessionKey: SessionKey, body: EventBody, from?: { agentId: string }): void;
   /** Opens a turn's numbering; `textSoFar` is what a resumed turn had already said. */
   turn(turn: { sessionKey: SessionKey; turnId: string; epoch: number; textSoFar?: string }): TurnEmitter;
-  /** Calls `listener` for matching events, this node's at once, other nodes' within about 50 ms; gives the function that ends it. */
+  /**
+   * Calls `listener` for matching events, this node's at once, other nodes' within about 50 ms; returns the function
+   * that ends it.
+   */
   subscribe(filter: EventFilter, listener: EventListener): () => void;
-  /** Gives what a reader of a session missed after `lastEventId` (`<epoch>-<eventSeq>`; undefined = the running turn so far). */
+  /**
+   * Returns what a reader of a session missed after `lastEventId` (`<epoch>-<eventSeq>`; undefined = the running turn
+   * so far).
+   */
   replay(sessionKey: SessionKey, lastEventId: string | undefined): EventReplay;
-  /** The place of the newest event of a session that is kept; `FIRST_EVENT_ID` when there is none. */
+  /** The place of the newest kept event of a session; `FIRST_EVENT_ID` when there is none. */
   lastEventId(sessionKey: SessionKey): string;
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -122,13 +139,16 @@ export interface EventBus {
 export interface Fanout {
   /** Sends one batch (≤ 7,500 bytes of JSON). May lose it; never throws. */
   publish(batch: string): void;
-  /** Calls `listener` with the batches of other nodes, each node's in the order it published them; gives the function that ends it. Throws `GatewayError` when it cannot connect. */
+  /**
+   * Calls `listener` with the batches of other nodes, each node's in the order it published them; returns the function
+   * that ends it. Throws `GatewayError` when it cannot connect.
+   */
   subscribe(listener: (batch: string) => void): Promise<() => Promise<void>>;
   /** Batches since the start that came from no node of this database; a fan-out that only such nodes reach has none. */
   refused?(): number;
 }
 
-/** What the nodes of one database share to find and to trust each other elsewhere; random, and kept in the database. */
+/** What the nodes of one database share to find and trust each other elsewhere; random, and stored in the database. */
 export interface FanoutSecret {
   /** A name no other database has: 32 hexadecimal digits. */
   subject: string;

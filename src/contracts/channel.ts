@@ -17,30 +17,30 @@ import type { PageLanguages } from './texts/languages.ts';
 /** What a channel can do. Declared, never guessed; the contract suite checks that it is implemented. */
 export interface Capabilities {
   edit: boolean;
-  /** Own messages can be taken away. */
+  /** Own messages can be deleted. */
   delete: boolean;
   /** Undefined for a network without drafts. */
   draft: DraftRules | undefined;
-  /** How answers appear in chats that have chosen nothing. */
+  /** How answers appear in chats without their own choice. */
   stream: StreamMode;
   typing: boolean;
-  /** The chats in which questions get signs of what becomes of them. */
+  /** The chats in which questions get status signs. */
   reactions: readonly InboundMessage['place'][];
   buttons: boolean;
-  /** A button can copy a text for whoever presses it. Absent = it cannot. */
+  /** A button can copy a text for the person who presses it. Absent = it cannot. */
   copyButtons?: boolean | undefined;
-  /** Answers have buttons of their own: Stop while they grow, Regenerate once they are there. Absent = none. */
+  /** Answers have their own buttons: Stop while they are written, Regenerate once they are complete. Absent = none. */
   answerButtons?: boolean | undefined;
   /** Files can be sent. */
   media: boolean;
-  /** Largest file that `sendFile` takes, in bytes; 0 without media. */
+  /** Largest file that `sendFile` accepts, in bytes; 0 without media. */
   maxFileBytes: number;
   /** Longest caption of a file, in the units of `Rendered.length`; 0 without media. */
   maxCaption: number;
   threads: boolean;
   /** Longest message, in the units of `Rendered.length`. */
   maxLength: number;
-  /** How often the network takes calls. */
+  /** How often the network accepts calls. */
   rates: RateLimits;
   /** How long one `typing` call lasts, in milliseconds; 0 without typing. */
   typingMs: number;
@@ -61,9 +61,9 @@ export interface Rendered {
 /** A whole answer. */
 export interface WholeText {
   markdown: string;
-  /** Parses Markdown in slices, so that a long text holds nothing else up. */
+  /** Parses Markdown in slices, so that a long text does not block anything else. */
   documentOf(markdown: string): Promise<Root>;
-  /** It is still being written: what comes of it is shown by `draft`. */
+  /** It is still being written: the result is shown by `draft`. */
   grows?: true;
 }
 
@@ -80,7 +80,7 @@ export interface OutboundPart extends Place, Pick<OutboundMessage, 'onlyFor' | '
   nonce: string;
 }
 
-/** A file to put on screen, as a message of its own. */
+/** A file to put on screen, as a separate message. */
 export interface OutboundFile extends Place {
   kind: MediaKind;
   name: string;
@@ -101,22 +101,23 @@ export interface OutboundFile extends Place {
 export interface ChannelIdentity {
   id: string;
   name: string;
-  /** False where the platform shows the bot only those messages of groups that are meant for it. */
+  /** False if the platform shows the bot only those group messages that are meant for it. */
   readsAll?: boolean | undefined;
   /** Private chats have threads, one for each conversation. */
   privateThreads?: boolean | undefined;
-  /** Connections that the platform asks the bot to divide its chats among; absent = one. */
+  /** Connections that the platform asks the bot to split its chats across; absent = one. */
   shards?: number | undefined;
 }
 
 /**
- * A platform that refuses the bot token may accept it again, so a channel goes on asking: like after any failure until the
- * token was refused for `DEAD_AFTER_MS`, when the channel is `dead`, and every `DEAD_INTERVAL_MS` from then on.
+ * A platform that refuses the bot token may accept it again, so a channel keeps trying: as after any failure until the
+ * token has been refused for `DEAD_AFTER_MS`, when the channel becomes `dead`, and every `DEAD_INTERVAL_MS` from then
+ * on.
  */
 export const DEAD_AFTER_MS = 600_000;
 export const DEAD_INTERVAL_MS = 3_600_000;
 
-/** What becomes of a question, as a sign at it; `none` takes the sign away. */
+/** The state of a question, as a sign on it; `none` removes the sign. */
 export type QuestionState = 'waiting' | 'working' | 'done' | 'failed' | 'none';
 
 /** An adapter to one network. Methods throw only `ChannelError`. */
@@ -125,78 +126,86 @@ export interface Channel {
   /** Where it listens, once it does; absent for a channel that opens no port. */
   readonly url?: string | undefined;
   readonly capabilities: Capabilities;
-  /** Where its platform posts updates; absent where it does not. Works without `start`: any node may take them. */
+  /** Where its platform posts updates; absent if it does not. Works without `start`: any node may receive them. */
   readonly webhook?: PlatformWebhook | undefined;
-  /** Where its platform posts what people do with commands and buttons; absent where it does not. */
+  /** Where its platform posts what people do with commands and buttons; absent if it does not. */
   readonly interactions?: PlatformInteractions | undefined;
   /** Who the token belongs to. A channel that has it receives on one node at a time, the owner of the lane `poll:<name>:<id>`, or of one for each shard. */
   identify?(signal: AbortSignal): Promise<ChannelIdentity>;
-  /** Begins to receive, over one shard where there are several; resolves once receiving has begun. Supervises its own reconnects until `stop`. */
+  /**
+   * Starts receiving, over one shard if there are several; resolves once receiving has started. Supervises its own
+   * reconnects until `stop`.
+   */
   start(receive: Receive, shard?: Shard): Promise<void>;
-  /** Ends receiving, over one shard or altogether, and closes what `start` opened; twice is fine. Never throws. */
+  /**
+   * Stops receiving, over one shard or all, and closes what `start` opened; may be called more than once. Never throws.
+   */
   stop(shard?: Shard): Promise<void>;
   /**
-   * Puts a new message on screen. Works without `start`: any node may send. Where the platform knows the nonce from an
-   * earlier attempt, that message is the answer and shows this text now.
+   * Puts a new message on screen. Works without `start`: any node may send. If the platform knows the nonce from an
+   * earlier attempt, that message is returned and now shows this text.
    */
   send(part: OutboundPart): Promise<SentMessage>;
   /**
-   * Puts a file on screen as a message of its own, as its kind asks or, where the platform refuses it so, as a plain file.
-   * Works without `start`. Throws `ChannelError('rejected')` for a file that the platform refuses in every form.
+   * Puts a file on screen as a separate message, in the form of its kind or, if the platform refuses that, as a plain
+   * file. Works without `start`. Throws `ChannelError('rejected')` for a file that the platform refuses in every form.
    * Present iff `capabilities.media`.
    */
   sendFile?(file: OutboundFile): Promise<SentMessage>;
   /**
-   * The bytes of a file that came with a message. Present where messages bring files. Throws `ChannelError`, or
+   * The bytes of a file that came with a message. Present if messages may contain files. Throws `ChannelError`, or
    * `GatewayError('too_large')`.
    */
   download?(media: Media, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Replaces a message's text; the same text twice is no error. Gives `sent` itself, or another object with the same id
-   * and what the platform tells only now (the real id of a deferred reply). Present iff `capabilities.edit`.
+   * Replaces a message's text; the same text twice is not an error. Returns `sent` itself, or another object with the
+   * same id and what the platform reveals only now (the real id of a deferred reply). Present iff `capabilities.edit`.
    */
   edit?(sent: SentMessage, part: OutboundPart): Promise<SentMessage>;
   /**
-   * Takes an own message away; one that is gone already is no error. Throws `ChannelError('rejected')` for one that the
-   * platform keeps (Telegram's are deleted for 48 hours). Present iff `capabilities.delete`.
+   * Deletes an own message; one that is already gone is not an error. Throws `ChannelError('rejected')` for one that
+   * the platform keeps (Telegram's are deleted for 48 hours). Present iff `capabilities.delete`.
    */
   delete?(sent: SentMessage, place: Place): Promise<void>;
-  /** Present where a send may be made twice. */
+  /** Present if a send may happen twice. */
   readonly lostSends?: LostSends | undefined;
-  /** Takes the buttons under an own message away and leaves its text. Present iff `capabilities.answerButtons`. */
+  /** Removes the buttons under an own message and keeps its text. Present iff `capabilities.answerButtons`. */
   removeButtons?(sent: SentMessage, place: Place): Promise<void>;
   /** Pure: the document in this channel's markup. */
   render(doc: Root): Rendered;
   /**
-   * The whole answer as one message of a richer kind, where the network has one, the chat takes it, and the answer gains by it;
-   * undefined otherwise. A refusal (`rejected`, `bad_markup`) of what it gives means that `render` must do. Never throws.
+   * The whole answer as one message of a richer kind, if the network has one, the chat accepts it, and the answer
+   * benefits; undefined otherwise. If the result is refused (`rejected`, `bad_markup`), use `render`. Never throws.
    */
   renderWhole?(place: Place, whole: WholeText): Promise<Rendered | undefined>;
   /**
-   * Shows the text of a turn in place of the message to come, until that comes or `draft.keepMs` are over; an empty one
-   * shows that the bot thinks, and one from `renderWhole` has its kind. Throws `ChannelError('rejected')` where there are no drafts (of this
-   * kind) after all. Present iff `capabilities.draft`.
+   * Shows the text of a turn in place of the message to come, until that arrives or `draft.keepMs` have passed; an
+   * empty one shows that the bot is thinking, and one from `renderWhole` has its kind. Throws
+   * `ChannelError('rejected')` if there turn out to be no drafts (of this kind). Present iff `capabilities.draft`.
    */
   draft?(place: Place, turnId: string, body: Rendered, plain: boolean): Promise<void>;
   /** Shows "typing…" for `capabilities.typingMs`. Present iff `capabilities.typing`. */
   typing?(place: Place): Promise<void>;
-  /** Shows a state at a question, in place of the one before. Present where `capabilities.reactions` names any chats. */
+  /** Shows a state on a question, in place of the previous one. Present if `capabilities.reactions` names any chats. */
   react?(question: AskedQuestion, state: QuestionState): Promise<void>;
-  /** Opens a thread for a new conversation of a chat; undefined where it has none, `no_right` where the bot may open none. Throws `ChannelError`. */
+  /**
+   * Opens a thread for a new conversation of a chat; undefined if it has none, `no_right` if the bot may not open one.
+   * Throws `ChannelError`.
+   */
   openThread?(chat: Place, name: string): Promise<Place | 'no_right' | undefined>;
   /** Whether the platform gives this person the rights of an administrator in a group. Throws `ChannelError`. */
   isAdmin?(place: Place, senderId: string): Promise<boolean>;
   health(): ChannelHealth;
 }
 
-/** What sends may have left on screen whose answers were lost, on a network that knows no nonces. In memory only. */
+/** What sends with lost responses may have left on screen, on a network without nonces. In memory only. */
 export interface LostSends {
   /**
-   * Messages that may be what a lost send with this nonce has left: they came after it and before `sent`, which was sent in its place,
-   * and nothing else is known of them. Few; oldest first.
+   * Messages that a lost send with this nonce may have left: they appeared after it and before `sent`, which was sent
+   * in its place, and are otherwise unexplained. Few; oldest first.
    */
   copiesOf(nonce: string, sent: SentMessage): SentMessage[];
-  /** There is nothing left to find. */
+  /** Nothing is left to find. */
   forget(nonce: string): void;
 }
 
@@ -207,11 +216,11 @@ export interface ChannelDeps {
   connections: ConnectionStore;
   updates: UpdateStore;
   chatSettings: ChatSettingStore;
-  /** The channel's access rules as they are now; undefined for one without user ids of its own. */
+  /** The channel's current access rules; undefined for one without its own user ids. */
   access: () => ChannelAccess | undefined;
-  /** The languages of the gateway's texts, and which of them people read. */
+  /** The languages of the gateway's texts, and which of them each person reads. */
   languages: PageLanguages;
-  /** Ids of the channel's owners as they are now. Throws `StoreError`. */
+  /** Current ids of the channel's owners. Throws `StoreError`. */
   owners: () => Promise<readonly string[]>;
 }
 
@@ -228,13 +237,13 @@ export interface ChannelManifest<
 > {
   /** First part of the channel's addresses: a lower-case letter, then letters and digits. */
   readonly name: string;
-  /** The network's name as people write it. */
+  /** The network's display name. */
   readonly label: string;
   /** The variable that switches the channel on, or `nothing`. */
   readonly needs: string;
-  /** A command as people write it there, such as `!stop` where clients keep what begins with `/` to themselves. Pure. */
+  /** A command as people write it there, such as `!stop` where clients intercept text starting with `/`. Pure. */
   readonly writeCommand: (name: string, place: Pick<Place, 'threadId'>) => string;
-  /** Variables without which `needs` is of no use, each with the question of `parley init`. */
+  /** Variables without which `needs` is useless, each with the question of `parley init`. */
   readonly alsoNeeds?: Readonly<Record<string, string>>;
   /** Its environment variables, all optional or with a default: the channel may be off. */
   readonly env: Env;
@@ -242,7 +251,7 @@ export interface ChannelManifest<
   readonly settings: Settings;
   /** What these settings mean in German, by their paths: `{ 'limits.perUser': '…' }`. In English they describe themselves. */
   readonly german?: Readonly<Record<string, string>>;
-  /** Absent for a network without user ids of its own, whose callers use the gateway's tokens. */
+  /** Absent for a network without its own user ids, whose callers use the gateway's tokens. */
   readonly ids?: ChannelIds;
   /** Shapes of this network's secrets, for the log's redactor: it also finds those that are not configured. */
   readonly secretShapes: readonly SecretShape[];
@@ -250,8 +259,8 @@ export interface ChannelManifest<
   /** The values in the environment that must not appear in the log. */
   secrets(env: z.output<Env>): readonly (string | undefined)[];
   /**
-   * For `parley doctor` and `parley init`, of a channel that is on: whether the platform takes the token and what its switches
-   * are. Changes nothing; never throws. Absent where there is nothing to look at.
+   * For `parley doctor` and `parley init`, of a channel that is on: whether the platform accepts the token and how its
+   * switches are set. Changes nothing; never throws. Absent if there is nothing to check.
    */
   check?(
     configured: { env: z.output<Env>; settings: z.output<Settings>; access: ChannelAccess | undefined },
@@ -264,7 +273,7 @@ export interface ChannelManifest<
   ): Promise<Channel>;
 }
 
-/** Gives the manifest back unchanged; it infers the types of `env` and `settings` for the manifest's methods. */
+/** Returns the manifest unchanged; it infers the types of `env` and `settings` for the manifest's methods. */
 export function defineChannel<Env extends z.ZodObject, Settings extends z.ZodObject>(
   manifest: ChannelManifest<Env, Settings>,
 ): ChannelManifest<Env, Settings> {

@@ -1,4 +1,4 @@
-/** Commands: messages that begin with `/`, bypass the queue and need no model. */
+/** Commands: messages that start with `/`, bypass the queue and need no model. */
 import { hasScope } from './access.ts';
 import type { Caller, Scope } from './access.ts';
 import { GatewayError } from './errors.ts';
@@ -22,15 +22,15 @@ export interface CommandCall {
   memoryOwner: string;
   /** Display only. */
   senderName?: string | undefined;
-  /** In a private chat no one else reads the reply; absent = others may. */
+  /** In a private chat no one else reads the reply; absent = others may read it. */
   place?: 'private' | 'group' | undefined;
   /** An owner of the gateway (HTTP: scope `admin`). */
   owner: boolean;
   /** The profile that the message itself names, over HTTP. */
   profileId?: string | undefined;
-  /** Everything behind the command's name, trimmed. */
+  /** Everything after the command's name, trimmed. */
   args: string;
-  /** Says texts in the sender's language. */
+  /** Words texts in the sender's language. */
   say: Say;
   /** The token of the sender, over HTTP. */
   tokenId?: string | undefined;
@@ -45,15 +45,15 @@ export type BoundTo = (
 export interface CommandListing {
   /** Lower-case letters, without the slash. */
   name: string;
-  /** One line that begins with a capital; at most 100 characters (Discord's limit). */
+  /** One line that starts with a capital; at most 100 characters (Discord's limit). */
   description: string;
   /** Key of the description, for channels that show it in several languages. */
   about?: PlainKey | undefined;
-  /** In a group, its reply is of use only to whoever sends it. */
+  /** In a group, its reply is useful only to the sender. */
   personal?: true | undefined;
-  /** The one argument people may give. */
+  /** The only argument people may give. */
   argument?: CommandArgument | undefined;
-  /** It is of use only there. */
+  /** It is useful only there. */
   place?: 'group' | undefined;
   /** Only owners can use it. */
   owners?: true | undefined;
@@ -63,7 +63,7 @@ export interface CommandListing {
 interface CommandArgument {
   /** The same in every language. */
   name: string;
-  /** The description's key, where it is one of the gateway's texts. */
+  /** The description's key, if it is one of the gateway's texts. */
   about?: PlainKey | undefined;
   /** The name for people; default: `name`. */
   label?: string | undefined;
@@ -78,24 +78,33 @@ interface CommandArgument {
 /** Most suggestions at a time (Discord's limit). */
 export const MAX_SUGGESTIONS = 25;
 
-/** What the argument of a command in a message may be, as far as it is typed; nothing for who may not write. Throws `GatewayError`. */
+/**
+ * What the argument of a command in a message may be, given what is typed so far; empty for people who may not write.
+ * Throws `GatewayError`.
+ */
 export type Suggest = (message: InboundMessage) => Promise<readonly string[]>;
 
-/** A command. `run` gives what the user reads, in Markdown; it throws only `GatewayError`, whose message the user reads. */
+/**
+ * A command. `run` returns what the user reads, in Markdown; it throws only `GatewayError`, whose message the user
+ * reads.
+ */
 export interface Command extends Omit<CommandListing, 'description' | 'argument'> {
-  /** A text of at most 100 characters (Discord's limit) that begins with a capital. */
+  /** A text of at most 100 characters (Discord's limit) that starts with a capital. */
   description: PlainKey;
   argument?:
     | (Omit<CommandArgument, 'description' | 'label'> & { label: PlainKey; description: PlainKey })
     | undefined;
-  /** Accepted, but not listed: an app sends it by itself (Telegram's Start button). */
+  /** Accepted, but not listed: an app sends it on its own (Telegram's Start button). */
   unlisted?: boolean | undefined;
-  /** What a token needs for it over HTTP besides `commands`; `chat` = nothing else, not even that. */
+  /** What a token needs for it over HTTP besides `commands`; `chat` = nothing else, and not even `commands`. */
   scope?: Scope | undefined;
   run(call: CommandCall): Promise<string>;
-  /** Arguments that begin with, or hold, what is typed so far; more than `MAX_SUGGESTIONS` are cut. Throws as `run` does. */
+  /**
+   * Arguments that start with, or contain, what is typed so far; more than `MAX_SUGGESTIONS` are cut. Throws as `run`
+   * does.
+   */
   suggest?(call: CommandCall): Promise<readonly string[]>;
-  /** What the agent is to answer instead; undefined = `run` answers. Throws as `run` does. */
+  /** What the agent should answer instead; undefined = `run` answers. Throws as `run` does. */
   passOn?(call: CommandCall): Promise<PassedOn | undefined>;
 }
 

@@ -8,26 +8,29 @@ import type { Plan } from './plans/plan.ts';
 import type { OtherSurface } from './store/records.ts';
 import type { Say } from './texts/say.ts';
 
-/** How answers appear in a chat while they are written: in a draft, in a message that grows by edits, or only once they are whole. */
+/**
+ * How answers appear in a chat while they are written: in a draft, in a message that grows by edits, or only once they
+ * are complete.
+ */
 export const STREAM_MODES = ['draft', 'edit', 'off'] as const;
 export type StreamMode = (typeof STREAM_MODES)[number];
 
-/** The name under which the mode of a chat is kept (`ChatSettingStore`). */
+/** The name under which the mode of a chat is stored (`ChatSettingStore`). */
 export const STREAM_SETTING = 'stream';
 
-/** How the answers of chats appear. Nothing of it rejects. */
+/** How the answers of chats appear. No method rejects. */
 export interface StreamModes {
-  /** That of the chat of an address; a growing message while that is unknown. */
+  /** The mode of the chat at an address; `edit` while that is unknown. */
   modeOf(address: Address): Promise<StreamMode>;
   /** The platform has refused a draft there: answers grow in messages for a day. */
   noteDraftRefused(address: Address): Promise<void>;
 }
 
-/** Drafts of a network: what is not written yet, shown in the place of the message to come. Milliseconds. */
+/** Drafts of a network: unfinished text, shown in place of the message to come. Milliseconds. */
 export interface DraftRules {
-  /** Least time between two drafts in a chat. */
+  /** Minimum time between two drafts in a chat. */
   everyMs: number;
-  /** A draft is gone so long after it was shown. */
+  /** A draft disappears this long after it was shown. */
   keepMs: number;
   /** Pure: whether a chat shows drafts. */
   shownIn(chatId: string): boolean;
@@ -47,11 +50,13 @@ export interface LiveTurnStart {
   /** The other chats that share the session when the turn begins. */
   surfaces: readonly OtherSurface[];
   replyTo?: string | undefined;
-  /** What is answered, where it is a message that can show signs. */
+  /** What is answered, if it is a message that can show signs. */
   question?: AskedQuestion | undefined;
   /** Parts already on screen: from before a crash, or a deferred reply. */
   placeholders: SentMessage[];
-  /** Another process held the turn before, and a last call of it may still reach the platform: what is shown is not certain. */
+  /**
+   * Another process held the turn before, and its last call may still reach the platform: what is shown is uncertain.
+   */
   takenOver?: boolean;
   /** Text from before a crash. */
   textSoFar: string;
@@ -59,18 +64,18 @@ export interface LiveTurnStart {
   note: (ref: string, sent: SentMessage[]) => Promise<NotedParts>;
   /** The current plan of the turn: its card may be on screen from before a crash. */
   plan?: Plan | undefined;
-  /** The language of what is shown beside the model's text; default: English. */
+  /** The language of what is shown besides the model's text; default: English. */
   language?: string | undefined;
 }
 
 export interface LiveTurn {
   /**
    * Ends the live message: accepts no more text, waits for the call in flight, ends typing. After it resolves, only the
-   * final delivery of this turn is still sent to the platform. Gives the calls it has made; undefined when it makes none.
-   * Never throws; waits at most 10 s.
+   * final delivery of this turn is still sent to the platform. Returns the calls it has made; undefined when it makes
+   * none. Never throws; waits at most 10 s.
    */
   settle(): Promise<LiveCounts | undefined>;
-  /** The other chats of the session in which the turn was to be seen growing, without those that cannot be written to. */
+  /** The other chats of the session in which the growing answer was shown, without those that cannot be written to. */
   shownOn(): readonly Pick<OtherSurface, 'address' | 'userId'>[];
 }
 
@@ -79,19 +84,22 @@ export interface LiveMessages {
   open(start: LiveTurnStart): LiveTurn;
 }
 
-/** Shows a question in the other chats of its session, once each however often it is called. Throws only `StoreError`. */
+/**
+ * Shows a question in the other chats of its session, once each, no matter how often it is called. Throws only
+ * `StoreError`.
+ */
 export type AskedElsewhere = (asked: {
   turnId: string;
   surfaces: readonly OtherSurface[];
   message: InboundMessage;
 }) => Promise<void>;
 
-/** The button under an answer that grows. */
+/** The button under an answer in progress. */
 export function stopButton(turnId: string, say: Say): Button {
   return { label: say('button.stop'), value: `turn-stop:${turnId}` };
 }
 
-/** The button under an answer that is there. */
+/** The button under a complete answer. */
 export function regenerateButton(turnId: string, say: Say): Button {
   return { label: say('button.regenerate'), value: `turn-again:${turnId}` };
 }
@@ -117,7 +125,7 @@ export interface PostRequest {
   ref: string;
   turnId: string;
   address: Address;
-  /** The session of that address, when it is another one than the turn's: `FindChat` has found it for this person. */
+  /** The session of that address, when it is not the turn's: `FindChat` has found it for this person. */
   session?: SessionKey | undefined;
   /** With a file, its caption. */
   content: string;
@@ -133,13 +141,13 @@ export type PostResult =
   | { kind: 'known' }
   /** The turn has sent the maximum of messages. */
   | { kind: 'full'; limit: number }
-  /** The address is not the session's, or not any more. */
+  /** The address does not belong to the session, or no longer does. */
   | { kind: 'foreign' }
-  /** Its chat takes no files, or none as large; `limit` in bytes. */
+  /** Its chat accepts no files, or none as large; `limit` in bytes. */
   | { kind: 'no_files' }
   | { kind: 'too_large'; limit: number };
 
-/** What a model asks for when it wants to tell a person something elsewhere. */
+/** What a model requests when it wants to notify a person elsewhere. */
 export interface AskedChat {
   /** The name of a network, or an address. */
   to: string;
@@ -147,16 +155,16 @@ export interface AskedChat {
   session: SessionKey;
   /** Where the turn answers. */
   address: Address;
-  /** Whom it answers; `system` where nobody wrote. */
+  /** Whom it answers; `system` if no one wrote. */
   userId: string;
 }
 
 export type FoundChat =
   | { kind: 'found'; address: Address; session: SessionKey }
-  /** The person has no chat there that is known; `others` are those that are. */
+  /** The person has no known chat there; `others` are the known ones. */
   | { kind: 'none'; others: readonly Address[] }
   | { kind: 'several'; addresses: readonly Address[] }
-  /** No chat of this conversation or of this person, or one in which the person may not write. */
+  /** Not a chat of this conversation or this person, or one in which the person may not write. */
   | { kind: 'foreign' };
 
 /**
@@ -177,13 +185,16 @@ export interface PostStore {
 /** Limit of one place. Places with the same `key` share it. */
 export interface PlaceRate {
   key: string;
-  /** Least time between two edits of growing answers, in milliseconds; also the time in which one call of `burst` comes back. */
+  /**
+   * Minimum time between two edits of growing answers, in milliseconds; also the time in which one call of `burst` is
+   * restored.
+   */
   editIntervalMs: number;
   /** Calls at once after a quiet time. Edits use none of them: first messages and finals do. */
   burst: number;
   /** How many of `burst`, and of `window`, only finals may use. */
   reserved: number;
-  /** At most so many calls in any time of this length, where the platform counts like that. */
+  /** At most this many calls in any time span of this length, if the platform counts that way. */
   window?: { calls: number; ms: number } | undefined;
   /** False for calls that the platform does not count against the bot, such as Discord's replies to interactions. */
   countsForBot: boolean;
@@ -191,16 +202,18 @@ export interface PlaceRate {
 
 /** Limits of one bot. */
 export interface RateLimits {
-  /** Calls a second over all places: at first, and the most that the scheduler may learn. */
+  /** Calls per second over all places: the initial number, and the most that the scheduler may learn. */
   callsPerSecond: { start: number; most: number };
   /**
-   * Where the platform counts the bot's calls in one bucket: how many it holds when it is full. Each comes back by itself, and
-   * the wait that a refusal names is the one for the next. Undefined: counted by the second.
+   * If the platform counts the bot's calls in one bucket: its capacity. Calls refill one by one, and the wait in a
+   * refusal is the time until the next one. Undefined: counted per second.
    */
   bucket?: number | undefined;
-  /** Pure: the limit of calls to a place. `first` is the first message of the answer, where it is on screen already. */
+  /** Pure: the limit of calls to a place. `first` is the first message of the answer, if it is already on screen. */
   of(place: Place, first: SentMessage | undefined): PlaceRate;
-  /** Pure: the limit of signs at questions, where the platform counts them apart; default: that of a message there. */
+  /**
+   * Pure: the limit of signs on questions, if the platform counts them separately; default: that of a message there.
+   */
   ofSigns?(place: Place): PlaceRate;
 }
 

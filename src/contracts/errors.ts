@@ -2,11 +2,11 @@
 import { inEnglish, said } from './texts/say.ts';
 import type { PlainKey, Said, Say } from './texts/say.ts';
 
-/** What an error carries besides its message. */
+/** What an error contains besides its message. */
 export interface ErrorDetails {
   /** True when the same call may succeed later without any change. */
   retryable?: boolean;
-  /** Milliseconds the other side asked us to wait; only with `retryable`. */
+  /** Milliseconds that the other side asked us to wait; only with `retryable`. */
   retryAfterMs?: number;
   /** The error that led here; kept for the log, never shown to a user. */
   cause?: unknown;
@@ -17,7 +17,7 @@ export class GatewayError extends Error {
   readonly code: string;
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
-  /** The message, where people read it in their language; `message` is the same in English. */
+  /** The message for people in their language; `message` is the same in English. */
   readonly said: Said | undefined;
 
   constructor(code: string, message: string | Said, details: ErrorDetails = {}) {
@@ -52,7 +52,7 @@ export type ChannelErrorCode =
   | 'rate_limited'
   /** The user blocked the bot or the bot was removed from the chat. */
   | 'blocked'
-  /** The message to edit is gone or can no longer be edited: send the text anew. */
+  /** The message to edit is gone or can no longer be edited: send the text again. */
   | 'message_gone'
   /** The thread or the message replied to is gone: send without it. */
   | 'place_gone'
@@ -60,15 +60,17 @@ export type ChannelErrorCode =
   | 'bad_markup'
   /** The chat moved; `ChannelError.movedTo` names the new chat id. */
   | 'chat_moved'
-  /** The platform refuses the bot token; it is asked again, since it may accept it later (`DEAD_AFTER_MS`). */
+  /**
+   * The platform refuses the bot token; it is tried again, since the platform may accept it later (`DEAD_AFTER_MS`).
+   */
   | 'unauthorized'
   /** Another process holds the connection (Telegram's 409). */
   | 'conflict'
   /** The platform did not answer or answered 5xx; for a send, the outcome is known to be "not applied". */
   | 'unavailable'
-  /** A send was written, its answer lost: it may or may not be visible (Telegram's ambiguous window). */
+  /** A send was written, but its response lost: it may or may not be visible (Telegram's ambiguous window). */
   | 'outcome_unknown'
-  /** The platform refused for good (too long, no permission, malformed): a retry cannot help. */
+  /** The platform refused permanently (too long, no permission, malformed): a retry cannot help. */
   | 'rejected';
 
 /** A channel's platform refused or failed a call. */
@@ -77,7 +79,9 @@ export class ChannelError extends GatewayError {
   readonly movedTo: string | undefined;
   /** With `rate_limited`: the pause is for the whole bot, not for the one chat (Discord's `global`). */
   readonly global: boolean;
-  /** With `rate_limited`: no call was made, because the platform had announced the limit; no sign of being too fast. */
+  /**
+   * With `rate_limited`: no call was made, because the platform had announced the limit; not a sign of being too fast.
+   */
   readonly local: boolean;
 
   constructor(
@@ -105,11 +109,11 @@ export type ProviderErrorCode =
   | 'out_of_memory'
   /** The server asks for a pause (429); `retryAfterMs` says how long, where the server does. */
   | 'rate_limited'
-  /** The account at the server has nothing left to spend: no retry helps until somebody pays. */
+  /** The account at the server has nothing left to spend: no retry helps until someone pays. */
   | 'quota_exceeded'
   /** The server refused the key. */
   | 'unauthorized'
-  /** The server does not know the model; the message names the command that fetches it. */
+  /** The server does not know the model; the message names the command that pulls it. */
   | 'unknown_model'
   /** The request is not one this model can serve (no tools, no thinking, malformed). */
   | 'bad_request'
@@ -133,7 +137,7 @@ export class ToolError extends GatewayError {}
 /** The store failed: unreachable (`unavailable`, retryable), newer than this program (`schema_newer`), or locked (`home_locked`). */
 export class StoreError extends GatewayError {}
 
-/** A fenced commit was refused because the lane belongs to another node now: write nothing more, drop the work. */
+/** A fenced commit was refused because the lane now belongs to another node: write nothing more, drop the work. */
 export class FencedError extends StoreError {
   constructor(lane: string, cause?: unknown) {
     super('fenced', `Lane ${lane} belongs to another node now; this node's work on it is void.`, { cause });
@@ -145,17 +149,17 @@ export function isRetryable(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.retryable;
 }
 
-/** Turns anything thrown into a member of the family; a member is given back as it is. Never throws. */
+/** Turns anything thrown into a member of the family; a member is returned unchanged. Never throws. */
 export function toGatewayError(error: unknown, code = 'internal'): GatewayError {
   if (error instanceof GatewayError) return error;
   const message = error instanceof Error ? error.message : String(error);
   return new GatewayError(code, message, { cause: error });
 }
 
-/** Who reads an error: somebody who runs the gateway (an owner, an admin token), or anybody who writes to it. */
+/** Who reads an error: someone who runs the gateway (an owner, an admin token), or anyone who writes to it. */
 export type ErrorReader = 'operator' | 'person';
 
-/** An owner reads as an operator where nobody else does: in a private chat, or over HTTP with an admin token. */
+/** An owner reads as an operator where no one else reads along: in a private chat, or over HTTP with an admin token. */
 export function readerOf({
   owner,
   place,
@@ -166,7 +170,7 @@ export function readerOf({
   return owner && place === 'private' ? 'operator' : 'person';
 }
 
-/** What people read of a failed model call: nothing about servers, addresses and settings. */
+/** What people read about a failed model call: nothing about servers, addresses and settings. */
 const MODEL_FAILURES: Readonly<Record<ProviderErrorCode, PlainKey>> = {
   timeout_first_chunk: 'failure.timeout_first_chunk',
   timeout_chunk: 'failure.timeout_chunk',
@@ -182,7 +186,7 @@ const MODEL_FAILURES: Readonly<Record<ProviderErrorCode, PlainKey>> = {
   aborted: 'failure.aborted',
 };
 
-/** The same where it is known when to try again: without a word about that. */
+/** The same when the retry time is known: without advice about that. */
 const WITHOUT_RETRY: Partial<Readonly<Record<ProviderErrorCode, PlainKey>>> = {
   timeout_first_chunk: 'failure.timeout_first_chunk_plain',
   timeout_chunk: 'failure.timeout_chunk_plain',
@@ -192,9 +196,9 @@ const WITHOUT_RETRY: Partial<Readonly<Record<ProviderErrorCode, PlainKey>>> = {
 };
 
 /**
- * The one place where an error becomes words for a reader. Operators read the message, which names addresses and settings;
- * people read what happened, and when to try again. Where a message stands in no table, an operator who reads another language
- * reads both. Never throws.
+ * The only place where an error is worded for a reader. Operators read the message, which names addresses and settings;
+ * people read what happened, and when to try again. If a message is in no table, an operator who reads another language
+ * gets both. Never throws.
  */
 export function wordError(error: GatewayError, reader: ErrorReader, say: Say = inEnglish): string {
   if (reader === 'person') {
@@ -206,7 +210,7 @@ export function wordError(error: GatewayError, reader: ErrorReader, say: Say = i
   return say('failure.detailed', { what: failureSaid(error), detail: error.message });
 }
 
-/** What a person reads of an error, to be said later; a string where its message stands in no table. Never throws. */
+/** What a person reads about an error, to be worded later; a string if its message is in no table. Never throws. */
 export function personalWords(error: GatewayError): Said | string {
   if (error instanceof ProviderError) return failureSaid(error);
   if (error.said !== undefined) return error.said;
@@ -230,7 +234,7 @@ export function timeSaid(ms: number): Said {
   return said('time.hours', { count: Math.ceil(minutes / 60) });
 }
 
-/** The code of a system or library error, such as `ENOENT`; '' where it has none. Never throws. */
+/** The code of a system or library error, such as `ENOENT`; '' if it has none. Never throws. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

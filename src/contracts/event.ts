@@ -19,7 +19,7 @@ export type TurnEndReason =
   | 'failed'
   | 'interrupted';
 
-/** True for a turn that has its answer, be it cut off. */
+/** True for a turn that has its answer, even if cut off. */
 export function isAnswered(reason: TurnEndReason): boolean {
   return reason === 'completed' || reason === 'cut_off';
 }
@@ -30,7 +30,10 @@ export type EventBody =
   /** A message in the middle of a turn, besides its answer; it is stored among the session's messages. */
   | { type: 'message_sent'; seq: number; content: string; attachments?: readonly Attachment[] }
   | { type: 'turn_started' }
-  /** Thinking begins / grows / ends; always before the text of the same model call (N-48). `title`: what it is about, where it is no thinking of the answer's own. */
+  /**
+   * Thinking starts / grows / ends; always before the text of the same model call (N-48). `title`: what it is about, if
+   * it is not the answer's own thinking.
+   */
   | { type: 'thinking_started'; msgId: string; title?: string | undefined }
   | { type: 'thinking_delta'; msgId: string; delta: string }
   /** `usage` and `model` when the whole call is shown as thinking (planning, a step of a plan) and no `stream_end` reports it. */
@@ -42,18 +45,18 @@ export type EventBody =
   | { type: 'stream_reset'; msgId: string }
   | { type: 'stream_end'; msgId: string; content: string; usage: Usage }
   | { type: 'tool_call'; toolCallId: string; name: string; args: Record<string, unknown> }
-  /** How far a running call is: one line, in the words of the tool. Not more often than twice a second. */
+  /** Progress of a running call: one line, in the words of the tool. At most twice a second. */
   | { type: 'tool_progress'; toolCallId: string; name: string; text: string }
   | { type: 'tool_result'; toolCallId: string; name: string; result: string; isError: boolean }
   | { type: 'plan_ready'; plan: Plan }
   | { type: 'plan_revised'; plan: Plan; reason: string }
-  /** A person has changed the plan, or a run of it has begun. Outside a turn, too. */
+  /** A person has changed the plan, or a run of it has started. Outside a turn, too. */
   | { type: 'plan_edited'; plan: Plan }
   /** A plan ends with `plan_completed` or `plan_cancelled`; a later run of its turn emits the end again after `plan_ready`. */
   | { type: 'plan_completed' }
   | { type: 'plan_paused' }
   | { type: 'plan_resumed' }
-  /** `why` is the reason as people read it, where a table of texts has it. */
+  /** `why` is the reason as people read it, if a table of texts has it. */
   | { type: 'plan_cancelled'; reason: string; why?: Said }
   | { type: 'step_changed'; step: PlanStep }
   | { type: 'agent_thinking'; step: PlanStep }
@@ -61,9 +64,12 @@ export type EventBody =
   | { type: 'retry_attempt'; step: PlanStep; attempt: number; newCommand?: string }
   | { type: 'step_skipped'; step: PlanStep }
   | { type: 'budget_warning'; remaining: number; total: number }
-  /** `toolCallId` names the call that waits; a plan that waits has none. */
+  /** `toolCallId` names the waiting call; a waiting plan has none. */
   | { type: 'approval_needed'; approvalId: string; toolCallId?: string; warningMessage?: string }
-  /** `by` is the name of the person; without one nobody decided in time, or a stop did. `decidedAt` is an ISO date; `reason` is what the person wrote with a denial. */
+  /**
+   * `by` is the name of the person; without one no one decided in time, or a stop did. `decidedAt` is an ISO date;
+   * `reason` is what the person wrote with a denial.
+   */
   | {
       type: 'approval_decided';
       approvalId: string;
@@ -83,20 +89,20 @@ export type EventBody =
   | { type: 'subagent_spawned'; profileId: string; task: string }
   | { type: 'subagent_completed'; result: string; completedNormally: boolean }
   | { type: 'context_compressed'; before: number; after: number }
-  /** Number of messages of the same session that wait before this one. */
+  /** Number of messages of the same session waiting before this one. */
   | { type: 'queue_position'; position: number }
   /** Waiting messages have joined this turn; their own turns have ended (`joined`). */
   | { type: 'messages_joined'; turnIds: string[] }
   /** Information for the user: `model_unavailable`, `dead_letter`, `outcome_unknown`, … */
   | { type: 'notice'; code: string; text: string }
   | { type: 'heartbeat_tick' }
-  /** A person, or the gateway after the first answer, has given the session a title; null = it has none any more. */
+  /** A person, or the gateway after the first answer, has given the session a title; null = it no longer has one. */
   | { type: 'session_titled'; title: string | null }
-  /** A person has asked a question again, chosen among its answers, or taken them back: read the messages again. */
+  /** A person has asked a question again, chosen among its answers, or taken them back: reload the messages. */
   | { type: 'context_changed' }
   /** A chat has joined those that share the session, or has left them. */
   | { type: 'surfaces_changed' }
-  /** A person has edited, moved or dropped messages that wait. */
+  /** A person has edited, moved or dropped waiting messages. */
   | { type: 'queue_changed' }
   /** The session and everything that belongs to it is gone; always its last event. */
   | { type: 'session_deleted' }
@@ -129,5 +135,5 @@ export function sseId(event: EventEnvelope): string | undefined {
     : `${event.epoch}-${event.eventSeq}`;
 }
 
-/** The place before every event of a session: a replay from it gives all that are still kept. */
+/** The place before every event of a session: a replay from it returns all that are still kept. */
 export const FIRST_EVENT_ID = '0-0';

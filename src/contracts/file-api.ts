@@ -1,10 +1,10 @@
-/** Files of sessions for callers of the HTTP API: put there for a message, read, removed. */
+/** Files of sessions for HTTP API callers: uploaded for a message, read, removed. */
 import type { Caller } from './access.ts';
 import type { Attachment, Media } from './media.ts';
 import type { SessionKey } from './message.ts';
 import type { OpenedFile } from './tools/tool.ts';
 
-/** Largest and most files of one message. */
+/** Largest size and number of files in one message. */
 export interface FileLimits {
   /** Longest file, in bytes. */
   maxFileBytes: number;
@@ -18,7 +18,7 @@ export interface PersonLimit {
   days: number;
 }
 
-/** What a file is, read from its first bytes; the name decides between kinds that begin alike. Never throws. */
+/** What a file is, read from its first bytes; the name distinguishes kinds that start alike. Never throws. */
 export type FileTypeOf = (head: Uint8Array, name: string) => Promise<Pick<Attachment, 'kind' | 'mimeType'>>;
 
 /** First bytes of a file from which its type is read. */
@@ -26,12 +26,12 @@ export const TYPE_HEAD_BYTES = 4_100;
 
 /** A file on its way to the gateway. */
 export interface Upload {
-  /** As the sender calls it. */
+  /** The sender's name for it. */
   name: string;
   chunks: AsyncIterable<Uint8Array>;
 }
 
-/** A file of a session, opened for its reader. */
+/** A file of a session, opened for reading. */
 export interface ReadableFile extends OpenedFile, Pick<Attachment, 'kind' | 'mimeType'> {
   /** Safe for display and as a file name. */
   name: string;
@@ -48,14 +48,15 @@ export interface ListedFile {
 }
 
 /**
- * Methods throw only `GatewayError`: `bad_path`, `file_not_found`, and for files that come `file_too_large`, `empty_file`,
- * `storage_full`; what an upload's `chunks` throws passes. Undefined = no session that the caller may see.
+ * Methods throw only `GatewayError`: `bad_path`, `file_not_found`, and for incoming files `file_too_large`,
+ * `empty_file`, `storage_full`; errors of an upload's `chunks` are passed on. Undefined = no session that the caller
+ * may see.
  */
 export interface FileApi {
   readonly limits: FileLimits;
   /**
-   * Stores a file in the session's folder, for a message that is going to name it; a session that does not exist is made
-   * for the caller. The same file under the same name again is stored once.
+   * Stores a file in the session's folder, for a message that will name it; a missing session is created for the
+   * caller. The same file under the same name is stored only once.
    */
   upload(caller: Caller, key: SessionKey, file: Upload): Promise<Attachment | undefined>;
   /** Uploaded files as a message refers to them. */

@@ -1,4 +1,7 @@
-/** The API of the gateway for channels. Session methods take the caller and give undefined for what the caller may not see. */
+/**
+ * The API of the gateway for channels. Session methods take the caller and return undefined for what the caller may not
+ * see.
+ */
 import type { Said } from './texts/say.ts';
 import type { HookApi } from './operator/hooks.ts';
 import type { SignInApi } from './operator/sign-in.ts';
@@ -45,8 +48,8 @@ import type { ScheduleApi } from './schedules.ts';
 import type { UsageGroup, UsageQuery, UsageReport } from './model/usage.ts';
 
 /**
- * A completion without a session: the given messages are the whole context, nothing is stored but usage. Without tools of
- * the caller's the gateway's `pure` ones run; otherwise only those are offered, and their calls end the answer.
+ * A completion without a session: the given messages are the whole context, only usage is stored. If the caller brings
+ * no tools, the gateway's `pure` ones run; otherwise only those are offered, and their calls end the answer.
  */
 export interface StatelessRequest {
   messages: StatelessMessage[];
@@ -57,7 +60,7 @@ export interface StatelessRequest {
   topLogprobs?: number | undefined;
 }
 
-/** A message with the files that its user sent; they are kept nowhere. */
+/** A message with the files that its user sent; they are not stored. */
 export type StatelessMessage = ChatMessage & { files?: InlineFile[] };
 
 /** State of a turn, for channels that wait for its end. */
@@ -72,19 +75,19 @@ export interface TurnStatus {
   waitsFor?: WaitingCalls | undefined;
 }
 
-/** Results of the tools that a caller runs, and what the rest of the answer is to be like. */
+/** Results of the tools that a caller runs, and options for the rest of the answer. */
 export interface ToolAnswers {
   results: readonly { toolCallId: string; content: string }[];
   options?: CallerOptions | undefined;
 }
 
-/** The turn that goes on, and what was answered before it stopped. */
+/** The turn that resumes, and what was answered before it stopped. */
 export interface ContinuedTurn {
   turnId: string;
   before: { text: string; usage: Usage };
-  /** The number of answers of the model so far. */
+  /** The number of model answers so far. */
   part: number;
-  /** The same results had come before. */
+  /** The same results had already arrived. */
   repeated: boolean;
 }
 
@@ -95,9 +98,9 @@ export interface GatewayApi {
   receive: Receive;
   /** For channels that suggest arguments of commands. */
   suggest: Suggest;
-  /** Programs that call with a signed request. */
+  /** Programs that send signed requests. */
   hooks: HookApi;
-  /** The webhook of a channel's platform; undefined for one that receives in another way. */
+  /** The webhook of a channel's platform; undefined for one that receives in a different way. */
   webhook(channel: string): PlatformWebhook | undefined;
   /** Where a channel's platform posts interactions; undefined for one that does not. */
   interactions(channel: string): PlatformInteractions | undefined;
@@ -105,7 +108,7 @@ export interface GatewayApi {
   chatMoved: FollowChatMigration;
   /** Called by a channel when the bot joins a chat or can no longer write there. */
   membershipChanged: NoteMembership;
-  /** Signing in on the page by a link. */
+  /** Sign-in on the page through a link. */
   signIns: SignInApi;
   /** The commands that channels list for users. */
   commands: readonly CommandListing[];
@@ -113,13 +116,13 @@ export interface GatewayApi {
   commandsFor(caller: Caller, say?: Say): readonly CommandListing[];
   /** Ids of a channel's groups in which the bot answers. */
   groups(channel: string): Promise<string[]>;
-  /** Whether the sender of a message may write where it was written; without any effect. Throws only `StoreError`. */
+  /** Whether the sender of a message may write where it was written; without side effects. Throws only `StoreError`. */
   mayWrite(message: InboundMessage): Promise<boolean>;
-  /** Turns that this gateway runs at a time. */
+  /** Turns that this gateway runs concurrently. */
   readonly turnConcurrency: number;
   /** The caller behind an `Authorization` header's value, or undefined. */
   authenticate(authorization: string | undefined): Promise<Caller | undefined>;
-  /** The callers behind these values as they are now, past any cache; what is not valid is missing. */
+  /** The callers behind these values as they are now, bypassing any cache; invalid ones are missing. */
   recheck(authorizations: readonly string[]): Promise<ReadonlyMap<string, Caller>>;
   stop(caller: Caller, key: SessionKey): Promise<StopResult | undefined>;
   /** Newest first, the pinned ones before them on the first page. */
@@ -141,7 +144,7 @@ export interface GatewayApi {
       pinned?: boolean;
       archived?: boolean;
       readSeq?: number;
-      /** null = the next answer makes a new one. */
+      /** null = the next answer generates a new one. */
       title?: string | null;
     },
   ): Promise<SessionRecord | undefined>;
@@ -152,7 +155,9 @@ export interface GatewayApi {
     key: SessionKey,
     options: { limit: number; before?: number | undefined },
   ): Promise<MessageRecord[] | undefined>;
-  /** As `messages`, with the work of their turns, within the bounds of `WorkStore`; titles of steps as `say` says them. */
+  /**
+   * As `messages`, with the work of their turns, within the limits of `WorkStore`; titles of steps as `say` says them.
+   */
   messagesWithWork(
     caller: Caller,
     key: SessionKey,
@@ -194,9 +199,9 @@ export interface GatewayApi {
     say?: Say,
   ): Promise<PlanAnswer | undefined>;
   turn(turnId: string): Promise<TurnStatus | undefined>;
-  /** What became of a turn of a session that the caller may see; the words of errors are for admins. */
+  /** What happened to a turn of a session that the caller may see; the text of errors is for admins. */
   trace(caller: Caller, turnId: string, say?: Say): Promise<TurnExplanation | undefined>;
-  /** Counts a message that a channel does not hand over. */
+  /** Counts a message that a channel does not pass on. */
   noteRefusal: NoteRefusal;
   /**
    * Continues the turn of the session that waits for its caller's tools; undefined when the caller may see no such session.
@@ -230,12 +235,12 @@ export interface GatewayApi {
   complete(caller: Caller, request: StatelessRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
   subscribe(filter: EventFilter, listener: EventListener): () => void;
   replay(key: SessionKey, lastEventId: string | undefined): EventReplay;
-  /** The place of the newest event of the session: `replay` from it gives all that come after. */
+  /** The place of the newest event of the session: `replay` from it returns all that follow. */
   lastEventId(key: SessionKey): string;
   /** Usage of models: an admin sees everything, another token its own. */
   usage(caller: Caller, span: Pick<UsageQuery, 'from' | 'to'>, by: UsageGroup): Promise<UsageReport>;
   health(): Promise<HealthReport>;
-  /** The file of the settings, what counts of it, and what does not. For admins. */
+  /** The settings file, what of it is in effect, and what is not. For admins. */
   settings(): SettingsReport & { file: string; values: Readonly<Record<string, unknown>> };
   /** Counts an answered request of a client. Never throws. */
   noteRequest(answered: AnsweredRequest): void;
@@ -243,7 +248,7 @@ export interface GatewayApi {
   metrics(): Promise<string>;
 }
 
-/** A request over HTTP that was answered; `seconds` until the answer began. */
+/** A request over HTTP that was answered; `seconds` until the answer started. */
 export interface AnsweredRequest {
   method: string;
   /** The path of the route, with the names of its parameters. */
@@ -257,9 +262,9 @@ export interface ChannelHealth {
   state: 'off' | 'starting' | 'up' | 'degraded' | 'dead';
   /** What is wrong and how to fix it; absent when `up`. */
   detail?: string;
-  /** What whoever runs the gateway should change at the platform, although the channel is up. Names no chat and no person. */
+  /** What operators should change on the platform, although the channel is up. Names no chat and no person. */
   notice?: Said;
-  /** Updates that the platform holds back, where it tells. */
+  /** Updates that the platform holds back, if it reports them. */
   waiting?: number;
 }
 
@@ -268,8 +273,8 @@ export interface HealthReport {
   ready: boolean;
   store: 'up' | 'down';
   /**
-   * `degraded` while a model that settings name is missing, or another one answers in its place. `name` answers where nothing
-   * names another.
+   * `degraded` while a model named in the settings is missing, or another one answers in its place. `name` is the
+   * default model.
    */
   model: {
     state: 'up' | 'degraded' | 'down';
@@ -278,13 +283,13 @@ export interface HealthReport {
     missing?: readonly string[];
     replaced?: readonly ReplacedModel[];
   };
-  /** By name; `label` is the network's name as people write it. */
+  /** By name; `label` is the network's display name. */
   channels: Record<string, Omit<ChannelHealth, 'notice'> & { label: string; notice?: string }>;
-  /** MCP servers by name, without their errors, which may name addresses; no part of being ready. */
+  /** MCP servers by name, without their errors, which may name addresses; not part of readiness. */
   mcp: Record<string, { state: McpState; tools: number }>;
-  /** `degraded` while a file of a profile is invalid and its last valid content is used. */
+  /** `degraded` while a file of a profile is invalid and its last valid content stays in use. */
   profiles: { state: 'up' | 'degraded'; detail?: string };
-  /** `degraded` while `config.json` is invalid and its last valid content is used. */
+  /** `degraded` while `config.json` is invalid and its last valid content stays in use. */
   settings: SettingsReport & { state: 'up' | 'degraded' };
   pending: number;
   running: number;

@@ -13,15 +13,15 @@ export const mediaShape = z.object({
   bytes: z.number().optional(),
   seconds: z.number().optional(),
   /**
-   * The channel's own reference, for `Channel.download`; `session:<path>` when the bytes lie in the session's folder
-   * already.
+   * The channel's own reference, for `Channel.download`; `session:<path>` when the bytes are already in the session's
+   * folder.
    */
   url: z.string(),
 });
 
 export type MediaKind = z.infer<typeof mediaKind>;
 
-/** A file that came with a message, as its sender's app describes it: claims, until the bytes were read. */
+/** A file that came with a message, as its sender's app describes it: claims, until the bytes have been read. */
 export type Media = z.infer<typeof mediaShape>;
 
 /** A file of a session whose bytes were read: what rows, prompts and deliveries refer to. */
@@ -43,7 +43,7 @@ export interface Attachment {
 
 /** A file that goes out, as it was kept in the session's folder. */
 export interface SentMedia extends Attachment {
-  /** Markdown; shown under the file, or after it where it is too long for that. */
+  /** Markdown; shown under the file, or after it if it is too long for that. */
   caption?: string | undefined;
 }
 
@@ -65,8 +65,8 @@ export interface OutgoingFiles {
    */
   keep(folder: string, path: string): Promise<Attachment>;
   /**
-   * A copy of a kept file that no program can change any more, with exactly the bytes that were kept. Throws `ToolError`:
-   * `not_found`, also while the node that has it has not shared it yet; `changed`.
+   * A copy of a kept file that no program can change anymore, with exactly the bytes that were kept. Throws
+   * `ToolError`: `not_found`, also while the node that has it has not yet shared it; `changed`.
    */
   copy(folder: string, file: Pick<Attachment, 'file' | 'sha256' | 'name'>): Promise<PrivateCopy>;
   /** Such a copy of a text. */
@@ -87,7 +87,7 @@ export type AnswerFiles = (
   content: string;
 }>;
 
-/** A file outside the sessions' folders, removed when it is disposed of. */
+/** A file outside the sessions' folders, removed on disposal. */
 export interface PrivateCopy extends AsyncDisposable {
   /** Absolute. */
   path: string;
@@ -101,7 +101,7 @@ export interface Transcriber {
 /** The beginning of a document's text. */
 export interface DocumentStart {
   text: string;
-  /** Length of `text` and of the whole text, in bytes of UTF-8: `read_file` goes on at the first. */
+  /** Length of `text` and of the whole text, in bytes of UTF-8: `read_file` continues after the first. */
   bytes: number;
   totalBytes: number;
 }
@@ -115,7 +115,7 @@ export interface ReceivedFile {
   attachment?: Attachment | undefined;
   /** What could not be done with it, as the end of a sentence for the model. */
   problem?: string | undefined;
-  /** The same for the person, where it is one of the gateway's texts. */
+  /** The same for the person, if it is one of the gateway's texts. */
   told?: Said | undefined;
   /** What a document says. */
   document?: DocumentStart | undefined;
@@ -132,17 +132,18 @@ export interface FilesOfMessage {
   userId: string;
   /** The session's folder. */
   folder: string;
-  /** The message's place in its lane: with it a repeat gives the files the same names. */
+  /** The message's place in its lane: it gives a repeat's files the same names. */
   laneSeq: number;
 }
 
 /**
- * Fetches the files of a message into the session's folder and reads them. A repeat finds what is there and makes no second
- * file. A file that cannot be used has a `problem`; throws only `StoreError`. After `signal` aborts, it ends soon.
+ * Fetches the files of a message into the session's folder and reads them. A repeat finds existing files and creates no
+ * duplicates. A file that cannot be used has a `problem`; throws only `StoreError`. After `signal` aborts, it ends
+ * soon.
  */
 export type ReceiveFiles = (message: FilesOfMessage, signal: AbortSignal) => Promise<ReceivedFile[]>;
 
-/** A picture as a model server takes it. */
+/** A picture as a model server accepts it. */
 export interface Picture {
   mimeType: string;
   base64: string;
@@ -168,14 +169,17 @@ export function unseenPictures(count: number): string {
 /** Finds the picture of a `ReceivedFile`; undefined when it is gone. Never throws. */
 export type Pictures = (ref: string) => Promise<Picture | undefined>;
 
-/** The text of a document that is no plain text. Throws `GatewayError`, whose message says what is wrong with the document. */
+/**
+ * The text of a document that is not plain text. Throws `GatewayError`, whose message says what is wrong with the
+ * document.
+ */
 export type DocumentText = (bytes: Uint8Array, signal: AbortSignal) => Promise<string>;
 
-/** A file that a request carries. */
+/** A file that a request contains. */
 export interface InlineFile {
-  /** As the caller calls it. */
+  /** The caller's name for it. */
   name: string;
-  /** The content; valid. */
+  /** The content; valid base64. */
   base64: string;
 }
 
@@ -189,23 +193,25 @@ export type ReadInline = (
   signal: AbortSignal,
 ) => Promise<{ name: string; picture?: Picture; text?: string; spoken?: string }>;
 
-/** What the database knows of files that came with messages. Throws only `StoreError`. */
+/** What the database knows about files that came with messages. Throws only `StoreError`. */
 export interface KeptFiles {
   /** Bytes of the files of a user that are at most `days` old. */
   keptBytes(userId: string, days: number): Promise<number>;
   /** Bytes of the files of a session's folder. */
   bytesIn(folder: string): Promise<number>;
-  /** Files between two ages, by folder and path, beginning after `after`. */
+  /** Files between two ages, by folder and path, starting after `after`. */
   keptBetween(page: {
     fromDays: number;
     toDays: number;
     after: { folder: string; path: string };
     limit: number;
   }): Promise<{ folder: string; path: string }[]>;
-  /** Notes a file that its user sent ahead of the message, or that is sent to a chat; with a repeat its time begins anew. */
+  /**
+   * Records a file that its user sent ahead of the message, or that is sent to a chat; a repeat restarts its lifetime.
+   */
   keep(file: { folder: string; path: string; userId: string; bytes: number }): Promise<void>;
   /** Forgets one file, which is gone. */
   drop(folder: string, path: string): Promise<void>;
-  /** Forgets at most `limit` of the files that are older; gives their number. */
+  /** Forgets at most `limit` of the files that are older; returns their number. */
   forget(days: number, limit: number): Promise<number>;
 }

@@ -12,7 +12,7 @@ export type Address = `${string}:${string}`;
 /** Key of a conversation that the model remembers; by default the same string as the address it was first used from. */
 export type SessionKey = `${string}:${string}`;
 
-/** A chat on a channel, with its thread or topic where the platform has them. */
+/** A chat on a channel, with its thread or topic if the platform has them. */
 export interface Place {
   channel: string;
   chatId: string;
@@ -23,7 +23,7 @@ export interface Place {
 export interface SentMessage {
   id: string;
   metadata?: Record<string, string> | undefined;
-  /** Its id for people and their reactions, where `id` only reaches it (a deferred Discord reply) and the platform tells it later. */
+  /** Its id for people and their reactions, if `id` only addresses it (a deferred Discord reply) and the platform reveals it later. */
   realId?: string | undefined;
   /** No text longer than this was ever shown in it while it grew, in UTF-16 units of markup; set by the delivery. */
   shows?: number | undefined;
@@ -37,37 +37,37 @@ export interface InboundMessage extends Place {
   senderId: string;
   /** Another bot wrote it, or a webhook: it has no rights, and is answered only when it names this bot in a group. */
   fromBot?: boolean | undefined;
-  /** What the sender belonged to when this was written, from the transport, where access can be granted to that. */
+  /** What the sender belonged to when this was written, from the transport, if access can be granted to that. */
   memberships?: readonly Membership[] | undefined;
   /** For display only: no decision may depend on it. */
   senderName?: string | undefined;
   /**
-   * What the sender wants to read: as their platform tells it (`de-AT`, or the header `Accept-Language`); of an accepted
-   * message the code of the language in which the gateway speaks to them.
+   * What the sender wants to read: as their platform reports it (`de-AT`, or the header `Accept-Language`); for an
+   * accepted message the code of the language in which the gateway writes to them.
    */
   language?: string | undefined;
-  /** The person whom a client of the HTTP API serves, as a digest of the name it gives: has memories, and no rights. */
+  /** The person that an HTTP API client serves, as a digest of the name it provides: has memories, and no rights. */
   endUser?: string | undefined;
   content: string;
   /** Epoch milliseconds, the platform's clock. */
   timestamp: number;
   media: Media[];
   replyTo?: string | undefined;
-  /** The message itself on its platform, where answers can reply to it and its sender can edit it. */
+  /** The message itself on its platform, if answers can reply to it and its sender can edit it. */
   messageId?: string | undefined;
-  /** In a group, only its sender sees the message: what a reply that nobody else sees names it by. It has no `messageId`. */
+  /** In a group, only its sender sees the message: what a reply that no one else sees refers to it by. It has no `messageId`. */
   hiddenId?: string | undefined;
   /** Messages of the platform that were joined into this one; absent for one. */
   joined?: number | undefined;
   /** The sender has given the message `messageId` this text. */
   isEdit?: true | undefined;
-  /** The sender wants the answer to end of which this message on the platform is a part; then there is no text. */
+  /** The sender wants to stop the answer that this message on the platform is part of; then there is no text. */
   stops?: string | undefined;
   /** What the message replies to; its text is never the sender's instruction. */
   quoted?: Quoted | undefined;
   /** `group` is every place where more than one person can write. */
   place: 'private' | 'group';
-  /** The bot is no member of the chat: the sender has brought it in for this, and their own right to write in private counts. */
+  /** The bot is not a member of the chat: the sender has brought it in for this, and their own right to write in private counts. */
   isGuest?: true | undefined;
   /** Forwarded: the text is not the sender's own. */
   forwarded?: boolean | undefined;
@@ -81,13 +81,16 @@ export interface InboundMessage extends Place {
   forms?: true | undefined;
   /** What was filled into the form that the button has opened, by the names of its fields. */
   fields?: Readonly<Record<string, string>> | undefined;
-  /** The message under which it was pressed, where the platform tells. */
+  /** The message under which it was pressed, if the platform reports it. */
   buttonUnder?: SentMessage | undefined;
   /** In a group: the bot was mentioned, replied to, or called by a command for it. */
   mentioned: boolean;
   /** A message already on screen that becomes the answer (a deferred Discord reply). */
   placeholder?: SentMessage | undefined;
-  /** The channel shows its sender itself what the gateway says at once (a slash command of Slack): nothing is queued for that. */
+  /**
+   * The channel itself shows its sender the immediate reply of the gateway (a slash command of Slack): nothing is
+   * queued for that.
+   */
   answeredInPlace?: true | undefined;
   /** A session other than the address's own; only for `system` messages and HTTP. */
   sessionKey?: SessionKey | undefined;
@@ -97,12 +100,12 @@ export interface InboundMessage extends Place {
   metadata?: Record<string, string> | undefined;
 }
 
-/** A button under a message; `value` comes back unchanged when it is pressed. */
+/** A button under a message; `value` is returned unchanged when it is pressed. */
 export interface Button {
   label: string;
   value: string;
   style?: 'normal' | 'confirm' | 'danger';
-  /** Pressing it copies this text, and sends nothing; only where the channel can (`capabilities.copyButtons`). */
+  /** Pressing it copies this text, and sends nothing; only if the channel can (`capabilities.copyButtons`). */
   copy?: string | undefined;
 }
 
@@ -116,25 +119,25 @@ export interface OutboundMessage extends Place {
   folder?: string | undefined;
   buttons: Button[];
   isError?: boolean;
-  /** In a group: of use only to this person, and shown to nobody else where the channel can. */
+  /** In a group: useful only to this person, and shown to no one else if the channel can do that. */
   onlyFor?: string | undefined;
   /** What it replies to is a message that only that person sees (`InboundMessage.hiddenId`). */
   repliesHidden?: boolean | undefined;
-  /** It answers the question of a person, who may have that asked again. */
+  /** It answers a person's question, which they may have asked again. */
   asked?: boolean | undefined;
   /** The language of what the gateway itself adds, such as buttons; default: English. */
   language?: string | undefined;
 }
 
-/** What an `out:` message carries; `ref` names the parts for nonces and stored ids. */
+/** What an `out:` message contains; `ref` names the parts for nonces and stored ids. */
 export interface DeliveryPayload {
   ref: string;
   /** Key of this delivery when it rewrites the message that an earlier delivery of the same `ref` sent. */
   key?: string | undefined;
   message: OutboundMessage;
   /**
-   * Messages in the chat that show what `ref` names: those that are not its stored parts are second copies, sent before a
-   * crash, and are taken away. With this there is no text to deliver.
+   * Messages in the chat that show what `ref` names: those that are not its stored parts are duplicates, sent before a
+   * crash, and are removed. With this there is no text to deliver.
    */
   copies?: SentMessage[] | undefined;
   /** The delivery shows the card of this plan as it is when it is delivered, and no text. */
@@ -143,7 +146,7 @@ export interface DeliveryPayload {
   says?: 'turn.stopped' | 'turn.joined' | undefined;
 }
 
-/** The delivery that takes second copies of what `ref` shows away; the same for a repeat. */
+/** The delivery that removes duplicates of what `ref` shows; the same for a repeat. */
 export function removalOf(
   ref: string,
   { channel, chatId, threadId }: Place,
@@ -160,12 +163,12 @@ export function addressOf({ channel, chatId, threadId }: Place): Address {
   return threadId === undefined ? chat : `${chat}:${escapeKeyPart(threadId)}`;
 }
 
-/** The message on its platform that the answer replies to: in private nobody needs to be told which. */
+/** The message on its platform that the answer replies to: in private the question is obvious. */
 export function answeredMessage({ place, messageId }: InboundMessage): string | undefined {
   return place === 'group' ? messageId : undefined;
 }
 
-/** Where a message is on its platform; undefined where it shows no signs. */
+/** Where a message is on its platform; undefined if it shows no signs. */
 export function askedQuestion(
   message: InboundMessage,
 ): (Place & { messageId: string; place: InboundMessage['place'] }) | undefined {
@@ -179,13 +182,13 @@ export function userIdOf({ channel, senderId }: Pick<InboundMessage, 'channel' |
   return channel === 'http' ? senderId : `${channel}:${senderId}`;
 }
 
-/** Whose memories the answer to a message may use: the sender's own, or those of the end user whom a client named. */
+/** Whose memories the answer to a message may use: the sender's own, or those of the end user that a client named. */
 export function memoryOwnerOf(message: Pick<InboundMessage, 'channel' | 'senderId' | 'endUser'>): string {
   const userId = userIdOf(message);
   return message.endUser === undefined ? userId : `${userId}:user:${message.endUser}`;
 }
 
-/** Sources of a message's text: empty when it is the sender's own, quotes nobody else, and nobody else can write in the chat. */
+/** Sources of a message's text: empty when it is the sender's own, quotes no one else, and no one else can write in the chat. */
 export function sourcesOfMessage(message: InboundMessage): Source[] {
   const quoted = message.quoted === undefined ? [] : sourcesOfQuote(message.quoted);
   return [...new Set([...ownSources(message), ...quoted])];
@@ -199,16 +202,16 @@ function ownSources(message: InboundMessage): Source[] {
     return [...group, ...(message.sources ?? unknown)];
   }
   const forwarded: Source[] = message.forwarded === true ? ['forwarded'] : [];
-  // A file's name and content are its maker's, and the model reads them beside the text. A recording for this chat is the
-  // sender's own speech.
+  // A file's name and content come from its creator, and the model reads them along with the text. A
+  // recording for this chat is the sender's own speech.
   const files: Source[] = message.media.some(({ kind }) => kind !== 'voice') ? ['local'] : [];
   const ofServer: Source[] = message.prompt === undefined ? [] : [`mcp:${message.prompt.server}`];
   return [...group, ...forwarded, ...files, ...ofServer];
 }
 
 /**
- * Who typed the text of a message, apart from what it quotes and its files: a person by their user id, a task of a person
- * that the clock started by the id of its message. Undefined for text that a model or a bot wrote, or that others have a part
+ * Who typed the text of a message, apart from what it quotes and its files: a person by their user id, a person's
+ * scheduled task by the id of its message. Undefined for text that a model or a bot wrote, or that others have a part
  * in.
  */
 export function authorOf(message: InboundMessage): string | undefined {
@@ -260,8 +263,8 @@ export interface ChatMigration {
 export interface ChatMigrationStore {
   /**
    * Moves the grant (also when it is `listed` in the configuration), the conversation and the schedules to the new id.
-   * False when there is nothing to move, or it was moved before. A conversation that has begun under the new id stays as
-   * it is.
+   * False when there is nothing to move, or it was moved before. A conversation that has started under the new id stays
+   * untouched.
    */
   moveChat(move: ChatMigration, listed: boolean): Promise<boolean>;
 }
@@ -273,9 +276,9 @@ export interface MembershipChange extends Pick<InboundMessage, 'channel' | 'chat
   change: 'joined' | 'left';
   /** Who changed it: an immutable id from the transport. */
   byId: string;
-  /** Their language, as the platform tells it. */
+  /** Their language, as the platform reports it. */
   language?: string | undefined;
-  /** False where the platform shows the bot only messages that are meant for it. */
+  /** False if the platform shows the bot only messages that are meant for it. */
   readsAll: boolean;
 }
 
@@ -285,7 +288,7 @@ export type NoteMembership = (change: MembershipChange) => Promise<void>;
 /** Moves everything of a chat to its new id; a repeated call changes nothing. Throws only `StoreError`. */
 export type FollowChatMigration = (move: ChatMigration) => Promise<void>;
 
-/** Part of a key, which colons separate. An equals sign needs no escape in a URL's path. */
+/** Escapes a part of a key, whose parts are separated by colons. An equals sign needs no escape in a URL's path. */
 function escapeKeyPart(part: string): string {
   return part.replaceAll('=', '=3D').replaceAll(':', '=3A');
 }

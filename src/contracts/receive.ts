@@ -13,13 +13,19 @@ import type { Say } from './texts/say.ts';
 
 /** Result of `receive`. The channel may acknowledge to its platform after any of these. */
 export type Receipt =
-  /** Committed; `turnId` answers it. `position` messages of the session are before it; `note` is a sentence for the sender. */
+  /**
+   * Committed; `turnId` answers it. `position` messages of the session are ahead of it; `note` is a sentence for the
+   * sender.
+   */
   | { kind: 'accepted'; turnId: string; seq: number; position: number; note?: string | undefined }
   /** Received before; the ids are those of the first time. */
-  /** `differs`: what was accepted under this id before says something else. */
+  /** `differs`: the message accepted under this id before has a different text. */
   | { kind: 'duplicate'; turnId: string; seq: number; differs?: true }
-  /** Handled at once, without the queue (`/stop`, a button); `reply` is the text for the user, where the channel answers in place (a press, a command with a placeholder); else it was queued as a delivery. `form` is shown in its place. */
-  /** `personal`: the reply is of use only to the sender. */
+  /**
+   * Handled at once, without the queue (`/stop`, a button); `reply` is the text for the user, if the channel answers in
+   * place (a press, a command with a placeholder); else it was queued as a delivery. `form` is shown in its place.
+   */
+  /** `personal`: the reply is useful only to the sender. */
   | { kind: 'handled'; reply?: string; personal?: true | undefined; form?: Form | undefined }
   /** Not accepted; `reply` says why and what to do, and is undefined when no reply is due (a stranger in a group). */
   | {
@@ -36,7 +42,7 @@ export type Receipt =
         | 'planning_off'
         | 'not_retried';
       reply?: string;
-      /** What operators may read besides. */
+      /** What operators may read in addition. */
       why?: DenialDetail;
       /** When it may be sent again, in milliseconds. */
       retryAfterMs?: number | undefined;
@@ -57,23 +63,23 @@ export interface ReceiveOptions {
   plan?: PlanToRun | undefined;
   /** The question of this turn is asked again; the content is that of the question. */
   retryOf?: string | undefined;
-  /** What the caller asks of the answer. */
+  /** What the caller requests for the answer. */
   options?: CallerOptions | undefined;
   /** The sender waits for the answer: refused while the session waits for its caller's tools, instead of queued. */
   awaitsAnswer?: boolean | undefined;
   /** The authenticated caller over HTTP. */
   caller?: Caller;
   /**
-   * Opens a thread for a message that is a question of its own, just before it is accepted; gives its id, undefined where the
-   * message stays in its chat. Repeated for the same message it gives the same thread. Never throws.
+   * Opens a thread for a message that is a separate question, just before it is accepted; returns its id, undefined if
+   * the message stays in its chat. Repeated for the same message, it returns the same thread. Never throws.
    */
   openThread?: (() => Promise<string | undefined>) | undefined;
 }
 
-/** What a command or a press becomes, when the agent is to answer it: a message of its sender. */
+/** What a command or a press becomes when the agent should answer it: a message from its sender. */
 export interface PassedOn {
   content: string;
-  /** In place of the id of the press: what is passed on under one id is asked once. */
+  /** In place of the id of the press: what is passed on under the same id is asked once. */
   id?: string | undefined;
   options: Pick<ReceiveOptions, 'entry' | 'mode' | 'plan' | 'retryOf'>;
   /** The content is the text of this prompt of an MCP server, not the sender's own. */
@@ -81,26 +87,32 @@ export interface PassedOn {
 }
 
 /**
- * Passes a message to the gateway. When it resolves, the message is committed or refused for good, and the channel may
- * acknowledge it. Throws `GatewayError` (retryable) when the store is unreachable: then acknowledge nothing.
+ * Passes a message to the gateway. When it resolves, the message is committed or permanently refused, and the channel
+ * may acknowledge it. Throws `GatewayError` (retryable) when the store is unreachable: then acknowledge nothing.
  */
 export type Receive = (message: InboundMessage, options?: ReceiveOptions) => Promise<Receipt>;
 
-/** Takes the updates that a platform posts. They are received by the node that holds the bot's lane, in their order. */
+/** Accepts the updates that a platform posts. The node that holds the bot's lane receives them, in order. */
 export interface PlatformWebhook {
   /** True for a request with the secret that only the platform knows; compared in constant time. Reads no body, never throws. */
   isGenuine(headers: Readonly<Record<string, string | string[] | undefined>>): boolean;
-  /** Stores the body of a genuine request: durable once it resolves. `invalid` for what is no update. Throws `GatewayError`. */
+  /**
+   * Stores the body of a genuine request: durable once it resolves. `invalid` for what is not an update. Throws
+   * `GatewayError`.
+   */
   take(update: unknown): Promise<StoredUpdate | 'invalid'>;
 }
 
-/** Takes what a platform posts of people's commands and buttons. Works without `start`: any node answers. */
+/** Accepts what a platform posts about people's commands and buttons. Works without `start`: any node answers. */
 export interface PlatformInteractions {
-  /** True for a body that the platform has signed within the last minutes; nothing of it is read. Throws `GatewayError`. */
+  /**
+   * True for a body that the platform has signed within the last minutes; its content is not read. Throws
+   * `GatewayError`.
+   */
   isGenuine(headers: Readonly<Record<string, string | string[] | undefined>>, body: Buffer): Promise<boolean>;
   /**
-   * Acts on a genuine body: `taken` once the platform was told, by another call; an object is the answer itself. `invalid` for
-   * what is no interaction. Throws `GatewayError`.
+   * Acts on a genuine body: `taken` once the platform was informed by another call; an object is the answer itself.
+   * `invalid` for what is not an interaction. Throws `GatewayError`.
    */
   answer(body: Buffer): Promise<object | 'taken' | 'invalid'>;
 }
@@ -116,7 +128,7 @@ export interface SystemMessage {
   /** Name of the sender for users. */
   senderName?: string | undefined;
   content: string;
-  /** Where the text comes from: that of a group is not trusted like a user's own. Default `private`. */
+  /** Where the text comes from: text from a group is not trusted like a user's own. Default `private`. */
   place?: InboundMessage['place'] | undefined;
   /** The sources that the text was made from; unset = unknown for a subagent, none for the others. */
   sources?: readonly Source[] | undefined;
@@ -165,9 +177,9 @@ export interface Press {
   owner: boolean;
   /** A form can be shown to them. */
   forms?: true | undefined;
-  /** What they have filled into the form of this button. */
+  /** What they entered into this button's form. */
   fields?: Readonly<Record<string, string>> | undefined;
-  /** Says texts in the language of whoever pressed. */
+  /** Words texts in the language of the person who pressed. */
   say: Say;
 }
 
@@ -177,15 +189,15 @@ export interface Press {
  */
 export type PressHandler = (press: Press) => Promise<PressAnswer | undefined>;
 
-/** What came of a press. */
+/** The result of a press. */
 export interface PressAnswer {
-  /** For the user who pressed, at most 200 characters. */
+  /** For the user who pressed; at most 200 characters. */
   reply: string;
-  /** Shown instead of the reply: nothing was done yet. Only for a press with `forms`. */
+  /** Shown instead of the reply: nothing has been done yet. Only for a press with `forms`. */
   form?: Form | undefined;
   /** The delivery that shows this button, when the user may decide what it is about. */
   shownBy?: string | undefined;
-  /** The press is passed on to the agent as this message of whoever pressed. */
+  /** The press is passed on to the agent as this message from the person who pressed. */
   passedOn?: PassedOn | undefined;
 }
 
@@ -198,21 +210,21 @@ export interface PlatformSession {
   detail: Record<string, unknown>;
 }
 
-/** What is known of a connection. Times are epoch milliseconds. */
+/** What is known about a connection. Times are epoch milliseconds. */
 export interface ConnectionRecord {
   session?: PlatformSession | undefined;
   /** Everything that the platform dispatched before this moment is stored. */
   heardAt?: number | undefined;
-  /** Sessions begun on `day` (UTC, `2026-01-31`). */
+  /** Sessions started on `day` (UTC, `2026-01-31`). */
   day?: string | undefined;
   begunOnDay: number;
-  /** When the newest session was begun. */
+  /** When the newest session was started. */
   begunAt?: number | undefined;
-  /** Sessions in a row that ended soon after they were begun. */
+  /** Consecutive sessions that ended soon after they were started. */
   shortSessions: number;
 }
 
-/** A chat in which messages may have been missed. */
+/** A chat with possibly missed messages. */
 export interface HeardChat {
   address: Address;
   /** Epoch milliseconds. */
@@ -224,20 +236,20 @@ export interface ConnectionStore {
   connection(key: string): Promise<ConnectionRecord | undefined>;
   /** Keeps a session and how far it is stored; neither the sequence of a session nor `heardAt` goes back. */
   saveSession(key: string, session: PlatformSession, heardAt: number): Promise<void>;
-  /** Counts a session that is about to begin; false when another was begun since `previous` was read. */
+  /** Counts a session that is about to start; false when another was started since `previous` was read. */
   countSession(
     key: string,
     begin: Required<Pick<ConnectionRecord, 'begunAt' | 'day' | 'shortSessions'>>,
     previous: number | undefined,
   ): Promise<boolean>;
-  /** A channel's chats whose session changed since a time, newest first, and how many there are in all. */
+  /** A channel's chats whose session changed since a time, newest first, and how many there are in total. */
   heardChats(
     channel: string,
     range: { since: number; limit: number },
   ): Promise<{ chats: HeardChat[]; total: number }>;
 }
 
-/** A form for whoever pressed a button; `value` comes back as that of a button, with what was filled in. */
+/** A form for the person who pressed a button; `value` is returned like a button's value, with what was entered. */
 export interface Form {
   /** At most 45 characters. */
   title: string;
@@ -252,7 +264,7 @@ interface FormField {
   label: string;
   /** At most 100 characters. */
   description?: string | undefined;
-  /** Filled in already. */
+  /** Prefilled. */
   value?: string | undefined;
   /** At most 4,000. */
   maxLength: number;

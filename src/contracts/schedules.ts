@@ -1,4 +1,4 @@
-/** Schedules: what they are, how the store keeps them so that each slot fires once, and how users make them. */
+/** Schedules: what they are, how the store keeps them so that each slot fires once, and how users create them. */
 import type { Caller } from './access.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
 import type { Source } from './tools/risk.ts';
@@ -8,14 +8,14 @@ import type { Said, Say } from './texts/say.ts';
 export interface ScheduleLimits {
   /** Of one session. */
   perSession: number;
-  /** Of one user or token, in all sessions. */
+  /** Of one user or token, across all sessions. */
   perUser: number;
   /** Of all; the last tenth is for owners. */
   total: number;
 }
-/** The limits where the configuration sets none. */
+/** The limits if the configuration sets none. */
 export const SCHEDULE_LIMITS: ScheduleLimits = { perSession: 20, perUser: 60, total: 200 };
-/** Schedules without a next run that stay listed in a session; older ones are deleted. */
+/** Schedules without a next run that remain listed in a session; older ones are deleted. */
 export const KEPT_OVER = 20;
 /** Shortest time between two runs of a schedule, in milliseconds. */
 export const MIN_EVERY_MS = 60_000;
@@ -26,7 +26,7 @@ export const MAX_TASK_LENGTH = 4_000;
 export type ScheduleTiming =
   | { kind: 'cron'; expression: string; timeZone: string }
   | { kind: 'every'; everyMs: number }
-  /** `inMs`: it was given as a time from then, which a clock that is set back must not lengthen. */
+  /** `inMs`: it was given as a delay, which must not grow when the clock is set back. */
   | { kind: 'at'; at: number; inMs?: number | undefined };
 
 export interface ScheduleRecord {
@@ -34,7 +34,7 @@ export interface ScheduleRecord {
   session: SessionKey;
   /** Address of the answers. */
   address: Address;
-  /** Kind of that chat when the schedule was made. */
+  /** Kind of that chat when the schedule was created. */
   place: InboundMessage['place'];
   /** User id of its creator (`telegram:42`, `token:<id>`), whose rights are checked again at each run. */
   creatorId: string;
@@ -53,20 +53,26 @@ export interface ScheduleRecord {
 /** Runs of one schedule that are kept; older ones are deleted. */
 export const MAX_RUNS_KEPT = 50;
 
-/** What became of a slot: its task was given to the agent or not, or no gateway ran; or the schedule ended with it. */
+/**
+ * The result of a slot: its task was passed to the agent or not, or no gateway was running; or the schedule ended with
+ * it.
+ */
 export interface NewScheduleRun {
   outcome: 'begun' | 'skipped' | 'missed' | 'switched_off';
   /** The slot. */
   dueAt: Date;
-  /** Why it did not begin: of a skipped one the reason, else a sentence; of a run from before texts had keys the English words. */
+  /**
+   * Why it did not start: for a skipped one the reason, else a sentence; for a run from before texts had keys, the
+   * English text.
+   */
   why?: Said | string | undefined;
-  /** The turn of a run that has begun. */
+  /** The turn of a run that has started. */
   turnId?: string | undefined;
 }
 
-/** A run as it is kept, with the state of its turn at the moment of reading. */
+/** A run as stored, with the state of its turn when read. */
 export interface ScheduleRun extends NewScheduleRun {
-  /** When the task was given to the agent, or the slot was passed over. */
+  /** When the task was passed to the agent, or the slot was skipped. */
   at: Date;
   /** Undefined when there is no turn, or it was deleted. */
   turn?: ScheduleTurn | undefined;
@@ -75,17 +81,17 @@ export interface ScheduleRun extends NewScheduleRun {
 /** The turn of a run. */
 export interface ScheduleTurn {
   state: 'queued' | 'running' | 'parked' | 'done';
-  /** How it ended, by the word of `turn_ended`. */
+  /** How it ended: the reason in `turn_ended`. */
   reason?: string | undefined;
   endedAt?: Date | undefined;
 }
 
-/** A run for people: `result` says in a few words how it ended. */
+/** A run for people: `result` briefly says how it ended. */
 export type ToldScheduleRun = ScheduleRun & { result: string };
 
 /** Throws only `StoreError`. */
 export interface ScheduleStore {
-  /** The time by the database's clock, which decides what is due: that of this machine may differ. */
+  /** The time by the database's clock, which decides what is due: this machine's clock may differ. */
   now(): Promise<Date>;
   /** Stores a schedule unless a limit is reached (default: `SCHEDULE_LIMITS`); a repeated id changes nothing. */
   addSchedule(
@@ -102,12 +108,14 @@ export interface ScheduleStore {
    * further away than its interval, because the clock was set back, is moved to one interval from now.
    */
   untilNextSlot(): Promise<number | undefined>;
-  /** Cron lines that were made or have run at a time that is still to come: the clock was set back since. */
+  /**
+   * Cron lines that were created or have run at a time that is now in the future: the clock has been set back since.
+   */
   aheadOfClock(): Promise<(ScheduleRecord & { nextAt: Date; now: Date })[]>;
   /** Schedules that are due by the database's clock, oldest slot first. */
   dueSchedules(limit: number): Promise<(ScheduleRecord & { nextAt: Date; now: Date })[]>;
   /**
-   * Moves a schedule from `slot` to its next one, and keeps what became of the slot and of those after it; false when
+   * Moves a schedule from `slot` to its next one, and records the result of the slot and of those after it; false when
    * another process has done it.
    */
   advanceSchedule(
@@ -130,7 +138,7 @@ export interface ScheduleStore {
       nextAt: Date | null;
     },
   ): Promise<boolean>;
-  /** Removes the next slot of a schedule and keeps why; it stays in the lists. A repeat changes nothing. */
+  /** Removes the next slot of a schedule and records why; it stays in the lists. A repeat changes nothing. */
   switchOffSchedule(id: string, run: NewScheduleRun): Promise<void>;
 }
 
@@ -140,7 +148,7 @@ export interface ScheduleFilter {
   limit: number;
 }
 
-/** A timing as people and models give it: exactly one of the first four fields. */
+/** A timing as people and models write it: exactly one of the first four fields. */
 export interface ScheduleWhen {
   /** Five fields (or six with seconds first, seven with the year last), or `@daily` and its kind. */
   cron?: string | undefined;
@@ -158,9 +166,9 @@ export interface ScheduleRequest {
   id: string;
   session: SessionKey;
   address: Address;
-  /** Kind of the chat in which somebody asks for it; unset = it is told by what is known of the address. */
+  /** Kind of the chat in which someone requests it; unset = derived from what is known about the address. */
   place?: InboundMessage['place'] | undefined;
-  /** `system` may make none: a scheduled task cannot schedule another. */
+  /** `system` may not create any: a scheduled task cannot schedule another. */
   creatorId: string;
   task: string;
   /** Sources of what was read before a model wrote the task; unset = a person wrote it. */
@@ -188,7 +196,7 @@ export interface Schedules {
   /** False when there was none. Throws only `StoreError`. */
   remove(id: string): Promise<boolean>;
   /**
-   * Changes the task or the timing, pauses it or lets it go on from now. Undefined when there is none. Throws
+   * Changes the task or the timing, pauses it or resumes it from now. Undefined when there is none. Throws
    * `GatewayError('bad_schedule')`, or `StoreError`.
    */
   change(id: string, change: ScheduleChange): Promise<ScheduleRecord | undefined>;

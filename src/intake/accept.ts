@@ -1,4 +1,4 @@
-/** Commits a message for the agent, and sets its lane going. */
+/** Commits a message for the agent, and starts its lane. */
 import type { Approvals } from '../contracts/tools/approvals.ts';
 import type { EventBus, MessageBus } from '../contracts/bus.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
@@ -20,7 +20,7 @@ export interface AcceptDeps {
   bus: MessageBus;
   events: EventBus;
   languages: Pick<Languages, 'say'>;
-  /** Shows at a question that it waits. Never throws. */
+  /** Marks a question as waiting. Never throws. */
   noteWaiting: (question: AskedQuestion) => void;
   log: Log;
 }
@@ -88,7 +88,10 @@ export async function accept(
   return { kind: 'accepted', turnId, seq, position: accepted.position, ...(note !== undefined && { note }) };
 }
 
-/** The message in the thread that its channel opens for it, if any; what is said in a chat that shares its session stays there. */
+/**
+ * The message in the thread that its channel opens for it, if any; a message in a chat that shares its session stays
+ * there.
+ */
 async function inThread(
   { ledger }: Pick<AcceptDeps, 'ledger'>,
   message: InboundMessage,

@@ -1,4 +1,4 @@
-/** Bindings: which profile and model answer in a chat, or a person, unless somebody has chosen there. */
+/** Bindings: which profile and model answer in a chat, or for a person, unless someone has chosen there. */
 import { z } from 'zod';
 import { isId } from '../contracts/access.ts';
 import type { ConfiguredChannel } from '../contracts/platform/configured-channel.ts';
@@ -7,7 +7,7 @@ import type { Address } from '../contracts/message.ts';
 import type { AcceptRequest } from '../contracts/store/accept.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
 
-/** Bindings of one configuration. */
+/** Most bindings in one configuration. */
 const MAX_BINDINGS = 1_000;
 
 /** `bindings` of config.json. */
@@ -50,7 +50,7 @@ export function bindingErrors(
   });
 }
 
-/** Profiles of bindings that do not exist: `bindings.2.profile: …`. */
+/** Nonexistent profiles of bindings: `bindings.2.profile: …`. */
 export function unknownBoundProfiles(bindings: readonly Binding[], profiles: readonly string[]): string[] {
   return bindings.flatMap(({ profile }, index) =>
     profiles.includes(profile)
@@ -59,7 +59,10 @@ export function unknownBoundProfiles(bindings: readonly Binding[], profiles: rea
   );
 }
 
-/** The binding for a person, by their user id, at an address: person and chat before chat, before person, before channel. */
+/**
+ * The binding for a person, by their user id, at an address: person and chat take precedence over chat, then person,
+ * then channel.
+ */
 export function bindingOf(
   bindings: readonly Binding[],
   { address, userId }: { address: Address; userId: string },
@@ -77,8 +80,8 @@ export function bindingOf(
 }
 
 /**
- * The ledger with bindings: a message that names no profile gets the bound one for its turn, unless somebody has chosen a
- * profile for the session; a chosen model stays. Throws what `accept` throws.
+ * The ledger with bindings: a message that names no profile gets the bound one for its turn, unless someone has chosen
+ * a profile for the session; a chosen model stays. Throws what `accept` throws.
  */
 export function bindTurns(ledger: Ledger, bindings: () => readonly Binding[]): Ledger {
   const bound = async (request: AcceptRequest): Promise<AcceptRequest> => {

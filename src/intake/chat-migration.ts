@@ -1,4 +1,4 @@
-/** Chats whose id changed: reported by their platform when it happens, or when a message is sent to the old id. */
+/** Chats with a changed id: reported by their platform when it happens, or when a message is sent to the old id. */
 import type { ChannelAccess } from '../contracts/access.ts';
 import type { Log } from '../contracts/log.ts';
 import type { FollowChatMigration, ChatMigrationStore } from '../contracts/message.ts';

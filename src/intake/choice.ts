@@ -1,4 +1,4 @@
-/** Who may choose which profile and model: the one rule for a session, for a message, and for a completion without a session. */
+/** Who may choose which profile and model: one rule for a session, a message, and a completion without a session. */
 import { hasScope } from '../contracts/access.ts';
 import type { Caller } from '../contracts/access.ts';
 import { GatewayError } from '../contracts/errors.ts';
@@ -20,8 +20,8 @@ export interface Choice {
 }
 
 /**
- * Throws `GatewayError('forbidden')` unless the caller may choose this: admins everything, others the profiles that are for
- * everyone, and what the session has anyway; undefined = a session that does not exist yet, or none.
+ * Throws `GatewayError('forbidden')` unless the caller may choose this: admins may choose anything, others the profiles
+ * that are for everyone, and what the session already has; undefined = a session that does not exist yet, or none.
  */
 export async function checkChoice(
   deps: ChoiceDeps,
@@ -43,7 +43,7 @@ export async function checkChoice(
   }
   if (model === undefined || (model ?? undefined) === session?.model) return;
   const usual = await deps.defaultModel(profileId ?? current);
-  // Undoing what an admin chose for the session is a choice, too.
+  // Undoing an admin's choice for the session is a choice, too.
   if (session?.model === undefined && typeof model === 'string' && isSameModel(model, usual)) return;
   const instead = choosableOf(deps);
   throw new GatewayError(
@@ -54,7 +54,7 @@ export async function checkChoice(
   );
 }
 
-/** The names of models that the caller may choose without a session, of these. */
+/** Those of these models that the caller may choose without a session. */
 export async function choosable(
   deps: ChoiceDeps,
   caller: Caller,
@@ -76,7 +76,7 @@ function isSameModel(name: string, other: string): boolean {
   return name === other || name === `${other}:latest` || `${name}:latest` === other;
 }
 
-/** What everybody may choose, for people. */
+/** What everyone may choose, as text for people. */
 function choosableOf({ profiles }: ChoiceDeps): string {
   const open = profiles().filter(({ usableBy }) => usableBy === 'everyone');
   return ['"default"', ...open.map(({ id }) => `"${id}"`)].join(', ');

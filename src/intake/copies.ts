@@ -1,4 +1,7 @@
-/** Second copies of a message with buttons: a crash between a send and the note of its id leaves one behind, which no one edits. */
+/**
+ * Duplicates of a message with buttons: a crash between a send and storing its id leaves one behind, which no one
+ * edits.
+ */
 import type { MessageBus } from '../contracts/bus.ts';
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Ledger } from '../contracts/store/ledger.ts';
@@ -13,8 +16,8 @@ export interface CopiesDeps {
 }
 
 /**
- * Has the pressed message taken away unless it is one that the delivery `ref` has stored. It goes through the chat's lane:
- * by then a send that is under way has its id stored. Never throws: the next press on the copy tries again.
+ * Has the pressed message removed unless the delivery `ref` has stored it. This goes through the chat's lane: by then a
+ * send in progress has its id stored. Never throws: the next press on the copy tries again.
  */
 export async function removeCopy(deps: CopiesDeps, pressed: InboundMessage, ref: string): Promise<void> {
   const { channel, chatId, buttonUnder: copy } = pressed;

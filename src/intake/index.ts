@@ -101,7 +101,7 @@ export interface IntakeOptions
   settings: Settings<{ limits: IntakeLimits }>;
   groupChats: GroupChatStore;
   questions: QuestionStore;
-  /** Shows at a question that it waits. Never throws. */
+  /** Marks a question as waiting. Never throws. */
   noteWaiting: (question: AskedQuestion) => void;
   profiles: () => readonly (ReturnType<NewSessionDeps['profiles']>[number] &
     ReturnType<PlanningDeps['profiles']>[number])[];

@@ -1,6 +1,6 @@
 /**
- * Leader election per bot: only the node that holds the lane `poll:<channel>:<bot id>` receives for it; of a bot that is divided
- * among several connections, each has a lane of its own.
+ * Leader election per bot: only the node that holds the lane `poll:<channel>:<bot id>` receives for it; for a bot that
+ * is split across several connections, each has its own lane.
  */
 import type { LaneRunner, LaneHandler, LaneOutcome } from '../contracts/bus.ts';
 import { z } from 'zod';
@@ -20,13 +20,16 @@ import type { Receive } from '../contracts/receive.ts';
 const IDENTIFY_CAP_MS = 30_000;
 /** Longest duration of one attempt, in milliseconds. */
 const IDENTIFY_TIMEOUT_MS = 15_000;
-/** Pause before a channel that could not begin to receive is started again, in milliseconds. */
+/** Pause before a channel that could not start receiving is started again, in milliseconds. */
 const RESTART_MS = 10_000;
-/** Pause before a connection of another number of them is looked at again, in milliseconds: that number may count again. */
+/**
+ * Pause before a connection that belongs to a different total number of connections is checked again, in milliseconds:
+ * that number may apply again.
+ */
 const OTHER_COUNT_MS = 600_000;
 /**
- * How often a node that holds a connection leaves another one of the bot to whoever looks for it first, and for how long in
- * milliseconds: nodes that start together share them.
+ * How often a node that holds a connection leaves another one of the bot to whichever node claims it first, and for how
+ * long in milliseconds: nodes that start together share them.
  */
 export const YIELDS = 4;
 const YIELD_MS = 300;
@@ -40,7 +43,7 @@ export interface LeaderDeps {
   clock?: Clock;
 }
 
-/** Runs the channels of which one node at a time may receive. */
+/** Runs the channels that only one node at a time may receive for. */
 export interface Leader {
   /** Runs the heads of `poll:` lanes: receives for as long as the head is held. */
   handler: LaneHandler;
@@ -67,7 +70,7 @@ export function createLeader(deps: LeaderDeps): Leader {
       if (identity === undefined) return;
       const { id, shards: count = 1 } = identity;
       held.counts.set(channel.name, count);
-      // A restarted node may have taken connections back before it knew how many there are now.
+      // A restarted node may have reclaimed connections before it knew how many there are now.
       for (const one of held.connections.values())
         if (one.channel === channel.name && one.count !== count) one.end.abort();
       // This is the state until this node is elected; another node may stay elected for as long as it runs.
@@ -84,13 +87,13 @@ export function createLeader(deps: LeaderDeps): Leader {
   };
 }
 
-/** What this node receives over. */
+/** The connections this node receives over. */
 interface Held {
   /** By lane. */
   connections: Map<string, { channel: string; count: number; end: AbortController }>;
-  /** How often it has left a lane to other nodes, since it held it last. */
+  /** How often it has left a lane to other nodes since it last held it. */
   yields: Map<string, number>;
-  /** Connections that each channel has now, once its platform has told. */
+  /** Connections that each channel has now, once its platform has reported it. */
   counts: Map<string, number>;
 }
 
@@ -103,7 +106,7 @@ function laneOf(name: string, botId: string, shard: Shard): readonly [LaneKey, S
   return [count === 1 ? `poll:${name}:${botId}` : `poll:${name}:${botId}:${id}:${count}`, shard];
 }
 
-/** What an item of such a lane holds. */
+/** What an item of such a lane contains. */
 const Connection = z.object({
   channel: z.string(),
   shard: z.object({ id: z.int(), count: z.int() }).optional(),
@@ -205,7 +208,7 @@ async function lead(deps: LeaderDeps, held: Held, head: LaneHead, signal: AbortS
   }
 }
 
-/** True while a node that receives over one connection of a bot gives the others a chance to take this one. */
+/** True while a node that receives over one connection of a bot gives other nodes a chance to take this one. */
 function leavesToOthers(held: Held, { lane }: LaneHead, name: string): boolean {
   const yields = held.yields.get(lane) ?? 0;
   const leaves = leadsOf(held, name) > 0 && yields < YIELDS;

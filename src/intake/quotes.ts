@@ -1,4 +1,4 @@
-/** Whose words a quote holds, as far as the conversation knows them. */
+/** Whose text a quote contains, as far as the conversation knows. */
 import { addressOf } from '../contracts/message.ts';
 import type { InboundMessage } from '../contracts/message.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
@@ -7,9 +7,9 @@ import type { SessionStore } from '../contracts/store/ledger.ts';
 const FORGOTTEN = 'you, before this conversation began';
 
 /**
- * The message as it may be accepted. The bot's own words are trusted like the conversation they come from, whose sources are
- * kept. An answer from before `/new` may repeat text of others that nothing remembers: it is quoted as theirs. Throws only
- * `StoreError`.
+ * The message as it may be accepted. The bot's own text is trusted like the conversation it comes from, whose sources
+ * are kept. An answer from before `/new` may repeat text of others that is no longer on record: it is quoted as theirs.
+ * Throws only `StoreError`.
  */
 export async function withKnownQuote(
   ledger: Pick<SessionStore, 'session' | 'sessionOf'>,

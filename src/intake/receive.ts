@@ -46,13 +46,13 @@ export interface IntakeDeps
   accessPolicy: Pick<AccessPolicy, 'authorize'>;
   languages: Pick<PersonLanguages, 'say' | 'languageOf' | 'notePlatform'>;
   checkTokenBudget: CheckTokenBudget;
-  /** Refuses a request for a plan where none can be made. Throws `GatewayError('planning_off')`. */
+  /** Refuses a request for a plan if none can be made. Throws `GatewayError('planning_off')`. */
   checkPlanning: CheckPlanning;
-  /** Applies changes of a plan that a reply to its card holds; undefined for a message that is none. */
+  /** Applies changes to a plan in a reply to its card; undefined for any other message. */
   changeByReply(message: InboundMessage, session: SessionKey, owner: boolean): Promise<string | undefined>;
   /** How fast a sender may write; owners may always. */
   messageRate?: (() => MessageRate) | undefined;
-  /** Milliseconds that never jump back. */
+  /** Monotonic milliseconds. */
   monotonicNow: () => number;
 }
 
@@ -76,7 +76,7 @@ export function createReceive(deps: IntakeDeps): Receive {
     if (message.button !== undefined) {
       return await reply(deps, message, await press(deps, message, message.button, verdict.owner));
     }
-    // A forwarded message is not an instruction of its sender, and a question asked again is no command.
+    // A forwarded message is not an instruction from its sender, and a question asked again is not a command.
     const isText = message.forwarded === true || options.retryOf !== undefined;
     const use = isText ? undefined : readCommand(message.content);
     const act = async (): Promise<Receipt> => {
@@ -99,7 +99,7 @@ export function createReceive(deps: IntakeDeps): Receive {
     const rate = rateOf(message, verdict.owner, limit);
     if (!rate.allowed) return await reply(deps, message, refuseRate(rate, say));
     const receipt = act().catch((error: unknown) => {
-      // The channel tries this message again: it must count once.
+      // The channel retries this message: it must count only once.
       rate.giveBack();
       throw error;
     });
@@ -107,7 +107,7 @@ export function createReceive(deps: IntakeDeps): Receive {
   };
 }
 
-/** A bot's text is no command, and it gets no words but its answer: another bot would answer them. */
+/** A bot's text is not a command, and it gets no text except its answer: another bot would reply to it. */
 async function receiveBot(
   deps: IntakeDeps,
   message: InboundMessage,
@@ -120,7 +120,7 @@ async function receiveBot(
   return await reply(deps, message, withoutWords(await acceptPaid(deps, message, options, false)));
 }
 
-/** `/stop` always acts: whoever wrote too much or too fast must be able to end what came of it. */
+/** `/stop` always acts: someone who wrote too much or too fast must be able to stop the result. */
 function isUnlimited(use: ReturnType<CommandReader>): boolean {
   return use?.command.name === 'stop';
 }
@@ -163,7 +163,7 @@ async function sessionOf(
   return message.sessionKey ?? (await ledger.sessionOf(addressOf(message)));
 }
 
-/** A forwarded text is none of its sender's, so it changes nothing. */
+/** A forwarded text is not its sender's own, so it changes nothing. */
 async function changeByReply(
   deps: IntakeDeps,
   message: InboundMessage,
@@ -181,7 +181,7 @@ async function checkChosen(
 ): Promise<void> {
   if (caller === undefined || isAdmin(caller) || (profileId === undefined && model === undefined)) return;
   const session = await deps.ledger.session(await sessionOf(deps, message));
-  // A session of others is refused when the message is accepted; here it must tell nothing.
+  // A session of others is refused when the message is accepted; here nothing about it may leak.
   const own = session !== undefined && maySee(caller, session) ? session : undefined;
   await checkChoice(deps, caller, own, { profileId, model });
 }
@@ -206,7 +206,8 @@ async function press(
     const { button: _button, buttonUnder: _under, placeholder: _placeholder, ...rest } = message;
     const written = { ...rest, content: passedOn.content, id: passedOn.id ?? rest.id };
     const receipt = await acceptPaid(deps, written, passedOn.options, owner);
-    // Whoever pressed reads why it was refused; a press that comes twice is answered as it was the first time.
+    // The person who pressed reads why it was refused; a repeated press gets the same answer as the first
+    // one.
     return {
       kind: 'handled',
       reply: receipt.kind === 'refused' ? (receipt.reply ?? answer.reply) : answer.reply,
@@ -215,7 +216,7 @@ async function press(
   return { kind: 'handled', reply: say('button.unknown') };
 }
 
-/** Runs a command; the reason why it failed is the reply. */
+/** Runs a command; if it fails, the reply is the reason. */
 async function runCommand(
   deps: IntakeDeps,
   { command, args }: NonNullable<ReturnType<CommandReader>>,
@@ -251,7 +252,9 @@ async function runCommand(
   }
 }
 
-/** Says which scope a token lacks for a command. The text is not passed on: whoever wrote it meant something else. */
+/**
+ * Says which scope a token lacks for a command. The text is not passed on to the agent: its sender did not mean that.
+ */
 function refuseCommand(name: string, scope: string, say: Say): Refusal {
   return { kind: 'refused', code: 'forbidden', reply: say('refused.scope', { scope, name }) };
 }

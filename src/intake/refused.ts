@@ -1,4 +1,4 @@
-/** Messages that do not become turns: logged, and counted for those who ask why there was no answer. */
+/** Messages that do not become turns: logged, and counted for people who ask why there was no answer. */
 import type { DenialDetail, Verdict } from '../contracts/access.ts';
 import type { Log } from '../contracts/log.ts';
 import { addressOf } from '../contracts/message.ts';
@@ -18,7 +18,10 @@ interface RefusalDeps {
   noteRefusal: NoteRefusal;
 }
 
-/** Logs a refusal, and counts it for whoever asks why there was no answer; over HTTP the client has been told. Never throws. */
+/**
+ * Logs a refusal, and counts it for people who ask why there was no answer; over HTTP the client has already been
+ * notified. Never throws.
+ */
 export function noteRefused(
   { log, noteRefusal }: RefusalDeps,
   message: InboundMessage,
@@ -60,7 +63,7 @@ export function refuseRate(rate: Extract<RateVerdict, { allowed: false }>, say: 
   return { kind: 'refused', code: 'rate_limited', reply: say(key, { seconds }) };
 }
 
-/** Refuses with the words of the rule that a check throws; other errors pass. */
+/** Refuses with the text of the rule that a check throws; other errors are passed on. */
 export async function refuseByRule(say: Say, check: () => Promise<void>): Promise<Refusal | undefined> {
   try {
     await check();

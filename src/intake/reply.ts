@@ -16,8 +16,9 @@ export type ReplyDeps = Parameters<typeof noteRefused>[0] & {
 };
 
 /**
- * Logs a refusal and gives the receipt for the channel. A text for the sender is queued as a delivery, so that it is
- * not lost; where the channel answers in place (HTTP, an interaction of Discord, a slash command of Slack, a pressed button) it stays in the receipt.
+ * Logs a refusal and returns the receipt for the channel. A text for the sender is queued as a delivery, so that it is
+ * not lost; if the channel answers in place (HTTP, an interaction of Discord, a slash command of Slack, a pressed
+ * button) it stays in the receipt.
  */
 export async function reply(deps: ReplyDeps, message: InboundMessage, receipt: Receipt): Promise<Receipt> {
   const { channel } = message;
@@ -34,7 +35,7 @@ export async function reply(deps: ReplyDeps, message: InboundMessage, receipt: R
   return rest;
 }
 
-/** In a group, what is of use only to its sender is shown to nobody else where the channel can. */
+/** In a group, what is useful only to its sender is shown to no one else if the channel can do that. */
 function replyTo(message: InboundMessage, content: string, isPersonal: boolean, say: Say): OutboundMessage {
   const { channel, chatId, threadId, senderId, place, hiddenId, fromBot } = message;
   const isHidden = hiddenId !== undefined;

@@ -16,7 +16,10 @@ export interface WaitingNoticeDeps {
   log: Log;
 }
 
-/** Tells each sender once per request what the turn waits for. The message is already committed, so a failure is only logged. Never throws. */
+/**
+ * Notifies each sender once per request about what the turn waits for. The message is already committed, so a failure
+ * is only logged. Never throws.
+ */
 export async function sendWaitingNotice(
   deps: WaitingNoticeDeps,
   message: InboundMessage,

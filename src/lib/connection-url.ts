@@ -15,7 +15,9 @@ export function hostsOf(url: string): string[] {
     .map((host) => host.toLowerCase());
 }
 
-/** The host and port of the connection URL of a Postgres, or all hosts if it names several; never its user and password. */
+/**
+ * The host and port of the connection URL of a Postgres, or all hosts if it names several; never its user and password.
+ */
 export function serverOf(url: string): string {
   const { hostname, port } = URL.parse(url) ?? {};
   return hostname === undefined ? hostsOf(url).join(', ') : `${hostname}:${port === '' ? '5432' : port}`;

@@ -47,7 +47,9 @@ export function escapeControls(text: string): string {
   );
 }
 
-/** A size for people, in megabytes as platforms name their limits: `1.5 MB`, `50 MB`; below a tenth of one, in bytes. */
+/**
+ * A size for people, in megabytes as platforms name their limits: `1.5 MB`, `50 MB`; below a tenth of one, in bytes.
+ */
 export function inMegabytes(bytes: number): string {
   if (bytes < 100_000) return `${bytes} bytes`;
   const megabytes = bytes / 1_000_000;

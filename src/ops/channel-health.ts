@@ -1,4 +1,4 @@
-/** Health of the channels: those that are switched on report it themselves, the others name what they need. */
+/** Health of the channels: those that are enabled report it themselves, the others name what they need. */
 import type { Channel, ChannelManifest } from '../contracts/channel.ts';
 import { inEnglish } from '../contracts/texts/say.ts';
 import type { ChannelHealth, HealthReport } from '../contracts/gateway-api.ts';

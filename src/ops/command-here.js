@@ -1,6 +1,6 @@
 /**
- * How a person calls the command line of this gateway from where it was started. In plain JavaScript, as the cache of
- * compiled code is: it runs before anything else is loaded.
+ * How to invoke the command line of this gateway from where it was started. In plain JavaScript, like the compile
+ * cache: it runs before anything else is loaded.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -9,12 +9,13 @@ import path from 'node:path';
 /**
  * What is known of a start.
  * @typedef {object} Start
- * @property {string | undefined} given what the installation says itself, as the container does
+ * @property {string | undefined} given what the installation itself specifies, as the container does
  * @property {boolean} linked whether the name `parley` leads here from any folder
  * @property {string} clone the folder of this program
- * @property {string} folder the one that it runs in: settings and database are looked for there
- * @property {string} askedFrom the one in which npm was called, which runs scripts in the clone; without npm the same
- * @property {string} home the person's own folder
+ * @property {string} folder its working folder, where settings and database are looked up
+ * @property {string} askedFrom the one in which npm was invoked, because npm runs scripts in the clone; the same
+ * without npm
+ * @property {string} home the person's home folder
  * @property {boolean} windows
  */
 
@@ -29,12 +30,12 @@ export function commandHere({ given, linked, clone, folder, askedFrom, home, win
   const written = (place) => (windows ? `"${place}"` : shellWord(place, home));
   if (folder !== clone)
     return `node ${written(`${clone}${windows ? '\\' : '/'}src${windows ? '\\' : '/'}launch.js`)}`;
-  // Anywhere else, npx would offer another program of this name.
+  // Anywhere else, npx would offer a different program of this name.
   return askedFrom === clone ? 'npx parley' : `cd ${written(clone)} && npx parley`;
 }
 
 /**
- * A path as a shell takes it, the person's own folder as `~`.
+ * A path as a shell accepts it, with the person's home folder as `~`.
  * @param {string} place
  * @param {string} home
  */
@@ -64,7 +65,7 @@ export function commandOfProcess(launcher, environment) {
 }
 
 /**
- * Whether a shell finds this program by its name. What npm adds to the PATH of its scripts does not count.
+ * Whether a shell finds this program by name. What npm adds to the PATH of its scripts does not count.
  * @param {string} launcher
  * @param {string} searched
  */
@@ -82,7 +83,7 @@ function realFolder(place) {
   try {
     return realpathSync(place);
   } catch {
-    // It is gone, or may not be looked at.
+    // It is gone, or not accessible.
     return place;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Where Node.js may keep the compiled code of this program: only where nobody else could put code of theirs. In plain
- * JavaScript: it runs before there is a cache, and one file of types would have Node load all that removes them, 25 MB.
+ * Where Node.js may keep the compiled code of this program: only where no one else could put code. In plain JavaScript:
+ * it runs before there is a cache, and a single TypeScript file would make Node load its type stripper, 25 MB.
  */
 import { existsSync, lstatSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -10,8 +10,8 @@ const OPEN_TO_OTHERS = 0o077;
 
 /**
  * A folder (0700) below `packages`, else below `home` if that exists; undefined when other users of the machine could
- * write to either, or nothing can be made there: then the program starts without a cache. Node runs what it finds in the
- * cache, and by default would look in the temporary folder, where anybody can be first. Never throws.
+ * write to either, or nothing can be created there: then the program starts without a cache. Node runs what it finds in
+ * the cache, and by default would look in the temporary folder, where anyone can plant files first. Never throws.
  * @param {string} packages
  * @param {string} home
  * @returns {string | undefined}
@@ -26,7 +26,7 @@ export function compileCacheFolder(packages, home) {
 }
 
 /**
- * Makes the folder and checks everything from `above` to it.
+ * Creates the folder and checks everything from `above` to it.
  * @param {string} above
  * @param {readonly string[]} names
  * @returns {string | undefined}
@@ -48,7 +48,8 @@ function privateFolder(above, names) {
 }
 
 /**
- * True for a folder, no link, of this user with none of the rights `refused`. Windows has neither owners nor modes of this kind.
+ * True for a folder (not a link) of this user with none of the permissions `refused`. Windows has neither owners nor
+ * modes of this kind.
  * @param {string} place
  * @param {number} refused
  */

@@ -1,4 +1,4 @@
-/** The command `parley dead-letters`: lists and shows messages that were given up, queues them again, and drops them. */
+/** The command `parley dead-letters`: lists, shows, requeues and drops messages that were given up. */
 import { GatewayError } from '../contracts/errors.ts';
 import type { AdministrationStore } from '../contracts/operator/administration.ts';
 import { LANE_CLASSES } from '../contracts/store/lanes.ts';
@@ -6,22 +6,22 @@ import type { DeadLetter, LaneKey, LaneStore } from '../contracts/store/lanes.ts
 import { escapeControls, oneLine } from '../lib/text.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 
-/** Dead letters that one call lists or queues again; those that died last come first. */
+/** Dead letters that one call lists or queues again; most recent first. */
 export const MAX_DEAD_LETTERS = 200;
 /** Characters of an error in the list. */
 const MAX_ERROR_CHARS = 200;
 
 const USAGE = `Expected: dead-letters [show ID | replay ID | replay --all | drop ID]. See: ${PARLEY} dead-letters --help`;
 
-/** What the command needs of the store. */
+/** What the command needs from the store. */
 export interface DeadLetterStore {
   lanes: Pick<LaneStore, 'deadLetters' | 'replayDeadLetter'>;
   administration: Pick<AdministrationStore, 'dropDeadLetter'>;
 }
 
 /**
- * Reads the arguments behind `dead-letters`; what it gives runs the command and gives the text to print. Throws
- * `GatewayError`: `usage`, or `unknown_dead_letter` when the id names none; `StoreError` from the store.
+ * Reads the arguments after `dead-letters`; the returned function runs the command and returns the text to print.
+ * Throws `GatewayError`: `usage`, or `unknown_dead_letter` when the id matches none; `StoreError` from the store.
  */
 export function deadLettersCommand(args: readonly string[]): (store: DeadLetterStore) => Promise<string> {
   const all = args.includes('--all');
@@ -90,7 +90,7 @@ function unknownLetter(id: string): GatewayError {
   );
 }
 
-/** The oldest message of a lane first, so that they keep their order at its tail. */
+/** Oldest message of a lane first, so that they keep their order at its tail. */
 async function replayAll(lanes: DeadLetterStore['lanes']): Promise<string> {
   const letters = await lanes.deadLetters(MAX_DEAD_LETTERS + 1);
   const batch = letters.slice(0, MAX_DEAD_LETTERS).toSorted((a, b) => a.seq - b.seq);
@@ -100,7 +100,7 @@ async function replayAll(lanes: DeadLetterStore['lanes']): Promise<string> {
   return `Queued again: ${queued}.${rest}`;
 }
 
-/** A lane may hold any character a session's name may, `#` included: the last one parts the number from it. */
+/** A lane may hold any character a session's name may, `#` included: the last one separates the number. */
 function parseId(id: string): { lane: LaneKey; seq: number } | undefined {
   const at = id.lastIndexOf('#');
   const [lane, seq] = [id.slice(0, at), id.slice(at + 1)];

@@ -1,4 +1,4 @@
-/** Health of the gateway; cheap, however often it is requested. */
+/** Health of the gateway; cheap, no matter how often it is requested. */
 import type { HealthReport } from '../contracts/gateway-api.ts';
 import { GatewayError, toGatewayError } from '../contracts/errors.ts';
 import type { SessionStore } from '../contracts/store/ledger.ts';
@@ -17,7 +17,7 @@ export interface HealthDeps {
   ledger: Pick<SessionStore, 'counts'>;
   /** Throws when the model server is unreachable or has no model that answers chats. */
   models: (signal: AbortSignal) => Promise<ModelReport>;
-  /** Models that others answer for now. */
+  /** Models that are currently replaced by others. */
   replaced: () => readonly ReplacedModel[];
   channels: () => HealthReport['channels'];
   /** The MCP servers of this gateway. */
@@ -29,7 +29,7 @@ export interface HealthDeps {
   version: string;
   demo: boolean;
   log: Log;
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
 }
 
@@ -81,7 +81,7 @@ export function createHealth(deps: HealthDeps): Health {
   };
 }
 
-/** A model server that answers, with what is missing there and who answers for whom now. */
+/** A reachable model server, with what is missing there and which models currently replace others. */
 function modelHealth(
   report: ModelReport | GatewayError,
   replaced: readonly ReplacedModel[],

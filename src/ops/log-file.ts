@@ -1,27 +1,29 @@
-/** The log as a file in the home, beside standard output: it starts anew at a size, and a few old ones are kept. */
+/**
+ * The log as a file in the home, in addition to standard output: rotated at a certain size, with a few old ones kept.
+ */
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { toGatewayError } from '../contracts/errors.ts';
 
-/** Size at which a new file begins, in bytes, and the old ones that are kept: together at most 50 MiB. */
+/** Size at which a new file starts, in bytes, and the number of old ones kept: together at most 50 MiB. */
 export const MAX_LOG_FILE_BYTES = 10 * 1024 * 1024;
 export const OLD_LOG_FILES = 4;
 /** Pause after a line that could not be written, in milliseconds. */
 const RETRY_MS = 10_000;
 
-/** Where the log of a home lies. */
+/** Where the log of a home is. */
 export function logFileOf(home: string): string {
   return path.join(home, 'logs', 'parley.log');
 }
 
-/** The files of a log, oldest first; some may not be there. */
+/** The files of a log, oldest first; some may not exist. */
 export function logFiles(file: string): string[] {
   const old = Array.from({ length: OLD_LOG_FILES }, (_, index) => `${file}.${OLD_LOG_FILES - index}`);
   return [...old, file];
 }
 
 export interface LogFileOptions {
-  /** Called with the first failure of a row of them: the disk is full, or the folder may not be written. */
+  /** Called with the first of consecutive failures: the disk is full, or the folder is not writable. */
   onFailure: (error: Error) => void;
   /** Default: `MAX_LOG_FILE_BYTES`. */
   maxBytes?: number;
@@ -30,8 +32,8 @@ export interface LogFileOptions {
 }
 
 /**
- * Makes the function that appends whole lines; only the owner may read the file. Several processes may write to one: whoever
- * finds it full begins the next. Never throws: lines that cannot be written are missing in the file only.
+ * Makes the function that appends whole lines; only the owner may read the file. Several processes may write to one:
+ * the first to find it full starts the next. Never throws: lines that cannot be written are missing only from the file.
  */
 export function appendToLogFile(file: string, options: LogFileOptions): (line: string) => void {
   const { onFailure, maxBytes = MAX_LOG_FILE_BYTES, now = () => performance.now() } = options;
@@ -67,7 +69,7 @@ function open(file: string): number {
   return openSync(file, 'a', 0o600);
 }
 
-/** Renames the full file and the older ones, unless another process has begun the next one already. */
+/** Renames the full file and the older ones, unless another process has already started the next one. */
 function beginNext(file: string, handle: number): void {
   if (statSync(file, { throwIfNoEntry: false })?.ino !== fstatSync(handle).ino) return;
   const files = logFiles(file);

@@ -1,4 +1,4 @@
-/** The newest lines of the log's file, for the page: read from its end, within a bound. */
+/** The newest lines of the log's file, for the page: read from its end, within a limit. */
 import { open } from 'node:fs/promises';
 import { LOG_TAIL_BYTES } from '../contracts/operator/administration.ts';
 import type { LogLine } from '../contracts/operator/administration.ts';
@@ -9,7 +9,7 @@ import { errorCode } from '../contracts/errors.ts';
 const MAX_FIELDS_CHARS = 2_000;
 
 /**
- * The newest lines at or above a level, oldest first; empty without a file. They were redacted when they were written. Throws
+ * The newest lines at or above a level, oldest first; empty without a file. They were redacted when written. Throws
  * other errors of the file system.
  */
 export async function tailLog(

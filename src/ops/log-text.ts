@@ -1,4 +1,4 @@
-/** Lines of the log as people read them on a terminal: one line an event, repeats counted. */
+/** Log lines for people on a terminal: one line per event, repeats counted. */
 import { styleText } from 'node:util';
 import { z } from 'zod';
 import { escapeControls, oneLine } from '../lib/text.ts';
@@ -14,7 +14,7 @@ export const LEVELS: Readonly<Record<string, number>> = {
   fatal: 60,
 };
 
-/** A line that repeats is counted; the count is told at least so often, in milliseconds of the log's time. */
+/** A line that repeats is counted; the count is reported at least this often, in milliseconds of the log's time. */
 export const REPEATS_TOLD_MS = 10_000;
 /** Longest value of a field, in UTF-16 units. */
 const MAX_FIELD = 200;
@@ -37,7 +37,7 @@ type LoggedError = z.infer<typeof errorSchema> & { cause?: unknown };
 
 const COLOURS = { warn: 'yellow', error: 'red', fatal: 'red', debug: 'dim', trace: 'dim' } as const;
 
-/** The record of a line; undefined for what no log wrote. Never throws. */
+/** The record of a line; undefined for what is not a log line. Never throws. */
 export function readRecord(line: string): LogRecord | undefined {
   // A line that a crash cut off, or that something else wrote, is not JSON.
   return recordSchema.safeParse(parseJson(line)).data;
@@ -49,13 +49,15 @@ export interface LogTextOptions {
   timeZone?: string;
 }
 
-/** Words lines. A line is '' where it only repeats the one before; `rest` tells of repeats that were not told yet. */
+/** Words lines. A line is '' if it only repeats the previous one; `rest` reports repeats that were not reported yet. */
 export interface LogText {
   (line: string): string;
   rest: () => string;
 }
 
-/** Makes the function that words lines, each with its line end. It never throws: what is no record stays as it is. */
+/**
+ * Makes the function that words lines, each with its line end. It never throws: what is not a record stays unchanged.
+ */
 export function createLogText(options: LogTextOptions): LogText {
   let last = '';
   let repeats = 0;
@@ -82,7 +84,7 @@ export function createLogText(options: LogTextOptions): LogText {
   return Object.assign(word, { rest });
 }
 
-/** The same for records that differ only in time and numbers, such as attempts. */
+/** Equal for records that differ only in time and numbers, such as attempts. */
 function kindOf(record: LogRecord): string {
   const { time: _, ...fields } = record;
   return JSON.stringify(fields, (key, value: unknown) =>
@@ -110,7 +112,7 @@ function valueText(value: unknown): string {
   return line.length > MAX_FIELD ? `${line.slice(0, MAX_FIELD).toWellFormed()}…` : line;
 }
 
-/** What happened; the stack only of errors that nobody expected: those have no code of ours. */
+/** What happened; the stack only for unexpected errors: those have none of our codes. */
 function errorText(err: unknown, level: number): { sentence: string; stack: string } {
   const error: LoggedError | undefined = errorSchema.safeParse(err).data;
   if (error === undefined) return { sentence: err === undefined ? '' : `: ${valueText(err)}`, stack: '' };

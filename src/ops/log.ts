@@ -4,35 +4,35 @@ import pino from 'pino';
 import type { LoggerOptions } from 'pino';
 import type { Log, SecretShape } from '../contracts/log.ts';
 
-/** Secrets of no particular channel: bearer headers, and URLs with passwords. */
+/** Secrets that belong to no particular channel: bearer headers, and URLs with passwords. */
 const GENERAL_SHAPES: readonly SecretShape[] = [
   { pattern: /\b(Bearer) [A-Za-z0-9._~+/=-]{12,}/, replacement: '$1 [token]' },
   { pattern: /(:\/\/[^\s:@/]*:)[^\s@/]+@/, replacement: '$1[password]@' },
 ];
 
-/** Longest value of a line, in UTF-16 units; most entries of a list or object, and most levels of them. */
+/** Longest value in a line, in UTF-16 units; most entries of a list or object, and most nesting levels. */
 export const MAX_VALUE_CHARS = 4_096;
 const MAX_ENTRIES = 50;
 const MAX_DEPTH = 5;
-/** Read beyond the cut of a value: a secret that begins before the cut is removed whole. */
+/** Read past the cut of a value: a secret that begins before the cut is removed whole. */
 const MAX_SECRET_CHARS = 1_024;
 
 /** Shorter values are not redacted: they occur inside ordinary words. */
 const MIN_SECRET_LENGTH = 6;
 
-/** Most secrets that are redacted; when edits of the settings bring more, the oldest are forgotten. */
+/** Most secrets that are redacted; when edited settings add more, the oldest are forgotten. */
 export const MAX_SECRETS = 1_000;
 
 /** Replaces secrets in a text. Never throws. */
 export interface Redactor {
   (text: string): string;
-  /** Redacts these, too, from now on. */
+  /** Also redacts these from now on. */
   learn: (secrets: readonly string[]) => void;
 }
 
 /**
- * Makes a function that replaces in a text the given secrets, everything of the given shapes, bearer headers and the
- * passwords of URLs. Never throws.
+ * Makes a function that replaces, in a text, the given secrets, everything of the given shapes, bearer headers and
+ * passwords in URLs. Never throws.
  */
 export function redactor(known: { secrets: readonly string[]; shapes: readonly SecretShape[] }): Redactor {
   let secrets: readonly string[] = [];
@@ -60,8 +60,8 @@ export function redactor(known: { secrets: readonly string[]; shapes: readonly S
 }
 
 /**
- * Makes the root log. `write` receives whole lines, already redacted; the default writes to standard output. Values are cut
- * first (`MAX_VALUE_CHARS`): a line takes bounded time, whatever was sent.
+ * Makes the root log. `write` receives whole lines, already redacted; the default writes to standard output. Values are
+ * cut first (`MAX_VALUE_CHARS`): a line takes bounded time, whatever it contains.
  */
 export function createLog(options: {
   level: string;
@@ -98,7 +98,7 @@ function valueCutter(redact: (text: string) => string): Cut {
     if (typeof value !== 'object' || value === null || value instanceof Error) return value;
     if (depth >= MAX_DEPTH) return '[too deep]';
     if (Array.isArray(value)) return value.slice(0, MAX_ENTRIES).map((one: unknown) => cut(one, depth + 1));
-    // Only plain objects are taken apart: dates and the like have a text of their own.
+    // Only plain objects are traversed: dates and the like have their own text form.
     const isPlain = Object.getPrototypeOf(value) === Object.prototype;
     return isPlain ? cutFields(value, (field) => cut(field, depth + 1)) : value;
   };
@@ -116,7 +116,10 @@ function cutText(text: string, redact: (text: string) => string): string {
   return `${shown.toWellFormed()}… (${text.length} characters)`;
 }
 
-/** An error as log fields: names, codes, messages and stacks down the causes; never its other properties (they hold URLs and headers). */
+/**
+ * An error as log fields: names, codes, messages and stacks along the chain of causes; never its other properties (they
+ * hold URLs and headers).
+ */
 function errorFields(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return String(error);
   const { name, message, stack } = error;

@@ -1,4 +1,4 @@
-/** `parley logs`: the last lines of the log's files, and those that come. */
+/** `parley logs`: the last lines of the log's files, and new ones as they arrive. */
 import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -10,12 +10,12 @@ import { logFiles } from './log-file.ts';
 import { createLogText, LEVELS, readRecord } from './log-text.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 
-/** Lines that are shown where nobody asks for another number, and the most. */
+/** Lines shown by default, and the maximum. */
 const LINES = 100;
 export const MAX_LINES = 10_000;
-/** How often a file is looked at for new lines, in milliseconds. */
+/** How often a file is checked for new lines, in milliseconds. */
 const FOLLOW_MS = 250;
-/** Bytes of new lines that are read at a time. */
+/** Bytes of new lines read at a time. */
 const CHUNK_BYTES = 65_536;
 
 const USAGE = `Expected: logs [-f] [--turn ID] [--level ${Object.keys(LEVELS).join('|')}] [--lines 1-${MAX_LINES}] [--json]. See: ${PARLEY} logs --help`;
@@ -36,7 +36,10 @@ export interface LogsOutput {
   signal: AbortSignal;
 }
 
-/** Reads the arguments behind `logs`. Throws `GatewayError('usage')`; what runs throws `GatewayError('no_log')` where there is none. */
+/**
+ * Reads the arguments after `logs`. Throws `GatewayError('usage')`; the returned function throws
+ * `GatewayError('no_log')` if there is none.
+ */
 export function logsCommand(args: readonly string[]): (file: string, output: LogsOutput) => Promise<void> {
   const options = readOptions(args);
   return async (file, output) => {
@@ -84,12 +87,14 @@ function printer({ json }: LogsOptions, { write, colours }: LogsOutput) {
 
 function isWanted(line: string, { turn, level }: LogsOptions): boolean {
   const record = readRecord(line);
-  // What no log wrote, such as a line that a crash cut off, belongs to no turn and has no level.
+  // What is not a log line, such as one cut off by a crash, belongs to no turn and has no level.
   if (record === undefined) return turn === undefined && level <= (LEVELS['trace'] ?? 0);
   return record.level >= level && (turn === undefined || record.turnId === turn);
 }
 
-/** The newest wanted lines of all files, and where the last file ended; `position` is undefined when there is no file. */
+/**
+ * The newest matching lines of all files, and where the last file ended; `position` is undefined when there is no file.
+ */
 async function lastLines(
   file: string,
   options: LogsOptions,
@@ -111,7 +116,7 @@ async function lastLines(
   return { lines: kept.slice(-options.lines), position };
 }
 
-/** Shows what is appended until the signal aborts, also in the files that follow the present one. */
+/** Shows what is appended until the signal aborts, including in the files that follow the current one. */
 async function follow(
   file: string,
   from: number,
@@ -127,7 +132,7 @@ async function follow(
     for (;;) {
       const { bytesRead } = await current.read(buffer, 0, CHUNK_BYTES, position);
       if (bytesRead === 0) return;
-      // A character that is cut off is read again with the next lines.
+      // A truncated character is read again with the next lines.
       const end = buffer.subarray(0, bytesRead).lastIndexOf(10) + 1;
       const used = end === 0 ? bytesRead : end;
       position += used;
@@ -156,7 +161,7 @@ async function follow(
   }
 }
 
-/** For a file that is not there, which is no error here. */
+/** For a missing file, which is not an error here. */
 function absent(error: unknown): undefined {
   if (errorCode(error) === 'ENOENT') return undefined;
   throw new GatewayError('unreadable', `The log cannot be read: ${toGatewayError(error).message}`, {

@@ -5,9 +5,14 @@ import { systemClock } from '../lib/clock.ts';
 
 /** Time between two samples, in milliseconds. */
 export const SAMPLE_MS = 10;
-/** The 99th percentile is of the last one to two spans of this length, in milliseconds: an old stall is no news. */
+/**
+ * The 99th percentile is of the last one to two spans of this length, in milliseconds: an old stall is no longer
+ * relevant.
+ */
 export const SPAN_MS = 30_000;
-/** Weight of the newest sample: the effect of one stall fades within a few samples, and steady load shows after as many. */
+/**
+ * Weight of the newest sample: the effect of one stall fades within a few samples, and steady load shows equally fast.
+ */
 const NEWEST_SHARE = 0.25;
 
 export interface LoopMonitor {
@@ -15,11 +20,11 @@ export interface LoopMonitor {
   recentMs(): number;
   /** 99th percentile of the last 30 to 60 seconds, in milliseconds. */
   p99Ms(): number;
-  /** Stops sampling; may be called twice. */
+  /** Stops sampling; may be called more than once. */
   stop(): void;
 }
 
-/** The machine's clock with unreferenced timers: a failed start must be able to exit. */
+/** The machine's clock with unreferenced timers, so that a failed start can exit. */
 const backgroundClock: Clock = {
   ...systemClock,
   after(ms, then) {

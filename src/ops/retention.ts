@@ -1,4 +1,7 @@
-/** Deletes what is no longer needed, or older than the settings want: queue items, traces, messages, sessions, and folders. */
+/**
+ * Deletes what is no longer needed, or older than the settings allow: queue items, traces, messages, sessions, and
+ * folders.
+ */
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Retention, RetentionStore } from '../contracts/operator/retention.ts';
 import type { LaneStore } from '../contracts/store/lanes.ts';
@@ -7,24 +10,24 @@ import type { RemovedFolders } from '../contracts/store/removed-folders.ts';
 import type { TraceStore } from '../contracts/store/traces.ts';
 import type { SessionFiles } from '../contracts/tools/tool.ts';
 
-/** Platforms repeat messages for a day at most; a week also covers a gateway that was off. */
+/** Platforms repeat messages for at most a day; a week also covers a gateway that was down. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 /** Messages deleted in one statement, and the pause before the next one while there are more. */
 const PURGE_BATCH = 1_000;
 const MORE_AFTER_MS = 1_000;
 const EVERY_MS = 3_600_000;
 
-/** Folders that are looked for at a time. */
+/** Folders looked up at a time. */
 const FOLDER_PAGE = 500;
 
-/** Sessions and turns that are deleted in one round; while there are more, the next one comes soon. */
+/** Sessions and turns deleted in one round; while there are more, the next round follows soon. */
 export const OLD_BATCH = 200;
 const DAY_MS = 24 * 3_600_000;
 
 export interface RetentionDeps {
   lanes: Pick<LaneStore, 'purge'>;
   old: RetentionStore;
-  /** The rules of the moment. */
+  /** The current rules. */
   rules: () => Retention;
   traces: Pick<TraceStore, 'purgeTraces'>;
   folders: RemovedFolders;
@@ -39,7 +42,10 @@ export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
   const plan = (ms: number): void => {
     if (!signal.aborted) timer = setTimeout(() => void round(), ms).unref();
   };
-  /** Deleted since the last complete sweep, an hour more for turns that were still running. The first sweep looks for all. */
+  /**
+   * Deleted since the last complete sweep, plus an hour for turns that were still running. The first sweep covers
+   * everything.
+   */
   let withinMs = KEPT_MS;
   const round = async (): Promise<void> => {
     try {
@@ -75,8 +81,8 @@ export async function purgeOld({
 }
 
 /**
- * Removes what is left on this machine of the folders of deleted sessions: after a crash, or of a session that another
- * node deleted, or that a turn was still working in. False when one could not be removed. Throws `StoreError`.
+ * Removes what is left on this machine of the folders of deleted sessions: after a crash, or because another node
+ * deleted the session, or a turn was still working in it. False when one could not be removed. Throws `StoreError`.
  */
 export async function sweepFolders(
   { folders, files }: Pick<RetentionDeps, 'folders' | 'files'>,

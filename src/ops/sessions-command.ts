@@ -12,20 +12,23 @@ import { sleep } from '../lib/async/sleep.ts';
 import { clipEnd, escapeControls, oneLine } from '../lib/text.ts';
 import { PARLEY } from '../contracts/texts/parley.ts';
 
-/** Sessions that a list shows where nobody asks for another number, and the most. */
+/** Sessions in a list by default, and the maximum. */
 const LISTED = 50;
 export const MAX_LISTED = 1_000;
-/** Messages under a session that is shown, and characters of each. */
+/** Messages shown for a session, and characters of each. */
 const SHOWN_MESSAGES = 10;
 const SHOWN_CHARS = 200;
-/** Longest wait for a running turn to end before its session is deleted, and between two looks, in milliseconds. */
+/**
+ * Longest wait for a running turn to end before its session is deleted, and the interval between checks, in
+ * milliseconds.
+ */
 const END_MS = 5_000;
 const LOOK_MS = 100;
 
 const USAGE = `Expected: sessions [list] [--archived] [--limit 1-${MAX_LISTED}] | show SESSION | rename SESSION TITLE | delete SESSION --yes. See: ${PARLEY} sessions --help`;
 const EXPORT_USAGE = `Expected: export SESSION [--format md|json]. See: ${PARLEY} export --help`;
 
-/** What the commands need of the store. */
+/** What the commands need from the store. */
 export interface SessionsStore {
   ledger: Pick<
     SessionStore,
@@ -34,10 +37,10 @@ export interface SessionsStore {
   lanes: Pick<LaneStore, 'stop'>;
 }
 
-/** Runs a command that was read; gives the text. Throws `GatewayError('unknown_session')` and `StoreError`. */
+/** Runs a parsed command; returns the text. Throws `GatewayError('unknown_session')` and `StoreError`. */
 export type SessionsCommand = (store: SessionsStore) => Promise<string>;
 
-/** Reads the arguments behind `sessions`. Throws `GatewayError('usage')`. */
+/** Reads the arguments after `sessions`. Throws `GatewayError('usage')`. */
 export function sessionsCommand(args: readonly string[]): SessionsCommand {
   const { positionals, values } = read(args);
   const [action = 'list', key, title, ...more] = positionals;
@@ -55,7 +58,10 @@ export function sessionsCommand(args: readonly string[]): SessionsCommand {
   throw usage(USAGE);
 }
 
-/** Reads the arguments behind `export`; what it gives is the session in pieces. Throws `GatewayError('usage')`. */
+/**
+ * Reads the arguments after `export`; the returned function yields the session in pieces. Throws
+ * `GatewayError('usage')`.
+ */
 export function exportCommand(args: readonly string[]): (store: SessionsStore) => AsyncGenerator<string> {
   const { positionals, values } = read(args, EXPORT_USAGE);
   const [key, ...more] = positionals;
@@ -89,7 +95,7 @@ function usage(text: string, cause?: unknown): GatewayError {
   return new GatewayError('usage', text, { cause });
 }
 
-/** Throws `GatewayError('usage')` for what is no key of a session. */
+/** Throws `GatewayError('usage')` for what is not a session key. */
 export function readKey(text: string): SessionKey {
   try {
     parseAddress(text);
@@ -161,11 +167,14 @@ async function remove(store: SessionsStore, key: SessionKey, sure: boolean): Pro
   return `Deleted ${what}. A gateway that runs removes the files within the hour.`;
 }
 
-/** Stops what runs in a session, waits a little for its end, and deletes it. False when there is none. Throws `StoreError`. */
+/**
+ * Stops what runs in a session, waits briefly for it to end, and deletes it. False when there is none. Throws
+ * `StoreError`.
+ */
 export async function deleteSession({ ledger, lanes }: SessionsStore, key: SessionKey): Promise<boolean> {
   await lanes.stop(key, { fresh: true });
   const until = performance.now() + END_MS;
-  // Rows that are deleted under a turn would leave its model call running to the end.
+  // If rows were deleted under a turn, its model call would run to the end.
   while (performance.now() < until && (await ledger.queue(key)).busy) await sleep(LOOK_MS);
   return await ledger.deleteSession(key);
 }

@@ -11,7 +11,7 @@ export function announceState(log: Log, report: Promise<HealthReport>, entering:
     if (model.state === 'degraded') log.warn({ detail: model.detail }, 'models_degraded');
     const off = Object.entries(channels).filter(([, state]) => state.state === 'off');
     for (const [channel, state] of off) log.info({ channel, detail: state.detail }, 'channel_off');
-    // For as long as a platform is away or refuses its token.
+    // For as long as a platform is unreachable or refuses its token.
     await entering;
   };
   say().catch((error: unknown) => log.error({ err: toGatewayError(error) }, 'state_report_failed'));

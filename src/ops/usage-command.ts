@@ -7,12 +7,12 @@ import type { UsageQuery, UsageStore, UsageSum } from '../contracts/model/usage.
 import type { Say } from '../contracts/texts/say.ts';
 
 const DAY_MS = 86_400_000;
-/** Days covered by the longer of the two sums of `/usage`. */
+/** Days covered by the longer of the two sums in `/usage`. */
 const LONG_DAYS = 30;
 
 export interface UsageCommandDeps {
   usage: Pick<UsageStore, 'sum' | 'models'>;
-  /** What models cost, as it is now. */
+  /** What models cost now. */
   prices: () => Prices;
   /** Epoch milliseconds. */
   epochNow: () => number;

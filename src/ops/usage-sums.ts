@@ -1,11 +1,14 @@
-/** Adds new rows of usage to the stored sums of hours, so that a report of days reads few rows however many there are. */
+/**
+ * Adds new rows of usage to the stored sums of hours, so that a report over days reads few rows no matter how many
+ * there are.
+ */
 import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import { ADDED_UP_ROWS } from '../contracts/model/usage.ts';
 import type { UsageSums } from '../contracts/model/usage.ts';
 
 const EVERY_MS = 60_000;
-/** The pause between two full batches, in which others have the database. */
+/** The pause between two full batches, which leaves the database to others. */
 const MORE_AFTER_MS = 200;
 
 /** Adds up at intervals until the signal aborts; a failure is logged, and the next round tries again. */

@@ -138,7 +138,10 @@ export async function isOwner(
   return token !== undefined && hasScope(token, 'admin');
 }
 
-/** Ids of a channel's owners: those of `access.owners`, and those who were made owners during pairing. Throws `StoreError`. */
+/**
+ * Ids of a channel's owners: those of `access.owners`, and those who were made owners during pairing. Throws
+ * `StoreError`.
+ */
 export async function ownersOf(
   {
     access,

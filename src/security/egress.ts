@@ -45,7 +45,10 @@ export interface EgressOptions {
   allow?: readonly string[];
   /** Origins that may receive data, under the same rules about addresses as all others. */
   posts?: readonly string[];
-  /** How a name becomes addresses; by default the system's lookup for `allow`, and a resolver of public names for the rest. */
+  /**
+   * How a name becomes addresses; by default the system's lookup for `allow`, and a resolver of public names for the
+   * rest.
+   */
   resolve?: (hostname: string) => Promise<ResolvedAddress[]>;
   limits?: Partial<EgressLimits>;
 }

@@ -1,4 +1,7 @@
-/** Requests to services that the operator configured, wherever they are: the `fetch` of clients that speak a protocol over HTTP. */
+/**
+ * Requests to services that the operator configured, wherever they are: the `fetch` of clients that speak a protocol
+ * over HTTP.
+ */
 import { pipeline, Readable, Transform } from 'node:stream';
 import type { TransformCallback } from 'node:stream';
 import { Agent, request as send } from 'undici';

@@ -5,7 +5,9 @@ import { toGatewayError } from '../contracts/errors.ts';
 import type { Log } from '../contracts/log.ts';
 import { withoutLinks } from './descriptions.ts';
 
-/** The JSON Schema of what people write into a file with these fields, with descriptions without links to other pages. */
+/**
+ * The JSON Schema of what people write into a file with these fields, with descriptions without links to other pages.
+ */
 export function jsonSchema(schema: z.ZodObject): Readonly<Record<string, unknown>> {
   return withoutLinks(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
 }

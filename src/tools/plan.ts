@@ -1,4 +1,7 @@
-/** The tool `plan`: the model asks for a plan, which is created after the call and is in its context from the next step on (N-14). */
+/**
+ * The tool `plan`: the model asks for a plan, which is created after the call and is in its context from the next step
+ * on (N-14).
+ */
 import { z } from 'zod';
 import { MAX_GOAL_CHARS } from '../contracts/plans/plan.ts';
 import { PLAN_TOOL } from '../contracts/agent/profile.ts';

@@ -1,4 +1,4 @@
-/** Whether Discord really refuses the bot token: one 401 alone says nothing, and a storm of them would have the address banned. */
+/** Whether Discord really refuses the bot token: a single 401 proves nothing, and a storm of them would get the address banned. */
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../../src/contracts/platform/refused-tokens.ts';
@@ -10,20 +10,23 @@ export class TokenCheck {
   readonly #ask: () => Promise<void>;
   #asking: Promise<void> | undefined;
 
-  /** `ask` makes one call with the token that needs no permission, and throws `ChannelError` when it fails. */
+  /** `ask` makes one call with the token that needs no permission, and throws `ChannelError` if it fails. */
   constructor(monotonicMs: () => number, ask: () => Promise<void>) {
     this.#refusals = tokenRefusals(monotonicMs);
     this.#ask = ask;
   }
 
-  /** Lets a call pass while the token is good, and asks Discord again when that is due. Throws `ChannelError('unauthorized')`. */
+  /**
+   * Lets a call pass while the token is good, and asks Discord again when it is time to. Throws
+   * `ChannelError('unauthorized')`.
+   */
   async admit(): Promise<void> {
     if (this.#refusals.state === undefined) return;
     if (this.#refusals.leftMs === 0) await this.#verify();
     if (this.#refusals.state !== undefined) throw tokenRefused(this.#refusals, BAD_TOKEN);
   }
 
-  /** Says what a 401 means: `unavailable` when the token is good all the same, else `unauthorized`. */
+  /** Explains a 401: `unavailable` if the token is good nevertheless, otherwise `unauthorized`. */
   async explain(refusal: ChannelError): Promise<ChannelError> {
     await this.#verify();
     if (this.#refusals.state !== undefined) return tokenRefused(this.#refusals, BAD_TOKEN, refusal);
@@ -49,7 +52,8 @@ export class TokenCheck {
       this.#refusals.clear();
     } catch (error) {
       if (!(error instanceof ChannelError)) throw error;
-      // What is away says nothing of the token: neither that it is bad nor that nobody need ask for an hour.
+      // An outage says nothing about the token: neither that it is bad nor that the next check can wait an
+      // hour.
       const isRefused = error.code === 'unauthorized';
       if (isRefused || this.#refusals.state !== undefined) this.#refusals.note(isRefused);
     }

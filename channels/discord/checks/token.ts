@@ -8,7 +8,7 @@ import { DiscordRest } from '../rest/rest.ts';
 
 const SUBJECT = 'Discord';
 const OFFICIAL_ROOT = 'https://discord.com/api';
-/** Fewer sessions left than this are worth a word. */
+/** Fewer sessions left than this get a warning. */
 const FEW_SESSIONS = 50;
 
 const Self = z.object({ username: z.string() });

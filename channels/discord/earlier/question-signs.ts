@@ -1,4 +1,4 @@
-/** Signs at questions on Discord: reactions of the bot, of which people see one at a time. */
+/** Signs at questions on Discord: the bot's reactions, of which people see one at a time. */
 import type { AskedQuestion } from '../../../src/contracts/delivery.ts';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { SingleSigns } from '../../../src/contracts/platform/single-signs.ts';
@@ -7,10 +7,10 @@ import { isGone } from '../errors.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { channelIdOf } from '../sending.ts';
 
-/** The reactions that tell what becomes of a question. */
+/** The reactions that show the state of a question. */
 const SIGNS: Signs = { waiting: '⏳', working: '👀', done: '✅', failed: '❌' };
 
-/** Makes what shows them; `now` gives milliseconds of a steady clock. */
+/** Creates the object that shows them; `now` returns milliseconds of a monotonic clock. */
 export function questionSigns(rest: Pick<DiscordRest, 'call'>, now: () => number): SingleSigns {
   const reactions = new Reactions(rest);
   return new SingleSigns({
@@ -21,7 +21,7 @@ export function questionSigns(rest: Pick<DiscordRest, 'call'>, now: () => number
   });
 }
 
-/** The bot's reactions (`PUT` and `DELETE …/reactions/{emoji}/@me`). Throws `ChannelError`, `rejected` where the bot may not react. */
+/** The bot's reactions (`PUT` and `DELETE …/reactions/{emoji}/@me`). Throws `ChannelError`, `rejected` if the bot may not react. */
 class Reactions {
   readonly #rest: Pick<DiscordRest, 'call'>;
 
@@ -29,7 +29,7 @@ class Reactions {
     this.#rest = rest;
   }
 
-  /** A reaction that is gone, or never was, is what was asked for. */
+  /** A reaction that is gone, or never existed, counts as removed. */
   async takeAway(question: AskedQuestion, sign: string): Promise<void> {
     try {
       await this.call('delete', question, sign);
@@ -42,14 +42,15 @@ class Reactions {
     const { threadId, messageId } = question;
     try {
       const inside = channelIdOf(question);
-      // A thread has the id of the message it was opened with: that is in its channel, or inside where that is a forum.
+      // A thread has the id of the message that started it: this message is in the thread's channel, or
+      // inside the thread if the channel is a forum.
       const first = threadId === messageId ? channelIdOf({ ...question, threadId: undefined }) : inside;
       await this.#callIn(first, messageId, method, sign).catch(async (error: unknown) => {
         if (first === inside || !isElsewhere(error)) throw error;
         await this.#callIn(inside, messageId, method, sign);
       });
     } catch (error) {
-      // A permission that is missing stays so for a while: the chat is left alone.
+      // A missing permission stays missing for a while: the bot leaves the chat alone.
       if (error instanceof ChannelError && error.code === 'blocked')
         throw new ChannelError('rejected', error.message, { cause: error.cause });
       throw error;

@@ -1,4 +1,7 @@
-/** Signs to people where the bot may not write: a reaction under the question, else a direct message to who asked. */
+/**
+ * Signs to people where the bot may not write: a reaction to the question, otherwise a direct message to the person
+ * who asked.
+ */
 import { z } from 'zod';
 import type { Log } from '../../../src/contracts/log.ts';
 import type { DiscordRest } from '../rest/rest.ts';
@@ -6,7 +9,7 @@ import { contentOfText, messageId } from '../sending.ts';
 import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
 import { sayToPerson } from '../../../src/contracts/texts/languages.ts';
 
-/** Channels whose newest question is remembered; the one that was asked in longest ago is forgotten. */
+/** Maximum number of channels whose newest question is remembered; the one with the oldest question is forgotten. */
 export const MAX_QUESTIONS = 1_000;
 
 const MUTED = '🔇';
@@ -31,7 +34,7 @@ export class Signs {
     this.#languages = languages;
   }
 
-  /** Notes a message that will be answered. */
+  /** Records a message that will be answered. */
   asked(channelId: string, question: Question): void {
     this.#questions.delete(channelId);
     this.#questions.set(channelId, question);
@@ -39,7 +42,7 @@ export class Signs {
     if (this.#questions.size > MAX_QUESTIONS && oldest.done !== true) this.#questions.delete(oldest.value);
   }
 
-  /** Tells who asked last in a channel that the bot may not write there. Never throws. */
+  /** Tells the person who asked last in a channel that the bot may not write there. Never throws. */
   async show(channelId: string): Promise<void> {
     const question = this.#questions.get(channelId);
     if (question === undefined) return;

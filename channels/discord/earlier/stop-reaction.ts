@@ -1,4 +1,4 @@
-/** Reactions of people to the bot's messages: two of them stop the answer they are given to. Pure. */
+/** Reactions to the bot's messages: two of them stop the answer below which they appear. Pure. */
 import { z } from 'zod';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import { membershipsOf } from '../guilds/members.ts';
@@ -14,14 +14,14 @@ const Reaction = z.object({
   channel_id: Snowflake,
   message_id: Snowflake,
   guild_id: Snowflake.optional(),
-  /** Absent where Discord no longer knows. */
+  /** Absent if Discord no longer knows it. */
   message_author_id: Snowflake.optional(),
   member: z.object({ user: Person.optional(), roles: z.array(Snowflake).default([]) }).optional(),
   emoji: z.object({ name: z.string().nullish() }),
 });
 export type StopReaction = z.infer<typeof Reaction>;
 
-/** A reaction with which somebody asks to stop; undefined for all others, and for those to messages that are not the bot's. */
+/** A reaction that asks to stop; undefined for all others, and for reactions to messages of other authors than the bot. */
 export function readStopReaction(event: unknown, botId: string): StopReaction | undefined {
   const { data } = Reaction.safeParse(event);
   if (data === undefined || !STOP_REACTIONS.includes(data.emoji.name ?? '')) return undefined;
@@ -30,7 +30,7 @@ export function readStopReaction(event: unknown, botId: string): StopReaction | 
   return author === undefined || author === botId ? data : undefined;
 }
 
-/** It has no words; `sequence` makes its id one of its own, because reactions have none. */
+/** It has no text; `sequence` makes its id unique, because reactions have no id. */
 export function fromStopReaction(
   reaction: StopReaction,
   sequence: string,
@@ -45,7 +45,7 @@ export function fromStopReaction(
     memberships: membershipsOf(guildId, member?.roles),
     content: '',
     stops,
-    // It stops only what runs now.
+    // It stops only what is running now.
     timestamp: 0,
     media: [],
     place,

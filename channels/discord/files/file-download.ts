@@ -1,4 +1,7 @@
-/** The bytes of files that people send: read from Discord's file servers as a stream, with a fresh link where one expired. */
+/**
+ * Downloads files that people send: streams them from Discord's file servers, with a fresh link if the old one has
+ * expired.
+ */
 import { DefaultRestOptions } from '@discordjs/rest';
 import { z } from 'zod';
 import { ChannelError } from '../../../src/contracts/errors.ts';
@@ -7,15 +10,15 @@ import { Attachment, readReference } from '../receiving/attachments.ts';
 import type { MessagePlace } from '../receiving/attachments.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 
-/** A connection that brings nothing for this long is given up, in milliseconds. */
+/** A connection that delivers nothing for this long is closed, in milliseconds. */
 export const SILENCE_MS = 30_000;
 
-/** Where Discord keeps files. */
+/** The hosts on which Discord keeps files. */
 const FILE_HOSTS = ['cdn.discordapp.com', 'media.discordapp.net'];
 
 type Answer = Awaited<ReturnType<typeof DefaultRestOptions.makeRequest>>;
 
-/** The files of a message as it is now, those that are forwarded included. */
+/** The current files of a message, including forwarded ones. */
 const WithFiles = z.object({
   attachments: z.array(Attachment).default([]),
   message_snapshots: z
@@ -25,7 +28,7 @@ const WithFiles = z.object({
 
 export interface FileDownloadParts {
   rest: DiscordRest;
-  /** A server other than Discord's own, which keeps the files, too. */
+  /** A server other than Discord's own, which also keeps the files. */
   apiRoot?: string | undefined;
   silenceMs: number;
 }
@@ -82,14 +85,14 @@ export class FileDownload {
     throw new ChannelError('unavailable', text, { retryable: true });
   }
 
-  /** Links come from Discord, yet nothing but its own servers may be asked. */
+  /** Links come from Discord, but requests may go only to its own servers. */
   #isFileServer({ protocol, host, origin }: URL): boolean {
     const { apiRoot } = this.#parts;
     if (apiRoot !== undefined) return origin === URL.parse(apiRoot)?.origin;
     return protocol === 'https:' && FILE_HOSTS.includes(host);
   }
 
-  /** The link that the message gives to the same file now. */
+  /** The message's current link to the same file. */
   async #freshLink(old: URL, { channelId, messageId }: MessagePlace, signal: AbortSignal): Promise<URL> {
     const path = `/channels/${channelId}/messages/${messageId}` as const;
     const bucket = `message ${channelId}`;
@@ -107,12 +110,12 @@ export class FileDownload {
   }
 }
 
-/** Discord answers 404 for a link that has expired, as for a file that was deleted. */
+/** Discord answers 404 for an expired link, as for a deleted file. */
 function isExpired({ status }: Answer): boolean {
   return status === 403 || status === 404;
 }
 
-/** Turns away from an answer, so that its connection is free. */
+/** Discards an answer, so that its connection is free. */
 async function discard({ body }: Answer): Promise<void> {
   for await (const _ of body ?? []) break;
 }
@@ -130,7 +133,7 @@ async function* readBytes(answer: Answer, silence: Silence): AsyncGenerator<Uint
   }
 }
 
-/** Ends a download when its caller does, or when nothing came for a while. */
+/** Ends a download when its caller does, or when no data has arrived for a while. */
 class Silence {
   readonly signal: AbortSignal;
   readonly #late = new AbortController();

@@ -1,4 +1,4 @@
-/** Files for Discord: as attachments of a message, and sound as a voice message. */
+/** Uploads to Discord: as attachments of a message, and audio as a voice message. */
 import { readFile } from 'node:fs/promises';
 import { MessageFlags } from 'discord-api-types/v10';
 import type { OutboundFile } from '../../../src/contracts/channel.ts';
@@ -8,7 +8,10 @@ import type { RestCall } from '../rest/rest.ts';
 import { contentWith } from '../sending.ts';
 import type { Content } from '../sending.ts';
 
-/** Largest file that a bot sends where nobody has paid for more, in bytes (Discord's documentation, "Uploading Files"). */
+/**
+ * Largest file that a bot can send where no one has paid for more, in bytes (Discord's documentation, "Uploading
+ * Files").
+ */
 export const MAX_UPLOAD_BYTES = 10 * 1024 * 1024 - 64 * 1024;
 
 /** A message with a file. */
@@ -17,7 +20,10 @@ export interface FileMessage {
   files: NonNullable<RestCall['files']>;
 }
 
-/** The forms in which a file may be sent, best first. Throws `ChannelError('rejected')` for one that cannot be read. */
+/**
+ * The forms in which a file can be sent, best first. Throws `ChannelError('rejected')` for a file that cannot be
+ * read.
+ */
 export async function formsOf(file: OutboundFile): Promise<FileMessage[]> {
   const bytes = await readFile(file.path).catch((cause: unknown) => {
     throw new ChannelError('rejected', `The file ${file.name} cannot be read.`, { cause });
@@ -33,13 +39,15 @@ export async function formsOf(file: OutboundFile): Promise<FileMessage[]> {
   return [{ content, files }, plain];
 }
 
-/** Discord draws up to 256 samples of a byte each; the sound itself is not decoded here, so they are all alike. */
+/**
+ * Discord draws up to 256 samples of a byte each; the audio itself is not decoded here, so all samples are the same.
+ */
 const WAVEFORM = Buffer.alloc(64, 96).toString('base64');
 
-/** Samples a second that the positions in an OGG file with Opus count, whatever it was recorded with (RFC 7845). */
+/** Positions in an Opus OGG file count this many samples a second, whatever the recording used (RFC 7845). */
 const OPUS_RATE = 48_000;
 
-/** Length of a sound by the last page of its OGG file; undefined for anything else. */
+/** Duration of a recording, from the last page of its OGG file; undefined for anything else. */
 function oggSeconds(bytes: Buffer): number | undefined {
   if (bytes.subarray(0, 4).toString('latin1') !== 'OggS') return undefined;
   const last = bytes.lastIndexOf('OggS');
@@ -49,8 +57,8 @@ function oggSeconds(bytes: Buffer): number | undefined {
 }
 
 /**
- * The refusal of one form, after which another may pass; throws every other error. Files need a permission of their own: a
- * channel that takes the bot's texts may refuse them.
+ * The refusal of one form, after which another may succeed; throws every other error. Files need a separate
+ * permission: a channel that accepts the bot's texts may refuse them.
  */
 export function fileRefusal(error: unknown): ChannelError {
   const failure = toChannelError(error);

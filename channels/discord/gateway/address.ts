@@ -1,13 +1,13 @@
-/** What Discord's REST API tells about the gateway before a connection: its address, the day's limit, the bot's intents. */
+/** What Discord's REST API says about the gateway before a connection: its address, the daily limit, the bot's intents. */
 import { z } from 'zod';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { SessionStartLimit } from './identify-budget.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 
-/** `GATEWAY_MESSAGE_CONTENT` and `GATEWAY_MESSAGE_CONTENT_LIMITED` of an application's flags: the intent is switched on. */
+/** `GATEWAY_MESSAGE_CONTENT` and `GATEWAY_MESSAGE_CONTENT_LIMITED` of an application's flags: the intent is enabled. */
 const CONTENT_FLAGS = (1 << 18) | (1 << 19);
 
-/** Connections of one bot: enough for one in two million servers. */
+/** Maximum number of connections of one bot: enough for a bot in two million servers. */
 export const MAX_SHARDS = 1_000;
 
 const GatewayBot = z.object({
@@ -17,7 +17,7 @@ const GatewayBot = z.object({
 });
 const Application = z.object({ flags: z.number() });
 
-/** Where sessions begin, how many connections Discord asks for, and how many sessions may begin (`GET /gateway/bot`). Throws `ChannelError`. */
+/** Where sessions start, how many connections Discord asks for, and how many sessions may start (`GET /gateway/bot`). Throws `ChannelError`. */
 export async function readGateway(
   rest: DiscordRest,
   signal: AbortSignal,
@@ -29,7 +29,7 @@ export async function readGateway(
   throw new ChannelError('unavailable', text, { retryable: true });
 }
 
-/** Whether the bot's Message Content Intent is switched on (`GET /applications/@me`). Throws `ChannelError`. */
+/** Whether the bot's Message Content Intent is enabled (`GET /applications/@me`). Throws `ChannelError`. */
 export async function isTextAllowed(rest: DiscordRest, signal: AbortSignal): Promise<boolean> {
   const answer = await rest.call({ method: 'get', path: '/applications/@me', bucket: 'application', signal });
   return ((Application.safeParse(answer).data?.flags ?? 0) & CONTENT_FLAGS) !== 0;

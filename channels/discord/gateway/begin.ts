@@ -1,4 +1,4 @@
-/** Where a new session with the gateway begins, once the budget of sessions allows one. */
+/** Where a new session with the gateway starts, once the session budget allows one. */
 import type { Log } from '../../../src/contracts/log.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { readGateway } from './address.ts';
@@ -9,15 +9,15 @@ export interface BeginParts {
   rest: DiscordRest;
   log: Log;
   now: () => number;
-  /** Waits that many milliseconds, or until the signal aborts. Never rejects. */
+  /** Waits this many milliseconds, or until the signal aborts. Never rejects. */
   pause: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Told why the connection waits, for its health. */
+  /** Called with the reason why the connection is waiting, for its health. */
   say: (detail: string) => void;
 }
 
 /**
- * Waits until a new session may be begun; gives its address. Undefined when the day's sessions were used up, after waiting
- * for the end of that day. Throws `ChannelError` and `StoreError`.
+ * Waits until a new session may start, and returns its address. Undefined if the day's sessions were used up, after
+ * waiting for the end of that day. Throws `ChannelError` and `StoreError`.
  */
 export async function whereToBegin(
   keysFor: (maxConcurrency: number) => BudgetKeys,
@@ -31,7 +31,7 @@ export async function whereToBegin(
   }
   const { url, limit } = await readGateway(rest, signal);
   const keys = keysFor(limit.max_concurrency);
-  // The others of the bot begin one after another, too.
+  // The bot's other connections also start one after another.
   const spacing = await budget.spacingMs(keys);
   if (spacing > 0) await pause(spacing, signal);
   const exhausted = await budget.exhaustedMs(keys, limit);

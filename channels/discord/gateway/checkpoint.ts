@@ -1,4 +1,7 @@
-/** How far the events of a session are stored: where another process may continue it without missing any. */
+/**
+ * How far the events of a session are stored: the point from which another process can continue it without missing
+ * any.
+ */
 
 /** Everything up to `sequence` is stored, and everything that was dispatched before `heardAt` (epoch milliseconds). */
 export interface Position {
@@ -7,13 +10,13 @@ export interface Position {
 }
 
 /**
- * Events arrive in order and are stored in any order: the position stands before the oldest that is not stored yet. Holds
- * no more than the inbox, whose chats and messages are bounded.
+ * Events arrive in order and are stored in any order: the position is just before the oldest one that is not stored
+ * yet. Holds no more than the inbox, whose chats and messages are bounded.
  */
 export class Checkpoint {
   #sequence: number;
   #heardAt: number | undefined;
-  /** Positions before the events that are not stored yet, in the order of their arrival. */
+  /** Positions before the events that are not stored yet, in order of arrival. */
   readonly #open = new Map<number, Position>();
 
   constructor(start: Position) {

@@ -1,13 +1,13 @@
-/** When a new session may be begun: Discord resets the token of a bot that begins more than about 1,000 a day. */
+/** When a new session may start: Discord resets the token of a bot that starts more than about 1,000 a day. */
 import { z } from 'zod';
 import type { ConnectionRecord, ConnectionStore } from '../../../src/contracts/receive.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 
-/** Sessions of a day that are never begun: the owner may need them, and Discord's day begins when it likes. */
+/** Sessions of each day that are never used: the owner may need them, and no one knows when Discord's day begins. */
 const RESERVED_SESSIONS = 50;
-/** A session that lived this long was sound, and the next one need not wait. */
+/** A session that lived this long was healthy, and the next one need not wait. */
 const SOUND_SESSION_MS = 5 * 60_000;
-/** Longest wait after sessions that did not, in milliseconds: it makes fewer than 200 a day. */
+/** Longest wait after unhealthy sessions, in milliseconds: it allows fewer than 200 a day. */
 const BACKOFF_CAP_MS = 600_000;
 const DAY_MS = 24 * 3_600_000;
 
@@ -16,7 +16,7 @@ export const SessionStartLimit = z.object({
   total: z.number(),
   remaining: z.number(),
   reset_after: z.number(),
-  /** Shards that may begin a session at the same time. */
+  /** Shards that may start a session at the same time. */
   max_concurrency: z.number().default(1),
 });
 export type SessionStartLimit = z.infer<typeof SessionStartLimit>;
@@ -24,19 +24,19 @@ export type SessionStartLimit = z.infer<typeof SessionStartLimit>;
 export interface BudgetParts {
   connections: Pick<ConnectionStore, 'connection' | 'countSession'>;
   now: () => number;
-  /** Least time between two identifies, in milliseconds, and the wait after the first session that was not sound. */
+  /** Minimum time between two identifies, in milliseconds, and the wait after the first unhealthy session. */
   spacingMs: number;
 }
 
-/** Whose session it is: the record of the connection, and those that count the identifies of the bot. */
+/** The store records for a session: the record of the connection, and those that count the bot's identifies. */
 export interface BudgetKeys {
   session: string;
-  /** The one of these that this connection shares with those that may not identify at the same time. */
+  /** The one of these that this connection shares with the connections that may not identify at the same time. */
   own: string;
   all: readonly string[];
 }
 
-/** Counts sessions in the store, so that the count holds over restarts and nodes. Throws only `StoreError`. */
+/** Counts sessions in the store, so that the count survives restarts and covers all nodes. Throws only `StoreError`. */
 export class IdentifyBudget {
   readonly #parts: BudgetParts;
 
@@ -44,7 +44,7 @@ export class IdentifyBudget {
     this.#parts = parts;
   }
 
-  /** Milliseconds until another session may be begun, as the last ones of this connection ended. */
+  /** Milliseconds until another session may start, given how this connection's last sessions ended. */
   async waitMs(session: string): Promise<number> {
     const { connections, spacingMs } = this.#parts;
     const record = await connections.connection(session);
@@ -75,7 +75,9 @@ export class IdentifyBudget {
     return limit.total - begun < RESERVED_SESSIONS ? DAY_MS - (now() % DAY_MS) : undefined;
   }
 
-  /** Counts the session that is about to begin; false when another has begun meanwhile, here or at another node. */
+  /**
+   * Counts the session that is about to start; false if another has started in the meantime, here or on another node.
+   */
   async count({ session, own }: BudgetKeys): Promise<boolean> {
     const { connections, now, spacingMs } = this.#parts;
     const record = await connections.connection(own);
@@ -90,13 +92,13 @@ export class IdentifyBudget {
   }
 }
 
-/** Sessions in a row that were not sound; each counts as short until it has been heard for long enough. */
+/** Unhealthy sessions in a row; each one counts as short until it has received events for long enough. */
 function shortSessions({ begunAt, heardAt, shortSessions: counted }: ConnectionRecord): number {
   const lived = begunAt === undefined || heardAt === undefined ? 0 : heardAt - begunAt;
   return lived >= SOUND_SESSION_MS ? 0 : counted;
 }
 
-/** Between eight tenths and all of the doubled wait: with less, the cap would allow more than 200 sessions a day. */
+/** Between 80 and 100 percent of the doubled wait: with less, the cap would allow more than 200 sessions a day. */
 function backOff(short: number, firstMs: number): number {
   return backoffMs(short - 1, firstMs, BACKOFF_CAP_MS, () => 0.6 + 0.4 * Math.random());
 }

@@ -1,4 +1,4 @@
-/** The connection to Discord's gateway: resumes its session for as long as Discord has it, and begins new ones sparingly. */
+/** The connection to Discord's gateway: resumes its session while Discord keeps it, and rarely starts new ones. */
 import { GatewayIntentBits } from 'discord-api-types/v10';
 import { z } from 'zod';
 import type { Shard } from '../../../src/contracts/platform/shard.ts';
@@ -17,14 +17,14 @@ import type { KeptSession, Self, ResumeState } from './resume-state.ts';
 import { GatewaySocket } from './socket.ts';
 import type { DispatchedEvent, SocketEnd } from './socket.ts';
 
-/** Longest wait between two connections, in milliseconds; new sessions wait longer, as their budget says. */
+/** Longest wait between two connections, in milliseconds; new sessions wait longer, according to their budget. */
 const RETRY_CAP_MS = 30_000;
-/** A connection that lived this long was sound: the next one is made at once. */
+/** A connection that lived this long was healthy: the next one is made at once. */
 const SOUND_CONNECTION_MS = 30_000;
-/** Failures to resume one session before a new one is begun; they count only while Discord can be reached. */
+/** Failures to resume one session before a new one is started; they count only while Discord can be reached. */
 const MAX_RESUME_FAILURES = 5;
 
-/** Messages in servers and in private, the reactions to them, and servers for their threads: a message in one does not name the channel it is in. */
+/** Messages everywhere, reactions to them, and servers for their threads: messages there do not name the parent channel. */
 const INTENTS =
   GatewayIntentBits.Guilds |
   GatewayIntentBits.GuildMessages |
@@ -32,7 +32,7 @@ const INTENTS =
   GatewayIntentBits.GuildMessageReactions |
   GatewayIntentBits.DirectMessageReactions;
 
-/** Close codes: the session cannot be resumed from this sequence; an intent is not switched on for the bot. */
+/** Close codes: the session cannot be resumed from this sequence; an intent is not enabled for the bot. */
 const INVALID_SEQUENCE = 4_007;
 const DISALLOWED_INTENTS = 4_014;
 
@@ -40,11 +40,11 @@ const Ready = z.object({ user: z.object({ id: z.string() }), application: z.obje
 
 /** What the gateway sends. `stored` is called once nothing of it would be lost with this process. */
 export interface GatewayEvents {
-  /** Who the bot is; comes before all messages. */
+  /** Who the bot is; arrives before all messages. */
   self(self: Self): void;
-  /** A session was begun or resumed: events arrive from now on. */
+  /** A session was started or resumed: events arrive from now on. */
   connected(self: Self): void;
-  /** A session was begun: what was said since `heardAt` is not replayed. Undefined before the first session of all. */
+  /** A session was started: messages since `heardAt` are not replayed. Undefined before the very first session. */
   missed(heardAt: number | undefined, stored: () => void): void;
   /** Any other event, by its name. */
   event(dispatched: DispatchedEvent, stored: () => void): void;
@@ -52,12 +52,12 @@ export interface GatewayEvents {
 
 export interface GatewaySettings {
   token: string;
-  /** Asks Discord, once, whose the token is. Throws `ChannelError`. */
+  /** Asks Discord, once, which bot the token belongs to. Throws `ChannelError`. */
   botId: (signal: AbortSignal) => Promise<string>;
   budget: IdentifyBudget;
   now: () => number;
   monotonicMs: () => number;
-  /** Waits that many milliseconds, or until the signal aborts. Never rejects. */
+  /** Waits this many milliseconds, or until the signal aborts. Never rejects. */
   pause: (ms: number, signal: AbortSignal) => Promise<void>;
   retryBaseMs: number;
   /** Longest wait for a connection to close; then it is broken. */
@@ -79,16 +79,16 @@ export class GatewayLink {
   readonly #begun = Promise.withResolvers<void>();
   #health: ChannelHealth = { state: 'starting', detail: 'Connecting to Discord.' };
   #running: Promise<void> | undefined;
-  /** Name of the connection in the store; undefined until the session there was read. */
+  /** Name of the connection in the store; undefined until its session has been read. */
   #key: string | undefined;
   #botId = '';
   #kept: KeptSession | undefined;
   /** Without the privileged intent, because Discord refused it. */
   #limited = false;
-  /** When events began to arrive over the current socket. */
+  /** When events started to arrive over the current socket. */
   #upSince: number | undefined;
   #failures = 0;
-  /** Since when Discord refuses the token. */
+  /** When Discord started to refuse the token. */
   #refusedSince: number | undefined;
   #resumeFailures = 0;
 
@@ -101,12 +101,12 @@ export class GatewayLink {
     return this.#health;
   }
 
-  /** True while Discord leaves out the texts of messages that do not name the bot. */
+  /** True while Discord omits the texts of messages that do not name the bot. */
   get limited(): boolean {
     return this.#limited;
   }
 
-  /** Resolves once events arrive, or at `stop`. Throws `ChannelError` when Discord refuses more than the token, for good. */
+  /** Resolves once events arrive, or at `stop`. Throws `ChannelError` if Discord permanently refuses more than the token. */
   async start(): Promise<void> {
     this.#running ??= this.#run();
     await this.#begun.promise;
@@ -144,7 +144,7 @@ export class GatewayLink {
     }
   }
 
-  /** Waits until Discord may be asked about the token again: often at first, hourly once the channel is dead. */
+  /** Waits until the channel may ask Discord about the token again: often at first, hourly once the channel is dead. */
   async #onTokenRefused(refusal: ChannelError, signal: AbortSignal): Promise<void> {
     const { monotonicMs, pause, log, retryBaseMs } = this.#parts;
     this.#refusedSince ??= monotonicMs();
@@ -155,7 +155,7 @@ export class GatewayLink {
     await pause(isDead ? DEAD_INTERVAL_MS : soon, signal);
   }
 
-  /** Makes one connection and follows it to its end; gives the reason why no further one may follow. */
+  /** Makes one connection and follows it to its end; returns the reason if no other may follow. */
   async #attempt(signal: AbortSignal): Promise<ChannelError | undefined> {
     const key = await this.#load(signal);
     if (this.#limited && (await isTextAllowed(this.#parts.rest, signal))) this.#forget();
@@ -176,13 +176,13 @@ export class GatewayLink {
     return this.#afterEnd(end);
   }
 
-  /** Reads the session of the last process, once; gives its name in the store. */
+  /** Reads the last process's session, once; returns its name in the store. */
   async #load(signal: AbortSignal): Promise<string> {
     if (this.#key !== undefined) return this.#key;
     this.#botId = await this.#parts.botId(signal);
     const key = sessionKeyOf(this.#botId, this.#parts.shard);
     const kept = await this.#parts.resume.load(key);
-    // A session that an earlier version has begun lacks some of the events.
+    // A session that an earlier version has started lacks some of the events.
     this.#kept = kept?.intents === INTENTS ? kept : undefined;
     this.#limited = this.#kept?.limited ?? false;
     if (this.#kept !== undefined) this.#events.self(this.#kept.self);
@@ -277,7 +277,7 @@ export class GatewayLink {
     this.#begun.resolve();
   }
 
-  /** Counts a connection that ended early; gives the reason why no further one may follow. */
+  /** Counts a connection that ended early; returns the reason if no other may follow. */
   #afterEnd({ code }: SocketEnd): ChannelError | undefined {
     const { monotonicMs, log } = this.#parts;
     const lived = this.#upSince === undefined ? undefined : monotonicMs() - this.#upSince;

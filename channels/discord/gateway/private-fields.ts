@@ -1,7 +1,10 @@
-/** The private field of @discordjs/ws that the channel depends on, checked before use: another version fails by name. */
+/**
+ * The private field of @discordjs/ws that the channel depends on, checked before use: another version fails with its
+ * name.
+ */
 import { version } from '@discordjs/ws';
 
-/** A private field is missing, or holds something else than it does in the version this file was written for. */
+/** A private field is missing, or holds something other than it did in the version that this file was written for. */
 export class PrivateFieldError extends TypeError {
   override readonly name = 'PrivateFieldError';
 
@@ -18,8 +21,9 @@ export function checkShard(shard: object): void {
 }
 
 /**
- * Breaks the shard's socket in whatever state it is: the shard itself leaves one alone that is still connecting, and waits
- * half a minute for the other side to answer a close. Throws `PrivateFieldError` for a socket that cannot be broken.
+ * Breaks the shard's socket in whatever state it is: the shard itself does not close a socket that is still
+ * connecting, and waits half a minute for the other side to answer a close. Throws `PrivateFieldError` for a socket
+ * that cannot be broken.
  */
 export function breakSocket(shard: object): void {
   const connection: unknown = Reflect.get(shard, 'connection');

@@ -1,4 +1,7 @@
-/** Keeps the gateway session in the store, with how far its events are stored: a restart or another node resumes it. */
+/**
+ * Keeps the gateway session in the store, with how far its events are stored: a restarted process or another node
+ * resumes it.
+ */
 import { z } from 'zod';
 import type { ConnectionStore, PlatformSession } from '../../../src/contracts/receive.ts';
 import type { Log } from '../../../src/contracts/log.ts';
@@ -12,13 +15,13 @@ export interface Self {
   applicationId: string;
 }
 
-/** A session as it is kept. */
+/** A session as stored. */
 export interface KeptSession {
   session: ResumableSession;
   self: Self;
-  /** It was begun without the privileged intent: texts without a mention of the bot are missing. */
+  /** It was started without the privileged intent: texts that do not mention the bot are missing. */
   limited: boolean;
-  /** The intents it was begun with, apart from the privileged one. */
+  /** The intents it was started with, except the privileged one. */
   intents: number;
 }
 
@@ -62,14 +65,14 @@ export class ResumeState {
     return this.#kept;
   }
 
-  /** Everything that was dispatched before this moment is stored; undefined before the first session. */
+  /** Everything that was dispatched before this time is stored; undefined before the first session. */
   get heardAt(): number | undefined {
     return this.#checkpoint.position.heardAt;
   }
 
   /**
-   * A new session has begun, with this event: the session itself may have heard the next ones already. Call the result once
-   * everything that was missed before it is stored: only then is it kept.
+   * A new session has started, with this event: the session itself may have received the next ones already. Call the
+   * result once everything that was missed before it is stored: only then is the session kept.
    */
   begin(kept: KeptSession, sequence: number): () => void {
     const { heardAt } = this.#checkpoint.position;
@@ -88,13 +91,13 @@ export class ResumeState {
     this.#checkpoint.heard(at);
   }
 
-  /** Writes the position if it has changed; what fails is written the next time. Never throws. */
+  /** Writes the position if it has changed; a failed write is retried the next time. Never throws. */
   async save(): Promise<void> {
     this.#saving = this.#saving.then(() => this.#save());
     await this.#saving;
   }
 
-  /** Ends the writing; call `save` before. */
+  /** Stops writing; call `save` first. */
   close(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -103,7 +106,7 @@ export class ResumeState {
   async #save(): Promise<void> {
     const kept = this.#kept;
     const { sequence, heardAt } = this.#checkpoint.position;
-    // A session whose beginning is still open has no place from which it could be resumed.
+    // A session whose start is still open has no position from which it could be resumed.
     if (kept === undefined || heardAt === undefined || sequence === 0) return;
     const { sessionId, resumeURL: resumeUrl } = kept.session;
     const saved = this.#saved;
@@ -118,7 +121,7 @@ export class ResumeState {
   }
 }
 
-/** Undefined for none, and for one that another version has written in another shape. */
+/** Undefined for none, and for one that another version has written in another format. */
 function readSession(stored: PlatformSession | undefined): KeptSession | undefined {
   const { data } = Detail.safeParse(stored?.detail);
   if (stored === undefined || data === undefined) return undefined;

@@ -1,10 +1,13 @@
-/** Shards: which of a bot's connections gets the events of a server, and the names of what is kept of each. Pure. */
+/**
+ * Shards: which of a bot's connections receives the events of a server, and the names of the records kept for each.
+ * Pure.
+ */
 import type { Shard } from '../../../src/contracts/platform/shard.ts';
 
-/** The only connection of a bot that Discord asks for no more of. */
+/** The only connection of a bot for which Discord asks for no others. */
 export const ONLY: Shard = { id: 0, count: 1 };
 
-/** True when the events of a guild come over this shard; those of direct messages come over the first. */
+/** True if the events of a guild arrive over this shard; those of direct messages arrive over the first. */
 export function ownsGuild({ id, count }: Shard, guildId: string | undefined): boolean {
   return id === (guildId === undefined ? 0 : Number((BigInt(guildId) >> 22n) % BigInt(count)));
 }
@@ -15,8 +18,8 @@ export function sessionKeyOf(botId: string, { id, count }: Shard): string {
 }
 
 /**
- * The names under which the store counts identifies, one for each group of shards that may begin a session at the same time
- * (`shard_id % max_concurrency`), and that of this shard's group.
+ * The names under which the store counts identifies, one for each group of shards that may start a session at the
+ * same time (`shard_id % max_concurrency`), and the name for this shard's group.
  */
 export function countersOf(
   botId: string,
@@ -24,7 +27,7 @@ export function countersOf(
   maxConcurrency: number,
 ): { own: string; all: string[] } {
   const { id, count } = shard;
-  // Of a bot with one connection its session's own record counts.
+  // A bot with one connection counts in its session's own record.
   if (count === 1) return { own: sessionKeyOf(botId, shard), all: [sessionKeyOf(botId, shard)] };
   const groups = Math.max(1, Math.min(maxConcurrency, count));
   const nameOf = (group: number): string => `discord:${botId}:identifies:${group}`;

@@ -1,4 +1,4 @@
-/** One socket to Discord's gateway, from its opening to its close: discord.js speaks the protocol, but never connects again. */
+/** One socket to Discord's gateway, from its opening to its close: discord.js implements the protocol, but never reconnects. */
 import { setImmediate as immediate } from 'node:timers/promises';
 import { DefaultWebSocketManagerOptions, WebSocketShard, WebSocketShardEvents } from '@discordjs/ws';
 import type { IContextFetchingStrategy, SessionInfo, WebSocketShardDestroyOptions } from '@discordjs/ws';
@@ -10,7 +10,7 @@ import { breakSocket, checkShard } from './private-fields.ts';
 
 /** Closes a socket and keeps its session: 1000 and 1001 would end the session at Discord. */
 const KEEP_SESSION = 4_200;
-/** An event of the gateway; `sequence` counts those of a session. */
+/** A gateway event; `sequence` counts the events of a session. */
 export interface DispatchedEvent {
   name: string;
   sequence: number;
@@ -29,11 +29,11 @@ export type ResumableSession = Pick<SessionInfo, 'sessionId' | 'resumeURL' | 'se
 export interface SocketOptions {
   token: string;
   shard: Shard;
-  /** Where sessions begin; one that is resumed has an address of its own. */
+  /** Where sessions start; a resumed session has a different address. */
   url: string;
   intents: number;
   session: ResumableSession | undefined;
-  /** Asked just before an identify is sent; false, and none is. */
+  /** Called just before an identify is sent; if it returns false, none is sent. */
   mayIdentify(): Promise<boolean>;
   event(event: DispatchedEvent): void;
   /** Discord has answered a heartbeat: everything it dispatched before has arrived. */
@@ -70,7 +70,7 @@ export class GatewaySocket {
     return this.#session;
   }
 
-  /** Connects; resolves when the socket has closed, for whatever reason. Never throws. */
+  /** Connects; resolves when the socket has closed, for any reason. Never throws. */
   async open(): Promise<SocketEnd> {
     const { log } = this.#options;
     this.#shard.on(WebSocketShardEvents.Closed, ({ code }) => {
@@ -85,7 +85,7 @@ export class GatewaySocket {
     this.#shard.on(WebSocketShardEvents.Dispatch, ({ data }) => {
       if (!this.#over) this.#options.event({ name: data.t, sequence: data.s, data: data.d });
     });
-    // Rejects with what the error event above has logged.
+    // Rejects with the error that the event above has logged.
     this.#shard.connect().catch(() => undefined);
     return await this.#ended.promise;
   }
@@ -94,7 +94,7 @@ export class GatewaySocket {
   async close(): Promise<void> {
     if (this.#over || this.#closing) return;
     this.#closing = true;
-    // A shard that is about to open its socket opens it now, and is not missed.
+    // A shard that is about to open its socket opens it now, and does not escape the close.
     await immediate();
     const limit = new AbortController();
     void this.#shard.destroy({ code: KEEP_SESSION });
@@ -110,7 +110,7 @@ export class GatewaySocket {
     this.#ended.resolve({ code, sessionLost: this.#sessionLost });
   }
 
-  /** What the shard asks for. It asks for the session before it connects again: here that answer never comes. */
+  /** What the shard requests. It asks for the session before it reconnects: here, that answer never arrives. */
   #context(): IContextFetchingStrategy {
     const { token, intents, url, shard } = this.#options;
     const session_start_limit = { total: 0, remaining: 0, reset_after: 0, max_concurrency: 1 };
@@ -118,7 +118,7 @@ export class GatewaySocket {
       options: {
         ...DefaultWebSocketManagerOptions,
         token,
-        // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the library calls a sum of bits one of the bits
+        // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the library types a sum of bits as a single bit
         intents,
         shardCount: shard.count,
         gatewayInformation: { url, shards: shard.count, session_start_limit },
@@ -127,7 +127,8 @@ export class GatewaySocket {
         this.#over || this.#closing ? await never() : (this.#session ?? null),
       updateSessionInfo: (_shardId, session) => {
         if (session !== null) this.#session = session;
-        // While the socket is open and this side does not close it, only op 9 makes the shard forget a session it has used.
+        // While the socket is open and this side does not close it, only op 9 makes the shard forget a
+        // session it has used.
         else if (!this.#over && !this.#closing && this.#shard.hasSession) this.#sessionLost = true;
       },
       waitForIdentify: async () => {
@@ -144,7 +145,7 @@ export class GatewaySocket {
 }
 
 interface ConnectionOptions {
-  /** Discord has asked to resume, and again. */
+  /** Discord has asked to resume, a second time. */
   repeatedResume(): void;
   breakAfterMs: number;
   log: Log;
@@ -169,12 +170,12 @@ class Connection extends WebSocketShard {
     return this.#open;
   }
 
-  /** A session was resumed or begun over this socket. */
+  /** A session was resumed or started over this socket. */
   get hasSession(): boolean {
     return this.#resumes > 0 || this.#identified;
   }
 
-  /** Invited to resume (op 9), a shard resumes at once, and so for ever: a second time goes over a new socket, after a wait. */
+  /** When told to resume (op 9), a shard resumes at once, endlessly: a second time uses a new socket, after a wait. */
   override async send(payload: Parameters<WebSocketShard['send']>[0]): Promise<void> {
     if (payload.op === GatewayOpcodes.Identify) this.#identified = true;
     if (payload.op === GatewayOpcodes.Resume) {
@@ -188,8 +189,8 @@ class Connection extends WebSocketShard {
   }
 
   /**
-   * As the shard does, once: it takes the end of its own wait for READY for a failure and destroys itself a second time,
-   * which then misses the close. A socket whose other side is gone is broken after a while.
+   * Does what the shard does, once: the shard mistakes the end of its own wait for READY for a failure and destroys
+   * itself a second time, which then misses the close. Breaks a socket whose other side is gone after a while.
    */
   override async destroy(options?: WebSocketShardDestroyOptions): Promise<void> {
     if (this.#destroyed) return;
@@ -212,7 +213,7 @@ class Connection extends WebSocketShard {
   }
 }
 
-/** Waits for ever, and holds nothing: whoever awaits it goes with it. */
+/** Waits forever, and holds nothing: whatever awaits it can be freed along with it. */
 async function never(): Promise<never> {
   return await new Promise<never>(() => undefined);
 }

@@ -1,4 +1,4 @@
-/** The role that Discord makes for a bot in each server: a mention of it is a mention of the bot. */
+/** The role that Discord creates for a bot in each server: a mention of it is a mention of the bot. */
 import { z } from 'zod';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { Log } from '../../../src/contracts/log.ts';
@@ -6,7 +6,10 @@ import { Recent } from '../../../src/lib/recent.ts';
 import { Snowflake } from '../receiving/quoted.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 
-/** Servers whose role is remembered, and for how long in milliseconds: the bot gets another one when it is invited again. */
+/**
+ * Maximum number of servers whose role is remembered, and for how long in milliseconds: the bot gets a new one when
+ * it is invited again.
+ */
 export const MAX_GUILDS = 2_500;
 const REMEMBERED_MS = 3_600_000;
 
@@ -24,7 +27,10 @@ export class BotRoles {
     this.#known = new Recent(REMEMBERED_MS, MAX_GUILDS, parts.now);
   }
 
-  /** The bot's role in a server (`GET /guilds/{id}/roles`); undefined for none, and while Discord does not tell. Never throws. */
+  /**
+   * The bot's role in a server (`GET /guilds/{id}/roles`); undefined for none, and while Discord does not answer.
+   * Never throws.
+   */
   async of(guildId: string, botId: string): Promise<string | undefined> {
     const known = this.#known.get(guildId);
     if (known !== undefined) return known || undefined;
@@ -41,7 +47,7 @@ export class BotRoles {
       return own;
     } catch (error) {
       log.warn({ err: error, guildId }, 'discord_roles_unreadable');
-      // A server that refuses is not asked for each message.
+      // If a server refuses, do not ask it again for each message.
       if (error instanceof ChannelError && !error.retryable) this.#known.set(guildId, '');
       return undefined;
     }

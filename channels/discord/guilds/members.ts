@@ -1,4 +1,4 @@
-/** Members of guilds as Discord knows them now: their roles where an event does not tell them, and who are administrators. */
+/** Current members of guilds: their roles if an event does not name them, and who is an administrator. */
 import { PermissionFlagsBits } from 'discord-api-types/v10';
 import { z } from 'zod';
 import { ChannelError } from '../../../src/contracts/errors.ts';
@@ -15,9 +15,9 @@ const Guild = z.object({
   owner_id: Snowflake,
   roles: z.array(z.object({ id: Snowflake, permissions: z.string().regex(/^\d{1,20}$/) })),
 });
-/** A role with one of these may change what the guild's other chats are. */
+/** A role with one of these permissions may decide what the guild's other chats are. */
 const ADMINISTRATES = PermissionFlagsBits.Administrator | PermissionFlagsBits.ManageGuild;
-/** Discord's codes for a guild, a channel or a member that it does not show to this bot. */
+/** Discord's codes for a guild, a channel or a member that it does not show this bot. */
 const NOT_THERE = [10_003, 10_004, 10_007, 50_001];
 
 export class Members {
@@ -27,7 +27,10 @@ export class Members {
     this.#rest = rest;
   }
 
-  /** Ids of a person's roles (`GET /guilds/{id}/members/{id}`); undefined for who is no member. Throws `ChannelError`. */
+  /**
+   * Ids of a person's roles (`GET /guilds/{id}/members/{id}`); undefined if the person is not a member. Throws
+   * `ChannelError`.
+   */
   async rolesOf(guildId: string, userId: string): Promise<string[] | undefined> {
     const path = `/guilds/${guildId}/members/${userId}` as const;
     const answer = await this.#unlessUnknown({ method: 'get', path, bucket: `member ${guildId}` });
@@ -47,7 +50,7 @@ export class Members {
     const guild = Guild.safeParse(answer).data;
     const own = guild && (await this.rolesOf(guildId, userId));
     if (guild === undefined || own === undefined) return false;
-    // Everybody has the role that has the id of the guild.
+    // Everyone has the role whose id is that of the guild.
     const held = guild.roles.filter(({ id }) => id === guildId || own.includes(id));
     return (
       guild.owner_id === userId ||
@@ -66,7 +69,7 @@ export class Members {
   }
 }
 
-/** What a person belongs to, as access is granted to it. Pure. */
+/** What a person belongs to, in the form in which access is granted to it. Pure. */
 export function membershipsOf(guildId: string | undefined, roles: readonly string[] = []): Membership[] {
   if (guildId === undefined) return [];
   return [{ kind: 'guild', id: guildId }, ...roles.map((id) => ({ kind: 'role' as const, id }))];

@@ -1,4 +1,7 @@
-/** The commands people see, and their registration: Discord counts overwrites, so an unchanged list is left alone. */
+/**
+ * The commands that people see, and their registration: Discord counts overwrites, so an unchanged list is left
+ * alone.
+ */
 import {
   ApplicationCommandOptionType,
   ApplicationCommandType,
@@ -22,7 +25,7 @@ const NAME = /^[-_a-z0-9]{1,32}$/;
 const MAX_DESCRIPTION = 100;
 const MAX_CHOICE = 100;
 const MAX_CHOICES = 25;
-/** What Discord takes as the name of an option. */
+/** What Discord accepts as the name of an option. */
 const OPTION_NAME = /^[-_\p{Ll}\p{N}]{1,32}$/u;
 
 interface CommandOption {
@@ -31,9 +34,9 @@ interface CommandOption {
   description: string;
   description_localizations?: Localizations;
   required: boolean;
-  /** Everything that it can be. */
+  /** All possible values. */
   choices?: { name: string; value: string }[];
-  /** Discord asks what it may be while it is typed. */
+  /** Discord requests suggestions while it is typed. */
   autocomplete?: true;
 }
 
@@ -46,9 +49,9 @@ export interface DiscordCommand {
   description: string;
   description_localizations?: Localizations;
   options: CommandOption[];
-  /** Who in a server sees it, unless its settings say otherwise: a set of permissions. */
+  /** Who sees it in a server, unless the server's settings say otherwise: a set of permissions. */
   default_member_permissions?: string;
-  /** Where it can be used: in servers, in private with the bot, and in chats of others. */
+  /** Where it can be used: in servers, in private with the bot, and in other people's chats. */
   contexts: number[];
   /** Who may have installed the app for that: a server, a person; set when the list is registered. */
   integration_types?: number[];
@@ -60,7 +63,7 @@ const contexts = [
   InteractionContextType.PrivateChannel,
 ];
 
-/** Discord's own way to write a message: everything else in the list is the gateway's. */
+/** Discord's own way to write a message: everything else in the list comes from the gateway. */
 const ASK = 'ask';
 
 function askCommand(localize: Localize): DiscordCommand {
@@ -90,7 +93,7 @@ function askCommand(localize: Localize): DiscordCommand {
   };
 }
 
-/** Commands in the menu of a message (*Apps*), by the names under which they come back. */
+/** Commands in the menu of a message (*Apps*), by the names under which Discord sends them back. */
 export const ASK_ABOUT = inEnglish('menu.ask_about');
 export const SUMMARISE = inEnglish('menu.summarise');
 
@@ -107,7 +110,7 @@ function onMessages(localize: Localize): DiscordCommand[] {
   }));
 }
 
-/** The commands on messages, `/ask`, and the gateway's commands, within Discord's limits: one thing it refuses would cost the whole list. */
+/** The commands on messages, `/ask`, and the gateway's commands, within Discord's limits: one refused command would cost the whole list. */
 export function toDiscordCommands(
   commands: readonly CommandListing[],
   languages: Languages,
@@ -128,7 +131,7 @@ function toSlashCommand(
     description: clip(description, MAX_DESCRIPTION),
     ...described(localize(about)),
     options: argument === undefined ? [] : [toOption(argument, localize)],
-    // The gateway checks its own owners; this only keeps the command out of the menus of everybody else.
+    // The gateway checks its own owners; this only hides the command from everyone else's menus.
     ...(owners && { default_member_permissions: String(PermissionFlagsBits.ManageGuild) }),
     contexts: place === 'group' ? [InteractionContextType.Guild] : contexts,
   };
@@ -162,7 +165,7 @@ function named(texts: Localizations): Pick<DiscordCommand, 'name_localizations'>
   return texts === undefined ? {} : { name_localizations: texts };
 }
 
-/** An argument may be called anything ("on or off"); Discord wants one lower-case word. */
+/** An argument may have any name ("on or off"); Discord requires one lower-case word. */
 function optionName(name: string): string {
   const word = name
     .toLowerCase()
@@ -173,7 +176,10 @@ function optionName(name: string): string {
 
 const Application = z.object({ integration_types_config: z.record(z.string(), z.unknown()).nullish() });
 
-/** Kinds of installation that the app is set to (`GET /applications/@me`): Discord refuses commands for any other. */
+/**
+ * Kinds of installation that the app is configured for (`GET /applications/@me`): Discord refuses commands for any
+ * other.
+ */
 async function installationsOf(rest: DiscordRest, signal: AbortSignal): Promise<number[]> {
   const answer = await rest.call({ method: 'get', path: '/applications/@me', bucket: 'application', signal });
   const set = Object.keys(Application.safeParse(answer).data?.integration_types_config ?? {});
@@ -182,9 +188,9 @@ async function installationsOf(rest: DiscordRest, signal: AbortSignal): Promise<
   return found.length === 0 ? [ApplicationIntegrationType.GuildInstall] : found;
 }
 
-/** What is of use in servers alone is none of a person's installation. */
+/** Commands that are only useful in servers are not part of a person's installation. */
 function installed(command: DiscordCommand, installations: readonly number[]): DiscordCommand {
-  // The first context is that of servers.
+  // The first context stands for servers.
   const isOfServers = command.contexts.length === 1;
   const kinds = isOfServers ? [ApplicationIntegrationType.GuildInstall] : [...installations];
   return { ...command, integration_types: kinds };

@@ -8,9 +8,9 @@ import { pause } from '../../../src/lib/async/sleep.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import type { Interactions } from './interactions.ts';
 
-/** Older signatures, and those from a later time, are refused: somebody may send a body again. In milliseconds. */
+/** Older signatures, and those from the future, are refused: someone may replay a body. In milliseconds. */
 export const STALE_MS = 5 * 60_000;
-/** Longest wait before Discord is answered, in milliseconds: it waits for three seconds. */
+/** Longest wait before answering Discord, in milliseconds: Discord waits three seconds. */
 const ANSWER_MS = 2_500;
 const PING = 1;
 
@@ -53,13 +53,13 @@ export class InteractionEndpoint implements PlatformInteractions {
     const { interactions, receive, botId } = this.#parts;
     const self = await botId(AbortSignal.timeout(ANSWER_MS));
     const limit = new AbortController();
-    // What takes longer has been acknowledged as a command that is worked on.
+    // Anything that takes longer has been acknowledged as a command in progress.
     await Promise.race([interactions.take(event, receive, self), pause(ANSWER_MS, limit.signal)]);
     limit.abort();
     return 'taken';
   }
 
-  /** The application's key (`GET /applications/@me`), asked for once. */
+  /** The application's key (`GET /applications/@me`), requested once. */
   async #publicKey(): Promise<KeyObject> {
     this.#key ??= this.#askKey();
     try {

@@ -1,4 +1,4 @@
-/** Forms of the gateway as Discord's modals. Pure. */
+/** The gateway's forms as Discord modals. Pure. */
 import { ComponentType, TextInputStyle } from 'discord-api-types/v10';
 import type { Form } from '../../../src/contracts/receive.ts';
 

@@ -24,10 +24,10 @@ import type { Say } from '../../../src/contracts/texts/say.ts';
 
 /** Commands whose reply everyone in the channel sees. */
 const PUBLIC_COMMANDS = ['/stop', '/new'];
-/** Longest suggestion that Discord takes. */
+/** Longest suggestion that Discord accepts. */
 const MAX_CHOICE = 100;
 
-/** The part of an interaction that answering it needs. */
+/** The part of an interaction that is needed to answer it. */
 type Interaction = Pick<RawInteraction, 'id' | 'token' | 'application_id'>;
 
 export class Interactions {
@@ -65,7 +65,7 @@ export class Interactions {
     this.#now = parts.now;
   }
 
-  /** Acts on a command, one that is being typed, a press or a form; on nothing else. Never throws. */
+  /** Acts on a command, a command that is being typed, a press or a form, and on nothing else. Never throws. */
   async take(event: unknown, receive: Receive, botId: string): Promise<void> {
     const command = readInteraction(event);
     const onMessage = readMessageCommand(event);
@@ -91,13 +91,13 @@ export class Interactions {
     await this.#publish(press, fromPress(press), receive);
   }
 
-  /** Shows the form of a command on a message, or publishes what it asks for. Never throws. */
+  /** Shows the form of a command on a message, or publishes its request. Never throws. */
   async #onMessageCommand(command: RawInteraction, receive: Receive): Promise<void> {
     const say = await this.#sayTo(fromInteraction(command, this.#now()));
     const form = this.#onMessages.formOf(command, say);
     if (form === undefined) {
       const asked = fromInteraction(command, this.#now());
-      // Answered for everybody to see, unlike a command of the gateway.
+      // Everyone sees the answer, unlike that of a gateway command.
       await this.#publish(command, asked && { ...asked, content: '' }, async () => {
         const summary = await this.#onMessages.summary(command, say);
         return summary === undefined
@@ -113,12 +113,12 @@ export class Interactions {
     }
   }
 
-  /** Publishes what was filled into a form. Never throws. */
+  /** Publishes a form that was filled in. Never throws. */
   async #onForm(form: RawForm, receive: Receive, botId: string): Promise<void> {
     const message = fromForm(form);
     if (!this.#onMessages.isOwn(form)) await this.#publish(form, message, receive);
     else {
-      // It is answered as a command is, in a reply that everybody sees.
+      // It is answered like a command, in a reply that everyone sees.
       const question = message && { ...message, button: undefined };
       await this.#publish(form, question, async () => {
         const asked = await this.#onMessages.asked(form, botId);
@@ -127,7 +127,7 @@ export class Interactions {
     }
   }
 
-  /** Suggests arguments for a command that is being typed; none where that fails. Never throws. */
+  /** Suggests arguments for a command that is being typed; none if that fails. Never throws. */
   async #onTyping(typing: RawInteraction): Promise<void> {
     const { data } = typing;
     const isTyped = data.options.some(({ focused }) => focused === true);
@@ -163,8 +163,8 @@ export class Interactions {
   }
 
   /**
-   * Commits first, then defers. After 1.5 s it defers without waiting for the commit, because a command that is not acknowledged in 3 s
-   * is shown as failed; should the commit then fail, the deferred reply says so.
+   * Commits first, then defers. After 1.5 s it defers without waiting for the commit, because Discord shows a command
+   * that is not acknowledged in 3 s as failed; if the commit then fails, the deferred reply says so.
    */
   async #answer(
     interaction: Interaction,
@@ -197,7 +197,7 @@ export class Interactions {
         flags: flagsFor(message, first),
         components,
       };
-      // What was chosen takes the place of the menu.
+      // The choice replaces the menu.
       const { ChannelMessageWithSource, UpdateMessage } = InteractionResponseType;
       await this.#respond(interaction, { type: isChoice ? UpdateMessage : ChannelMessageWithSource, data });
     }
@@ -220,7 +220,7 @@ export class Interactions {
     );
   }
 
-  /** Sends the first answer. One that was sent before is no error: Discord repeats events after a resume. */
+  /** Sends the first answer. An answer that was already sent is not an error: Discord repeats events after a resume. */
   async #respond(interaction: Interaction, body: object): Promise<void> {
     const path = `/interactions/${interaction.id}/${interaction.token}/callback` as const;
     try {
@@ -238,18 +238,18 @@ export class Interactions {
 }
 
 function replyTo(receipt: Receipt, say: Say): string {
-  // Only in place of the first answer can a form be shown.
+  // A form can be shown only in place of the first answer.
   if (receipt.kind === 'handled' && receipt.form !== undefined) return say('press.too_late');
   if (receipt.kind === 'handled') return receipt.reply ?? say('press.done');
   return receipt.kind === 'refused' ? (receipt.reply ?? say('press.not_answered')) : say('press.done');
 }
 
-/** True for a command of the gateway whose reply only the person who asked may see: it may not be deferred for all to see either. */
+/** True for a gateway command whose reply only the person who asked may see: its deferred reply must not be public either. */
 function isPrivateCommand({ content }: InboundMessage): boolean {
   return content.startsWith('/') && !PUBLIC_COMMANDS.includes(content.split(/\s/, 1)[0] ?? '');
 }
 
-/** Everyone in the channel sees that an answer was stopped; all other replies only the person who asked. */
+/** Everyone in the channel sees that an answer was stopped; only the person who asked sees the other replies. */
 function flagsFor(message: InboundMessage, receipt: Receipt): number {
   const open = receipt.kind === 'handled' && message.content.startsWith('/') && !isPrivateCommand(message);
   return open ? MessageFlags.SuppressEmbeds : MessageFlags.SuppressEmbeds | MessageFlags.Ephemeral;

@@ -1,4 +1,4 @@
-/** Commands in the menu of a message: a question about it, and a summary of what was said from it on. */
+/** Commands in the menu of a message: a question about it, and a summary of everything said since. */
 import { boundQuote, MAX_QUOTED_CHARS } from '../../../src/contracts/quoted.ts';
 import type { Quoted } from '../../../src/contracts/quoted.ts';
 import { ChannelError, GatewayError } from '../../../src/contracts/errors.ts';
@@ -15,15 +15,18 @@ import type { RawForm, RawInteraction } from './read.ts';
 import { said } from '../../../src/contracts/texts/say.ts';
 import type { Said, Say } from '../../../src/contracts/texts/say.ts';
 
-/** Messages whose form is open are remembered, and for how long in milliseconds; later Discord is asked for them. */
+/**
+ * Maximum number of messages with an open form that are remembered, and for how long in milliseconds; later, Discord
+ * is asked for them.
+ */
 export const MAX_TARGETS = 500;
 const REMEMBERED_MS = 15 * 60_000;
-/** Messages of one summary: what one call to Discord gives. */
+/** Messages in one summary: as many as one call to Discord returns. */
 export const MAX_SUMMARISED = 100;
 const QUESTION = 'question';
 const FORM = /^about:(\d{1,20})$/;
 
-/** Told to whoever asked, instead of an answer. */
+/** Shown to the person who asked, instead of an answer. */
 export class CannotRead extends GatewayError {
   constructor(message: Said, options: { cause?: unknown } = {}) {
     super('cannot_read', message, options);
@@ -69,7 +72,7 @@ export class OnMessages {
     return FORM.test(data.custom_id);
   }
 
-  /** The question of a form, with the message that it is about. Throws `CannotRead`. */
+  /** The question in a form, with the message that it is about. Throws `CannotRead`. */
   async asked(form: RawForm, botId: string): Promise<InboundMessage | undefined> {
     const by = byWhom(form);
     const id = FORM.exec(form.data.custom_id)?.[1] ?? '';
@@ -80,7 +83,7 @@ export class OnMessages {
     return { ...by, content, ...(quoted && { quoted }), placeholder: placeholderOf(form, this.#parts.now()) };
   }
 
-  /** The request for a summary, with what was said; undefined for another command. Throws `CannotRead`. */
+  /** The request for a summary, with the messages to summarize; undefined for another command. Throws `CannotRead`. */
   async summary(command: RawInteraction, say: Say): Promise<InboundMessage | undefined> {
     const by = byWhom(command);
     const target = targetOf(command);
@@ -133,7 +136,7 @@ export class OnMessages {
   }
 }
 
-/** Longest question in a form: what Discord takes. */
+/** Longest question in a form: Discord's limit. */
 const MAX_QUESTION = 4_000;
 
 function targetOf({ data }: RawInteraction): RawMessage | undefined {

@@ -1,4 +1,4 @@
-/** Reads slash commands and presses, and converts them to the gateway's messages: pure; anything malformed is ignored. */
+/** Reads slash commands and presses, and converts them to the gateway's messages; ignores anything malformed. Pure. */
 import { z } from 'zod';
 import type { InboundMessage, SentMessage } from '../../../src/contracts/message.ts';
 import { Attachment, mediaOf } from '../receiving/attachments.ts';
@@ -29,9 +29,9 @@ export const RawInteraction = z.object({
   channel: z.unknown().optional(),
   guild_id: Snowflake.optional(),
   locale: z.string().optional(),
-  /** Where it was used: in a server, in private with the bot, or in a chat of others. */
+  /** Where it was used: in a server, in private with the bot, or in other people's chats. */
   context: z.number().nullish(),
-  /** Who has installed the app that it belongs to, by the kind of the installation. */
+  /** Who has installed the app that it belongs to, by kind of installation. */
   authorizing_integration_owners: z.record(z.string(), z.unknown()).optional(),
   member: z.object({ user: Person, roles: z.array(Snowflake).default([]) }).optional(),
   user: Person.optional(),
@@ -57,7 +57,7 @@ export const RawInteraction = z.object({
       .optional(),
   }),
 });
-/** A slash command, also one that is being typed, or a command on a message. */
+/** A slash command, possibly still being typed, or a command on a message. */
 export type RawInteraction = z.infer<typeof RawInteraction>;
 
 const RawPress = RawInteraction.extend({
@@ -68,7 +68,7 @@ const RawPress = RawInteraction.extend({
 export type RawPress = z.infer<typeof RawPress>;
 
 const RawForm = RawInteraction.extend({
-  /** Absent where a command has opened it. */
+  /** Absent if a command opened it. */
   message: z.object({ id: Snowflake }).optional(),
   data: z.object({
     custom_id: z.string(),
@@ -77,14 +77,14 @@ const RawForm = RawInteraction.extend({
     ),
   }),
 });
-/** A form that somebody has filled in. */
+/** A form that a user has filled in. */
 export type RawForm = z.infer<typeof RawForm>;
 /** The type of a command's option that is a file. */
 const ATTACHMENT_OPTION = 11;
-/** Milliseconds at which Discord's ids begin (2015-01-01). */
+/** The start of Discord's ids, in epoch milliseconds (2015-01-01). */
 const DISCORD_EPOCH = 1_420_070_400_000n;
 
-/** The id of the message on screen that a deferred command reply is. */
+/** The id of the message on screen that is a deferred command reply. */
 export const ORIGINAL = '@original';
 
 /** Undefined for anything but a slash command. */
@@ -117,26 +117,29 @@ export function readPress(event: unknown): RawPress | undefined {
   return data?.type === MESSAGE_COMPONENT && data.data.component_type === BUTTON ? data : undefined;
 }
 
-/** A pressed button as a message without text; undefined when Discord names no user. */
+/** A pressed button as a message without text; undefined if Discord names no user. */
 export function fromPress(press: RawPress): InboundMessage | undefined {
   const { data, message } = press;
   const by = byWhom(press);
   return by && { ...by, content: '', button: data.custom_id, forms: true, buttonUnder: { id: message.id } };
 }
 
-/** The form that a button has opened, as a press with what was filled in; undefined when Discord names no user. */
+/**
+ * The form that a button has opened, as a press with the values that were filled in; undefined if Discord names no
+ * user.
+ */
 export function fromForm({ data, message, ...rest }: RawForm): InboundMessage | undefined {
   const by = byWhom(rest);
   const buttonUnder = message && { id: message.id };
   return by && { ...by, content: '', button: data.custom_id, fields: fieldsOf(data), buttonUnder };
 }
 
-/** What was filled in, by the names of the fields. */
+/** The values that were filled in, by field name. */
 export function fieldsOf({ components }: RawForm['data']): Record<string, string> {
   return Object.fromEntries(components.map(({ component }) => [component.custom_id, component.value]));
 }
 
-/** Who does something where; undefined when Discord names no user. */
+/** Who acted, and where; undefined if Discord names no user. */
 export function byWhom(
   interaction: Pick<
     RawInteraction,
@@ -169,7 +172,10 @@ export function byWhom(
   };
 }
 
-/** True in a chat of others, and in a server where only the person has installed the bot: it is no member there. */
+/**
+ * True in other people's chats, and in a server where only the person has installed the bot: it is not a member
+ * there.
+ */
 function isGuest({
   guild_id: guildId,
   context,
@@ -179,7 +185,10 @@ function isGuest({
   return guildId !== undefined && owners !== undefined && !(GUILD_INSTALL in owners);
 }
 
-/** A slash command as a message: the prompt of `/ask`, else `/name argument`; its deferred reply is the placeholder. */
+/**
+ * A slash command as a message: the prompt of `/ask`, otherwise `/name argument`; its deferred reply is the
+ * placeholder.
+ */
 export function fromInteraction(interaction: RawInteraction, now: number): InboundMessage | undefined {
   const by = byWhom(interaction);
   if (by === undefined) return undefined;
@@ -191,7 +200,7 @@ export function fromInteraction(interaction: RawInteraction, now: number): Inbou
   return {
     ...by,
     content: name === 'ask' ? given : `/${name} ${given}`.trimEnd(),
-    // No message holds these files, so they can be fetched only while their links live: for a day.
+    // No message contains these files, so they can be fetched only while their links live: for a day.
     media: mediaOf({ attachments: files.filter((file) => file !== undefined) }),
     placeholder: placeholderOf(interaction, now),
   };
@@ -212,7 +221,7 @@ export function placeholderOf(
   };
 }
 
-/** When an id was made, in epoch milliseconds. */
+/** When an id was created, in epoch milliseconds. */
 function timeOf(id: string): number {
   return Number((BigInt(id) >> 22n) + DISCORD_EPOCH);
 }

@@ -1,4 +1,4 @@
-/** Compares lists of commands: what Discord shows of a registered one has more fields, and leaves out empty ones. Pure. */
+/** Compares lists of commands: Discord returns a registered command with more fields, and omits empty ones. Pure. */
 import { z } from 'zod';
 
 const Localizations = z.record(z.string(), z.string()).nullish();
@@ -29,7 +29,7 @@ const Registered = z.array(
   }),
 );
 
-/** Equal for two lists exactly when registering one in place of the other changes nothing; undefined for anything else. */
+/** Equal for two lists exactly if registering one in place of the other changes nothing; undefined for anything else. */
 export function listAsRegistered(list: unknown): string | undefined {
   const { data } = Registered.safeParse(list);
   const lines = data?.map((command) =>
@@ -56,7 +56,7 @@ export function listAsRegistered(list: unknown): string | undefined {
   return lines?.sort().join('\n');
 }
 
-/** Equal for the same texts in whatever order. */
+/** Equal for the same texts in any order. */
 function ordered(texts: Record<string, string> | null | undefined): [string, string][] {
   return Object.entries(texts ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }

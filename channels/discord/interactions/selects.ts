@@ -1,4 +1,4 @@
-/** Menus to choose from: under the replies to commands that were given nothing, where it is known what they may be given. */
+/** Selection menus: below the replies to commands that got no argument, if the possible arguments are known. */
 import { ComponentType } from 'discord-api-types/v10';
 import { z } from 'zod';
 import { MAX_SUGGESTIONS } from '../../../src/contracts/command.ts';
@@ -6,11 +6,11 @@ import type { CommandListing, Suggest } from '../../../src/contracts/command.ts'
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import { byWhom, placeholderOf, RawInteraction } from './read.ts';
 
-/** Longest option that Discord takes. */
+/** Longest option that Discord accepts. */
 const MAX_OPTION = 100;
-/** Longest wait for what may be chosen, in milliseconds: the reply must not come late for it. */
+/** Longest wait for the options, in milliseconds: they must not delay the reply. */
 const SUGGEST_MS = 800;
-/** Of these the suggestions are only the beginning of what is to be given. */
+/** For these, a suggestion is only the beginning of the argument. */
 const NOT_WHOLE = ['schedule'];
 const MESSAGE_COMPONENT = 3;
 const SELECT = 3;
@@ -23,7 +23,7 @@ const RawChoice = RawInteraction.extend({
     values: z.tuple([z.string().min(1).max(MAX_OPTION)]),
   }),
 });
-/** Something chosen from such a menu. */
+/** A choice from such a menu. */
 export type RawChoice = z.infer<typeof RawChoice>;
 
 /** Undefined for anything but a choice. */
@@ -32,7 +32,7 @@ export function readChoice(event: unknown): RawChoice | undefined {
   return data?.type === MESSAGE_COMPONENT ? data : undefined;
 }
 
-/** A choice as the command that it completes; undefined when Discord names no user. */
+/** A choice as the command that it completes; undefined if Discord names no user. */
 export function fromChoice(choice: RawChoice, now: number): InboundMessage | undefined {
   const by = byWhom(choice);
   const [, name = ''] = CHOICE.exec(choice.data.custom_id) ?? [];
@@ -52,7 +52,7 @@ export class Selects {
     this.#parts = parts;
   }
 
-  /** The rows under the reply to a command: none where it was given something, or nothing is known. Never throws. */
+  /** The rows below the reply to a command: none if it got an argument, or no options are known. Never throws. */
   async under(message: InboundMessage): Promise<object[]> {
     const name = /^\/([-_a-z0-9]{1,32})$/.exec(message.content)?.[1];
     const argument = this.#parts.commands.find((one) => one.name === name)?.argument;
@@ -65,7 +65,7 @@ export class Selects {
     return [{ type: ComponentType.ActionRow, components: [select] }];
   }
 
-  /** Nothing where that fails or takes too long: the reply says what can be typed. */
+  /** Nothing if that fails or takes too long: the reply says what can be typed. */
   async #suggestions(message: InboundMessage): Promise<readonly string[]> {
     const late = Promise.withResolvers<readonly string[]>();
     const timer = setTimeout(late.resolve, SUGGEST_MS, []);

@@ -1,4 +1,4 @@
-/** What a Discord message brings besides its text: files, and everything else in words. Pure. */
+/** What a Discord message contains besides its text: files, and everything else in words. Pure. */
 import { z } from 'zod';
 import type { Media } from '../../../src/contracts/media.ts';
 import { oneLine } from '../../../src/lib/text.ts';
@@ -10,12 +10,12 @@ export const Attachment = z.object({
   filename: z.string().optional(),
   content_type: z.string().nullish(),
   size: z.number().optional(),
-  /** Of a voice message, in seconds. */
+  /** Duration of a voice message, in seconds. */
   duration_secs: z.number().nullish(),
 });
 type Attachment = z.infer<typeof Attachment>;
 
-/** The parts of a message, or of one that is forwarded, that are read here. A part in an unknown form is left out. */
+/** The parts of a message, or of a forwarded one, that are read here. A part with an unknown form is left out. */
 export const Enclosures = z.object({
   attachments: z.array(Attachment).default([]),
   flags: z.number().optional(),
@@ -33,20 +33,20 @@ export const Enclosures = z.object({
 });
 type Enclosures = z.infer<typeof Enclosures>;
 
-/** Set on a message that is one recording. */
+/** Set on a message that consists of one recording. */
 const IS_VOICE_MESSAGE = 1 << 13;
-/** The file that Discord's apps make of a text that is too long for a message. */
+/** The file that Discord's apps create for a text that is too long for a message. */
 const LONG_TEXT = 'message.txt';
-/** Largest such file that is read as the text of its message, in bytes: the gateway's longest message holds it. */
+/** Largest such file that is read as its message's text, in bytes: the gateway's longest message can hold it. */
 export const MAX_LONG_TEXT_BYTES = 90_000;
 
-/** The message that can be asked for fresh links to its files. */
+/** The message from which fresh links to its files can be requested. */
 export interface MessagePlace {
   channelId: string;
   messageId: string;
 }
 
-/** Where a file lies, as `Media.url` says it. `of` is missing for the files of a command. */
+/** The location of a file, as encoded in `Media.url`. `of` is missing for the files of a command. */
 export interface FileReference {
   url: URL;
   of?: MessagePlace | undefined;
@@ -61,7 +61,7 @@ export function mediaOf({ attachments, flags = 0 }: Enclosures, of?: MessagePlac
     return {
       kind,
       url: of === undefined ? url : `${url}#${of.channelId}/${of.messageId}`,
-      // Discord names recordings, not the sender.
+      // Discord chooses the names of recordings, not the sender.
       ...(filename === undefined || isVoice ? {} : { name: filename }),
       ...(typeof type === 'string' && { mimeType: type }),
       ...(size === undefined ? {} : { bytes: size }),
@@ -70,7 +70,7 @@ export function mediaOf({ attachments, flags = 0 }: Enclosures, of?: MessagePlac
   });
 }
 
-/** Undefined for anything that `mediaOf` did not make. */
+/** Undefined for anything that `mediaOf` did not create. */
 export function readReference(reference: string): FileReference | undefined {
   const url = URL.parse(reference);
   if (url === null) return undefined;
@@ -80,7 +80,7 @@ export function readReference(reference: string): FileReference | undefined {
   return { url, of: { channelId, messageId } };
 }
 
-/** The file that holds the message's own text, if it has one; a forwarded message never has. */
+/** The file that contains the message's own text, if it has one; a forwarded message never has. */
 export function longTextOf({ attachments }: Enclosures): Attachment | undefined {
   return attachments.find(
     ({ filename, content_type: type, size = Number.POSITIVE_INFINITY }) =>
@@ -88,7 +88,7 @@ export function longTextOf({ attachments }: Enclosures): Attachment | undefined 
   );
 }
 
-/** Stickers and polls, in words. `names`: also those of stickers, which their makers chose. */
+/** Stickers and polls, in words. `names`: including those of stickers, which their creators chose. */
 export function wordsOf({ sticker_items: stickers = [], poll }: Enclosures, names: boolean): string {
   const shown = stickers.map(({ name }) => (names ? `[sticker ${oneLine(name)}]` : '[sticker]'));
   if (poll) {

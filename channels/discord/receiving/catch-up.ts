@@ -9,15 +9,21 @@ import { idAt } from './history.ts';
 import type { History } from './history.ts';
 import type { Inbox } from './inbox.ts';
 
-/** Chats whose session changed within this time are read, however long ago anything was missed in them. */
+/** Chats whose session changed within this time are read, no matter how long ago messages were missed in them. */
 const HEARD_WITHIN_MS = 30 * 24 * 3_600_000;
-/** Chats read after one outage: allowed channels, and the ones that were used last. At ten a second this takes 100 s. */
+/**
+ * Maximum number of chats read after one outage: allowed channels, and the most recently used ones. At ten a second
+ * this takes 100 s.
+ */
 export const MAX_CHATS_READ = 1_000;
-/** Chats read at the same time: what is missed in them waits in memory, and asks what kind of channel it is in. */
+/** Chats read in parallel: their missed messages wait in memory, and look up the kind of their channel. */
 const READERS = 20;
-/** Older messages are not answered: the gateway forgets after seven days which it has answered. */
+/** Older messages are not answered: after seven days the gateway forgets which ones it has answered. */
 const MAX_AGE_MS = 6 * 24 * 3_600_000;
-/** Read from this long before the moment up to which everything was heard: the clocks of Discord and this machine differ. */
+/**
+ * Reading starts this long before the time up to which everything was received: the clocks of Discord and this
+ * machine differ.
+ */
 const LOOK_BACK_MS = 5 * 60_000;
 
 export interface CatchUpParts {
@@ -27,15 +33,15 @@ export interface CatchUpParts {
   history: Pick<History, 'kindOf' | 'posts'>;
   log: Log;
   now: () => number;
-  /** Only the chats whose events come over it are read. */
+  /** Only the chats whose events arrive over it are read. */
   shard: Shard;
   signal: AbortSignal;
 }
 
 /**
- * Reads everything said since `heardAt` in the channel's chats, heard or only allowed; resolves once it is stored, with the
- * number of chats beyond the bound. Without `heardAt` (an earlier version kept none) each chat is read from its session's
- * last change. Throws `StoreError`.
+ * Reads everything said since `heardAt` in the channel's chats, whether used or only allowed; resolves once it is
+ * stored, with the number of chats beyond the limit. Without `heardAt` (an earlier version kept none) each chat is
+ * read from its session's last change. Throws `StoreError`.
  */
 export async function catchUp(parts: CatchUpParts, heardAt: number | undefined): Promise<number> {
   const { connections, gateway, inbox, log, now, signal } = parts;
@@ -67,14 +73,14 @@ export async function catchUp(parts: CatchUpParts, heardAt: number | undefined):
   return leftOut;
 }
 
-/** Where Discord does not tell, it is read: what comes twice is taken once. */
+/** If Discord does not answer, the chat is read: a message that arrives twice is accepted once. */
 async function isOwn({ history, shard }: CatchUpParts, id: string): Promise<boolean> {
   if (shard.count === 1) return true;
   const kind = await history.kindOf(id, false);
   return kind === undefined || ownsGuild(shard, kind.guildId);
 }
 
-/** What there is to read of an allowed channel: the new posts of a forum, else itself. */
+/** What there is to read in an allowed channel: the new posts of a forum, otherwise the channel itself. */
 async function readable({ history }: CatchUpParts, id: string, after: string): Promise<string[]> {
   const kind = await history.kindOf(id, false);
   if (kind?.isForum !== true || kind.guildId === undefined) return [id];

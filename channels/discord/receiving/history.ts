@@ -1,4 +1,4 @@
-/** Reads Discord's channels: what kind they are, and the messages missed while not connected, up to a bound. */
+/** Reads Discord's channels: their kinds, and the messages missed while not connected, up to a limit. */
 import { z } from 'zod';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { Log } from '../../../src/contracts/log.ts';
@@ -13,10 +13,10 @@ import type { DiscordRest, RestCall } from '../rest/rest.ts';
 /** Messages per call (Discord's maximum) and calls per gap. */
 const PAGE = 100;
 const MAX_PAGES = 5;
-/** Milliseconds at which Discord's ids begin (2015-01-01). */
+/** The start of Discord's ids, in epoch milliseconds (2015-01-01). */
 const DISCORD_EPOCH = 1_420_070_400_000;
 
-/** Posts of one forum that are read after a gap. */
+/** Maximum number of posts in one forum that are read after a gap. */
 const MAX_POSTS = 100;
 const ActiveThreads = z.object({
   threads: z.array(z.object({ id: Snowflake, parent_id: Snowflake.nullish() })),
@@ -26,11 +26,11 @@ export interface HistoryParts {
   rest: DiscordRest;
   log: Log;
   signal: AbortSignal;
-  /** Least time between two calls, in milliseconds: sending shares Discord's limit of 50 calls a second. */
+  /** Minimum time between two calls, in milliseconds: sending shares Discord's limit of 50 calls a second. */
   spacingMs: number;
-  /** First wait before a question that was not answered is asked again, in milliseconds. */
+  /** First wait before a request that failed is repeated, in milliseconds. */
   retryMs: number;
-  /** Told of each chat of which something was left out: it has more messages, or cannot be read. */
+  /** Called for each chat of which something was left out: it has more messages, or cannot be read. */
   leftOut: (chatId: string) => void;
 }
 
@@ -48,7 +48,10 @@ export class History {
     });
   }
 
-  /** The messages after an id, oldest first, at most 500; leaving any out is logged and told. Throws only the signal's reason. */
+  /**
+   * The messages after an id, oldest first, at most 500; if any are left out, logs and reports it. Throws only the
+   * signal's reason.
+   */
   async *after(chatId: string, id: string): AsyncGenerator<RawMessage> {
     let last = id;
     for (let page = 0; page < MAX_PAGES; page += 1) {
@@ -68,21 +71,21 @@ export class History {
   }
 
   /**
-   * Whether a channel is a private chat, and which channel a thread belongs to; undefined when that cannot be read. `urgent`
-   * goes before what nobody waits for.
+   * Whether a channel is a private chat, and which channel a thread belongs to; undefined if that cannot be read.
+   * `urgent` requests go before those that no one is waiting for.
    */
   async kindOf(chatId: string, urgent: boolean): Promise<ChannelKind | undefined> {
     return await this.#kinds.of(chatId, urgent);
   }
 
-  /** An event has told of threads, by id. */
+  /** An event has described threads, by id. */
   tellThreads(threads: ReadonlyMap<string, ChannelKind>): void {
     for (const [id, kind] of threads) this.#kinds.tell(id, kind);
   }
 
   /**
-   * The posts of a forum that were opened after an id, and are not archived: at most 100. A forum has no messages of its own.
-   * Throws only the signal's reason.
+   * The posts of a forum that were opened after an id, and are not archived: at most 100. A forum itself contains no
+   * messages. Throws only the signal's reason.
    */
   async posts(forumId: string, guildId: string, after: string): Promise<string[]> {
     const path = `/guilds/${guildId}/threads/active` as const;
@@ -105,13 +108,13 @@ export class History {
     } catch (error) {
       signal.throwIfAborted();
       log.warn({ err: error, chatId }, 'discord_channel_unreadable');
-      // Where the bot sees nothing any more, nobody waits for its answer.
+      // Where the bot can no longer see anything, no one is waiting for its answer.
       if (!(error instanceof ChannelError && error.code === 'blocked')) leftOut(chatId);
       return undefined;
     }
   }
 
-  /** Waits for this call's turn. Throws the signal's reason. */
+  /** Waits until this call may be made. Throws the signal's reason. */
   async #turn(): Promise<void> {
     const now = performance.now();
     const at = Math.max(now, this.#nextAt);

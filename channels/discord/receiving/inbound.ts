@@ -1,10 +1,10 @@
-/** Converts Discord's events to the gateway's messages: pure; anything malformed is ignored. */
+/** Converts Discord's events to the gateway's messages; ignores anything malformed. Pure. */
 import { z } from 'zod';
 import type { InboundMessage, Place } from '../../../src/contracts/message.ts';
 import { Enclosures, mediaOf, wordsOf } from './attachments.ts';
 import { nameOf, Person, quotedOf, Referenced, Snowflake, withNames } from './quoted.ts';
 
-/** Public, private and announcement threads: channels for Discord, threads of their parent channel for the gateway. */
+/** Public, private and announcement threads: channels to Discord, threads of their parent channel to the gateway. */
 const THREADS = [10, 11, 12];
 /** Forums and media channels: every post in them is a thread. */
 const FORUMS = [15, 16];
@@ -21,21 +21,21 @@ const ChannelInfo = z.object({
 export interface ChannelKind {
   place: InboundMessage['place'];
   parentId?: string | undefined;
-  /** The server it is in. */
+  /** The server that it belongs to. */
   guildId?: string | undefined;
-  /** Of a thread: who has opened it. */
+  /** For a thread: the person who opened it. */
   ownerId?: string | undefined;
-  /** It holds posts, and no messages of its own. */
+  /** It contains posts, and no messages of its own. */
   isForum?: true | undefined;
 }
 
-/** Who reads a message: the bot, and the role that Discord has made for it in the message's server. */
+/** The readers of a message: the bot, and the role that Discord has created for it in the message's server. */
 export interface Reader {
   botId: string;
   roleId?: string | undefined;
 }
 
-/** Undefined for anything but a channel's description. Only a thread has a parent here: a channel's parent is its category. */
+/** Undefined for anything but a channel description. Only a thread has a parent here: a channel's parent is its category. */
 export function readChannel(answer: unknown): ChannelKind | undefined {
   const { data } = ChannelInfo.safeParse(answer);
   if (data === undefined) return undefined;
@@ -46,7 +46,7 @@ export function readChannel(answer: unknown): ChannelKind | undefined {
   return { ...kind, parentId: data.parent_id ?? undefined, ownerId: data.owner_id ?? undefined };
 }
 
-/** What Discord keeps of a forwarded message: not who wrote it. */
+/** What Discord keeps of a forwarded message: its author is not included. */
 const Snapshot = z.object({
   message: z.object({
     content: z.string().default(''),
@@ -54,7 +54,7 @@ const Snapshot = z.object({
     ...Enclosures.shape,
   }),
 });
-/** The type of a reference to a message that is forwarded; a reply has 0 or none. */
+/** The type of a reference to a forwarded message; a reply has 0 or none. */
 const FORWARD = 1;
 
 const RawMessage = z.object({
@@ -81,7 +81,10 @@ const RawMessage = z.object({
 /** A message as it arrives over the gateway and in a channel's history. */
 export type RawMessage = z.infer<typeof RawMessage>;
 
-/** The kind of a message's channel as far as its event tells: undefined for a thread, whose parent it does not name. */
+/**
+ * The kind of a message's channel, as far as its event reveals it: undefined for a thread, whose parent it does not
+ * name.
+ */
 export function kindOfEvent({ guild_id: guild, channel_type: type }: RawMessage): ChannelKind | undefined {
   if (guild === undefined) return { place: 'private' };
   return type === undefined || THREADS.includes(type) ? undefined : { place: 'group', guildId: guild };
@@ -94,7 +97,7 @@ export function readMessage(event: unknown): RawMessage | undefined {
   return RawMessage.safeParse(event).data;
 }
 
-/** A message that a person has given another text; undefined for every other change of a message. */
+/** A message whose author has changed its text; undefined for every other change of a message. */
 export function readEdit(event: unknown): RawMessage | undefined {
   const message = readMessage(event);
   const isEdited = message?.edited_timestamp !== undefined && message.edited_timestamp !== null;
@@ -102,8 +105,9 @@ export function readEdit(event: unknown): RawMessage | undefined {
 }
 
 /**
- * A message written by a person, another bot or a webhook; undefined for those of the bot itself and of the system. The
- * caller gives the kind of its channel: a message does not tell that it is in a thread, one of the history not even its server.
+ * A message written by a person, another bot or a webhook; undefined for those of the bot itself and of the system.
+ * The caller supplies the kind of its channel: a message does not say that it is in a thread, and one from the
+ * history does not even name its server.
  */
 export function toInbound(
   message: RawMessage,
@@ -117,13 +121,13 @@ export function toInbound(
   const byRole = roleId !== undefined && message.mention_roles.includes(roleId);
   const named = byRole || message.mentions.some(({ id }) => id === botId);
   const forwarded = (message.message_snapshots ?? []).map((snapshot) => snapshot.message);
-  // A reference to a forwarded message leads into another chat, whose messages nobody here can reply to.
+  // A reference to a forwarded message points into another chat, whose messages no one here can reply to.
   const replyTo =
     message.message_reference?.type === FORWARD ? undefined : message.message_reference?.message_id;
   const quoted = quotedOf(message.referenced_message, { botId, sender: author.id });
   const parts = [withoutBotName(message, reader), ...forwarded];
   const texts = parts.map(withNames);
-  // The name of a sticker is not the sender's own text; what stands beside it would not be either.
+  // The name of a sticker is not the sender's own text; text next to it would not count as such either.
   const isSticker = texts.every((text) => text === '') && parts.some((part) => part.sticker_items?.length);
   const words = parts.map((part) => wordsOf(part, isSticker));
   const of = { channelId: message.channel_id, messageId: message.id };
@@ -139,7 +143,7 @@ export function toInbound(
     replyTo,
     messageId: message.id,
     ...(quoted && { quoted }),
-    // Discord does not say who wrote a forwarded text; what stands beside it counts as forwarded, too.
+    // Discord does not say who wrote a forwarded text; text next to it counts as forwarded, too.
     ...(forwarded.length > 0 && { forwarded: true }),
     ...(isSticker && { forwarded: true, forwardedFrom: 'a sticker' }),
     place: kind.place,
@@ -160,7 +164,7 @@ export function placeOf(channelId: string, parentId: string | undefined): Place 
   return { channel: 'discord', chatId: parentId, threadId: channelId };
 }
 
-/** All words of a message, those of its stickers, polls and forwarded messages included, with names in place of ids. */
+/** All text of a message, including that of its stickers, polls and forwarded messages, with names in place of ids. */
 export function textOf(message: RawMessage): string {
   const parts = [message, ...(message.message_snapshots ?? []).map((snapshot) => snapshot.message)];
   return [...parts.map(withNames), ...parts.map((part) => wordsOf(part, false))].filter(Boolean).join('\n');

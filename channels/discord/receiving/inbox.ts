@@ -13,7 +13,7 @@ import type { KindOf, QuestionThreads } from '../threads/question-threads.ts';
 import { readWhole } from './whole-message.ts';
 import type { WholeMessageParts } from './whole-message.ts';
 
-/** Chats remembered for closing gaps; past that, the one that was silent longest is forgotten. */
+/** Maximum number of chats remembered for closing gaps; beyond it, the one that was silent longest is forgotten. */
 export const MAX_CHATS = 1_000;
 /** Messages of one chat that wait while the store is unavailable; further ones are read from the history later. */
 const MAX_WAITING = 100;
@@ -28,16 +28,16 @@ const GROUP: ChannelKind = { place: 'group' };
 /** A part of the history that may have been missed: everything after an id. */
 interface Gap {
   after: string;
-  /** Some of it may have been received by an earlier process: an old `/stop` or `/new` must not act twice. */
+  /** An earlier process may have received some of it: an old `/stop` or `/new` must not act twice. */
   mayRepeat: boolean;
   /** Called once all of it is stored. */
   stored: (() => void)[];
 }
 
-/** A message of the gateway; `stored` is called once it would not be lost with this process. */
+/** A gateway message; `stored` is called once it would not be lost with this process. */
 interface Waiting {
   message: RawMessage;
-  /** Its sender has given a message this text. */
+  /** The sender has edited a message to this text. */
   isEdit: boolean;
   stored: () => void;
 }
@@ -58,7 +58,7 @@ export interface InboxParts extends Omit<WholeMessageParts, 'kindOf'> {
   history: Pick<History, 'after' | 'kindOf'>;
   threads: Pick<QuestionThreads, 'mayOpen' | 'open'>;
   botId(): string;
-  /** True while Discord leaves out the texts of messages that do not mention the bot. */
+  /** True while Discord omits the texts of messages that do not mention the bot. */
   limited(): boolean;
   /** Counts messages that are not handed over. */
   noteRefusal: NoteRefusal;
@@ -69,7 +69,7 @@ export interface InboxParts extends Omit<WholeMessageParts, 'kindOf'> {
 export class Inbox {
   readonly #parts: InboxParts;
   readonly #chats = new Map<string, Chat>();
-  /** Those who wait for a part of the history. */
+  /** Callers waiting for a part of the history. */
   readonly #readers = new Set<() => void>();
 
   constructor(parts: InboxParts) {
@@ -80,7 +80,10 @@ export class Inbox {
     parts.signal.addEventListener('abort', end, { once: true });
   }
 
-  /** Queues a message of the Discord gateway and returns at once; `stored` is called when it is committed or refused. */
+  /**
+   * Queues a message from the Discord gateway and returns at once; `stored` is called when it is committed or
+   * refused.
+   */
   push(message: RawMessage, stored: () => void, isEdit = false): void {
     const kind = kindOfEvent(message);
     if (this.#toInbound(message, kind ?? GROUP) === undefined) {
@@ -90,7 +93,7 @@ export class Inbox {
     }
     const chat = this.#chat(message.channel_id, kind);
     if (chat.waiting.length < MAX_WAITING) chat.waiting.push({ message, isEdit, stored });
-    // What waits here has not begun, and its history has the newest text.
+    // The messages waiting here have not started, and the history has the newest text.
     else if (isEdit) stored();
     else {
       const before = (BigInt(chat.waiting[0]?.message.id ?? message.id) - 1n).toString();
@@ -100,8 +103,9 @@ export class Inbox {
   }
 
   /**
-   * Reads what was said in a chat after an id, and after the last message that this process has committed. Resolves once
-   * that is stored, or the signal aborts. Of a chat that it has not heard commands are left out: another process may have received them.
+   * Reads what was said in a chat after an id, and after the last message that this process has committed. Resolves
+   * once that is stored, or the signal aborts. In a chat from which this process has received nothing, commands are
+   * left out: another process may have received them.
    */
   async read(id: string, after: string): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -115,7 +119,7 @@ export class Inbox {
     this.#readers.delete(resolve);
   }
 
-  /** The chats in which this process has committed a message, the one that was active last at the end. */
+  /** The chats in which this process has committed a message, the most recently active one last. */
   get heard(): string[] {
     return [...this.#chats.values()].filter(({ lastId }) => lastId !== undefined).map(({ id }) => id);
   }
@@ -154,7 +158,7 @@ export class Inbox {
     return toInbound(message, { botId }, kind);
   }
 
-  /** Without the Message Content Intent nobody learns of such a message but through this. */
+  /** Without the Message Content Intent, this is the only sign of such a message. */
   #noteHidden(message: RawMessage, kind: ChannelKind): void {
     const inbound = toInbound(message, { botId: this.#parts.botId() }, kind);
     if (inbound === undefined) return;
@@ -197,7 +201,9 @@ export class Inbox {
     }
   }
 
-  /** Publishes a message, again until it is committed or refused for good: Discord does not deliver it again. */
+  /**
+   * Publishes a message, and retries until it is committed or permanently refused: Discord does not deliver it again.
+   */
   async #commit(
     message: RawMessage,
     chat: Chat,
@@ -207,7 +213,7 @@ export class Inbox {
     const botId = this.#parts.botId();
     if (toInbound(message, { botId }, GROUP) === undefined) return;
     chat.kind ??= await this.#parts.history.kindOf(chat.id, isCall(message, botId));
-    // Without its kind it would be taken for a message elsewhere: refused there, or answered.
+    // Without its kind it would be treated as a message from elsewhere: refused there, or answered.
     if (chat.kind === undefined) return;
     if (this.#toInbound(message, chat.kind) === undefined) return;
     const { kind } = chat;
@@ -239,14 +245,14 @@ export class Inbox {
     }
   }
 
-  /** A question of its own gets a thread, where that is wished. */
+  /** A question that stands alone gets a thread, if the settings ask for it. */
   #threadFor(message: RawMessage, { content }: InboundMessage, kindOf: KindOf): ReceiveOptions {
     const isOwn = async (): Promise<boolean> => (await kindOf(message.id))?.ownerId === this.#parts.botId();
     return { openThread: async () => await this.#parts.threads.open(message, content, isOwn) };
   }
 }
 
-/** Its text as the new one of the message that was edited. */
+/** Its text as the new text of the edited message. */
 function asEdit(message: InboundMessage, { id, edited_timestamp: at }: RawMessage): InboundMessage {
   return { ...message, id: `${id}:edit:${at}`, isEdit: true };
 }
@@ -257,7 +263,7 @@ function widen(one: Gap, other: Gap): Pick<Gap, 'after' | 'mayRepeat'> {
   return { after, mayRepeat: one.mayRepeat || other.mayRepeat };
 }
 
-/** True for a message that calls the bot, or may do so by its role. */
+/** True for a message that calls the bot, or may do so through its role. */
 function isCall(message: RawMessage, botId: string): boolean {
   return message.mention_roles.length > 0 || toInbound(message, { botId }, GROUP)?.mentioned === true;
 }

@@ -1,4 +1,4 @@
-/** Texts that are too long for a Discord message: its apps send them as a file, which is read back as the text that it is. */
+/** Texts that are too long for a Discord message: its apps send them as a file, which is read back as the text. */
 import type { Log } from '../../../src/contracts/log.ts';
 import { mediaOf, longTextOf, MAX_LONG_TEXT_BYTES } from './attachments.ts';
 import type { FileDownload } from '../files/file-download.ts';
@@ -8,7 +8,7 @@ import { retryTransient } from '../rest/retry.ts';
 /** Longest wait for such a text, in milliseconds: until then the chat waits. */
 const READ_MS = 15_000;
 
-/** What reading a text takes. */
+/** The dependencies of reading a text. */
 export interface LongTextParts {
   files: Pick<FileDownload, 'open'>;
   signal: AbortSignal;
@@ -16,8 +16,8 @@ export interface LongTextParts {
 }
 
 /**
- * The message with the text of its file as its own. When that cannot be read, or turns out too long, the file stays what it
- * is: the turn may still fetch it. Throws only the signal's reason.
+ * The message with its file's text as its own. If the file cannot be read, or turns out too long, it stays a file:
+ * the turn may still fetch it. Throws only the signal's reason.
  */
 export async function withLongText(message: RawMessage, parts: LongTextParts): Promise<RawMessage> {
   const file = longTextOf(message);
@@ -35,7 +35,7 @@ export async function withLongText(message: RawMessage, parts: LongTextParts): P
   }
 }
 
-/** Undefined for more than a message may hold. */
+/** Undefined for more text than a message can hold. */
 async function read(
   message: RawMessage,
   file: RawMessage['attachments'][number],

@@ -1,4 +1,4 @@
-/** Reads the message that a Discord message replies to, and the names of people: pure. */
+/** Reads the message that a Discord message replies to, and the names of people. Pure. */
 import { z } from 'zod';
 import { boundQuote } from '../../../src/contracts/quoted.ts';
 import type { Quoted } from '../../../src/contracts/quoted.ts';
@@ -11,7 +11,7 @@ export const Person = z.object({
   bot: z.boolean().optional(),
 });
 
-/** A message replied to. A part in an unknown form is left out: the message that quotes it must be answered. */
+/** A message replied to. A part with an unknown form is left out: the message that quotes it must be answered. */
 export const Referenced = z.object({
   author: Person,
   webhook_id: z.unknown().optional(),
@@ -24,7 +24,7 @@ export const Referenced = z.object({
   message_snapshots: z.unknown().optional(),
 });
 
-/** Discord's families of media types that have a kind of their own. */
+/** Discord's families of media types that correspond to a kind. */
 const FAMILIES = ['image', 'audio', 'video'] as const;
 
 /** The kind of a file by its media type. */
@@ -33,7 +33,7 @@ export function kindOf(mimeType: string | null | undefined): Quoted['media'][num
   return FAMILIES.find((known) => known === family) ?? 'file';
 }
 
-/** The quote of a message of `sender`; undefined when the message replied to has neither text nor files. Never throws. */
+/** The quote in a message from `sender`; undefined if the message replied to has neither text nor files. Never throws. */
 export function quotedOf(
   referenced: z.infer<typeof Referenced> | null | undefined,
   { botId, sender }: { botId: string; sender: string },
@@ -53,7 +53,7 @@ export function quotedOf(
   return boundQuote({ ...parts, by: 'other', author: nameOf(author) });
 }
 
-/** The text with names in place of the ids of people. */
+/** The text with names in place of people's ids. */
 export function withNames({
   content,
   mentions,

@@ -34,11 +34,11 @@ import type { Self } from '../gateway/resume-state.ts';
 
 /** A text that may be a command, after the bot's name. */
 const COMMAND = /^\s*(<@!?\d+>[\s,:]*)?\//;
-/** How long the health names what a catch-up left out, in milliseconds. */
+/** How long health reports what a catch-up left out, in milliseconds. */
 const NOTICE_MS = 3_600_000;
 /** Longest wait before the store is asked again for the chats to read, in milliseconds. */
 const CATCH_UP_RETRY_MS = 30_000;
-/** Longest wait for the store at a stop, in milliseconds. */
+/** Longest wait for the store during `stop`, in milliseconds. */
 const SAVE_MS = 2_000;
 
 /** The channel's dependencies: a log, the commands it offers, who is allowed, and the sessions that are kept. */
@@ -61,7 +61,7 @@ export interface ReceivingParts extends DiscordDeps {
 export interface ReceivingSettings extends Omit<GatewayParts, 'resume' | 'rest' | 'log' | 'shard'> {
   /** Time between two writes of how far the events are stored, in milliseconds. */
   saveEveryMs: number;
-  /** Least time between two calls that read the history, in milliseconds. */
+  /** Minimum time between two calls that read the history, in milliseconds. */
   historySpacingMs: number;
 }
 
@@ -74,7 +74,7 @@ export class Receiving {
   readonly #history: History;
   readonly #resume: ResumeState;
   readonly #link: GatewayLink;
-  /** Work besides the messages: commands, registration, short replies. Awaited at `stop`. */
+  /** Work other than messages: commands, registration, short replies. Awaited at `stop`. */
   readonly #background: BackgroundWork;
   #botId = '';
   #registered = false;
@@ -196,7 +196,7 @@ export class Receiving {
     }
   }
 
-  /** Stops the answer that somebody has given such a reaction. */
+  /** Stops the answer to which someone has added such a reaction. */
   async #stopBy(event: unknown, sequence: string): Promise<void> {
     const reaction = readStopReaction(event, this.#botId);
     if (reaction === undefined) return;
@@ -220,7 +220,9 @@ export class Receiving {
     );
   }
 
-  /** Has the missed messages read, again until the store can say where; `stored` is called once they are stored. */
+  /**
+   * Has the missed messages read, and retries until the store can say where; `stored` is called once they are stored.
+   */
   async #catchUp(heardAt: number | undefined, stored: () => void): Promise<void> {
     const { signal } = this.#stop;
     const { now } = this.#settings;
@@ -253,7 +255,7 @@ export class Receiving {
     this.#leftOut = { chats: before + chats, at: now() };
   }
 
-  /** Keeps the place behind a command at once: after a restart it must not act again. */
+  /** Stores the position after a command at once: after a restart it must not act again. */
   #acted(stored: () => void): void {
     stored();
     this.#background.run('discord_session_not_saved', this.#resume.save());

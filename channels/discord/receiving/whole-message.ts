@@ -1,4 +1,7 @@
-/** Reads a message with what its event does not tell: the bot's role, a text that came as a file, its thread, and whether it is for the bot. */
+/**
+ * Reads a message together with what its event does not include: the bot's role, a text that came as a file, its
+ * thread, and whether it is for the bot.
+ */
 import type { InboundMessage } from '../../../src/contracts/message.ts';
 import type { Membership } from '../../../src/contracts/platform/membership.ts';
 import type { BotRoles } from '../guilds/bot-roles.ts';
@@ -17,7 +20,7 @@ export interface WholeMessageParts extends LongTextParts {
   roles: Pick<BotRoles, 'of'>;
   members: Pick<Members, 'rolesOf'>;
   kindOf: KindOf;
-  /** Ids of the channels that were allowed by themselves. */
+  /** Ids of the channels that were allowed individually. */
   groups: () => Promise<readonly string[]>;
 }
 
@@ -39,7 +42,7 @@ export async function readWhole(
   return { ...inbound, mentioned, memberships, ...(threadId !== undefined && { threadId }) };
 }
 
-/** What its sender belongs to now. The event of a message tells it, the history does not. */
+/** What its sender belongs to now. The event of a message includes it, the history does not. */
 async function membershipsIn(
   guildId: string | undefined,
   message: RawMessage,
@@ -50,7 +53,7 @@ async function membershipsIn(
   return roles === undefined ? [] : membershipsOf(guildId, roles);
 }
 
-/** Undefined where Discord does not tell this bot. */
+/** Undefined if Discord does not tell this bot. */
 async function askedRoles(
   members: Pick<Members, 'rolesOf'>,
   guildId: string,
@@ -64,7 +67,7 @@ async function askedRoles(
   }
 }
 
-/** The thread that this bot has opened for a message: there it was asked. */
+/** The thread that this bot has opened for a message: the question was asked there. */
 async function ownThread(
   message: RawMessage,
   { parentId }: ChannelKind,

@@ -1,20 +1,20 @@
-/** Discord's Markdown syntax: what must be escaped, and how code, spans and addresses are written safely. Pure. */
+/** Discord's Markdown syntax: what must be escaped, and how to write code, spans and addresses safely. Pure. */
 
 /** Zero-width space: separates characters that Discord would otherwise read as one mark. */
 const ZERO_WIDTH = '\u200b';
 
-/** Words that ping everybody after an `@`. */
+/** Words that ping everyone after an `@`. */
 const PING = '(?:everyone|here)';
 
-/** Addresses in plain text, without the punctuation that follows them; one ends before a ping. */
+/** Addresses in plain text, without the punctuation after them; an address ends before a ping. */
 const ADDRESS = new RegExp(
   String.raw`https?:\/\/(?:(?!@${PING})[^\s<>\`\\])*(?!@${PING})[^\s<>\`\\.,:;"')\]]`,
   'g',
 );
 
 /**
- * Makes text show as itself: no mark, no spoiler, no mention, no custom emoji, no date. Addresses are put in `<…>`: Discord
- * would link them anyway, and would read an escape after one as part of it.
+ * Makes text appear literally: no mark, no spoiler, no mention, no custom emoji, no date. Puts addresses in `<…>`:
+ * Discord would link them anyway, and would read an escape after one as part of it.
  */
 export function escapeText(text: string): string {
   let escaped = '';
@@ -34,9 +34,9 @@ function escapeWords(text: string): string {
     .replaceAll(/<(?=[@#:/]|a:|t:|id:|https?:)/g, `<${ZERO_WIDTH}`);
 }
 
-/** Joins two rendered phrases so that the end of the one and the start of the other are no mark and no ping. */
+/** Joins two rendered phrases so that the end of one and the start of the other form no mark and no ping. */
 export function joinPhrases(before: string, after: string): string {
-  // `**a****b**` is no markup: keep two marks apart.
+  // `**a****b**` is not markup: keep the two marks apart.
   const isMark = /[*~`]$/.test(before) && /^[*~`]/.test(after);
   const isPing = before.endsWith('@') && new RegExp(`^${PING}`).test(after);
   const isMention = before.endsWith('<') && /^[@#:/]|^(?:a|t|id|https?):/.test(after);
@@ -64,20 +64,23 @@ export function fence(code: string, language: string): string {
   return `\`\`\`${tag}\n${body.trim() === '' ? ZERO_WIDTH : body}\n\`\`\``;
 }
 
-/** A code span. Two backticks around code that contains one; more in a row are separated, because three would open a block. */
+/**
+ * A code span. Uses two backticks around code that contains one; more in a row are separated, because three would
+ * open a block.
+ */
 export function span(code: string): string {
   if (!code.includes('`')) return `\`${code}\``;
   const parted = code.replaceAll(/`(?=`)/g, `\`${ZERO_WIDTH}`);
   return `\`\` ${parted} \`\``;
 }
 
-/** The address, when it leads to the web, with nothing in it that could end a link in `<…>`; undefined otherwise. */
+/** The address, if it is a web address that contains nothing that could end a link in `<…>`; undefined otherwise. */
 export function webUrl(url: string): string | undefined {
   if (!/^https?:\/\/[^\s]/i.test(url)) return undefined;
   return url.replaceAll(new RegExp(String.raw`[\s<>\\\`]|@(?=${PING})`, 'g'), percent);
 }
 
-/** A link with a text of its own. Parentheses in the address would end it. */
+/** A link with a separate text. Parentheses in the address would end it. */
 export function maskedLink(words: string, url: string): string {
   return `[${words}](<${url.replaceAll(/[()]/g, percent)}>)`;
 }

@@ -1,4 +1,4 @@
-/** Renders a Markdown document in Discord's dialect: pure; no text in it can ping, hide or end the markup around it. */
+/** Renders a Markdown document in Discord's dialect; no text in it can ping, hide or end the markup around it. Pure. */
 import type {
   Delete,
   Emphasis,
@@ -35,16 +35,16 @@ interface Scope {
   open: readonly string[];
   /** Inside a list or a quote, where Discord has no headings. */
   inner: boolean;
-  /** How many nodes are around this one. */
+  /** The number of nodes around this one. */
   depth: number;
 }
 
-/** Deeper nodes are shown as plain text: nobody writes such nesting, and the stack is finite. */
+/** Deeper nodes are shown as plain text: no one nests that deeply, and the stack is finite. */
 const MAX_DEPTH = 60;
 
 /**
- * Renders for Discord. `length` counts UTF-16 units: Discord's documentation speaks of characters and its staff of code
- * points, of which there are never more.
+ * Renders for Discord. `length` counts UTF-16 units: Discord's documentation says characters and its staff say code
+ * points, and there are never more of those.
  */
 export function render(doc: Root): Rendered {
   const scope: Scope = { markup: true, open: [], inner: false, depth: 0 };
@@ -66,7 +66,7 @@ function blocks(nodes: readonly RootContent[], scope: Scope): string {
   return text;
 }
 
-/** Discord folds nothing: details are a quote below their summary. A spoiler could hold no code. */
+/** Discord cannot fold anything: details become a quote below their summary. A spoiler could not contain code. */
 function details({ summary, children }: Details, scope: Scope): string {
   if (scope.depth >= MAX_DEPTH) return literal(children.map(wordsIn).join(' '), scope);
   const title: RootContent[] = summary.length === 0 ? [] : [{ type: 'strong', children: summary }];
@@ -126,7 +126,7 @@ function list(node: List, scope: Scope): string {
     .join(node.spread === true ? '\n\n' : '\n');
 }
 
-/** An item with what is nested in it, indented under its marker; code stays at the margin, which keeps its own indentation. */
+/** An item with its nested content, indented under its marker; code stays at the margin, which keeps its own indentation. */
 function item(node: ListItem, mark: string, scope: Scope): string {
   const box = node.checked === true ? '☑ ' : node.checked === false ? '☐ ' : '';
   const inner = { ...scope, inner: true };
@@ -189,7 +189,7 @@ function literal(text: string, scope: Scope): string {
   return scope.markup ? escapeText(text) : text;
 }
 
-/** Puts a mark around a phrase, unless the mark is open already, or code or an address inside contains it. */
+/** Puts a mark around a phrase, unless the mark is already open, or code or an address inside contains it. */
 function mark(node: Strong | Emphasis | Delete, sign: string, scope: Scope): string {
   const inner = phrases(node.children, { ...scope, open: [...scope.open, sign] });
   const clash = scope.open.includes(sign) || holds(node, sign.charAt(0));
@@ -197,7 +197,7 @@ function mark(node: Strong | Emphasis | Delete, sign: string, scope: Scope): str
   return `${sign}${inner}${sign}`;
 }
 
-/** True when a descendant that cannot be escaped contains the sign. */
+/** True if a descendant that cannot be escaped contains the sign. */
 function holds(node: Nodes, sign: string): boolean {
   for (const one of within(node)) {
     const raw =
@@ -220,7 +220,7 @@ function wordsIn(node: Nodes): string {
   return words;
 }
 
-/** A node and all below it, in reading order, without recursion. */
+/** A node and all its descendants, in reading order, without recursion. */
 function* within(node: Nodes): Generator<Nodes> {
   const open: Nodes[] = [node];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

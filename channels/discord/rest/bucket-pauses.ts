@@ -1,9 +1,9 @@
-/** How long calls must wait, as Discord asked for, by rate limit bucket. */
+/** How long calls must wait at Discord's request, by rate limit bucket. */
 
-/** Buckets remembered at once; when more are needed the oldest is forgotten. */
+/** Maximum number of buckets remembered; when more are needed the oldest is forgotten. */
 export const MAX_PAUSES = 1_000;
 
-/** Least wait after a refusal that names no time, in milliseconds; twice as long after each further one, up to the cap. */
+/** Minimum wait after a refusal that names no time, in milliseconds; doubled after each further one, up to the cap. */
 export const UNNAMED_WAIT_MS = 5_000;
 const UNNAMED_CAP_MS = 60_000;
 
@@ -24,12 +24,15 @@ export class BucketPauses {
     this.#now = now;
   }
 
-  /** Milliseconds that calls of a bucket must still wait; 0 when they need not. */
+  /** How many milliseconds calls of a bucket must still wait; 0 if they need not. */
   left(bucket: string): number {
     return Math.max(0, Math.ceil((this.#buckets.get(bucket)?.until ?? 0) - this.#now()));
   }
 
-  /** Notes a refusal, and gives the wait for it in milliseconds: `askedMs`, or one of our own; undefined when those are used up. */
+  /**
+   * Records a refusal, and returns the wait for it in milliseconds: `askedMs`, or our own choice; undefined once
+   * those are used up.
+   */
   refused(bucket: string, askedMs: number | undefined): number | undefined {
     const unnamed = askedMs === undefined ? (this.#buckets.get(bucket)?.unnamed ?? 0) + 1 : 0;
     const ms = askedMs ?? Math.min(UNNAMED_CAP_MS, UNNAMED_WAIT_MS * 2 ** (unnamed - 1));
@@ -40,7 +43,7 @@ export class BucketPauses {
     return unnamed > MAX_UNNAMED ? undefined : ms;
   }
 
-  /** Notes a call that was not refused. */
+  /** Records a call that was not refused. */
   passed(bucket: string): void {
     if (this.left(bucket) === 0) this.#buckets.delete(bucket);
   }

@@ -1,4 +1,4 @@
-/** What the calls to Discord's REST API tell about the channel's health. */
+/** What the calls to Discord's REST API say about the channel's health. */
 import type { ChannelError } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth } from '../../../src/contracts/gateway-api.ts';
 import { Recent } from '../../../src/lib/recent.ts';
@@ -7,7 +7,7 @@ import { lacksPermission } from '../errors.ts';
 /** Failed calls in a row after which the REST API counts as unreachable. */
 const MAX_FAILURES = 3;
 
-/** A channel that refuses the bot is reported for this long after the last refusal, in milliseconds; and how many at once. */
+/** How long a channel that refuses the bot is reported after the last refusal, in milliseconds; and how many at once. */
 export const REFUSAL_KEPT_MS = 3_600_000;
 const MAX_REFUSING = 100;
 
@@ -19,12 +19,12 @@ export class RestHealth {
     this.#refusing = new Recent(REFUSAL_KEPT_MS, MAX_REFUSING, now);
   }
 
-  /** Notes how a call ended: undefined for success. */
+  /** Records how a call ended: undefined for success. */
   noteCall(failure: ChannelError | undefined): void {
     this.#failures = failure?.code === 'unavailable' ? this.#failures + 1 : 0;
   }
 
-  /** Notes how a message to a channel ended; true for the first refusal there for want of a permission. */
+  /** Records how a message to a channel ended; true for the first refusal there for lack of a permission. */
   noteMessage(channelId: string, failure: ChannelError | undefined): boolean {
     if (failure === undefined) this.#refusing.delete(channelId);
     if (failure === undefined || !lacksPermission(failure)) return false;

@@ -1,4 +1,4 @@
-/** Calls to Discord's REST API: every limit and failure is thrown at once as `ChannelError`; no call waits or is repeated here. */
+/** Calls to Discord's REST API: throws every limit and failure at once as `ChannelError`; no call waits or is repeated here. */
 import { DefaultRestOptions, REST } from '@discordjs/rest';
 import type { RESTOptions } from '@discordjs/rest';
 import { ChannelError } from '../../../src/contracts/errors.ts';
@@ -14,10 +14,10 @@ const CALL_MS = 15_000;
 /** The same for a call with a file, which must be sent first. */
 const UPLOAD_MS = 120_000;
 
-/** The bucket of the limit on all calls of a bot; calls with an interaction token do not count in it. */
+/** The bucket of the limit on all calls of a bot; calls with an interaction token do not count toward it. */
 const ALL_CALLS = 'all';
 
-/** A file of a call. */
+/** A file in a call. */
 export interface UploadFile {
   name: string;
   mimeType: string;
@@ -33,18 +33,21 @@ export interface RestCall {
   /** Sent with `body` as a form. */
   files?: UploadFile[];
   query?: URLSearchParams;
-  /** False for interaction tokens, which are part of the path: a 401 there is not about the bot token. */
+  /** False for interaction tokens, which are part of the path: a 401 there does not concern the bot token. */
   auth?: false;
   signal?: AbortSignal;
 }
 
 export class DiscordRest {
   readonly #bot: REST;
-  /** A client of its own: calls with an interaction token are outside the limit that the library keeps for all calls. */
+  /**
+   * A separate client: calls with an interaction token are exempt from the limit that the library enforces for all
+   * calls.
+   */
   readonly #interactions: REST;
-  /** For files, which take their time. */
+  /** For files, which take longer. */
   readonly #uploads: REST;
-  /** Set for each call, because the library forgets a token of its own for good after any 401. */
+  /** Set for each call, because the library permanently forgets its own token after any 401. */
   readonly #headers: { Authorization: string };
   /** Kept here because the library ignores a 429 that is the first answer of a bucket. */
   readonly #pauses: BucketPauses;
@@ -62,7 +65,8 @@ export class DiscordRest {
     });
     const options: Partial<RESTOptions> = {
       api: config.apiRoot,
-      // The library's three silent retries would double messages and hide outages; delivery decides what is retried.
+      // The library's three silent retries would double messages and hide outages; delivery decides what to
+      // retry.
       retries: 0,
       rejectOnRateLimit: () => true,
       timeout: ANSWER_MS,
@@ -74,17 +78,17 @@ export class DiscordRest {
     this.#uploads = new REST({ ...unlimited, timeout: UPLOAD_MS });
   }
 
-  /** What the calls so far tell: undefined while all is well. */
+  /** Health according to the calls so far: undefined while all is well. */
   get health(): ChannelHealth | undefined {
     return this.#token.health ?? this.#health.health;
   }
 
-  /** Notes how a message to a channel ended; true for the first refusal there for want of a permission. */
+  /** Records how a message to a channel ended; true for the first refusal there for lack of a permission. */
   noteMessage(channelId: string, failure: ChannelError | undefined): boolean {
     return this.#health.noteMessage(channelId, failure);
   }
 
-  /** Makes one call; gives the JSON of the answer. Throws `ChannelError`. */
+  /** Makes one call; returns the JSON of the answer. Throws `ChannelError`. */
   async call(call: RestCall): Promise<unknown> {
     const { bucket, auth } = call;
     const isBot = auth !== false;
@@ -137,8 +141,8 @@ export class DiscordRest {
 }
 
 /**
- * A form as Discord reads it, whole. The library would make one of Node's, which its own HTTP client refuses where another
- * package has brought a client of another version.
+ * A form as Discord reads it, whole. The library would create one of Node's forms, which its own HTTP client refuses
+ * if another package has brought in a client of another version.
  */
 async function formOf(
   body: object | undefined,
@@ -155,7 +159,7 @@ async function formOf(
   };
 }
 
-/** The library's own request, but a 429 is thrown: it reads neither the time nor the reason in the body. */
+/** The library's own request, but a 429 is thrown: the library reads neither the time nor the reason in the body. */
 const refuseTooMany: RESTOptions['makeRequest'] = async (url, init) => {
   const response = await DefaultRestOptions.makeRequest(url, init);
   if (response.status !== 429) return response;

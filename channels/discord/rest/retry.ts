@@ -3,12 +3,12 @@ import { isRetryable } from '../../../src/contracts/errors.ts';
 import type { GatewayError } from '../../../src/contracts/errors.ts';
 import { retryWhile } from '../../../src/lib/async/retry.ts';
 
-/** Does the work, and again while its error is transient. Throws the last error, or the signal's reason. */
+/** Does the work, and repeats it while its error is transient. Throws the last error, or the signal's reason. */
 export async function retryTransient<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   return await retryWhile(isTransientError, work, signal);
 }
 
-/** True when the same call may succeed soon; a permission that is missing takes people to give it. */
+/** True if the same call may succeed soon; a missing permission must be granted by people. */
 export function isTransientError(error: unknown): error is GatewayError {
   return isRetryable(error) && error.code !== 'blocked';
 }

@@ -1,4 +1,7 @@
-/** A thread for each question, in the channels where that is wished, with the title of its conversation as its name. */
+/**
+ * A thread for each question, in the channels where the settings ask for it, named after the title of its
+ * conversation.
+ */
 import { sayToPerson } from '../../../src/contracts/texts/languages.ts';
 import type { ChannelLanguages } from '../../../src/contracts/texts/languages.ts';
 import type { Log } from '../../../src/contracts/log.ts';
@@ -10,15 +13,15 @@ import { retryTransient } from '../rest/retry.ts';
 import type { DiscordRest } from '../rest/rest.ts';
 import { messageId } from '../sending.ts';
 
-/** Longest name of a thread that Discord takes. */
+/** Longest name of a thread that Discord accepts. */
 export const MAX_NAME = 100;
-/** Longest wait for a thread to be opened, in milliseconds; then the question is answered in its channel. */
+/** Longest wait for a thread to open, in milliseconds; then the question is answered in its channel. */
 const OPEN_MS = 5_000;
 /** The message has a thread, which has the same id. */
 const HAS_THREAD = 1 << 5;
 const ALREADY_OPENED = 160_004;
 
-/** Where each question gets a thread: in all channels of servers, or in single ones. */
+/** Where each question gets a thread: in all server channels, or in individual ones. */
 export interface ThreadSettings {
   all: boolean;
   channels: Record<string, boolean>;
@@ -31,7 +34,7 @@ export interface QuestionThreadsParts {
   languages: ChannelLanguages;
 }
 
-/** Describes a channel; undefined while Discord does not tell. Never throws. */
+/** Describes a channel; undefined while Discord does not answer. Never throws. */
 export type KindOf = (channelId: string) => Promise<ChannelKind | undefined>;
 
 export class QuestionThreads {
@@ -41,7 +44,10 @@ export class QuestionThreads {
     this.#parts = parts;
   }
 
-  /** True for a message that may get a thread: none in a thread, in private, of a bot, or beside a thread that it has. */
+  /**
+   * True for a message that may get a thread: not in a thread, not in private, not from a bot, and without a thread
+   * already.
+   */
   mayOpen(message: RawMessage, { place, parentId }: ChannelKind): boolean {
     const { all, channels } = this.#parts.settings;
     if (place !== 'group' || parentId !== undefined || isByBot(message)) return false;
@@ -49,8 +55,9 @@ export class QuestionThreads {
   }
 
   /**
-   * Opens the thread of a question (`POST …/messages/{id}/threads`); gives its id. Repeated, it finds the thread that this bot
-   * has opened before. Undefined where there can be none: the question is then answered in its channel. Never throws.
+   * Opens the thread of a question (`POST …/messages/{id}/threads`); returns its id. If repeated, finds the thread
+   * that this bot has opened before. Undefined where no thread is possible: the question is then answered in its
+   * channel. Never throws.
    */
   async open(
     message: RawMessage,
@@ -78,7 +85,10 @@ export class QuestionThreads {
     return messageId(await this.#parts.rest.call({ method: 'post', path, bucket, body: { name } }));
   }
 
-  /** Gives the thread of a conversation its title (`PATCH /channels/{id}`), if this bot has opened it. Throws `ChannelError`. */
+  /**
+   * Sets the title of a conversation as the name of its thread (`PATCH /channels/{id}`), if this bot has opened it.
+   * Throws `ChannelError`.
+   */
   async onTitle(event: AgentEvent, botId: string, kindOf: KindOf): Promise<void> {
     if (event.type !== 'session_titled' || event.title === null) return;
     const { channel, threadId } = parseAddress(event.sessionKey);
@@ -97,7 +107,7 @@ export function hasThread({ flags = 0 }: RawMessage): boolean {
   return (flags & HAS_THREAD) !== 0;
 }
 
-/** True for what another bot or a webhook wrote. */
+/** True for a message that another bot or a webhook wrote. */
 export function isByBot({ author, webhook_id: webhook }: RawMessage): boolean {
   return author.bot === true || webhook !== undefined;
 }

@@ -1,11 +1,11 @@
-/** The threads that Discord's gateway tells of by itself, so that nobody has to ask about them one by one. */
+/** The threads that Discord's gateway describes on its own, so that they need no individual lookups. */
 import { z } from 'zod';
 import { readChannel } from '../receiving/inbound.ts';
 import type { ChannelKind } from '../receiving/inbound.ts';
 import { Snowflake } from '../receiving/quoted.ts';
 
 const Named = z.object({ id: Snowflake });
-/** A server as the bot comes to see it: with the threads that are not archived. */
+/** A server as the bot first sees it: with its unarchived threads. */
 const Guild = z.object({ id: Snowflake, threads: z.array(z.unknown()).default([]) });
 /** The threads of channels that the bot may now read. */
 const ThreadList = z.object({ guild_id: Snowflake, threads: z.array(z.unknown()) });

@@ -16,6 +16,10 @@ import { offerMemories } from './person/own-memories.js';
 import { removeToken, signIn } from './sign-in.js';
 import { applyTheme, offerThemes } from './person/theme.js';
 
+/**
+ * What the page asks for again and again while it is looked at, as does only the screen of the log: whether models answer and channels are connected
+ * happens outside of the gateway, which learns it by asking, too. It is no event of a chat, and the streams carry nothing else.
+ */
 const HEALTH_EVERY_MS = 30_000;
 /** The times in the list are relative. */
 const REDRAW_EVERY_MS = 60_000;
@@ -173,6 +177,8 @@ async function startPage() {
   setInterval(() => document.hidden || sidebar.redraw(), REDRAW_EVERY_MS);
   await sidebar.refresh(chats).catch(showError);
   openAddressed();
+  // Read by tests, and by whoever measures the page in a browser.
+  performance.mark('parley-usable');
   // No one has to wait for it before writing.
   setTimeout(() => void offerLanguages(api, showError).catch(showError));
   void followLists(api, {

@@ -1,4 +1,7 @@
-/** What `parley doctor` asks the homeserver about the bot: its token, and whether answers fit its limits. Changes nothing. */
+/**
+ * What `parley doctor` asks the homeserver about the bot: its token, and whether answers fit the server's limits.
+ * Changes nothing.
+ */
 import { z } from 'zod';
 import { toGatewayError } from '../../../src/contracts/errors.ts';
 import type { CheckContext, Finding } from '../../../src/contracts/operator/findings.ts';
@@ -55,7 +58,7 @@ function error(text: string, remedy: string): Finding {
   return { subject: SUBJECT, level: 'error', text, remedy };
 }
 
-/** Transaction ids count for one device ("Transaction identifiers"). */
+/** Transaction ids apply per device ("Transaction identifiers"). */
 function noDevice(): Finding {
   const text = 'The token belongs to no device: after a crash a message may be sent twice.';
   return {

@@ -1,4 +1,4 @@
-/** The bytes of files that people send: read from the homeserver as a stream, with the bot's token ("Content repository"). */
+/** Downloads files that people send: streams them from the homeserver, with the bot's token ("Content repository"). */
 import type { IncomingMessage } from 'node:http';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { Media } from '../../../src/contracts/media.ts';
@@ -43,7 +43,7 @@ function gone(cause?: unknown): ChannelError {
   );
 }
 
-/** The cause is only named: its request holds the token. */
+/** Includes only the name of the cause: its request contains the token. */
 function cutOff(error: unknown): ChannelError {
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
   return unavailable(`The file did not come through between the Matrix homeserver and here${code}.`);

@@ -13,9 +13,12 @@ import type { Content } from '../content.ts';
 import { unavailable } from '../errors.ts';
 import type { Sending } from '../sending.ts';
 
-/** Largest file that is sent, in bytes: homeservers take 50 MB and more by default, but a file is in memory while it is sent. */
+/**
+ * Largest file that is sent, in bytes: homeservers accept 50 MB and more by default, but a file is held in memory
+ * while it is sent.
+ */
 export const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
-/** Longest silence of the homeserver while it takes a file, in milliseconds. */
+/** Longest silence of the homeserver while it receives a file, in milliseconds. */
 const UPLOAD_MS = 60_000;
 
 const MSGTYPES: Readonly<Record<MediaKind, string>> = {
@@ -52,7 +55,7 @@ export async function sendFile({ client, sending }: UploadParts, file: OutboundF
   return await sending.send(file, content, file.nonce);
 }
 
-/** The caption stands in `body` where `filename` is the name ("Media captions"). */
+/** The caption is in `body` if `filename` is the name ("Media captions"). */
 function contentOfFile({ kind, name, mimeType, caption }: OutboundFile, size: number, url: string): Content {
   const text =
     caption === undefined || caption.plain === '' ? undefined : contentOf({ body: caption, buttons: [] });

@@ -1,4 +1,4 @@
-/** Invitations: the bot comes where somebody who may write to it wants it, and says why where it does not come. */
+/** Invitations: the bot joins if a person who may write to it wants it there, and says why if it does not join. */
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { ChannelAccess } from '../../../src/contracts/access.ts';
 import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
@@ -9,9 +9,9 @@ import { followRoom } from './moves.ts';
 import type { MoveParts } from './moves.ts';
 import { PARLEY } from '../../../src/contracts/texts/parley.ts';
 
-/** Longest wait for a room of another homeserver, in milliseconds; the homeserver goes on joining after it. */
+/** Longest wait for a room of another homeserver, in milliseconds; after it, the homeserver continues joining. */
 const JOIN_MS = 30_000;
-/** What the one who invited reads. */
+/** What the inviting person reads. */
 const NOT_HERE = `I come only into rooms that my owner has allowed, and with people who may write to me. The owner can allow this one: ${PARLEY} pair group matrix ROOM_ID`;
 
 export interface InvitesParts extends MoveParts {
@@ -23,12 +23,12 @@ export interface InvitesParts extends MoveParts {
 export interface Invitation {
   roomId: string;
   state: readonly unknown[];
-  /** The same for the same invitation. */
+  /** The same value for the same invitation. */
   since: string;
   at: number;
 }
 
-/** Accepts an invitation or declines it with a reason. Throws `ChannelError` when it is to be tried again, or `StoreError`. */
+/** Accepts an invitation or declines it with a reason. Throws `ChannelError` if it should be retried, or `StoreError`. */
 export async function answerInvitation(parts: InvitesParts, invitation: Invitation): Promise<void> {
   const { client, gateway, log, self } = parts;
   const { roomId, state, since } = invitation;
@@ -46,7 +46,8 @@ export async function answerInvitation(parts: InvitesParts, invitation: Invitati
   } catch (error) {
     if (!(error instanceof ChannelError) || error.code === 'rate_limited' || error.code === 'unauthorized')
       throw error;
-    // The invitation was taken back, the room is gone, or its server does not answer: the person can invite again.
+    // The invitation was withdrawn, the room is gone, or its server does not answer: the person can invite
+    // again.
     log.warn({ err: error, chatId: roomId }, 'matrix_invitation_failed');
     return;
   }
@@ -67,7 +68,7 @@ async function maySummon(
   { roomId, since, at }: Invitation,
   { by, isDirect }: { by: string; isDirect: boolean },
 ): Promise<boolean> {
-  // Strangers are given their code in the room itself.
+  // Strangers get their code in the room itself.
   if (isDirect && access()?.dm === 'pairing') return true;
   if (!isDirect && (await gateway.groups('matrix')).includes(roomId)) return true;
   const said = { event_id: `${roomId} ${since}`, sender: by, origin_server_ts: at };

@@ -1,4 +1,4 @@
-/** Follows a room that was replaced ("Room upgrades"): the bot goes along, and so does the conversation. */
+/** Follows a room that was replaced ("Room upgrades"): the bot moves, and so does the conversation. */
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { Log } from '../../../src/contracts/log.ts';
@@ -18,8 +18,9 @@ export interface MoveParts {
 }
 
 /**
- * Follows where a room says that it goes on; `into`: only to this room. False where it says nothing, or nothing that the other
- * room confirms. The same move twice acts once. Throws `ChannelError` when it is to be tried again, or `StoreError`.
+ * Follows a room to where it says that it continues; `into`: only to this room. False if the room names no other, or
+ * one that does not confirm it. The same move twice takes effect once. Throws `ChannelError` if it should be retried,
+ * or `StoreError`.
  */
 export async function followRoom(parts: MoveParts, roomId: string, into?: string): Promise<boolean> {
   const { replacements, gateway, log } = parts;
@@ -48,12 +49,12 @@ async function isConfirmed(parts: MoveParts, before: string, named: NamedRoom): 
   return isPredecessor === true;
 }
 
-/** A room that does not admit the bot, or whose server does not answer, is entered once somebody invites the bot. */
+/** The bot enters a room that does not admit it, or whose server does not answer, once someone invites it. */
 async function join({ client, log }: MoveParts, { roomId, by }: NamedRoom): Promise<void> {
   const via = serverOf(by);
   try {
     await client.call('POST', pathOf(CLIENT, 'join', roomId), {
-      // The second name is the one of older homeservers.
+      // The second name is for older homeservers.
       query: { via, server_name: via },
       body: {},
       silenceMs: JOIN_MS,

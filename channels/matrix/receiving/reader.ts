@@ -1,4 +1,4 @@
-/** Reads an event of a room: as a message, a press of a button, or something that ends an answer. */
+/** Reads a room event: as a message, a button press, or a sign that stops an answer. */
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import { addressOf } from '../../../src/contracts/message.ts';
@@ -16,7 +16,9 @@ import { shownContent } from '../sending.ts';
 import type { Sending } from '../sending.ts';
 import type { Rooms } from './rooms.ts';
 
-/** The name under which it is kept that a room was told about its encryption, and for how long, in milliseconds. */
+/**
+ * The key under which the store records that a room was told about its encryption, and for how long, in milliseconds.
+ */
 const TOLD = 'matrix_encrypted';
 const TOLD_MS = 7 * 24 * 3_600_000;
 
@@ -38,7 +40,7 @@ export class Reader {
     this.#parts = parts;
   }
 
-  /** Undefined for what is nothing to act on. Throws `ChannelError`, `StoreError`. */
+  /** Undefined for an event that needs no action. Throws `ChannelError`, `StoreError`. */
   async read(roomId: string, event: RawEvent): Promise<InboundMessage | undefined> {
     if (event.sender === this.#parts.self) return undefined;
     if (event.type === 'm.room.encrypted') return await this.#tellEncrypted(roomId, event.sender);
@@ -81,12 +83,12 @@ export class Reader {
     return pressOf({ ...actOf(event, roomId, place), senderName }, button, reaction.about);
   }
 
-  /** Only what the bot itself has offered is a button. */
+  /** Only what the bot itself has offered counts as a button. */
   #buttonsOf(event: RawEvent): KeptButton[] {
     return event.sender === this.#parts.self ? readButtons(shownContent(event)) : [];
   }
 
-  /** One sentence a week, by whatever process. */
+  /** One sentence a week, from any process. */
   async #tellEncrypted(roomId: string, sender: string): Promise<undefined> {
     const { chatSettings, sending, languages, log } = this.#parts;
     const place = { channel: 'matrix', chatId: roomId };

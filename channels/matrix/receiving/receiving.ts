@@ -1,4 +1,4 @@
-/** Receiving from `start` to `stop`: one sync after the other, each finished once all that it brought is committed. */
+/** Receiving from `start` to `stop`: one sync after another, each finished once everything in it is committed. */
 import type { ChannelDeps } from '../../../src/contracts/channel.ts';
 import { toGatewayError, isRetryable } from '../../../src/contracts/errors.ts';
 import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
@@ -24,12 +24,12 @@ import { Rooms } from './rooms.ts';
 import { eventsOf, sync } from './sync.ts';
 import type { SyncParts } from './sync.ts';
 
-/** Rooms of one sync whose events are committed at the same time; within a room they follow one another. */
+/** Rooms of one sync whose events are committed in parallel; within a room they follow one another. */
 export const ROOMS_AT_ONCE = 16;
 const BACKOFF_CAP_MS = 30_000;
-/** Syncs in a row that fail before a refused place is given up: one refusal alone may be the homeserver's mistake. */
+/** Failed syncs in a row before a refused position is dropped: a single refusal may be the homeserver's mistake. */
 export const MAX_REFUSALS = 5;
-/** Longest wait of `stop` for what is being committed, in milliseconds. */
+/** How long `stop` waits at most for commits in progress, in milliseconds. */
 const CLOSE_MS = 5_000;
 
 /** The channel's dependencies. */
@@ -88,8 +88,8 @@ export class Receiving {
   }
 
   /**
-   * Resolves once it is known from where on everything is new: for an account that never received, after the first answer of the
-   * homeserver, or its first failure. Throws `StoreError` when that cannot be read.
+   * Resolves once the position is known after which everything is new: for an account that has never received, after
+   * the homeserver's first answer or first failure. Throws `StoreError` if it cannot be read.
    */
   async start(): Promise<void> {
     this.#since = (await this.#parts.connections.connection(this.#key))?.session?.id;
@@ -116,7 +116,8 @@ export class Receiving {
     const { signal } = this.#stop;
     const { log, retryBaseMs } = this.#parts;
     try {
-      // The first sync, and the first after a failure, is answered at once: health must not wait for a message.
+      // The first sync, and the first after a failure, is answered at once: health must not wait for a
+      // message.
       const answer = await sync(
         this.#sync,
         { since: this.#since, ...(!this.#isUp && { waitMs: 0 }) },
@@ -139,7 +140,7 @@ export class Receiving {
     }
   }
 
-  /** Only now nothing of the sync can be lost: the next one begins after it. Throws `StoreError`. */
+  /** Only now can nothing of the sync be lost: the next one starts after it. Throws `StoreError`. */
   async #keep(since: string): Promise<void> {
     if (since === this.#since) return;
     const { connections, now } = this.#parts;
@@ -147,7 +148,7 @@ export class Receiving {
     this.#since = since;
   }
 
-  /** The homeserver does not know the place any more, as after it was set up anew. */
+  /** The homeserver no longer knows the position, for example after it was reinstalled. */
   #forget(): void {
     if (this.#since === undefined) return;
     this.#parts.log.error({}, 'matrix_position_refused');
@@ -177,7 +178,7 @@ export class Receiving {
     }
   }
 
-  /** Rooms that the bot was in, and is no more; an invitation that it has declined is none. */
+  /** Rooms that the bot has left; a declined invitation is not one of them. */
   async #takeLeft({ rooms }: SyncAnswer): Promise<void> {
     const { gateway, self } = this.#parts;
     for (const [chatId, { timeline }] of Object.entries(rooms?.leave ?? {})) {
@@ -206,7 +207,7 @@ export class Receiving {
       const message = await retryWhile(isRetryable, () => this.#reader.read(roomId, event), signal);
       if (message !== undefined) await this.#commit(message);
     }
-    // What was said before its end is committed first.
+    // Messages from before its end are committed first.
     if ([...state, ...events].some(isTombstone)) await followRoom(this.#parts, roomId);
   }
 
@@ -215,7 +216,7 @@ export class Receiving {
     if (member !== undefined) this.#rooms.changed(roomId, member.userId);
   }
 
-  /** A message that can never be committed must not stop all others: it is left out, with an error in the log. */
+  /** A message that can never be committed must not stop all others: it is skipped, with an error in the log. */
   async #commit(message: InboundMessage): Promise<void> {
     const { receive, signs, log } = this.#parts;
     const { chatId, messageId, isEdit } = message;
@@ -232,7 +233,7 @@ export class Receiving {
     }
   }
 
-  /** Shows what a press is answered with, where it was; other replies are deliveries of the gateway. */
+  /** Shows the answer to a press where it happened; other replies are deliveries of the gateway. */
   async #reply(message: InboundMessage, text: string): Promise<void> {
     const { sending } = this.#parts;
     const content = contentOfText(message, text);
@@ -248,7 +249,7 @@ function isMembershipOf(userId: string): (event: RawEvent) => boolean {
   return (event) => readMember(event)?.userId === userId;
 }
 
-/** The homeserver refuses the place to go on from, and not the account. */
+/** The homeserver refuses the position to continue from, and not the account. */
 function isBadToken(error: unknown): boolean {
   const code = errcodeOf(error);
   return (

@@ -1,4 +1,7 @@
-/** What is known of rooms: whether several people read there, and the names of people. Asked when needed, and again after a change. */
+/**
+ * What is known about rooms: whether several people read there, and people's names. Requested when needed, and again
+ * after a change.
+ */
 import { z } from 'zod';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
@@ -10,11 +13,11 @@ import { errcodeOf } from '../errors.ts';
 import { localpartOf } from '../ids.ts';
 import type { Replacements } from '../replacements.ts';
 
-/** How long something is known without a change, in milliseconds, and of how many rooms and people. */
+/** How long an unchanged fact is remembered, in milliseconds, and for how many rooms and people. */
 const KNOWN_MS = 3_600_000;
 export const MAX_ROOMS = 2_000;
 export const MAX_NAMES = 5_000;
-/** A room with more members is not counted again after each change: it does not become a private one. */
+/** A room with more members is not counted again after each change: it will not become private. */
 const MANY = 20;
 const MAX_NAME = 80;
 
@@ -41,15 +44,15 @@ export class Rooms {
   }
 
   /**
-   * A room is private while nobody but one person and the bot is in it, nor in the room that it replaces: people come along one
-   * by one. Throws `ChannelError`.
+   * A room is private while it contains only one person and the bot, and so does the room that it replaces: people
+   * move over one by one. Throws `ChannelError`.
    */
   async placeOf(roomId: string): Promise<InboundMessage['place']> {
     const count = this.#counts.get(roomId) ?? (await this.#count(roomId));
     return count <= 2 ? 'private' : 'group';
   }
 
-  /** The name of a person in a room; part of their id where they have none. Throws `ChannelError`. */
+  /** The name of a person in a room; part of their id if they have none. Throws `ChannelError`. */
   async nameOf(roomId: string, userId: string): Promise<string> {
     const key = `${roomId} ${userId}`;
     const known = this.#names.get(key);
@@ -59,7 +62,7 @@ export class Rooms {
     return name;
   }
 
-  /** Somebody joined, left or has another name. */
+  /** Someone joined, left or changed their name. */
   changed(roomId: string, userId: string): void {
     this.#names.delete(`${roomId} ${userId}`);
     if ((this.#counts.get(roomId) ?? 0) < MANY) this.#counts.delete(roomId);
@@ -76,7 +79,8 @@ export class Rooms {
 
   async #joined(roomId: string): Promise<number> {
     const answer = await this.#client.call('GET', pathOf(CLIENT, 'rooms', roomId, 'joined_members'));
-    // A room that cannot be read counts as one of several people: it is answered only where it was allowed.
+    // A room that cannot be read counts as one with several people: the bot answers there only where it was
+    // allowed.
     return Object.keys(Joined.safeParse(answer).data?.joined ?? { one: 1, two: 2, three: 3 }).length;
   }
 
@@ -92,7 +96,7 @@ export class Rooms {
   }
 }
 
-/** The members of a room that the bot is not in are not its business. */
+/** The bot does not count the members of a room that it is not in. */
 function unlessOutside(error: unknown): number {
   if (error instanceof ChannelError && !error.retryable) return 0;
   throw error;

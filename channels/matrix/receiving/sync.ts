@@ -1,4 +1,4 @@
-/** One sync after the other: what is new in the rooms, and what is missing before it where the homeserver left something out. */
+/** One sync after another: what is new in the rooms, and what is missing before it if the homeserver left something out. */
 import { z } from 'zod';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import type { Log } from '../../../src/contracts/log.ts';
@@ -9,15 +9,15 @@ import { readEvent, readMember, readSync } from '../events.ts';
 import type { RawEvent, RawTimeline, SyncAnswer } from '../events.ts';
 import { POLL_TYPES } from '../polls.ts';
 
-/** Events of a room in one sync; the others are read after it. */
+/** Events of a room in one sync; the others are read afterwards. */
 const PER_ROOM = 50;
-/** Events a call that reads missed ones gives, and calls for one room. */
+/** Events returned by a call that reads missed ones, and calls for one room. */
 const PAGE = 100;
 export const MAX_PAGES = 10;
-/** The homeserver answers a sync at the latest so long after the time it was given, in milliseconds. */
+/** The homeserver answers a sync no later than this after the requested time, in milliseconds. */
 const GRACE_MS = 30_000;
 
-/** Events that are read; a timeline of only these leaves less out. */
+/** Events that are read; a timeline that contains only these omits less. */
 const TYPES = [
   'm.room.message',
   'm.sticker',
@@ -38,7 +38,7 @@ const FILTER = {
     timeline: { types: TYPES, limit: PER_ROOM },
   },
 };
-/** For the first sync of all: only the place from which everything is new. */
+/** For the very first sync: only the position from which everything is new. */
 const FIRST = { ...FILTER, room: { ...FILTER.room, state: NOTHING, timeline: { types: TYPES, limit: 1 } } };
 
 const Page = z.object({ chunk: z.array(z.unknown()), end: z.string().optional() });
@@ -46,7 +46,7 @@ const Page = z.object({ chunk: z.array(z.unknown()), end: z.string().optional() 
 /** New events of a room, oldest first. */
 export interface RoomEvents {
   roomId: string;
-  /** Members as they changed before `events`, and the room's end. */
+  /** Member changes from before `events`, and the room's end. */
   state: RawEvent[];
   events: RawEvent[];
 }
@@ -60,7 +60,10 @@ export interface SyncParts {
   longPollMs: number;
 }
 
-/** Asks what is new since a token; without one only for the token. `waitMs` 0 = answered at once. Throws `ChannelError`, or the signal's reason. */
+/**
+ * Asks what is new since a token; without one, asks only for the token. `waitMs` 0 = answered at once. Throws
+ * `ChannelError`, or the signal's reason.
+ */
 export async function sync(
   { client, longPollMs }: SyncParts,
   { since, waitMs = longPollMs }: { since: string | undefined; waitMs?: number },
@@ -79,7 +82,10 @@ export async function sync(
   return answer;
 }
 
-/** The new events of a room, with those between the last sync and what this one holds. Throws `ChannelError`, or the signal's reason. */
+/**
+ * The new events of a room, with those between the last sync and the events in this one. Throws `ChannelError`, or
+ * the signal's reason.
+ */
 export async function eventsOf(
   parts: SyncParts,
   { roomId, state, timeline }: { roomId: string; state: readonly unknown[]; timeline: RawTimeline },
@@ -99,7 +105,7 @@ export async function eventsOf(
   };
 }
 
-/** Reads back from what a sync holds to the one before it, or to the moment when the bot was invited. */
+/** Reads backwards from the events in a sync to the sync before it, or to the time when the bot was invited. */
 async function missedIn(
   { client, log, self }: SyncParts,
   range: { roomId: string; from: string; to: string },
@@ -123,15 +129,15 @@ async function missedIn(
   return missed;
 }
 
-/** A room that cannot be read any more has nothing to read; any other failure is tried again. */
+/** A room that can no longer be read has nothing to read; any other failure is retried. */
 function unlessGone(error: unknown): undefined {
   if (error instanceof ChannelError && !error.retryable) return undefined;
   throw error;
 }
 
 /**
- * What was said since the bot was invited, or joined on its own; undefined when both were before. What people said in a room
- * before they invited the bot is not meant for it.
+ * Everything said since the bot was invited, or joined on its own; undefined if both happened earlier. What people
+ * said in a room before they invited the bot is not meant for it.
  */
 function sinceInvited(events: readonly RawEvent[], self: string): RawEvent[] | undefined {
   const at = events.findLastIndex((event) => {

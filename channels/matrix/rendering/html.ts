@@ -1,7 +1,7 @@
-/** Pieces of Matrix's HTML (`org.matrix.custom.html`) with what people read where it is not shown. Pure. */
+/** Pieces of Matrix's HTML (`org.matrix.custom.html`), with what people read where HTML is not shown. Pure. */
 import { cleanText } from '../../../src/lib/text.ts';
 
-/** The tags that answers use, of those that clients must show ("m.room.message msgtypes"). */
+/** The tags that answers use, out of those that clients must show ("m.room.message msgtypes"). */
 export interface Piece {
   html: string;
   /** The same without markup, for notifications and clients without HTML. */
@@ -31,7 +31,7 @@ export function joined(pieces: readonly Piece[], between: Piece = { html: '', pl
   };
 }
 
-/** Characters that people see of a HTML text of ours: its tags are no text, but for line breaks. */
+/** The number of characters that people see of our HTML: its tags are not text, except for line breaks. */
 export function visibleLength(html: string): number {
   return html
     .replaceAll('<br>', '\n')

@@ -1,4 +1,4 @@
-/** Renders a Markdown document as the HTML that Matrix clients show, with a plain text beside it: pure. */
+/** Renders a Markdown document as the HTML that Matrix clients show, with a plain-text version. Pure. */
 import type { Code, List, ListItem, PhrasingContent, Root, RootContent, Table } from 'mdast';
 import type { Rendered } from '../../../src/contracts/channel.ts';
 import { foldDetails } from '../../../src/lib/markdown/details.ts';
@@ -9,12 +9,12 @@ import { drawTable } from '../../../src/lib/markdown/text-table.ts';
 import { escapeHtml, joined, visibleLength, words, wrapped } from './html.ts';
 import type { Piece } from './html.ts';
 
-/** Deeper nodes are shown as plain text: clients show at most 100 tags within each other, and a list takes two. */
+/** Deeper nodes are shown as plain text: clients show at most 100 nested tags, and a list takes two. */
 export const MAX_DEPTH = 40;
 /** Bytes of JSON that count as one character of `MAX_LENGTH`: an event has at most 65,536 bytes in all. */
 export const BYTES_PER_CHARACTER = 4;
 
-/** Renders for Matrix; `length` counts what people read, in UTF-16 units, or the size of the HTML where that is what limits. */
+/** Renders for Matrix; `length` counts what people read, in UTF-16 units, or the size of the HTML if that is the limit. */
 export function render(doc: Root): Rendered {
   const { html, plain } = blocks(doc.children, 0, doc.children.length > 1);
   if (plain.trim() === '') return { text: '', plain: '', length: 0 };
@@ -23,7 +23,7 @@ export function render(doc: Root): Rendered {
   return { text: html, plain: plain.trim(), length };
 }
 
-/** `isApart`: paragraphs are blocks of their own; a single one, and those of short items, are only text. */
+/** `isApart`: paragraphs are separate blocks; a single one, and those of short items, are only text. */
 function blocks(nodes: readonly RootContent[], depth: number, isApart: boolean): Piece {
   const pieces = foldDetails(nodes)
     .map((node) => (node.type === 'details' ? details(node, depth) : block(node, depth, isApart)))
@@ -113,7 +113,7 @@ function inlines(nodes: readonly PhrasingContent[], depth: number, inLink = fals
   return joined(nodes.map((node) => inline(node, depth + 1, inLink)));
 }
 
-/** A node within a line; unknown kinds are shown as the text they contain. */
+/** A node within a line; unknown kinds are shown as the text that they contain. */
 function inline(node: RootContent, depth: number, inLink = false): Piece {
   if (depth > MAX_DEPTH) return words(wordsBelow(node));
   switch (node.type) {
@@ -139,7 +139,7 @@ function inline(node: RootContent, depth: number, inLink = false): Piece {
   }
 }
 
-/** Only links into the web and to mail are links. A text that looks like another address stands before the true one. */
+/** Only web and mail links become links. The true address follows a text that looks like another address. */
 function link(url: string, label: Piece, inLink: boolean): Piece {
   const target = cleanText(url).replaceAll(/\s/g, '%20');
   if (inLink || !/^(?:https?:\/\/|mailto:)./i.test(target)) return label.plain === '' ? words(target) : label;

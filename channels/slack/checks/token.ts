@@ -6,7 +6,7 @@ import { SlackApi } from '../web-api.ts';
 
 const SUBJECT = 'Slack';
 
-/** Scopes without which something does not work, and what. */
+/** Scopes that features depend on, and which feature fails without each. */
 const SCOPES: Readonly<Record<string, string>> = {
   'chat:write': 'write messages',
   'app_mentions:read': 'see where it is mentioned',
@@ -28,7 +28,7 @@ const Tested = z.object({
   response_metadata: z.object({ scopes: z.array(z.string()).optional() }).optional(),
 });
 
-/** Asks with `auth.test` of the bot and `apps.connections.open`, whose address is not used. The tokens are secret. Never throws. */
+/** Calls the bot's `auth.test` and `apps.connections.open`, whose address is not used. The tokens are secret. Never throws. */
 export async function check(
   {
     token,
@@ -84,7 +84,7 @@ async function findingsOf(
   }
 }
 
-/** Slack tells the scopes in a header of every answer. */
+/** Slack names the scopes in a header of every answer. */
 function scopesFinding(scopes: string[] | undefined): Finding[] {
   if (scopes === undefined) return [];
   const missing = Object.entries(SCOPES).filter(([scope]) => !scopes.includes(scope));

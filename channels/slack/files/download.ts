@@ -1,4 +1,4 @@
-/** The bytes of files that people send: read from Slack's file servers as a stream, with the bot's token. */
+/** Downloads files that people send: streams them from Slack's file servers, with the bot's token. */
 import { z } from 'zod';
 import type { IncomingMessage } from 'node:http';
 import { ChannelError } from '../../../src/contracts/errors.ts';
@@ -37,7 +37,7 @@ export class FileDownload {
     const reference = readReference(media.url);
     if (reference === undefined) throw gone();
     const url = reference.url ?? (await this.#urlOf(reference.fileId));
-    // The address comes from Slack, yet nobody else may be given the token.
+    // The address comes from Slack, but no other server may get the token.
     if (!isFileServer(url, this.#apiRoot)) throw gone();
     const call = { url, method: 'GET' as const, headers: this.#headers, signal, silenceMs: this.#silenceMs };
     return readBytes(await requestFile(call));

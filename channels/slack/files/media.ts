@@ -1,11 +1,11 @@
-/** The files of Slack's messages as the gateway knows them. Pure. */
+/** Converts the files of Slack's messages to the gateway's form. Pure. */
 import type { Media } from '../../../src/contracts/media.ts';
 import { oneLine } from '../../../src/lib/text.ts';
 import type { RawFile } from '../events.ts';
 
-/** Kinds of files by the family of their media type. */
+/** Kinds of files by media type family. */
 const FAMILIES = ['image', 'audio', 'video'] as const;
-/** Files that are only a line in the message: deleted, too old for the workspace's plan, or kept elsewhere. */
+/** Files that are only a line in the message: deleted, too old for the workspace's plan, or stored elsewhere. */
 const WITHOUT_BYTES = new Set(['tombstone', 'hidden_by_limit', 'external']);
 
 /** The files that can be read. */
@@ -18,7 +18,7 @@ export function mediaOf(files: readonly RawFile[]): Media[] {
     return {
       kind,
       url: referenceOf(one),
-      // Slack names recordings, not the sender.
+      // Slack chooses the names of recordings, not the sender.
       ...(typeof name === 'string' && kind !== 'voice' && { name }),
       ...(typeof mimeType === 'string' && { mimeType }),
       ...(size !== undefined && { bytes: size }),
@@ -38,7 +38,7 @@ export function wordsOfFiles(files: readonly RawFile[]): string {
     .join('\n');
 }
 
-/** What `Media.url` holds of a file: its address, which needs the bot's token, and its id. */
+/** What `Media.url` contains for a file: its address, which needs the bot's token, and its id. */
 export function readReference(reference: string): { url: URL | undefined; fileId: string } | undefined {
   const url = URL.parse(reference);
   if (url === null) return undefined;
@@ -48,7 +48,7 @@ export function readReference(reference: string): { url: URL | undefined; fileId
   return { url: url.protocol === 'slack:' ? undefined : url, fileId };
 }
 
-/** Of files of other workspaces Slack tells only the id (`file_access: check_file_info`). */
+/** For files of other workspaces Slack gives only the id (`file_access: check_file_info`). */
 function referenceOf({ id, url_private_download: download, url_private: shown }: RawFile): string {
   return `${download ?? shown ?? 'slack:file'}#${id}`;
 }

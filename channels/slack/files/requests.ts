@@ -1,11 +1,11 @@
-/** Requests to Slack's file servers, which are no methods of its API: bytes in, bytes out. */
+/** Requests to Slack's file servers, which are not methods of its API: bytes in, bytes out. */
 import { request as httpRequest } from 'node:http';
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { ChannelError } from '../../../src/contracts/errors.ts';
 import { rateLimited, unavailable } from '../errors.ts';
 
-/** A connection that brings or takes nothing for this long is given up, in milliseconds. */
+/** A connection that transfers nothing for this long is closed, in milliseconds. */
 export const SILENCE_MS = 30_000;
 
 export interface FileRequest {
@@ -17,7 +17,7 @@ export interface FileRequest {
   silenceMs: number;
 }
 
-/** Gives the answer with status 200. Throws `ChannelError`. */
+/** Returns the answer with status 200. Throws `ChannelError`. */
 export async function requestFile(call: FileRequest): Promise<IncomingMessage> {
   const response = await open(call);
   const status = response.statusCode ?? 0;
@@ -25,7 +25,7 @@ export async function requestFile(call: FileRequest): Promise<IncomingMessage> {
   response.destroy();
   if (status === 429) throw rateLimited(Math.max(1, Number(response.headers['retry-after']) || 1) * 1_000);
   if (status >= 500) throw unavailable(`Slack answered the request for a file with status ${status}.`);
-  // Without the scope files:read Slack leads to its page for signing in.
+  // Without the scope files:read, Slack redirects to its sign-in page.
   if (status >= 300 && status < 400)
     throw new ChannelError(
       'rejected',
@@ -38,15 +38,15 @@ export function gone(cause?: unknown): ChannelError {
   return new ChannelError('rejected', 'Slack no longer has this file. Please send it again.', { cause });
 }
 
-/** The cause is only named: its request holds the token. */
+/** Includes only the name of the cause: its request contains the token. */
 export function cutOff(error: unknown): ChannelError {
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
   return unavailable(`The file did not come through between Slack and here${code}.`);
 }
 
 /**
- * True for an address of Slack's own file servers, or of the other server that speaks its API: nothing else may be given the
- * token or the bytes.
+ * True for an address of Slack's own file servers, or of the other server that implements its API: no other server
+ * may get the token or the bytes.
  */
 export function isFileServer(url: URL, apiRoot: string | undefined): boolean {
   if (apiRoot !== undefined) return url.origin === URL.parse(apiRoot)?.origin;

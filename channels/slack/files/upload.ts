@@ -1,4 +1,7 @@
-/** Files for Slack: an address for the bytes, the bytes, and the message that shows them ("Uploading files"). */
+/**
+ * Uploads to Slack: requests an upload address, sends the bytes, and posts the message that shows them ("Uploading
+ * files").
+ */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Log } from '../../../src/contracts/log.ts';
@@ -11,7 +14,7 @@ import { MAX_LENGTH, partsOf, richText, targetOf } from '../message-fields.ts';
 import type { SlackApi } from '../web-api.ts';
 import { isFileServer, requestFile } from './requests.ts';
 
-/** Largest file that is sent, in bytes: Slack takes 1 GB, but a file is in memory while it is sent. */
+/** Largest file that is sent, in bytes: Slack accepts 1 GB, but a file is held in memory while it is sent. */
 export const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
 
 const Ticket = z.object({ upload_url: z.string(), file_id: z.string() });
@@ -43,7 +46,9 @@ export class FileUpload {
     this.#silenceMs = silenceMs;
   }
 
-  /** Shows a file. Its message is known by the file's id: Slack makes it later. Throws `ChannelError`. */
+  /**
+   * Shows a file. Its message is identified by the file's id: Slack creates the message later. Throws `ChannelError`.
+   */
   async send(file: OutboundFile): Promise<SentMessage> {
     const { channel, thread_ts } = targetOf(file);
     const bytes = await bytesOf(file);
@@ -67,7 +72,7 @@ export class FileUpload {
     return { id: ticket.file_id, metadata: { file: ticket.file_id } };
   }
 
-  /** Takes a file away (`files.delete`); one that is gone already is no error. */
+  /** Deletes a file (`files.delete`); a file that is already gone is not an error. */
   async delete(file: string): Promise<void> {
     try {
       await this.#api.call('files.delete', { file });
@@ -77,7 +82,7 @@ export class FileUpload {
     }
   }
 
-  /** The last step; when its answer is lost, the file itself tells where it is shown. */
+  /** The last step; if its answer is lost, the file itself says where it is shown. */
   async #show(place: Place, fileId: string, fields: Record<string, unknown>): Promise<void> {
     try {
       await this.#api.call('files.completeUploadExternal', fields);
@@ -90,7 +95,7 @@ export class FileUpload {
   }
 
   async #isShown(chatId: string, file: string): Promise<boolean> {
-    // Without an answer it counts as not shown: the send then stays of unknown outcome.
+    // Without an answer it counts as not shown: the outcome of the send then stays unknown.
     const answer = await this.#api.call('files.info', { file }).catch((error: unknown) => {
       this.#log.warn({ err: error, chatId }, 'slack_file_not_looked_up');
     });

@@ -1,4 +1,7 @@
-/** Reads what was said while no connection stood: in the channels, direct messages and threads in which the bot is used. */
+/**
+ * Reads what was said while there was no connection: in the channels, direct messages and threads in which the bot is
+ * used.
+ */
 import { z } from 'zod';
 import type { ConnectionStore } from '../../../src/contracts/receive.ts';
 import type { GatewayApi } from '../../../src/contracts/gateway-api.ts';
@@ -13,16 +16,22 @@ import type { SlackApi } from '../web-api.ts';
 import { isRetryable } from '../../../src/contracts/errors.ts';
 import { retryWhile } from '../../../src/lib/async/retry.ts';
 
-/** Chats whose session changed within this time are read, however long ago anything was missed in them. */
+/** Chats whose session changed within this time are read, no matter how long ago messages were missed in them. */
 const HEARD_WITHIN_MS = 30 * 24 * 3_600_000;
-/** Chats and threads read after one outage, those used last first: at 48 a minute this takes four minutes. */
+/**
+ * Maximum number of chats and threads read after one outage, the most recently used first: at 48 a minute this takes
+ * four minutes.
+ */
 export const MAX_CHATS_READ = 200;
 /** Messages per call, and calls per chat or thread. */
 const PAGE = 100;
 export const MAX_PAGES = 5;
-/** Older messages are not answered: the gateway forgets after seven days which it has answered. */
+/** Older messages are not answered: after seven days the gateway forgets which ones it has answered. */
 const MAX_AGE_MS = 6 * 24 * 3_600_000;
-/** Read from this long before the moment up to which everything was heard: the clocks of Slack and this machine differ. */
+/**
+ * Reading starts this long before the time up to which everything was received: the clocks of Slack and this machine
+ * differ.
+ */
 const LOOK_BACK_MS = 2 * 60_000;
 
 const Page = z.object({
@@ -37,17 +46,17 @@ export interface CatchUpParts {
   log: Log;
   now: () => number;
   signal: AbortSignal;
-  /** Least time between two calls, in milliseconds: `conversations.history` is in Tier 3, 50 calls a minute. */
+  /** Minimum time between two calls, in milliseconds: `conversations.history` is in Tier 3, 50 calls a minute. */
   spacingMs: number;
 }
 
-/** What is to be read of each chat: the chat itself, and threads in it; and how many were left out. */
+/** What to read of each chat: the chat itself, and threads in it; and how many were left out. */
 export interface ToRead {
   chats: Map<string, Place[]>;
   leftOut: number;
 }
 
-/** The chats that were used last or are allowed. Throws `StoreError`. */
+/** The chats that were used most recently or are allowed. Throws `StoreError`. */
 export async function chatsToRead(
   { connections, gateway, log, now }: CatchUpParts,
   heardAt: number,
@@ -85,12 +94,12 @@ export async function missedIn(
       isWhole = false;
     }
   }
-  // A thread's first message comes with its answers, however old it is.
+  // A thread's first message is returned with its replies, however old it is.
   const recent = [...all.values()].filter(({ ts }) => Number(ts) * 1_000 >= since);
   return { messages: recent.toSorted((one, other) => Number(one.ts) - Number(other.ts)), isWhole };
 }
 
-/** False when there is more. */
+/** False if there is more. */
 async function readPlace(
   parts: CatchUpParts,
   place: Place,

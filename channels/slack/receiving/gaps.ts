@@ -1,4 +1,7 @@
-/** What was missed while no connection stood: read chat by chat, and in a chat before anything newer is committed. */
+/**
+ * What was missed while there was no connection: read chat by chat, and within a chat before anything newer is
+ * committed.
+ */
 import { toGatewayError } from '../../../src/contracts/errors.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
@@ -10,7 +13,7 @@ import type { CatchUpParts } from './catch-up.ts';
 const RETRY_CAP_MS = 30_000;
 
 export interface GapsParts extends CatchUpParts {
-  /** Before the store is asked again for the chats to read, in milliseconds. */
+  /** Wait before the store is asked again for the chats to read, in milliseconds. */
   retryBaseMs: number;
   /** Commits a missed message. Throws the signal's reason. */
   commit: (message: RawMessage) => Promise<void>;
@@ -18,16 +21,19 @@ export interface GapsParts extends CatchUpParts {
 
 export class Gaps {
   readonly #parts: GapsParts;
-  /** Resolves once it is known in which chats something may be missing. */
+  /** Resolves once it is known which chats may have gaps. */
   #listed: Promise<void> = Promise.resolve();
-  /** Reads what is missing in a chat, once. */
+  /** Reads the gap in a chat, once. */
   readonly #reads = new Map<string, () => Promise<void>>();
 
   constructor(parts: GapsParts) {
     this.#parts = parts;
   }
 
-  /** Reads everything since `heardAt`; gives the number of chats of which something was left out. Throws the signal's reason. */
+  /**
+   * Reads everything since `heardAt`; returns the number of chats of which something was left out. Throws the
+   * signal's reason.
+   */
   async close(heardAt: number): Promise<number> {
     const left = { out: 0 };
     this.#listed = this.#list(heardAt, left);
@@ -36,7 +42,7 @@ export class Gaps {
     return left.out;
   }
 
-  /** Waits until nothing is missing in a chat. Throws the signal's reason. */
+  /** Waits until a chat has no gap. Throws the signal's reason. */
   async before(chatId: string): Promise<void> {
     await this.#listed;
     await this.#reads.get(chatId)?.();

@@ -7,7 +7,10 @@ import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { KeyedLock } from '../../../src/lib/async/keyed-lock.ts';
 import { pause, sleep } from '../../../src/lib/async/sleep.ts';
 
-/** Messages that wait while the store is unavailable; further ones are not acknowledged, and read from the history later. */
+/**
+ * Messages that wait while the store is unavailable; further ones are not acknowledged, and are read from the history
+ * later.
+ */
 export const MAX_WAITING = 1_000;
 const RETRY_BASE_MS = 250;
 const RETRY_CAP_MS = 10_000;
@@ -22,12 +25,12 @@ export interface InboxParts {
   publish: (message: InboundMessage) => Promise<Receipt>;
 }
 
-/** One event on its way. */
+/** One event in the queue. */
 export interface Work {
   chatId: string;
-  /** The message of the event; undefined when there is nothing to commit. */
+  /** The message of the event; undefined if there is nothing to commit. */
   read: () => Promise<InboundMessage | undefined>;
-  /** Called once it is committed or refused for good. */
+  /** Called once it is committed or permanently refused. */
   stored: () => void;
 }
 
@@ -35,9 +38,9 @@ export class Inbox {
   readonly #parts: InboxParts;
   readonly #lock = new KeyedLock();
   readonly #work = new Set<Promise<void>>();
-  /** When each that waits arrived, in milliseconds of `now`, oldest first. */
+  /** Arrival times of the waiting events, in milliseconds of `now`, oldest first. */
   readonly #arrivals = new Map<symbol, number>();
-  /** Since when something was turned away; undefined when nothing was. */
+  /** When the first event was rejected; undefined if none was. */
   #turnedAwayAt: number | undefined;
 
   constructor(parts: InboxParts) {
@@ -67,13 +70,13 @@ export class Inbox {
     return true;
   }
 
-  /** Everything that arrived before this moment is stored, in milliseconds of `now`. */
+  /** Everything that arrived before this time is stored, in milliseconds of `now`. */
   get storedUntil(): number {
     const [oldest = this.#parts.now()] = this.#arrivals.values();
     return Math.min(oldest, this.#turnedAwayAt ?? oldest);
   }
 
-  /** Since when messages are missing that were turned away; told once, as soon as there is room again. */
+  /** When the gap caused by rejected messages began; reported once, as soon as there is room again. */
   takeGap(): number | undefined {
     if (this.#turnedAwayAt === undefined || this.#arrivals.size > MAX_WAITING / 2) return undefined;
     const since = this.#turnedAwayAt;
@@ -88,7 +91,7 @@ export class Inbox {
     limit.abort();
   }
 
-  /** Publishes a message, again until it is committed or refused for good. Throws only the signal's reason. */
+  /** Publishes a message, and retries until it is committed or permanently refused. Throws only the signal's reason. */
   async commit(message: InboundMessage): Promise<void> {
     const { signal, log, publish } = this.#parts;
     const { chatId } = message;

@@ -1,4 +1,7 @@
-/** Slash commands and pressed buttons: acknowledged within Slack's three seconds, answered to whoever used them. */
+/**
+ * Slash commands and pressed buttons: acknowledged within Slack's three seconds, answered to the person who used
+ * them.
+ */
 import type { CommandListing } from '../../../src/contracts/command.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
@@ -22,7 +25,10 @@ export interface InteractionParts {
   log: Log;
   languages: ChannelLanguages;
   now: () => number;
-  /** How long a commit may take before it is acknowledged without it, in milliseconds; Slack waits 3 seconds. */
+  /**
+   * How long a commit may take before the command is acknowledged without waiting for it, in milliseconds; Slack
+   * waits 3 seconds.
+   */
   deferAfterMs: number;
 }
 
@@ -42,7 +48,7 @@ export class Interactions {
       return;
     }
     await this.#answer(fromCommand(raw, commands, now()), receive, {
-      // Without a text of its own the answer shows everybody what was asked.
+      // With no text of its own, the answer shows everyone what was asked.
       accepted: () => ack({ response_type: 'in_channel' }),
       late: () => ack(),
       replied: (text, open) => {
@@ -71,8 +77,8 @@ export class Interactions {
   }
 
   /**
-   * Commits first, then acknowledges. After 2 s it acknowledges without waiting for the commit, because a command that is
-   * not acknowledged in 3 s is shown as failed; should the commit then fail, the person is told.
+   * Commits first, then acknowledges. After 2 s it acknowledges without waiting for the commit, because Slack shows a
+   * command that is not acknowledged in 3 s as failed; if the commit then fails, the person is notified.
    */
   async #answer(message: InboundMessage, receive: Receive, answer: Answer): Promise<void> {
     const { log, deferAfterMs, languages } = this.#parts;
@@ -100,7 +106,7 @@ export class Interactions {
   }
 }
 
-/** How each kind of receipt is told. */
+/** How each kind of receipt is reported. */
 interface Answer {
   accepted: () => void;
   late: () => void;
@@ -112,7 +118,7 @@ function replyTo(receipt: Receipt, say: Say): string {
   return receipt.kind === 'refused' ? (receipt.reply ?? say('press.not_answered')) : say('press.done');
 }
 
-/** Everyone in the channel sees that an answer was stopped; all other replies only the person who asked. */
+/** Everyone in the channel sees that an answer was stopped; only the person who asked sees the other replies. */
 function isOpen({ content }: InboundMessage, receipt: Receipt): boolean {
   return receipt.kind === 'handled' && PUBLIC_COMMANDS.includes(content.split(/\s/, 1)[0] ?? '');
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps a connection of Socket Mode open from `start` to `stop`. Slack renews each connection every few hours: the next one is
- * open before the old one is given up, so that nothing falls between them.
+ * Keeps a Socket Mode connection open from `start` to `stop`. Slack renews each connection every few hours: the next
+ * one is open before the old one is closed, so that nothing is lost between them.
  */
 import { z } from 'zod';
 import { ChannelError, toGatewayError } from '../../../src/contracts/errors.ts';
@@ -15,13 +15,16 @@ import type { Ending, Envelope } from './socket.ts';
 
 /** Longest wait before a new attempt to connect, in milliseconds. */
 const RETRY_CAP_MS = 30_000;
-/** Connections that stand shorter than this, in milliseconds, one after the other, are opened more and more slowly. */
+/**
+ * Connections that last less than this, in milliseconds, are reopened more and more slowly if there are several in a
+ * row.
+ */
 const SHORT_MS = 10_000;
-/** Wait while Socket Mode is switched off, in milliseconds. */
+/** Wait while Socket Mode is disabled, in milliseconds. */
 const DISABLED_MS = 60_000;
-/** How long a connection that Slack gives up may bring what is under way, in milliseconds. */
+/** How long a connection that Slack is closing may still deliver what is in flight, in milliseconds. */
 const DRAIN_MS = 10_000;
-/** Envelopes of a connection that wait for its beginning. */
+/** Envelopes of a connection that wait until the connection has started. */
 export const MAX_EARLY = 1_000;
 
 const SWITCHED_OFF =
@@ -34,17 +37,17 @@ export interface LinkParts {
   api: Pick<SlackApi, 'call'>;
   apiRoot: string | undefined;
   log: Log;
-  /** Before the first new attempt after a failed connection, in milliseconds. */
+  /** Wait before the first new attempt after a failed connection, in milliseconds. */
   retryBaseMs: number;
-  /** Longest wait for a connection to close at a stop, in milliseconds. */
+  /** Longest wait for a connection to close during `stop`, in milliseconds. */
   closeMs: number;
 }
 
 export interface LinkListener {
   envelope: (envelope: Envelope) => void;
-  /** A connection stands; `wasOpen`: another one stood until now, and nothing can have been missed. */
+  /** A connection is open; `wasOpen`: another one was open until now, and nothing can have been missed. */
   connected: (wasOpen: boolean) => void;
-  /** None stands any more. */
+  /** No connection is open any more. */
   lost: () => void;
 }
 
@@ -52,7 +55,7 @@ export class SocketLink {
   readonly #parts: LinkParts;
   readonly #listener: LinkListener;
   readonly #stop = new AbortController();
-  /** Connections that may still bring something, those that are given up included. */
+  /** Connections that may still deliver something, including those that are closing. */
   readonly #open = new Set<Socket>();
   #problem: ChannelHealth | undefined = { state: 'starting' };
   #work: Promise<void> | undefined;
@@ -66,7 +69,7 @@ export class SocketLink {
     return this.#problem ?? { state: 'up' };
   }
 
-  /** Resolves once the first connection stands, or at `stop`. */
+  /** Resolves once the first connection is open, or at `stop`. */
   async start(): Promise<void> {
     const first = Promise.withResolvers<void>();
     this.#stop.signal.addEventListener('abort', () => first.resolve(), { once: true });
@@ -101,16 +104,17 @@ export class SocketLink {
     }
   }
 
-  /** Opens the next connection; gives what resolves at the first sign of its end. */
+  /** Opens the next connection; returns a promise that resolves at the first sign of its end. */
   async #connect(): Promise<{ ending: Promise<Ending> }> {
     const { promise: ending, resolve } = Promise.withResolvers<Ending>();
     const url = await this.#address();
     if (this.#stop.signal.aborted) throw this.#stop.signal.reason;
-    // What comes in one packet with the hello waits until it is known that something before it may be missing.
+    // Envelopes in the same packet as the hello wait until it is known that something before them may be
+    // missing.
     let early: Envelope[] | undefined = [];
     const envelope = (one: Envelope): void => {
       if (early === undefined) this.#listener.envelope(one);
-      // Slack sends again what is not acknowledged.
+      // Slack resends what is not acknowledged.
       else if (early.length < MAX_EARLY) early.push(one);
     };
     const socket = new Socket(url, { envelope, ending: resolve });
@@ -131,7 +135,7 @@ export class SocketLink {
     return { ending };
   }
 
-  /** What is under way on a connection arrives there; then it is closed. */
+  /** Waits for what is in flight on a connection; then closes it. */
   async #drain(socket: Socket): Promise<void> {
     const closed = new AbortController();
     void socket.closed.then(() => closed.abort());
@@ -158,7 +162,7 @@ export class SocketLink {
     await pause(Math.max(ms, failure.retryAfterMs ?? 0), this.#stop.signal);
   }
 
-  /** A fresh address (`apps.connections.open`); it is secret and holds for one connection. */
+  /** A fresh address (`apps.connections.open`); it is secret and valid for one connection. */
   async #address(): Promise<string> {
     const answer = await this.#parts.api.call('apps.connections.open', {});
     const url = URL.parse(Opened.safeParse(answer).data?.url ?? '');

@@ -1,4 +1,7 @@
-/** Names and languages of people (`users.info`), kept for a while: they are for display, and nothing waits long for them. */
+/**
+ * Names and languages of people (`users.info`), cached for a while: they are for display, and nothing waits long for
+ * them.
+ */
 import { z } from 'zod';
 import type { Log } from '../../../src/contracts/log.ts';
 import { Recent } from '../../../src/lib/recent.ts';
@@ -6,12 +9,12 @@ import { USER_ID } from '../ids.ts';
 import type { Names } from '../inbound.ts';
 import type { SlackApi } from '../web-api.ts';
 
-/** How long a name is kept, in milliseconds, and how many are. */
+/** How long a name is cached, in milliseconds, and how many are. */
 const KEPT_MS = 3_600_000;
 export const MAX_NAMES = 5_000;
-/** A name that could not be read is asked for again after this time, in milliseconds. */
+/** A name that could not be read is requested again after this time, in milliseconds. */
 const MISSING_MS = 60_000;
-/** Names that one message waits for; a text that mentions more shows the ids of the others. */
+/** Maximum number of names that one message waits for; a text that mentions more shows the ids of the others. */
 export const MAX_ASKED = 10;
 /** Longest wait for all of them, in milliseconds. */
 const WAIT_MS = 1_500;
@@ -59,7 +62,7 @@ export class People {
     );
   }
 
-  /** The language of a person whose name was read, as Slack names it: `de-DE`. */
+  /** The language of a person whose name was read, in Slack's form: `de-DE`. */
   languageOf(id: string): string | undefined {
     return this.#locales.get(id);
   }

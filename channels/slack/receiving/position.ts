@@ -1,15 +1,18 @@
-/** Keeps in the store up to which moment everything that Slack sent is stored: from there a restart or another node reads on. */
+/**
+ * Keeps in the store the time up to which everything that Slack sent is stored: a restarted process or another node
+ * continues from there.
+ */
 import type { ConnectionStore } from '../../../src/contracts/receive.ts';
 import type { Log } from '../../../src/contracts/log.ts';
 
-/** Slack has no sessions to continue; the store's row needs the name of one. */
+/** Slack has no sessions to continue; the store's row needs a session name. */
 const SESSION = { id: 'socket-mode', sequence: 0, detail: {} };
 
 export interface PositionParts {
   connections: Pick<ConnectionStore, 'connection' | 'saveSession'>;
   log: Log;
   saveEveryMs: number;
-  /** Up to when everything is stored, in epoch milliseconds; undefined while that is not known. */
+  /** The time up to which everything is stored, in epoch milliseconds; undefined while unknown. */
   storedUntil: () => number | undefined;
 }
 
@@ -23,7 +26,7 @@ export class Position {
     this.#parts = parts;
   }
 
-  /** The moment that the store keeps; from now on it is written there. Throws `StoreError`. */
+  /** The time that the store keeps; from now on it is written there. Throws `StoreError`. */
   async load(key: string): Promise<number | undefined> {
     const record = await this.#parts.connections.connection(key);
     this.#key = key;

@@ -1,4 +1,7 @@
-/** Receiving from `start` to `stop`: the connection, the inbox, commands, and what was missed while no connection stood. */
+/**
+ * Receiving from `start` to `stop`: the connection, the inbox, commands, and what was missed while there was no
+ * connection.
+ */
 import type { ChannelDeps } from '../../../src/contracts/channel.ts';
 import type { ChannelHealth, GatewayApi } from '../../../src/contracts/gateway-api.ts';
 import type { InboundMessage } from '../../../src/contracts/message.ts';
@@ -24,12 +27,15 @@ import { isRetryable } from '../../../src/contracts/errors.ts';
 import { retryWhile } from '../../../src/lib/async/retry.ts';
 import type { Envelope } from './socket.ts';
 
-/** How long the health names what a catch-up left out, in milliseconds. */
+/** How long health reports what a catch-up left out, in milliseconds. */
 const NOTICE_MS = 3_600_000;
-/** Longest wait for the store at a stop, in milliseconds. */
+/** Longest wait for the store during `stop`, in milliseconds. */
 const SAVE_MS = 2_000;
 
-/** The channel's dependencies: a log, the commands it offers, who is allowed, and how far was heard. */
+/**
+ * The channel's dependencies: a log, the commands it offers, who is allowed, and the position up to which everything
+ * was received.
+ */
 export interface SlackDeps extends Pick<ChannelDeps, 'log' | 'connections' | 'languages'> {
   gateway: Pick<GatewayApi, 'commands' | 'groups' | 'membershipChanged'>;
 }
@@ -60,9 +66,9 @@ export class Receiving {
   readonly #position: Position;
   readonly #interactions: Interactions;
   readonly #gaps: Gaps;
-  /** Work besides the messages: commands, catching up, short replies. Awaited at `stop`. */
+  /** Work other than messages: commands, catching up, short replies. Awaited at `stop`. */
   readonly #background: BackgroundWork;
-  /** From when on something may be missing; undefined while nothing is. */
+  /** Start of a possible gap; undefined if there is none. */
   #missingSince: number | undefined;
   #leftOut = { chats: 0, at: 0 };
 
@@ -102,7 +108,7 @@ export class Receiving {
       envelope: (envelope) => this.#take(envelope),
       connected: (wasOpen) => {
         if (!wasOpen && this.#missingSince !== undefined) this.#readMissed();
-        // From here on nothing that is said is lost with this process.
+        // From here on, no message is lost with this process.
         else this.#background.run('slack_position_not_saved', this.#position.save());
       },
       lost: () => {
@@ -119,10 +125,10 @@ export class Receiving {
     return { state: 'degraded', detail };
   }
 
-  /** Throws `StoreError` when it cannot be read up to when everything was heard. */
+  /** Throws `StoreError` if the position up to which everything was received cannot be read. */
   async start(): Promise<void> {
     const { teamId, userId } = this.#parts.self;
-    // What was never heard has no gap: an app that is new in a workspace answers from now on.
+    // An app without a position has no gap: one that is new in a workspace answers from now on.
     this.#missingSince = await this.#position.load(`slack:${teamId}:${userId}`);
     await this.#link.start();
   }
@@ -188,7 +194,7 @@ export class Receiving {
 
   async #convert(message: RawMessage, isEdit: boolean): Promise<InboundMessage | undefined> {
     const { self, people, status } = this.#parts;
-    // Names cost calls: they are asked only for what somebody has written.
+    // Names cost calls: they are requested only for what a person has written.
     if (toInbound(message, self, new Map()) === undefined) return undefined;
     const names = await people.names(peopleIn(message));
     const inbound = isEdit ? toEdit(message, self, names) : toInbound(message, self, names);
@@ -207,12 +213,12 @@ export class Receiving {
   async #catchUp(since: number): Promise<void> {
     const leftOut = await this.#gaps.close(since);
     if (leftOut > 0) this.#leftOut = { chats: leftOut, at: this.#settings.now() };
-    // A connection that broke meanwhile has its own gap.
+    // A connection that broke in the meantime has a gap of its own.
     if (this.#link.health.state === 'up') this.#missingSince = undefined;
     await this.#position.save();
   }
 
-  /** Commits a message of the history; a command is left out, because it may have been carried out before. */
+  /** Commits a message from the history; commands are left out, because they may have been carried out before. */
   async #commitMissed(message: RawMessage): Promise<void> {
     const inbound = await this.#convert(message, false);
     if (inbound !== undefined && !inbound.content.startsWith('/')) await this.#inbox.commit(inbound);

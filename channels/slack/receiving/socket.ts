@@ -1,15 +1,15 @@
 /**
- * One connection of Socket Mode: from its address to its end. `@slack/socket-mode` 3.1.0 is not used: when Slack renews a connection it
- * closes the old one first and opens the next after 5 seconds (4.85 s without one, 97 of 154 events lost, against none here); it takes
- * `link_disabled` for a renewal, any address that it is told, and ends the process by an unhandled rejection when
- * `apps.connections.open` fails while it reconnects.
+ * One Socket Mode connection: from its address to its end. `@slack/socket-mode` 3.1.0 is not used: when Slack renews
+ * a connection it closes the old one first and opens the next after 5 seconds (4.85 s without one, 97 of 154 events
+ * lost, compared with none here); it treats `link_disabled` as a renewal, accepts any address that it gets, and ends
+ * the process by an unhandled rejection if `apps.connections.open` fails while it reconnects.
  */
 import { WebSocket } from 'ws';
 import type { RawData } from 'ws';
 import { z } from 'zod';
 import { parseJson } from '../../../src/lib/json/json.ts';
 
-/** Time between two signs of life that are asked for, and the longest silence, in milliseconds. */
+/** Time between two pings, and the longest silence, in milliseconds. */
 const PING_MS = 10_000;
 const SILENCE_MS = 35_000;
 
@@ -20,25 +20,25 @@ const Envelope = z.object({
   payload: z.unknown(),
 });
 
-/** Something that Slack wants acknowledged. */
+/** A request that Slack wants acknowledged. */
 export interface Envelope {
   type: 'events_api' | 'slash_commands' | 'interactive';
   payload: unknown;
-  /** Tells Slack that it need not send this again, where the connection still stands; `response` is what a command answers at once. */
+  /** Tells Slack not to resend this, if the connection is still open; `response` is the immediate answer to a command. */
   ack: (response?: object) => void;
 }
 
-/** Why a connection is about to end, or has ended: `link_disabled` when Socket Mode was switched off. */
+/** Why a connection is about to end, or has ended: `link_disabled` if Socket Mode was disabled. */
 export type Ending = 'warning' | 'refresh_requested' | 'link_disabled' | 'closed';
 
 export interface SocketListener {
   envelope: (envelope: Envelope) => void;
-  /** Called once, at the first sign of the end: the connection may bring envelopes for a while longer. */
+  /** Called once, at the first sign of the end: the connection may deliver envelopes for a while longer. */
   ending: (reason: Ending) => void;
 }
 
 export class Socket {
-  /** Resolves when Slack has said hello; rejects when the connection ends before. */
+  /** Resolves when Slack has said hello; rejects if the connection ends first. */
   readonly ready: Promise<void>;
   /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
@@ -66,11 +66,11 @@ export class Socket {
       closed.resolve();
       this.#end('closed');
     });
-    // Whoever awaits it hears of the failure; nobody does when the link gives up first.
+    // Whoever awaits it receives the failure; no one does if the link gives up first.
     this.ready.catch(() => undefined);
   }
 
-  /** Closes the connection; one that does not answer is cut after `ms`. */
+  /** Closes the connection; one that does not answer is broken after `ms`. */
   async close(ms: number): Promise<void> {
     this.#socket.close(1000);
     const timer = setTimeout(() => this.#socket.terminate(), ms);

@@ -1,4 +1,4 @@
-/** Reads the text of Slack's messages: entities, mentions, links and escapes become plain words. Pure. */
+/** Reads the text of Slack's messages: converts entities, mentions, links and escapes to plain words. Pure. */
 
 const ENTITY = /<([@#!]?)([^<>|]{1,3000})(?:\|([^<>]{0,3000}))?>/g;
 
@@ -7,7 +7,7 @@ export function mentionedIn(text: string): string[] {
   return [...text.matchAll(/<@([UW][0-9A-Z]{2,30})(?:\|[^<>]*)?>/g)].flatMap(([, id]) => id ?? []);
 }
 
-/** The text as people see it; `nameOf` gives the name of a person where it is known. */
+/** The text as people see it; `nameOf` returns the name of a person if it is known. */
 export function readText(text: string, nameOf: (id: string) => string | undefined): string {
   const shown = text.replaceAll(ENTITY, (whole, sign: string, target: string, label: string | undefined) => {
     switch (sign) {

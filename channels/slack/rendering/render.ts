@@ -1,6 +1,6 @@
 /**
- * Renders a Markdown document as Slack's rich text: pure. Slack's `mrkdwn` has no way to write a `*`, `_` or backtick that is
- * none of its marks; in rich text every text is only text, and Slack prefers it ("Rich text block").
+ * Renders a Markdown document as Slack's rich text. Slack's `mrkdwn` has no way to write a literal `*`, `_` or
+ * backtick; in rich text every text is only text, and Slack prefers it ("Rich text block"). Pure.
  */
 import type { Code, List as ListNode, ListItem, Nodes, Root, RootContent, Table } from 'mdast';
 import type { Rendered } from '../../../src/contracts/channel.ts';
@@ -29,7 +29,7 @@ export function render(doc: Root): Rendered {
 function blocks(nodes: readonly RootContent[], depth: number): Part[] {
   return foldDetails(nodes).flatMap((node) => {
     if (node.type !== 'details') return block(node, depth);
-    // Slack folds nothing: the summary is a heading.
+    // Slack cannot fold anything: the summary becomes a heading.
     return [...section(within(node.summary, { bold: true }, depth)), ...blocks(node.children, depth + 1)];
   });
 }
@@ -64,7 +64,7 @@ function preformatted({ value }: Pick<Code, 'value'>): Part[] {
   return filled({ type: 'rich_text_preformatted', elements: words(value.trim() === '' ? '' : value) });
 }
 
-/** Slack refuses parts without any element. */
+/** Slack refuses parts that contain no elements. */
 function filled(part: Part): Part[] {
   return part.elements.length === 0 ? [] : [part];
 }
@@ -80,7 +80,10 @@ function drawn(node: Table): string {
   return drawTable(rows, node.align ?? []);
 }
 
-/** A list, and below it what its items hold besides text: deeper lists, and code, after which the numbers go on. */
+/**
+ * A list, followed by what its items contain besides text: deeper lists, and code, after which the numbering
+ * continues.
+ */
 function list(node: ListNode, indent: number, depth: number): Part[] {
   const style = node.ordered === true ? 'ordered' : 'bullet';
   const first = node.ordered === true ? Math.max(1, node.start ?? 1) : 1;
@@ -97,7 +100,7 @@ function list(node: ListNode, indent: number, depth: number): Part[] {
   });
 }
 
-/** The text of an item, and what stands below it. */
+/** The text of an item, and what belongs below it. */
 function parted(item: ListItem, depth: number): [Run[], RootContent[]] {
   const box = item.checked === true ? '☑ ' : item.checked === false ? '☐ ' : '';
   const at = item.children.findIndex(({ type }) => /^(list|code|table|blockquote)$/.test(type));
@@ -105,7 +108,7 @@ function parted(item: ListItem, depth: number): [Run[], RootContent[]] {
   return [trimmed([...words(box), ...flow(head, depth)]), at === -1 ? [] : item.children.slice(at)];
 }
 
-/** Blocks as lines of text, where Slack has no blocks: in quotes and items. */
+/** Blocks as lines of text, where Slack allows no blocks: in quotes and items. */
 function flow(nodes: readonly Nodes[], depth: number): Run[] {
   const lines: Run[] = [];
   for (const node of nodes) {

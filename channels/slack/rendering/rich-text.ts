@@ -8,7 +8,7 @@ export interface Style {
   code?: true;
 }
 
-/** A run of text, or a link. No text in one is read as markup: it can ping nobody. */
+/** A run of text, or a link. No text in one is read as markup: it cannot ping anyone. */
 export type Run =
   | { type: 'text'; text: string; style?: Style }
   | { type: 'link'; url: string; text?: string; style?: Style };
@@ -23,12 +23,12 @@ export interface List {
   style: 'bullet' | 'ordered';
   /** 0-8. */
   indent: number;
-  /** Numbers before the first one. */
+  /** The number of list numbers before the first one. */
   offset?: number;
   elements: Section[];
 }
 
-/** A part of the message, which stands on lines of its own. */
+/** A part of the message, which is on separate lines. */
 export type Part = Section | List;
 
 /** Deepest list that Slack shows. */
@@ -54,7 +54,7 @@ function wordsOfRuns(runs: readonly Run[]): string {
   return runs.map((run) => (run.type === 'text' ? run.text : (run.text ?? run.url))).join('');
 }
 
-/** Runs without empty ones, each as long as its style stays the same. */
+/** Runs without empty ones; adjacent runs with the same style are joined. */
 export function joined(runs: readonly Run[]): Run[] {
   const whole: Run[] = [];
   for (const run of runs) {
@@ -71,7 +71,7 @@ function sameStyle(one: Style = {}, other: Style = {}): boolean {
   return (['bold', 'italic', 'strike', 'code'] as const).every((mark) => one[mark] === other[mark]);
 }
 
-/** Runs without blanks and line breaks at both ends. */
+/** Runs without spaces and line breaks at both ends. */
 export function trimmed(runs: readonly Run[]): Run[] {
   const whole = joined(runs);
   for (const at of [0, -1]) {

@@ -3,9 +3,9 @@ import type { Nodes } from 'mdast';
 import { cleanText } from '../../../src/lib/text.ts';
 import type { Run, Style } from './rich-text.ts';
 
-/** Deeper nodes are shown as plain text: nobody writes such nesting, and the stack is finite. */
+/** Deeper nodes are shown as plain text: no one nests that deeply, and the stack is finite. */
 export const MAX_DEPTH = 40;
-/** Longest address that Slack takes in a link. */
+/** Longest address that Slack accepts in a link. */
 const MAX_URL = 3_000;
 
 /** The runs of a phrase. */
@@ -57,7 +57,7 @@ export function wordsIn(node: Nodes): string {
   return text;
 }
 
-/** Links only http and https. A text that looks like another address stands before the true one. */
+/** Links only http and https. The true address follows a text that looks like another address. */
 function link(url: string, inside: Run[], style: Style): Run[] {
   const target = webUrl(url);
   if (target === undefined) return inside;
@@ -70,14 +70,14 @@ function link(url: string, inside: Run[], style: Style): Run[] {
 }
 
 /**
- * True where an address as it is written leads to that host, and only its path has letters that Slack would show as numbers. Of a
- * host with such letters the true name is shown: two that look the same may be different ones.
+ * True if an address as written leads to that host, and only its path has letters that Slack would show as numbers.
+ * For a host with such letters the true name is shown: two that look the same may be different.
  */
 function isSamePlace(written: string, target: string): boolean {
   return written !== target && written.startsWith(`${new URL(target).origin}/`);
 }
 
-/** Undefined for what leads elsewhere than to the web. */
+/** Undefined for anything but a web address. */
 function webUrl(url: string): string | undefined {
   const parsed = URL.parse(url);
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) return undefined;

@@ -33,7 +33,7 @@ export interface TurnGroup {
   tokens: number;
 }
 
-/** Groups rows by turn, in job. */
+/** Groups rows by turn, in order. */
 export function byTurn(rows: readonly UnsummarizedRow[]): TurnGroup[] {
   const turns: TurnGroup[] = [];
   for (const row of rows) {

@@ -1,4 +1,4 @@
-/** One compression: summarizes the oldest turns of a context and replaces them by the summary (N-67). */
+/** One compression: summarizes the oldest turns of a context and replaces them with the summary (N-67). */
 import { sourcesOfEntry } from '../../contracts/store/records.ts';
 import type { UnsummarizedRow } from '../../contracts/store/contexts.ts';
 import type { ContextEntry } from '../../contracts/store/records.ts';
@@ -45,7 +45,7 @@ export interface Compacted {
   summary: string;
   /** Sources of the record. */
   sources: readonly Source[];
-  /** Whose the messages in it are, by the owner of their memories; without those that nobody alone wrote. */
+  /** Whose the messages in it are, by the owner of their memories; without those that no single person wrote. */
   owners: readonly string[];
 }
 
@@ -54,8 +54,8 @@ export type Compressed = { before: number; after: number; compacted: Compacted }
 
 /**
  * Compresses a context once. `refused` when there is too little to summarize, when the summary would not be shorter, or
- * when the same turns were summarized meanwhile. Throws `ProviderError`, `StoreError`, or the signal's reason; nothing is
- * changed then.
+ * when the same turns were summarized in the meantime. Throws `ProviderError`, `StoreError`, or the signal's reason;
+ * nothing is changed then.
  */
 export async function compressOnce(shared: AgentShared, job: CompressionJob): Promise<Compressed> {
   const { contexts } = shared.deps;
@@ -134,7 +134,7 @@ async function callModel(
 ): Promise<string> {
   const note = { purpose: 'compression' as const, session, userId, model: request.model };
   const onUsage = (usage: Usage): Promise<void> => shared.deps.ledger.noteUsage({ ...note, ...usage });
-  // Neither the summary nor its waiting is shown.
+  // Neither the summary nor the wait for it is shown.
   const answer = await completeText(
     shared,
     { request, signal, maxChars: MAX_ANSWER_CHARS, onUsage },

@@ -20,7 +20,10 @@ import type { Compacted, CompressionJob } from './compress.ts';
 const COOLDOWN_MS = 10 * 60_000;
 /** Sessions that are paused at the same time; the oldest pause is dropped first. */
 const MAX_COOLING_DOWN = 10_000;
-/** How long what was summarized waits for the worker that looks for facts in it, in milliseconds, and of how many sessions. */
+/**
+ * How long what was summarized waits for the worker that looks for facts in it, in milliseconds, and for how many
+ * sessions.
+ */
 const COMPACTED_MS = 10 * 60_000;
 const MAX_COMPACTED = 32;
 

@@ -37,7 +37,7 @@ export async function correctStep(execution: Execution, step: PlanStep, result: 
     consecutiveFailures: deps.context.consecutiveFailures,
     refusal: run.refusal,
   });
-  // A call that was cut short by a stop returns `abort`, which is no decision.
+  // A call that was cut short by a stop returns `abort`, which is not a decision.
   deps.signal.throwIfAborted();
   await applyCorrection(execution, step, correction);
 }
@@ -86,7 +86,7 @@ async function applyCorrection(
 type Amendment = Exclude<AgentCorrection, { action: 'abort' }>;
 
 /**
- * The plan after the decision, which is counted and whose reason is noted at the steps it changes. The failed step is
+ * The plan after the decision, which is counted and whose reason is noted on the steps it changes. The failed step is
  * pending again, or skipped.
  */
 function editOf(execution: Execution, step: PlanStep, correction: Amendment): PlanEdit {

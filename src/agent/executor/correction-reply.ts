@@ -54,7 +54,7 @@ const reply = z.discriminatedUnion('action', [
 
 /**
  * Reads a correction of a step with this command; new steps beyond the third are dropped (S-13). Throws
- * `GatewayError('bad_correction')` when the text holds none that can be used.
+ * `GatewayError('bad_correction')` when the text contains none that can be used.
  */
 export function readCorrection(
   text: string,
@@ -92,7 +92,7 @@ export function readCorrection(
   }
 }
 
-/** What a command may name, and the language of the note about a name that means nothing. */
+/** What a command may name, and the language of the note about an unknown name. */
 interface Names {
   executors: AvailableExecutors;
   say: Say;

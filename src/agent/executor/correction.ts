@@ -35,7 +35,7 @@ export type PlainCall = (system: string, messages: readonly ChatMessage[]) => Pr
 
 /**
  * Asks what to do about a failed step. Never throws: an error of the call, or an answer that cannot be used, is `abort`
- * with the reason (S-11). Notes beside the model's own words are in the language of `say`.
+ * with the reason (S-11). Notes next to the model's own words are in the language of `say`.
  */
 export async function analyzeFailure(
   call: PlainCall,

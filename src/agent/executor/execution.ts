@@ -33,8 +33,8 @@ export type GateVerdict =
 /** Dependencies of the executor. */
 export interface ExecutorDeps {
   /**
-   * Commits fact number `n` and the plan after it; a fact that is stored already is kept. False, without a commit, when a
-   * step would begin that people have changed meanwhile. Throws `StoreError`.
+   * Commits fact number `n` and the plan after it; a fact that is already stored is kept. False, without a commit, when
+   * a step would begin that people have changed in the meantime. Throws `StoreError`.
    */
   journal(n: number, fact: PlanFact, plan: Plan): Promise<boolean>;
   /** Runs a step; `run` is the number of the run, for its own journal. A plain `GatewayError` means that the step failed. */
@@ -74,7 +74,7 @@ export class Execution {
     return this.#run.plan.state === 'running' || this.#run.plan.state === 'paused';
   }
 
-  /** False when the fact was not recorded, because people have changed the plan meanwhile. */
+  /** False when the fact was not recorded, because people have changed the plan in the meantime. */
   async record(fact: PlanFact): Promise<boolean> {
     const next = applyFact(this.#run, fact);
     if (!(await this.deps.journal(this.#run.facts, fact, next.plan))) return false;
@@ -82,12 +82,12 @@ export class Execution {
     return true;
   }
 
-  /** The step of that id as it is now. */
+  /** The step with that id as it is now. */
   step(id: string): PlanStep | undefined {
     return this.#run.plan.steps.find((step) => step.id === id);
   }
 
-  /** Emits the step of that id as it is now. */
+  /** Emits the step with that id as it is now. */
   emitStep(id: string): void {
     const step = this.step(id);
     if (step !== undefined) this.emit({ type: 'step_changed', step });

@@ -106,7 +106,7 @@ async function outcomeOf(execution: Execution, step: PlanStep): Promise<StepOutc
   try {
     return await deps.runStep(step, run.running ?? run.runs, run);
   } catch (error) {
-    // Errors that end the turn or come from the store are no failure of the step.
+    // Errors that end the turn or come from the store are not a failure of the step.
     deps.signal.throwIfAborted();
     if (!(error instanceof GatewayError) || error instanceof StoreError || error instanceof LaneAbort) {
       throw error;

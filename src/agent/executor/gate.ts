@@ -1,4 +1,4 @@
-/** The gate before a step: requests to pause or skip, and in teacher mode the user's permission (S-02). Waiting parks the turn until somebody answers. */
+/** The gate before a step: requests to pause or skip, and in teacher mode the user's permission (S-02). Waiting parks the turn until someone answers. */
 import { createHash } from 'node:crypto';
 import type { ApprovalSubject, PlanWait } from '../../contracts/tools/approvals.ts';
 import type { PlanStep } from '../../contracts/plans/plan.ts';
@@ -44,7 +44,7 @@ async function decide(shared: AgentShared, turn: Turn, next: NextStep, emit: Emi
     if (answer === undefined) return { kind: 'pause' };
     await plans.requestOnPlan(run.plan.id, { pause: false });
   }
-  // The answer counts even when the request was withdrawn meanwhile.
+  // The answer counts even if the request was withdrawn in the meantime.
   if (answer?.decision === 'denied')
     return {
       kind: 'cancel',
@@ -101,14 +101,14 @@ function answerTo(
   return turn.approvals.find(({ callKey }) => callKey === key);
 }
 
-/** Changes of other steps leave a question as it is; the answer about one step is none about another. */
+/** Changes of other steps leave a question as it is; the answer about one step does not apply to another. */
 function waitKey({ turnId }: TurnIdentity, { step, run }: NextStep, wait: PlanWait['wait']): string {
   const key = `${turnId}.plan-${wait}-${run.facts - run.edits}`;
   if (wait === 'pause') return key;
   return `${key}-${createHash('sha256').update(`${step.id} ${step.description}`).digest('hex').slice(0, 16)}`;
 }
 
-/** Ends the turn until somebody answers. Throws `ApprovalWait`. */
+/** Ends the turn until someone answers. Throws `ApprovalWait`. */
 function waitFor(
   turn: TurnIdentity,
   step: PlanStep,

@@ -2,7 +2,7 @@
 import { cancelPlan } from '../../contracts/plans/plan.ts';
 import type { Plan, PlanFact, PlanState, PlanStep, StepResult } from '../../contracts/plans/plan.ts';
 
-/** The state of a running plan. Immutable: each fact gives a new one. */
+/** The state of a running plan. Immutable: each fact creates a new one. */
 export interface PlanRun {
   readonly plan: Plan;
   /** Index of the step that is next, is running, or has failed. */

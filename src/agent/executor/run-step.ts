@@ -46,7 +46,7 @@ export async function runPlanStep(
   emit: Emit,
 ): Promise<StepOutcome> {
   const { content, ...outcome } = await runByExecutor(shared, turn, work, emit);
-  // People read it on the card; each prompt that quotes it puts marks of its own around it.
+  // People read it on the card; each prompt that quotes it puts its own marks around it.
   return { content: clipMiddle(withoutMarks(content), MAX_STEP_RESULT_CHARS), ...outcome };
 }
 

@@ -5,7 +5,10 @@ import { takeSteering } from '../turn/queue-modes.ts';
 import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import type { ExecutorDeps } from './execution.ts';
 
-/** Longest text of the user that a step or a correction includes, in UTF-16 units; of a longer one its end. The final answer includes all of it. */
+/**
+ * Longest text of the user that a step or a correction includes, in UTF-16 units; of a longer one, its end. The final
+ * answer includes all of it.
+ */
 export const MAX_STEERING_CHARS = 600;
 
 /** The iteration of the turn's own loop at which a plan runs. */

@@ -3,7 +3,7 @@ import { oneLine, stripEnd } from '../../lib/text.ts';
 
 /** Facts of one summary that are kept. */
 export const MAX_FACTS = 5;
-/** Longest of them, in UTF-16 units; a longer line is no fact but a tale. */
+/** Longest of them, in UTF-16 units; a longer line is a story, not a fact. */
 const MAX_FACT_CHARS = 300;
 
 /** Follows the summary in the same conversation, so that the model server need not read the record again. */
@@ -27,7 +27,7 @@ export function factsIn(answer: string): string[] {
   return lines.slice(0, MAX_FACTS);
 }
 
-/** True when all words of a fact stand in one that is known, in any order and case. */
+/** True when all words of a fact are in one that is known, in any order and case. */
 export function isKnown(fact: string, known: readonly string[]): boolean {
   const words = wordsOf(fact);
   return known.some((other) => {

@@ -15,7 +15,7 @@ const FACTS_TOKENS = 300;
 /** Longest answer that is read, in UTF-16 units. */
 const MAX_ANSWER_CHARS = 8_000;
 
-/** Makes the worker; `takeCompacted` gives what was summarized of a session since it was last asked. */
+/** Makes the worker; `takeCompacted` returns what was summarized of a session since it was last called. */
 export function createFactsWorker(
   shared: AgentShared,
   takeCompacted: (session: SessionKey) => Compacted | undefined,
@@ -35,8 +35,8 @@ export function createFactsWorker(
 }
 
 /**
- * True when the whole record is of the person whose memories the turn reads: in a group, or in a session that several end
- * users of a client share, a fact of one would be told to another.
+ * True when the whole record belongs to the person whose memories the turn reads: in a group, or in a session that
+ * several end users of a client share, a fact about one would be revealed to another.
  */
 function isOf({ memoryOwner, place }: EndedTurn, { owners }: Compacted): boolean {
   return place === 'private' && memoryOwner !== 'system' && owners.every((owner) => owner === memoryOwner);
@@ -70,7 +70,7 @@ async function ask(
   );
 }
 
-/** Stores those that are new; gives their number. */
+/** Stores those that are new; returns their number. */
 async function keep(
   { deps: { memories } }: AgentShared,
   turn: EndedTurn,
@@ -85,7 +85,8 @@ async function keep(
   for (const [index, text] of facts.entries()) {
     if (isKnown(text, known)) continue;
     try {
-      // The turn is part of the key: by it the unverified facts of a turn are counted, those of its tools included.
+      // The turn is part of the key: the unverified facts of a turn are counted by it, including those of its
+      // tools.
       const key = `${turnId}/facts/${index}`;
       if ((await memories.remember(memoryOwner, { key, text, session, untrusted })).isNew) kept += 1;
       known.push(text);

@@ -16,7 +16,9 @@ import type { PromptPart } from '../prompt/bootstrap-files.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
 import { isJsonObject } from '../../lib/json/json.ts';
 
-/** The fields of a model call beside its model, messages and tools: what the caller asks, else what the profile says. */
+/**
+ * The fields of a model call besides its model, messages and tools: what the caller asks, else what the profile says.
+ */
 export function callFields(
   profile: Profile,
   can: Pick<ModelCapabilities, 'thinking'>,
@@ -40,7 +42,10 @@ export function refuseUnsupported(model: string, can: ModelCapabilities, options
   if (option !== undefined) throw new FieldError(option, `the server of the model ${model} does not know it`);
 }
 
-/** The profile's prompt and tools with what the caller adds: its instructions, its tools instead of the gateway's or beside them. */
+/**
+ * The profile's prompt and tools with what the caller adds: its instructions, its tools instead of the gateway's or in
+ * addition to them.
+ */
 export function withCallerOptions(
   prepared: PreparedProfile,
   options: CallerOptions | undefined,
@@ -61,7 +66,7 @@ export function withCallerOptions(
   };
 }
 
-/** A tool of the caller's replaces one of the gateway's that has the same name. */
+/** A caller's tool replaces one of the gateway's that has the same name. */
 function withTools(prepared: PreparedProfile, added: readonly ToolSchema[], own: boolean): PreparedProfile {
   const taken = new Set(added.map(({ name }) => name));
   const kept = own ? prepared.schemas.filter(({ name }) => !taken.has(name)) : [];
@@ -96,7 +101,7 @@ export function checkCalls(calls: readonly ToolCall[], options: CallerOptions): 
   throw invalidAnswer('it calls no tool, though tool_choice requires one');
 }
 
-/** Throws `GatewayError('invalid_answer')` for a text that has not the form that was asked for. */
+/** Throws `GatewayError('invalid_answer')` for a text that does not have the requested form. */
 export function checkFormat(text: string, { format }: Pick<AnswerOptions, 'format'>): void {
   const problem = format && formatProblem(text, format);
   if (problem !== undefined) throw invalidAnswer(`it has not the form that was asked for: ${problem}`);

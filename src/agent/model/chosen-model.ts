@@ -7,7 +7,7 @@ import type { ChoiceStore } from '../../contracts/store/records.ts';
 
 /** Name of the choice in the store. */
 const CHOICE = 'model';
-/** Models that are looked at, in the server's order, for one that answers chats. */
+/** Models that are checked, in the server's order, for one that answers chats. */
 export const MAX_LOOKED_AT = 20;
 
 export interface ChosenModelDeps {
@@ -18,7 +18,10 @@ export interface ChosenModelDeps {
   log: Log;
 }
 
-/** Gives the model. Throws `ProviderError`, and `StoreError` before the first choice is known. */
+/**
+ * Makes the function that returns the model. It throws `ProviderError`, and `StoreError` before the first choice is
+ * known.
+ */
 export function createChosenModel(deps: ChosenModelDeps): (signal: AbortSignal) => Promise<string> {
   let known: string | undefined;
   return async (signal) => {

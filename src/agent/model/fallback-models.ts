@@ -1,4 +1,4 @@
-/** The models of a profile that answer while its own cannot, and which one answers for which just now. */
+/** The models of a profile that answer while its own cannot, and which one answers for which right now. */
 import { ProviderError } from '../../contracts/errors.ts';
 import type { ProviderErrorCode } from '../../contracts/errors.ts';
 import type { EventBody } from '../../contracts/event.ts';
@@ -20,9 +20,9 @@ const REASONS: Readonly<Partial<Record<ProviderErrorCode, PlainKey>>> = {
   unknown_model: 'model_fails.unknown_model',
   timeout_first_chunk: 'model_fails.timeout_first_chunk',
 };
-/** A change is forgotten after this time, in milliseconds: a conversation reads of it again. */
+/** A change is forgotten after this time, in milliseconds: then a conversation is notified of it again. */
 const KEPT_MS = 3_600_000;
-/** Conversations that were told of changes, and models that did not answer, remembered at a time. */
+/** Conversations that were notified of changes, and models that did not answer, remembered at once. */
 const MAX_TOLD = 10_000;
 const MAX_FAILED = 1_000;
 
@@ -34,7 +34,7 @@ export interface Failing {
   readonly log: Log;
   model?: string | undefined;
   triedModels?: readonly string[] | undefined;
-  /** Says what its conversation is told; default: in English. */
+  /** Says what its conversation is notified of; default: in English. */
   readonly say?: Say | undefined;
 }
 
@@ -47,7 +47,7 @@ type Emit = (event: EventBody) => void;
 export class FallbackModels {
   /** By the model that failed. */
   readonly #failed: Recent<Failed>;
-  /** The changes that a conversation was told of, `from` to `next`. */
+  /** The changes that a conversation was notified of, `from` to `next`. */
   readonly #told: Recent<Map<string, string>>;
 
   /** `monotonicNow` is a clock in milliseconds. */
@@ -57,8 +57,9 @@ export class FallbackModels {
   }
 
   /**
-   * Gives the turn the next model of its profile that it has not tried, and says so once; false when there is none, when the
-   * message asked for a model by name, or when the answer had begun. A chain that comes back to itself ends there.
+   * Gives the turn the next model of its profile that it has not tried, and says so once; false when there is none,
+   * when the message asked for a model by name, or when the answer had begun. A chain that leads back to itself ends
+   * there.
    */
   change(turn: Failing, { error, begun }: { error: unknown; begun: boolean }, emit: Emit): boolean {
     if (begun || turn.askedModel !== undefined) return false;
@@ -76,7 +77,7 @@ export class FallbackModels {
     return true;
   }
 
-  /** Notes that the turn's model has answered, and says so where the conversation was told that it could not. */
+  /** Notes that the turn's model has answered, and says so if the conversation was notified that it could not. */
   answered(turn: Failing, emit: Emit): void {
     const model = turn.model ?? '';
     this.#failed.delete(model);
@@ -89,7 +90,10 @@ export class FallbackModels {
     });
   }
 
-  /** Who answers for this model, at the end of its chain, and why it does not itself; undefined while nothing speaks against it. */
+  /**
+   * Who answers for this model, at the end of its chain, and why it does not itself; undefined while nothing is known
+   * against it.
+   */
   insteadOf(model: string): Failed | undefined {
     const first = this.#failed.get(model);
     const passed = new Set([model]);
@@ -103,7 +107,7 @@ export class FallbackModels {
     return first && last && { ...first, instead: last.instead };
   }
 
-  /** Every model that somebody answers for. */
+  /** Every model that another one answers for. */
   replaced(): ReplacedModel[] {
     return this.#failed.values().flatMap(({ model }) => {
       const found = this.insteadOf(model);

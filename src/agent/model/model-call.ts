@@ -25,7 +25,10 @@ export interface ModelCall {
   reply: Reply;
   limits: StreamLimits;
   signal: AbortSignal;
-  /** Notes in the turn's lane that the turn only waits for a place; undefined where other work goes on beside the call. */
+  /**
+   * Notes in the turn's lane that the turn only waits for a place; undefined where other work continues alongside the
+   * call.
+   */
   waits?: LastingNote | undefined;
   /** Set at the first chunk: also true of a stream that broke later. */
   begun: boolean;
@@ -173,13 +176,13 @@ class StreamingAnswer {
   }
 }
 
-/** Who hears that a call has to wait in a queue, beside the user. */
+/** Who is notified, besides the user, that a call has to wait in a queue. */
 interface QueueListeners {
   watchdog: StreamWatchdog;
   waits?: LastingNote | undefined;
 }
 
-/** The request of a call that tells the user when it has to wait in a queue, and when pictures are refused. */
+/** The request of a call that notifies the user when it has to wait in a queue, and when pictures are refused. */
 export function withQueueNotice(
   request: ChatRequest,
   { watchdog, waits }: QueueListeners,

@@ -1,4 +1,4 @@
-/** What people should know of the models: which one answers, and those that are named and missing. */
+/** What people should know about the models: which one answers, and those that are named and missing. */
 import { GatewayError } from '../../contracts/errors.ts';
 import type { Profile } from '../../contracts/agent/profile.ts';
 import type { ChatProvider, ModelReport, NamedModel } from '../../contracts/model/provider.ts';
@@ -15,8 +15,8 @@ export function namedByProfiles(profiles: readonly Profile[]): NamedModel[] {
 }
 
 /**
- * The report: `usual` answers where nothing names another, `named` are looked up at their servers, each once. A server that
- * does not answer is no problem of the name. Throws only what aborting `signal` throws.
+ * The report: `usual` answers where nothing names another, `named` are looked up at their servers, each once. A server
+ * that does not answer is not a problem with the name. Throws only what aborting `signal` throws.
  */
 export async function reportModels(
   provider: Pick<ChatProvider, 'capabilities'>,

@@ -26,7 +26,7 @@ export interface ModelsDeps {
   profiles(): readonly Profile[];
   /** `MODEL`; unset = the first model of the server that answers chats, which is then kept. */
   model?: string | undefined;
-  /** Models that settings name beside `MODEL` and the profiles. */
+  /** Models that settings name besides `MODEL` and the profiles. */
   named?: () => readonly NamedModel[];
   choices: ChoiceStore;
   log: Log;
@@ -37,22 +37,30 @@ export interface ModelsDeps {
 export interface Models {
   /** Who answers for models that cannot. */
   readonly fallbacks: FallbackModels;
-  /** The profile of that id, else the one called `default`. Throws `GatewayError('unknown_profile')` when there is neither. */
+  /**
+   * The profile with that id, else the one called `default`. Throws `GatewayError('unknown_profile')` when there is
+   * neither.
+   */
   profile(id: string | undefined): Profile;
   /** The model to use when nothing names one: `MODEL`, else the one that was chosen. Throws `ProviderError`, `StoreError`. */
   fallback(signal: AbortSignal): Promise<string>;
   /** The model of a session that has this profile and names no model, or why there is none. Never throws. */
   describe(profileId: string | undefined, reader: ErrorReader, say?: Say): Promise<string>;
   /**
-   * What is special about the answers of a model now, as ` (…)` behind its name: another one answers instead, or it cannot
-   * call tools; '' when nothing is. Never throws.
+   * What is special about the answers of a model now, as ` (…)` after its name: another one answers instead, or it
+   * cannot call tools; '' when nothing is. Never throws.
    */
   about(model: string, say: Say): Promise<string>;
-  /** Who answers for a model now, and whether that one can call tools; undefined while nobody knows. Never throws. */
+  /**
+   * Who answers for a model now, and whether that one can call tools; undefined while that is unknown. Never throws.
+   */
   whoAnswers(model: string): Promise<WhoAnswers>;
   /** The model of a session that has this profile and names no model, and what named it. Throws `ProviderError`, `StoreError`. */
   usual(profileId: string | undefined): Promise<{ model: string; from: 'profile' | 'gateway' }>;
-  /** What people should know of all models. Throws `GatewayError` when no server answers, or none of its models could. */
+  /**
+   * What people should know about all models. Throws `GatewayError` when no server answers, or none of its models
+   * could.
+   */
   report(signal: AbortSignal): Promise<ModelReport>;
   /** `default`, the profile ids, then the server's models. Throws `ProviderError`. */
   list(signal: AbortSignal): Promise<string[]>;
@@ -127,7 +135,7 @@ export function createModels(deps: ModelsDeps, monotonicNow: () => number = () =
       const { tools } = await provider.capabilities(answering, AbortSignal.timeout(DESCRIBE_MS));
       return { ...who, tools };
     } catch (error) {
-      // What is wrong with its server is told where it is asked.
+      // What is wrong with its server is reported when the server is asked.
       if (!(error instanceof GatewayError)) throw error;
       return { ...who, tools: undefined };
     }

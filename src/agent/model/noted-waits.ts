@@ -1,4 +1,7 @@
-/** The note of a turn that waits for a place at its model's server: a death of the node meanwhile is not its doing. */
+/**
+ * The note of a turn that waits for a place at its model's server: if the node dies in the meantime, the turn is not to
+ * blame.
+ */
 import { toGatewayError } from '../../contracts/errors.ts';
 import { waitNotedAfterMs } from '../../contracts/store/lanes.ts';
 import type { LaneHead } from '../../contracts/store/lanes.ts';

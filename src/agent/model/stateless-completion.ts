@@ -63,7 +63,7 @@ export async function* completeStateless(
     rows: request.messages.flatMap(({ role, content }) =>
       role === 'user' ? [contextRow(0, { kind: 'user', content, author: userOf(caller) })] : [],
     ),
-    // What the client's own tools gave back, and what files say, is text of others.
+    // What the client's own tools returned, and what files say, is text of others.
     taint: new Taint([...ofClient, ...prepared.sources]),
   };
   try {
@@ -152,7 +152,7 @@ async function* ask(
       return answer;
     } catch (error) {
       completion.signal.throwIfAborted();
-      // There is no conversation that could be told.
+      // There is no conversation that could be notified.
       const changed = shared.fallbacks.change(completion, { error, ...attempt }, () => undefined);
       if (!changed) throw error;
     }

@@ -27,7 +27,7 @@ export async function withFilesRead(
     for (const file of files) {
       const { name, picture, text, spoken } = await readInline(file, `token:${tokenId}`, signal);
       if (picture !== undefined) images.push(picture);
-      // A part of the message, as the words that are typed beside it.
+      // A part of the message, as the words that are typed next to it.
       if (spoken !== undefined) texts.push(spoken);
       if (text !== undefined) texts.push(markUntrusted(`an attached file, ${name}`, text));
     }

@@ -1,4 +1,4 @@
-/** The tools of a completion without a session: the gateway's `pure` ones, which ask nobody. */
+/** The tools of a completion without a session: the gateway's `pure` ones, which ask no one. */
 import type { Caller } from '../../contracts/access.ts';
 import { GatewayError, toGatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
@@ -36,7 +36,7 @@ export interface Completion extends Failing {
   usage?: Usage;
 }
 
-/** Runs one call; what may not be run is an answer for the model. Throws the signal's reason. */
+/** Runs one call; a call that may not be run becomes an answer for the model. Throws the signal's reason. */
 export async function runPure(
   shared: AgentShared,
   completion: Completion,

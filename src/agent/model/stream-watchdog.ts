@@ -1,4 +1,4 @@
-/** Watches a model's stream: silence ends it, and however the reading ends the connection is closed (N-60…N-63). */
+/** Watches a model's stream: silence ends it, and the connection is closed however the reading ends (N-60…N-63). */
 import { ProviderError } from '../../contracts/errors.ts';
 import { said } from '../../contracts/texts/say.ts';
 
@@ -14,9 +14,9 @@ export interface StreamLimits {
 }
 
 /**
- * The watchdog of one call. The reader calls `start` before the call, `onChunk` for each chunk, `throwIfEnded` after the
- * last one, and `close` in any case. A chunk costs one clock reading: a single timer looks at the clock, and is not set
- * anew for each chunk.
+ * The watchdog of one call. The reader calls `start` before the call, `onChunk` for each chunk, `throwIfEnded` after
+ * the last one, and `close` in any case. A chunk costs one clock reading: a single timer checks the clock, and is not
+ * reset for each chunk.
  */
 export class StreamWatchdog {
   readonly #connection = new AbortController();
@@ -59,7 +59,10 @@ export class StreamWatchdog {
     return this.#timeout;
   }
 
-  /** Starts the clock. Gives the signal that closes the connection. Throws the reason of a signal that has aborted already. */
+  /**
+   * Starts the clock. Returns the signal that closes the connection. Throws the reason of a signal that has aborted
+   * already.
+   */
   start(): AbortSignal {
     this.#signal.throwIfAborted();
     this.#signal.addEventListener('abort', this.#stop, { once: true });
@@ -75,7 +78,7 @@ export class StreamWatchdog {
     if (!this.#begun) this.#limitMs = this.#limits.queuedMs;
   }
 
-  /** A chunk has arrived. Throws when the call has ended meanwhile. */
+  /** A chunk has arrived. Throws when the call has ended in the meantime. */
   onChunk(): void {
     this.throwIfEnded();
     this.#silentSince = performance.now();
@@ -86,7 +89,7 @@ export class StreamWatchdog {
     if (this.#queued) this.#startedAt = this.#silentSince;
   }
 
-  /** Throws the timeout, or the signal's reason, where one of them has ended the call. */
+  /** Throws the timeout, or the signal's reason, if one of them has ended the call. */
   throwIfEnded(): void {
     this.#connection.signal.throwIfAborted();
   }

@@ -1,4 +1,4 @@
-/** The three phases of planning: analysis, review where it is asked for, and the plan (N-14 to N-24). */
+/** The three phases of planning: analysis, review if it is requested, and the plan (N-14 to N-24). */
 import { StoreError, toGatewayError, wordError } from '../../contracts/errors.ts';
 import { turnReader } from '../turn/failure-text.ts';
 import type { Plan } from '../../contracts/plans/plan.ts';
@@ -20,9 +20,9 @@ const MAX_DESCRIPTION_CHARS = 160;
 export interface Draft {
   /** Grows with every call. */
   spent: PlanningUsage;
-  /** What the model wants to plan, in its own words; undefined = the message as it stands. */
+  /** What the model wants to plan, in its own words; undefined = the message unchanged. */
   goal: string | undefined;
-  /** A person has asked for a plan: there is one for the simplest request, too, and a failure is one of the turn. */
+  /** A person has asked for a plan: even the simplest request gets one, and a failure fails the turn. */
   required?: boolean | undefined;
 }
 

@@ -17,7 +17,7 @@ const WHAT_IT_TAKES =
 const VERDICT =
   'End with one line of its own: "REFLECT: yes" when the analysis rests on assumptions or much depends on it, else "REFLECT: no".';
 
-/** The instruction for the message as it stands. */
+/** The instruction for the unchanged message. */
 export const ANALYSIS = [
   'Do not answer the request above yet: first judge what it takes.',
   'If you can answer it at once or with a single tool call (a greeting, small talk, a question, a short text), write only the word DIRECT.',

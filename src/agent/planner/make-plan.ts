@@ -13,7 +13,7 @@ interface PlanSetting {
   mode: ExecutionMode;
   tools: ReadonlyMap<string, Tool>;
   state?: 'running' | 'stored' | undefined;
-  /** In whose language its card is. */
+  /** The language of its card. */
   say: Pick<Say, 'language'>;
 }
 

@@ -16,7 +16,7 @@ export function planForModel(plan: Plan): string {
   return [...milestoneLines(title, plan), 'Steps:', ...steps].join('\n');
 }
 
-/** The plan for users, a card in Markdown (N-26), in the language of whoever reads it. */
+/** The plan for users, a card in Markdown (N-26), in the language of its reader. */
 export function planCard(plan: Plan, say: Say): string {
   const steps = plan.steps.map((step, index) => {
     const label = executorLabel(step, say);

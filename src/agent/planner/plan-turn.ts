@@ -48,8 +48,8 @@ export async function planOnCall(shared: AgentShared, turn: Turn, n: number, emi
 }
 
 /**
- * Makes and stores the plan that a person asked for with `/plan`, and gives the sentence that answers: nothing of the plan
- * runs. Throws what `draftPlan` throws, and `GatewayError('no_plan')` when the model wrote none.
+ * Makes and stores the plan that a person asked for with `/plan`, and returns the sentence that answers: nothing of the
+ * plan runs. Throws what `draftPlan` throws, and `GatewayError('no_plan')` when the model wrote none.
  */
 export async function planOnly(shared: AgentShared, turn: Turn, emit: Emit): Promise<string> {
   await makeOnce(shared, turn, { required: true }, emit);
@@ -59,8 +59,8 @@ export async function planOnly(shared: AgentShared, turn: Turn, emit: Emit): Pro
 }
 
 /**
- * Begins a run of a stored plan, unless that was done before a crash. Throws `GatewayError('plan_changed')` when it is not
- * the plan that was to be run any more, and `StoreError`.
+ * Begins a run of a stored plan, unless that was done before a crash. Throws `GatewayError('plan_changed')` when it is
+ * no longer the plan that was to be run, and `StoreError`.
  */
 async function beginRun(
   shared: AgentShared,

@@ -41,8 +41,9 @@ export interface PlanningUsage {
 }
 
 /**
- * Returns the model's text and adds the usage to `spent`. A prompt that is refused as too long is tried once more,
- * shorter (B-11); a model that cannot answer is replaced by the next of the profile. Throws `ProviderError`, `GatewayError` (window), or the signal's reason.
+ * Returns the model's text and adds the usage to `spent`. A prompt that is refused as too long is retried once, shorter
+ * (B-11); a model that cannot answer is replaced by the next of the profile. Throws `ProviderError`, `GatewayError`
+ * (window), or the signal's reason.
  */
 export async function askPlanner(
   shared: AgentShared,

@@ -1,4 +1,4 @@
-/** The profiles that are there without any file: `default`, and `chat`, `coder` and `researcher`, which folders of these names replace. */
+/** The profiles that exist without any file: `default`, and `chat`, `coder` and `researcher`, which folders of these names replace. */
 import { profileSchema } from '../../contracts/agent/profile.ts';
 import type { Profile, ProfileSettings } from '../../contracts/agent/profile.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
@@ -26,7 +26,7 @@ const RESEARCHER_PROMPT =
   'You find things out: search, read the pages themselves, compare at least two sources for what matters, and give the address ' +
   'of each. Say what you could not find.';
 
-/** A prompt without those parts of the built-in ones that speak of tools. */
+/** A prompt without the parts of the built-in ones that mention tools. */
 export function withoutToolPrompts(prompt: string): string {
   return [DEFAULT_PROMPT, CODER_PROMPT, RESEARCHER_PROMPT]
     .reduce((rest, part) => rest.replace(part, ''), prompt)

@@ -16,7 +16,7 @@ import type { Say } from '../../contracts/texts/say.ts';
 
 /** Longest wait for the model servers to list their models, in milliseconds. */
 const SERVERS_MS = 5_000;
-/** The same while somebody types a name and waits for suggestions. */
+/** The same while someone types a name and waits for suggestions. */
 const SUGGEST_MS = 2_000;
 /** Names of models shown by `/model`. */
 const MODELS_SHOWN = 30;
@@ -24,7 +24,7 @@ const MODELS_SHOWN = 30;
 export interface ProfileCommandDeps {
   profiles: Pick<Profiles, 'list' | 'errors'>;
   ledger: Pick<SessionStore, 'session' | 'updateSession'>;
-  /** The binding of config.json for whoever writes a command, if any. */
+  /** The binding of config.json for the author of a command, if any. */
   boundTo: BoundTo;
   events: Pick<EventBus, 'emit'>;
   models: Pick<Models, 'list' | 'describe' | 'about' | 'resolve' | 'checkProfile'>;
@@ -100,7 +100,7 @@ async function suggestModels(deps: ProfileCommandDeps, call: CommandCall): Promi
   return namesLike(call.args, ['default', ...names]);
 }
 
-/** The profile that answers who writes the command: the one chosen for the session, else the bound one. */
+/** The profile that answers the author of the command: the one chosen for the session, else the bound one. */
 async function usedHere(deps: ProfileCommandDeps, call: CommandCall) {
   const record = await deps.ledger.session(call.session);
   const bound = record?.profileChosen === true ? undefined : deps.boundTo(call);

@@ -24,7 +24,7 @@ export async function followSwitch(
   turn.model = turn.askedModel ?? session.model ?? turn.profile.model;
 }
 
-/** Gives the turn the prompt and tools of its profile as they are now; what others wrote of the tools taints it. */
+/** Gives the turn the prompt and tools of its profile as they are now; what others wrote about the tools taints it. */
 export function followTools(shared: AgentShared, turn: TurnContext & Pick<TurnProgress, 'rows'>): void {
   const prepared = shared.prepare(turn.profile);
   turn.rows.taint.add(prepared.sources);

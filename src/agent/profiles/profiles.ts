@@ -14,7 +14,7 @@ export interface ProfilesOptions {
   folder: string;
   /** Reads the `config.json` of a profile. */
   readJson: ReadJson;
-  /** Tells of changes in folders. */
+  /** Reports changes in folders. */
   watch: WatchFolders;
   log: Log;
 }
@@ -22,7 +22,7 @@ export interface ProfilesOptions {
 export interface Profiles {
   /** Reads the folder and watches it. Throws one `ConfigError` that names every error, because there is no earlier state to keep. */
   open(rules: ProfileRules): Promise<void>;
-  /** Reads the folder for other rules and gives what makes them count. Throws errors of the file system. */
+  /** Reads the folder for other rules and returns the function that applies them. Throws errors of the file system. */
   prepare(rules: ProfileRules): Promise<ApplySettings>;
   /** Empty before `open`; then `default` first, then the others by id, built-in ones included. A profile whose files changed is a new object, any other the same. */
   list(): readonly Profile[];

@@ -44,8 +44,9 @@ export async function noBootstrapPrompt(): Promise<BootstrapPrompt> {
 }
 
 /**
- * Gives the bootstrap prompt from the files in `folder` as they are now. A file is read again when its modification time
- * or size has changed; all calls within a second share one check. `monotonicNow` is a clock in milliseconds. Never throws: a file that cannot be read is left out and logged.
+ * Makes the function that returns the bootstrap prompt from the files in `folder` as they are now. A file is read again
+ * when its modification time or size has changed; all calls within a second share one check. `monotonicNow` is a clock
+ * in milliseconds. Never throws: a file that cannot be read is left out and logged.
  */
 export function createBootstrapFiles(
   folder: string,

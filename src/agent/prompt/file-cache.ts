@@ -1,4 +1,4 @@
-/** Caches what is made of files and reads them again when they change; a check is an open and a stat. */
+/** Caches what is made from files and reads them again when they change; a check is an open and a stat. */
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -16,7 +16,9 @@ export interface FileText {
 }
 
 export interface FileCache<T> {
-  /** The value made of the file; undefined when there is no file or it cannot be read, which is logged. Never throws. */
+  /**
+   * The value made from the file; undefined when there is no file or it cannot be read, which is logged. Never throws.
+   */
   read(file: string): Promise<T | undefined>;
   /** Drops every file but these. */
   keepOnly(files: ReadonlySet<string>): void;

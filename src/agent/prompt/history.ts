@@ -121,7 +121,7 @@ function answerGroup(
   };
 }
 
-/** Not every model server takes pictures in the results of tools: they stand in a message behind them. */
+/** Not every model server takes pictures in the results of tools: they go into a message after them. */
 function shownPictures(results: readonly ContextRow[]): ChatMessage[] {
   const shown = results.flatMap(({ entry }) =>
     entry.kind === 'tool_result' && entry.pictures !== undefined ? [entry] : [],

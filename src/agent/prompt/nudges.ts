@@ -14,9 +14,10 @@ export type Iterating = Pick<TurnContext, 'profile'> &
   Pick<TurnProgress, 'rows'> & { prepared: { tools: Pick<TurnContext['prepared']['tools'], 'has'> } };
 
 /**
- * The notes of the n-th iteration, in this order: when and where, budget, plan, goal, stall warning, request for a new plan.
- * All but the first, `surroundings`, are derived from the turn's rows. Never throws. They stand behind the conversation, so
- * that the part of the prompt before a new message is the same in every call and a model server need not read it again.
+ * The notes of the n-th iteration, in this order: when and where, budget, plan, goal, stall warning, request for a new
+ * plan. All but the first, `surroundings`, are derived from the turn's rows. Never throws. They come after the
+ * conversation, so that the part of the prompt before a new message is the same in every call and a model server need
+ * not read it again.
  */
 export function notesFor(
   turn: Iterating,

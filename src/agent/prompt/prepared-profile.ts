@@ -27,7 +27,7 @@ export interface PreparedProfile {
   base?: PreparedProfile | undefined;
 }
 
-/** Tools that may change while the gateway runs: `tools` gives the same list until it does. */
+/** Tools that may change while the gateway runs: `tools` returns the same list until it does. */
 export interface ToolSource {
   tools(): readonly Tool[];
 }
@@ -84,13 +84,16 @@ function preparationOf(tools: readonly Tool[]): (profile: Profile) => PreparedPr
   };
 }
 
-/** `persona`, a horizontal rule, the profile's own prompt (N-68) with whom it may delegate to; no rule when one of them is empty. */
+/**
+ * `persona`, a horizontal rule, the profile's own prompt (N-68) including whom it may delegate to; no rule when one of
+ * them is empty.
+ */
 export function systemPrompt(profile: Profile): string {
   const own = [profile.systemPrompt, delegates(profile)].filter((part) => part !== '').join('\n\n');
   return [profile.persona, own].filter((part) => part !== '').join('\n\n---\n\n');
 }
 
-/** The profile as a model sees it that cannot call tools: as the built-in profile `chat` is, with the words that people wrote. */
+/** The profile as seen by a model that cannot call tools: as the built-in profile `chat` is, with the words that people wrote. */
 function asTalker(profile: Profile): Profile {
   return { ...profile, enabledTools: [], systemPrompt: withoutToolPrompts(profile.systemPrompt) };
 }
@@ -109,12 +112,12 @@ function toolSchema(tool: Tool): ToolSchema {
   return { name: tool.name, description: descriptionFor(tool), parameters };
 }
 
-/** The tool in lists of what a plan may use: of one that others describe, only whose it is. */
+/** The tool in lists of what a plan may use: for one that others describe, only its owner. */
 export function summaryOf({ description, describedBy }: Tool): string {
   return describedBy === undefined ? description : `A tool of ${describeSources([describedBy])}.`;
 }
 
-/** What the model reads of a tool; text that others wrote stands between marks. */
+/** What the model reads about a tool; text that others wrote is between marks. */
 function descriptionFor({ name, description, describedBy }: Tool): string {
   if (describedBy === undefined) return description;
   return markUntrustedStably(`${describeSources([describedBy])}, about the tool ${name}`, description);

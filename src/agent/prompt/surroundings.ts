@@ -6,7 +6,7 @@ import { titleOf } from './marks.ts';
 export interface Surroundings {
   /** Epoch milliseconds. */
   now: () => number;
-  /** Name of the time zone in which dates are told. */
+  /** Name of the time zone in which dates are given. */
   timeZone: string;
   /** The network's name for people; undefined for a channel that has none. */
   channelLabel: (channel: string) => string | undefined;
@@ -18,7 +18,7 @@ export type Placed = Pick<
   'address' | 'place' | 'userId' | 'userName' | 'isOwner' | 'parentTurnId' | 'surfaces'
 >;
 
-/** Gives the note of a turn; what depends on the time zone is prepared once. */
+/** Makes the function that returns the note of a turn; what depends on the time zone is prepared once. */
 export function createSurroundingsNote(surroundings: Surroundings): (turn: Placed) => string {
   const { timeZone, now, channelLabel } = surroundings;
   const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone });
@@ -47,7 +47,7 @@ function alsoRead({ surfaces, place }: Placed, labelOf: Surroundings['channelLab
   return `The conversation is also read on ${where.join(', ')}.${others}`;
 }
 
-/** Names are written by strangers: they stand in quotes, without anything that could look like more than a name. */
+/** Names are written by strangers: they are in quotes, without anything that could look like more than a name. */
 function withWhom({ userId, userName, isOwner }: Placed): string {
   // A schedule or a report wrote the message.
   if (userId === 'system') return '';

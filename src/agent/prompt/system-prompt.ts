@@ -33,12 +33,12 @@ interface Sources {
 
 /** The user who is answered. */
 export interface Recipient {
-  /** Whose memories are theirs. */
+  /** The owner of their memories. */
   memoryOwner: string;
   place: 'private' | 'group';
   /** The text of their message. */
   message: string;
-  /** True when memories of them are stored. */
+  /** True when memories about them are stored. */
   hasMemories: boolean;
 }
 
@@ -62,15 +62,15 @@ async function recall(deps: Sources['deps'], recipient: Recipient): Promise<Memo
 }
 
 /**
- * The section of the memories, one line each, so that none can start a section of its own; unverified ones stand between
- * marks at its end. Those that do not fit `MEMORY_TOKENS` are left out, with a note.
+ * The section of the memories, one line each, so that none can start its own section; unverified ones are between marks
+ * at its end. Those that do not fit `MEMORY_TOKENS` are left out, with a note.
  */
 export function memoryPart(facts: readonly Pick<MemoryRecord, 'text' | 'untrusted'>[]): PromptPart {
   if (facts.length === 0) return NO_PART;
   const lines: string[] = [];
   const unverified: string[] = [];
   let left = MEMORY_TOKENS;
-  // Whoever writes unverified facts must not be able to push verified ones out.
+  // The author of unverified facts must not be able to push verified ones out.
   const verifiedFirst = facts.toSorted((a, b) => Number(a.untrusted) - Number(b.untrusted));
   for (const { text, untrusted } of verifiedFirst) {
     const line = `- ${untrusted ? '(unverified) ' : ''}${oneLine(text)}`;
@@ -112,7 +112,7 @@ export function systemPart(
   };
 }
 
-/** Estimated tokens of the system message and of the tools, which each call has beside the conversation. */
+/** Estimated tokens of the system message and of the tools, which each call has besides the conversation. */
 export function promptTokensOf(turn: { prepared: PreparedProfile; promptContext: PromptContext }): {
   system: number;
   tools: number;

@@ -87,7 +87,7 @@ export class TraceNotes {
     this.#add({ kind: 'retry', atMs: this.nowMs, ms: Math.round(ms), code });
   }
 
-  /** Notes what an event of the turn tells; deltas tell nothing. */
+  /** Notes what an event of the turn reports; deltas report nothing. */
   event(event: EventBody): void {
     switch (event.type) {
       case 'tool_call':
@@ -97,7 +97,7 @@ export class TraceNotes {
         this.#endTool(event.toolCallId, event.name, event.isError);
         return;
       case 'thinking_started':
-        // Thinking with a title is a call of its own: planning, or the thinking about a step.
+        // Thinking with a title is a separate call: planning, or the thinking about a step.
         if (event.title !== undefined)
           this.#titled.set(event.msgId, { title: event.title, atMs: this.nowMs });
         return;

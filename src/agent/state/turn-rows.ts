@@ -55,7 +55,7 @@ export class TurnRows {
     if (entry.kind === 'tool_result' && entry.sent !== undefined) this.taint.noteSent(entry.sent);
   }
 
-  /** Rows of the steps of the plan, which have conversations of their own; the turn's own loop does not read them. */
+  /** Rows of the steps of the plan, which have their own conversations; the turn's own loop does not read them. */
   get ofPlan(): readonly ContextRow[] {
     return this.#ofPlan;
   }

@@ -56,7 +56,7 @@ export interface TurnIdentity {
   place: 'private' | 'group';
   /** The other chats that share the session; none in a subagent. */
   surfaces: readonly OtherSurface[];
-  /** Says texts in the language of whoever is answered; in English what the model of another turn reads. */
+  /** Says texts in the language of the person who is answered; in English what the model of another turn reads. */
   say: Say;
   log: Log;
 }
@@ -151,8 +151,8 @@ export function replySoFar(rows: TurnRows): Reply {
 }
 
 /**
- * Tells readers that the text of these model calls is void. Whoever has it from a snapshot, which names no call, gets what
- * stands. A subagent's text is no part of the turn's.
+ * Notifies readers that the text of these model calls is void. Readers that have it from a snapshot, which names no
+ * call, get the text that is valid. A subagent's text is not part of the turn's.
  */
 export function emitReset(
   turn: TurnIdentity & TurnProgress,

@@ -162,7 +162,10 @@ function announcementOf(payload: SubagentPayload, result: Result): SubagentFinis
   return { turnId: newId(), address, message, entry: 'runStream' };
 }
 
-/** What the model reads of a subagent that was stopped. A model wrote the task: it never counts as typed by the person. */
+/**
+ * What the model reads about a subagent that was stopped. A model wrote the task: it never counts as typed by the
+ * person.
+ */
 function stoppedNote(payload: SubagentPayload) {
   const { sources } = payload;
   const note = describe(payload, STOPPED);

@@ -50,7 +50,7 @@ export interface Child extends Pick<
   | 'restarted'
 > {
   agentId: string;
-  /** Says what people are asked meanwhile; default: in English, where nobody can be asked. */
+  /** Says what people are asked in the meantime; default: in English, where no one can be asked. */
   say?: Say | undefined;
   /** The fence of its journal: the lane of its turn, or its own. */
   fence: Fence;
@@ -78,7 +78,7 @@ export interface SubagentResult {
   sources: readonly Source[];
   /** Cost of its calls, by model. */
   usage: readonly ModelUsage[];
-  /** The result was in the journal already. */
+  /** The result was already in the journal. */
   known: boolean;
 }
 

@@ -9,7 +9,10 @@ function subagentTools(profile: Profile, parents: ReadonlySet<string>): string[]
   return commonTools(requested, parents).filter((name) => !NOT_FOR_SUBAGENTS.includes(name));
 }
 
-/** Gives the profile of a subagent. It is the same object each time, so that what is prepared for it is cached as long as the profile lives. */
+/**
+ * Makes the function that returns the profile of a subagent. It is the same object each time, so that what is prepared
+ * for it is cached as long as the profile lives.
+ */
 export function createSubagentProfiles(): (profile: Profile, parents: ReadonlySet<string>) => Profile {
   const made = new WeakMap<Profile, Map<string, Profile>>();
   return (profile, parents) => {

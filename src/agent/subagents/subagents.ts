@@ -19,7 +19,7 @@ import { isInterruption, runSubagent } from './run-subagent.ts';
 import type { SubagentResult } from './run-subagent.ts';
 import type { Subagents, Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
-/** Longest wait of a turn that ends for its subagent to end with it, in milliseconds. */
+/** Longest wait of an ending turn for its subagent to end with it, in milliseconds. */
 const ENDING_MS = 5_000;
 
 /** Makes the subagents of a turn. `profileId` is the profile that this turn alone was asked for, if any. */
@@ -193,7 +193,7 @@ async function runToResult(
     profile,
     model: modelOf({ shared, turn, reader, ...parent }, profile),
     task,
-    // The task was made of all that the turn has read.
+    // The task was made from everything that the turn has read.
     taint: reader.rows.taint.fork(),
     past: [...reader.past, reader.rows.user, ...reader.rows.steps],
     approvals: turn.approvals,
@@ -275,7 +275,7 @@ class SubagentSlots {
     );
   }
 
-  /** Takes a slot and gives the function that releases it, or the reason why none is free. */
+  /** Takes a slot and returns the function that releases it, or the reason why none is free. */
   async acquire(callKey: string, agentId: string): Promise<(() => void) | string> {
     if (!this.#made.has(callKey) && this.#made.size >= MAX_SUBAGENTS_PER_TURN) {
       return `A turn makes at most ${MAX_SUBAGENTS_PER_TURN} subagents, and this one has made them. Do the rest yourself.`;

@@ -1,10 +1,10 @@
-/** Titles of sessions as text: the request for one, what a model's answer is worth, and the first words where there is none. */
+/** Titles of sessions as text: the request for one, the one in a model's answer, and the first words if there is none. */
 import { oneLine, stripEnd } from '../../lib/text.ts';
 import type { ChatMessage } from '../../contracts/model/provider.ts';
 
 /** Longest part of the message, and of the answer, that the model reads for a title, in UTF-16 units. */
 const MAX_READ_CHARS = 1_500;
-/** Longest title of the gateway's own making; people may write longer ones (`MAX_TITLE_CHARS`). */
+/** Longest title that the gateway itself makes; people may write longer ones (`MAX_TITLE_CHARS`). */
 const MADE_CHARS = 60;
 
 const INSTRUCTION =

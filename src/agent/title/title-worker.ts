@@ -36,7 +36,7 @@ export function createTitleWorker(shared: AgentShared): AfterTurnWorker {
   };
 }
 
-/** The model's title; the first words where it gives none in time. Throws `Busy`, or the signal's reason. */
+/** The model's title; the first words if it gives none in time. Throws `Busy`, or the signal's reason. */
 async function makeTitle(shared: AgentShared, turn: EndedTurn, signal: AbortSignal): Promise<string> {
   const words = firstWords(turn.said) || firstWords(turn.answer);
   try {
@@ -74,7 +74,7 @@ async function ask(shared: AgentShared, turn: EndedTurn, signal: AbortSignal): P
         maxChars: MAX_ANSWER_CHARS,
         onUsage: (usage) => shared.deps.ledger.noteUsage({ ...note, ...usage }),
       },
-      // The call has to wait in a queue: it would stand before the turns of people.
+      // The call has to wait in a queue: it would be ahead of people's turns.
       (event) => event.type === 'notice' && event.code === 'model_busy' && busy.abort(),
     );
   } catch (error) {

@@ -52,9 +52,10 @@ export interface GateDeps {
 }
 
 /**
- * Undefined when the call may run; an error result for the model when a human denied it, nobody answered in time, or
- * nobody can be asked. The approval is bound to the call's key, its exact arguments and the content of the files that they
- * name: a call that differs from what was shown is asked about anew. A stored rule stands for a person's approval. Throws `ApprovalWait` when somebody must be asked.
+ * Undefined when the call may run; an error result for the model when a human denied it, no one answered in time, or no
+ * one can be asked. The approval is bound to the call's key, its exact arguments and the content of the files that they
+ * name: a call that differs from what was shown is asked about again. A stored rule stands for a person's approval.
+ * Throws `ApprovalWait` when someone must be asked.
  */
 export async function passGate(
   turn: Gated,
@@ -96,7 +97,7 @@ function asToolError(error: unknown): ToolError {
   throw error;
 }
 
-/** The files with their texts as long as these fit beside the arguments; without its text a file shows its digest. */
+/** The files with their texts as long as these fit next to the arguments; without its text a file shows its digest. */
 function shownFiles(named: readonly NamedFile[], used: number): NamedFile[] {
   let room = MAX_ASKED_CHARS - used;
   return named.map((file) => {
@@ -124,9 +125,9 @@ function digestOf(
 }
 
 /**
- * Digest of the rule that would cover this call: the same person, tool, arguments and content of files, in this session.
- * Undefined where a person must decide each time: when text of others may have caused the call, and when it may run files
- * that nobody has seen.
+ * Digest of the rule that would cover this call: the same person, tool, arguments and content of files, in this
+ * session. Undefined where a person must decide each time: when text of others may have caused the call, and when it
+ * may run files that no one has seen.
  */
 function ruleDigest(
   turn: Pick<Gated, 'sessionKey' | 'userId' | 'rows'>,

@@ -44,7 +44,7 @@ export function callerCalls(
   return found;
 }
 
-/** Emits the results that have come, once: while no later answer has read them. */
+/** Emits the results that have arrived, once: while no later answer has read them. */
 export function announceResults(turn: Turn, { answered }: CallerCalls, n: number, emit: Emit): void {
   if (turn.rows.answer(n + 1) !== undefined) return;
   for (const { call, result } of answered) {
@@ -53,8 +53,8 @@ export function announceResults(turn: Turn, { answered }: CallerCalls, n: number
 }
 
 /**
- * Throws `CallerWait` when calls have no result yet, and `GatewayError('tools_unanswered')` when the turn has waited for
- * them already: then nobody listens any more.
+ * Throws `CallerWait` when calls have no result yet, and `GatewayError('tools_unanswered')` when the turn has already
+ * waited for them: then no one is listening anymore.
  */
 export function waitForCaller(turn: Turn, { open }: CallerCalls, emit: Emit): void {
   if (open.length === 0) return;

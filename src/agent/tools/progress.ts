@@ -1,4 +1,7 @@
-/** How far a tool call is, for people who watch: a line at a time, at a pace that slows down with the age of the call. */
+/**
+ * The progress of a tool call, for people who watch: one line at a time, at a pace that slows down with the age of the
+ * call.
+ */
 import type { ToolCall } from '../../contracts/model/provider.ts';
 import { oneLine } from '../../lib/text.ts';
 import type { Emit } from '../deps.ts';

@@ -141,7 +141,7 @@ async function runCall(
   const ready = { tool, args, begun, callKey: `${turn.turnId}.${n}.${callIndex}` };
   const run = (): Promise<Outcome & { sent?: string }> =>
     runReady(shared, turn, { n, callIndex, call, signal }, ready, emit);
-  // From the look at the files that a call names to its end, no other call changes one.
+  // From the check of the files that a call names to its end, no other call changes one.
   return tool.files === undefined ? await run() : await shared.fileLock.run(turn.folder, signal, run);
 }
 
@@ -208,7 +208,7 @@ async function runReady(
   if (sent !== undefined) turn.rows.taint.noteSent(sent);
   const outcome = await executeTool(tool, args, ctx, tool.limitMs ?? shared.limits.toolMs);
   running = false;
-  // Before the result is stored, so that whichever node goes on finds what it tells of.
+  // Before the result is stored, so that whichever node continues finds what it refers to.
   const unshared = tool.files === undefined ? [] : await files.share(turn.folder);
   await subagent?.settled();
   const told =
@@ -219,7 +219,7 @@ async function runReady(
 /** Paths that one result names. */
 const MAX_TOLD_PATHS = 20;
 
-/** What the model reads of files that only this node has. */
+/** What the model reads about files that only this node has. */
 function onlyHere(paths: readonly string[]): string {
   const names = paths.slice(0, MAX_TOLD_PATHS).join(', ');
   return `\n(Too large to share with the other gateways, which will not find it: ${names}.)`;
@@ -227,7 +227,7 @@ function onlyHere(paths: readonly string[]): string {
 
 /**
  * Only a subagent can work while a person is asked: its turn, or the turn it reports to, waits. What was shown must be
- * what runs, so it changes no file meanwhile. It does not wait, because the answer may take an hour.
+ * what runs, so it changes no file in the meantime. It does not wait, because the answer may take an hour.
  */
 async function refuseWhileAsking(
   { deps }: AgentShared,

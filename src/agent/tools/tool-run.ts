@@ -23,7 +23,7 @@ export interface Outcome {
   pictures?: readonly string[] | undefined;
 }
 
-/** The result as the model reads it: text of others stands between marks. */
+/** The result as the model reads it: text of others is between marks. */
 export function contentForModel(toolName: string, { content, sources = [], from }: Outcome): string {
   return taints(sources) ? markUntrusted(from ?? `the tool ${toolName}`, content) : content;
 }

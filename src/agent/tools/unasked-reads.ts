@@ -114,7 +114,7 @@ function trimmed(text: string, opening: string, closing: string): string {
   return text.slice(from, to);
 }
 
-/** An address as it is requested, without its fragment; undefined when it is no http address. */
+/** An address as it is requested, without its fragment; undefined when it is not an http address. */
 function normal(address: string): string | undefined {
   const url = URL.parse(address.trim());
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined;

@@ -77,7 +77,7 @@ export function createAfterTurn(
   };
 }
 
-/** What workers are told of a turn. `title` is that of its session when it began. */
+/** What workers learn about a turn. `title` is that of its session when it began. */
 export function endedTurn(
   turn: TurnIdentity & TurnContext & TurnProgress,
   { reason, text, title }: { reason: TurnEndReason; text: string; title: string | undefined },

@@ -56,7 +56,7 @@ export async function runTurn(
   }
   let result: TurnResult;
   try {
-    // Before the first prompt is made, because what others wrote of the tools is part of each.
+    // Before the first prompt is made, because what others wrote about the tools is part of each.
     followTools(shared, turn);
     await compress?.(emit);
     if (planning === 'first') {
@@ -98,11 +98,11 @@ async function iterate(shared: AgentShared, turn: Turn, emit: Emit): Promise<Tur
 /** The parts of a turn that its end reads. */
 type EndingTurn = TurnIdentity & TurnProgress & Pick<TurnContext, 'silentToken' | 'options'>;
 
-/** Throws `GatewayError('invalid_answer')` for a text that has not the form that was asked for. */
+/** Throws `GatewayError('invalid_answer')` for a text that does not have the requested form. */
 function endWithAnswer(turn: EndingTurn, answer: Answer, emit: Emit): TurnResult {
   const { reason, mark, isError } = endOfAnswer(answer.content, turn.lastFinish);
   if (mark !== undefined) return endWith(turn, { reason, text: turn.say(mark), isError }, emit);
-  // A refusal is no answer, so it has no form to keep.
+  // A refusal is not an answer, so it has no form to keep.
   if (turn.options !== undefined && reason === 'completed') checkFormat(turn.reply.text, turn.options);
   return { reason, text: turn.reply.text, isError };
 }

@@ -7,7 +7,7 @@ import type { OutputResult } from './silent-reply.ts';
 import { languageMark } from '../../contracts/texts/languages.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 
-/** An answer with everything that is stored of it. */
+/** An answer with everything that is stored with it. */
 export interface AnswerDelivery {
   attachments: readonly SentMedia[];
   outbound: DeliveryPayload | undefined;
@@ -43,7 +43,7 @@ export async function deliveryWithFiles(
 type Answer = Pick<OutboundMessage, 'content' | 'isError'> &
   Partial<Pick<OutboundMessage, 'media' | 'folder'>>;
 
-/** An answer as the chats read it that did not ask: it replies to nothing there, and has no buttons. */
+/** An answer as the chats that did not ask read it: it replies to nothing there, and has no buttons. */
 export function elsewhereOf(answer: Answer): Omit<OutboundMessage, keyof Place> {
   return { media: [], buttons: [], ...answer };
 }

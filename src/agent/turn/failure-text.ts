@@ -1,4 +1,4 @@
-/** How a turn tells its user about errors and about answers that are not whole. */
+/** How a turn tells its user about errors and about incomplete answers. */
 import { readerOf, StoreError, wordError } from '../../contracts/errors.ts';
 import type { ErrorReader, GatewayError } from '../../contracts/errors.ts';
 import type { FinishReason } from '../../contracts/model/provider.ts';
@@ -16,8 +16,8 @@ export function failureText(error: GatewayError, reader: ErrorReader, say: Say):
 }
 
 /**
- * Says texts in the language of whoever a message is from. What the clock, a subagent or a webhook began is for the person
- * of the chat. Throws only `StoreError`.
+ * Says texts in the language of the sender of a message. What the clock, a subagent or a webhook began is for the
+ * person of the chat. Throws only `StoreError`.
  */
 export async function sayFor(
   { languages }: Pick<AgentDeps, 'languages'>,
@@ -27,20 +27,20 @@ export async function sayFor(
   return languages.say(recipientOf(address, await languages.languageOf(address)));
 }
 
-/** Who reads what a turn says: its user, and in a group everybody. Never throws. */
+/** Who reads what a turn says: its user, and in a group everyone. Never throws. */
 export async function turnReader(deps: Pick<AgentDeps, 'isOwner'>, turn: TurnIdentity): Promise<ErrorReader> {
   if (turn.place === 'group') return 'person';
   try {
     turn.userRole ??= await roleOf(deps, turn.userId);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    // The database is away: whoever it is learns no more than anybody.
+    // The database is away: the reader learns no more than anyone.
     return 'person';
   }
   return readerOf({ owner: turn.userRole === 'owner', place: turn.place });
 }
 
-/** How an answer without tool calls ends its turn: `mark` stands behind its text, or for all of it when it has none. */
+/** How an answer without tool calls ends its turn: `mark` comes after its text, or replaces it when it has none. */
 export function endOfAnswer(
   content: string,
   finish: FinishReason | undefined,

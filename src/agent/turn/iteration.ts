@@ -22,7 +22,7 @@ import { optionsOfCall } from '../tools/caller-calls.ts';
 import { callMsgId, emitReset } from '../state/turn-state.ts';
 import type { Turn, TurnContext, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 
-/** How much longer the pauses are before a server is asked again that limits its calls. */
+/** How much longer the pauses are before a server that limits its calls is asked again. */
 const RATE_LIMIT_FACTOR = 4;
 /** A plan up to this share of the budget is never dropped from the prompt. */
 const PLAN_SHARE = 0.25;
@@ -197,7 +197,7 @@ function pauseAfter(
     return 0;
   }
   if (!error.retryable || error.code === 'timeout_first_chunk') return undefined;
-  // A server that limits its calls is asked less often than one that may be there again any moment.
+  // A server that limits its calls is asked less often than one that may be back at any moment.
   const limited = error.code === 'rate_limited';
   const baseMs = limits.retryBaseMs * (limited ? RATE_LIMIT_FACTOR : 1);
   const capMs = RETRY_CAP_MS * (limited ? RATE_LIMIT_FACTOR : 1);

@@ -1,4 +1,4 @@
-/** The files of a message: fetched, stored beside its row, and worded for the model and the person. */
+/** The files of a message: fetched, stored next to its row, and worded for the model and the person. */
 import type { ReceivedFile } from '../../contracts/media.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import { userIdOf } from '../../contracts/message.ts';
@@ -21,8 +21,8 @@ export interface WithFiles {
 }
 
 /**
- * The files of a message, in the session's folder. Those that cannot be used are told to the person at once. A repeat stores
- * and sends nothing twice. Throws `StoreError`; after `signal` aborts it ends soon.
+ * The files of a message, in the session's folder. Those that cannot be used are reported to the person at once. A
+ * repeat stores and sends nothing twice. Throws `StoreError`; after `signal` aborts it ends soon.
  */
 export async function receiveFiles(
   { deps }: AgentShared,
@@ -64,7 +64,7 @@ export function ownText({ content }: InboundMessage, files: readonly ReceivedFil
   return [content, ...spoken].filter((text) => text !== '').join('\n');
 }
 
-/** The other files for the model: what they are, and the beginning of what they say. Their text stands between marks. */
+/** The other files for the model: what they are, and the beginning of what they say. Their text is between marks. */
 export function filesText(files: readonly ReceivedFile[]): string[] {
   return files.flatMap((file) =>
     file.kind === 'voice' && file.spoken !== undefined ? [] : [fileText(file)],
@@ -82,7 +82,7 @@ function fileText(file: ReceivedFile): string {
     lines.push(
       `[Above are the first ${document.bytes} of ${document.totalBytes} bytes of its text: read_file goes on with "offset": ${document.bytes}.]`,
     );
-  // A problem may hold the platform's words.
+  // A problem may contain the platform's words.
   if (problem !== undefined)
     lines.push(`[This file could not be used: ${titleOf(problem)}. The user was told.]`);
   return lines.join('\n');

@@ -1,4 +1,4 @@
-/** The chats beside the one in which a turn was asked: what others can read decides what the turn may tell. */
+/** The chats besides the one in which a turn was asked: what others can read decides what the turn may reveal. */
 import type { LiveTurn } from '../../contracts/delivery.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import type { OtherSurface, TurnFinish } from '../../contracts/store/records.ts';
@@ -16,8 +16,9 @@ export function strictestPlace(
 }
 
 /**
- * What the other chats get when a turn ends: its answer, but for groups that have joined since its beginning, which do not
- * read it; and a chat that has left meanwhile a text that says so, in the language of whoever brought it in. Throws only `StoreError`.
+ * What the other chats get when a turn ends: its answer, but not in groups that joined after its beginning, which do
+ * not read it; and in a chat that has left in the meantime, a text that says so, in the language of the person who
+ * brought it in. Throws only `StoreError`.
  */
 export async function endElsewhere(
   { deps: { languages } }: Pick<AgentShared, 'deps'>,

@@ -14,8 +14,8 @@ import type { TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 import { recipientOf } from '../../contracts/texts/languages.ts';
 
 /**
- * Parks the turn until somebody decides. Journal, question and release of the head are one commit. The id has 128 random
- * bits, because whoever knows it can press the button. Throws `StoreError`.
+ * Parks the turn until someone decides. Journal, question and release of the head are one commit. The id has 128 random
+ * bits, because anyone who knows it can press the button. Throws `StoreError`.
  */
 export async function parkTurn(
   { deps, limits }: AgentShared,

@@ -18,7 +18,7 @@ import type { Turn, TurnIdentity, TurnProgress } from '../state/turn-state.ts';
 export const COLLECT_QUIET_MS = 1_500;
 /** Longest wait for the end of a burst, in milliseconds. */
 export const COLLECT_MOST_MS = 6_000;
-/** Messages that join a turn at a time; the others follow at its next iteration, or get a turn of their own. */
+/** Messages that join a turn at once; the others follow at its next iteration, or get their own turn. */
 export const MAX_JOINED = 50;
 /** Longest text of joined messages, in UTF-16 units: the same as for one message. */
 const MAX_JOINED_CHARS = 100_000;
@@ -90,14 +90,14 @@ function combine(messages: readonly ReadMessage[]): ReadMessage {
   const seen = messages.flatMap((one) => one.pictures ?? []).slice(-MAX_PICTURES_PER_MESSAGE);
   const pictures = seen.length === 0 ? {} : { pictures: seen };
   const content = messages.map((one) => one.content).join('\n');
-  // Of several end users it is nobody's.
+  // With several end users it is no one's.
   const owner = messages.every((one) => one.owner === first?.owner) ? first?.owner : 'several';
   return { content, author, ...(owner !== undefined && { owner }), ...typed, sources, ...pictures };
 }
 
 /**
- * In mode `steer`, adds the messages that the user has sent meanwhile before an iteration, and emits `messages_joined`.
- * Throws `StoreError`.
+ * In mode `steer`, adds the messages that the user has sent in the meantime, before an iteration, and emits
+ * `messages_joined`. Throws `StoreError`.
  */
 export async function takeSteering(
   shared: AgentShared,
@@ -191,7 +191,7 @@ function isSameKind(a: TurnPayload, b: TurnPayload): boolean {
   );
 }
 
-/** True when the message has no options that need a turn of its own. */
+/** True when the message has no options that need a separate turn. */
 function isPlain({ message, entry, mode }: TurnPayload): boolean {
   return message.channel !== 'system' && entry === 'runStream' && mode === undefined;
 }

@@ -1,9 +1,12 @@
-/** Text of others that stands before a message: what it quotes, and what was said in its chat meanwhile. */
+/** Text of others that comes before a message: what it quotes, and what was said in its chat in the meantime. */
 import type { Quoted } from '../../contracts/quoted.ts';
 import type { ObservedMessage } from '../../contracts/store/group-chats.ts';
 import { markText, markUntrusted, titleOf } from '../prompt/marks.ts';
 
-/** The quote between marks that say whose words it holds. `quotedBy` is the sender's name in a group, else `the user`. */
+/**
+ * The quote between marks that say whose words it contains. `quotedBy` is the sender's name in a group, else `the
+ * user`.
+ */
 export function quotedText({ text, by, author, media }: Quoted, quotedBy: string): string {
   const files = media.map(({ kind, name }) =>
     name === undefined ? `[attached ${kind}]` : markUntrusted(`the name of an attached file (${kind})`, name),
@@ -14,7 +17,7 @@ export function quotedText({ text, by, author, media }: Quoted, quotedBy: string
   return markUntrusted(`${titleOf(author ?? 'somebody else')}; quoted by ${quotedBy}`, content);
 }
 
-/** Longest text of what was said meanwhile, in UTF-16 units; the newest messages that fit are kept. */
+/** Longest text of what was said in the meantime, in UTF-16 units; the newest messages that fit are kept. */
 export const MAX_MEANWHILE_CHARS = 6_000;
 
 /** What was said in the chat since the last answer without naming the bot: one line for each message. */

@@ -101,7 +101,7 @@ interface RunningTurn {
   emitter: TurnEmitter;
 }
 
-/** Runs the turn and commits its end. Throws what makes it go on later, and `StoreError`. */
+/** Runs the turn and commits its end. Throws what makes it continue later, and `StoreError`. */
 async function runToEnd(
   shared: AgentShared,
   { compressor, afterTurn }: AroundTurn,
@@ -131,7 +131,10 @@ async function runToEnd(
   return step;
 }
 
-/** Leaves a turn that goes on later: it waits for a person or for its caller, or this node closes. Throws every other error. */
+/**
+ * Leaves a turn that continues later: it waits for a person or for its caller, or this node closes. Throws every other
+ * error.
+ */
 async function leaveTurn(
   shared: AgentShared,
   turn: TracedTurn,

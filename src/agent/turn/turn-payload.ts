@@ -77,8 +77,8 @@ export interface ReadMessage extends TextOrigin {
 }
 
 /**
- * The message as the model reads it, with its files, behind what was said in its chat meanwhile. Text of others stands between
- * marks, which are made anew by each call. `where` names the network in a conversation that several chats share.
+ * The message as the model reads it, with its files, after what was said in its chat in the meantime. Text of others is
+ * between marks, which each call makes again. `where` names the network in a conversation that several chats share.
  */
 export function readMessage(
   message: InboundMessage,

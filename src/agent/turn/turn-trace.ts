@@ -5,7 +5,7 @@ import type { AgentShared } from '../deps.ts';
 import type { TraceNotes } from '../state/trace-notes.ts';
 import type { Turn } from '../state/turn-state.ts';
 
-/** Hands an attempt that is stored to those who count and export it, and logs its end. Never throws. */
+/** Passes a stored attempt to those who count and export it, and logs its end. Never throws. */
 export function endTrace(
   { deps }: AgentShared,
   turn: Turn & { trace: TraceNotes },
@@ -22,8 +22,8 @@ export function endTrace(
 }
 
 /**
- * Stores an attempt after which the turn goes on later: parked, or released by a node that stops. Never throws: without
- * it the turn goes on as well, and the journal still tells its answers.
+ * Stores an attempt after which the turn continues later: parked, or released by a node that stops. Never throws:
+ * without it the turn continues as well, and the journal still has its answers.
  */
 export async function leaveTrace(
   shared: AgentShared,

@@ -1,4 +1,4 @@
-/** Work after a turn: what a worker is told of the turn that has ended, and what it gives back. */
+/** Work after a turn: what a worker gets about the turn that has ended, and what it returns. */
 import type { EventBody, TurnEndReason } from '../event.ts';
 import type { Log } from '../log.ts';
 import type { SessionKey } from '../message.ts';
@@ -17,7 +17,7 @@ export interface EndedTurn {
   turnId: string;
   sessionKey: SessionKey;
   reason: TurnEndReason;
-  /** The user who was answered; `system` when no person wrote the message. */
+  /** The user that was answered; `system` when no person wrote the message. */
   userId: string;
   /** Whose memories it read and wrote. */
   memoryOwner: string;
@@ -35,7 +35,7 @@ export interface EndedTurn {
   sources: readonly Source[];
   /** Size of the conversation that the next turn would read, in estimated tokens and rows. */
   size: { tokens: number; rows: number };
-  /** Tokens that prompt and tools take beside it. */
+  /** Tokens that prompt and tools take in addition. */
   promptTokens: { system: number; tools: number };
   log: Log;
 }
@@ -43,8 +43,8 @@ export interface EndedTurn {
 /** A worker. When `run` throws, the error is logged and the next worker runs. */
 export interface AfterTurnWorker {
   readonly name: AfterTurnName;
-  /** The session's next turn ends it: its work is worth less than a model server that is free. */
+  /** The session's next turn ends it: its work is worth less than a free model server. */
   readonly givesWay: boolean;
-  /** The events that it gives are emitted after the `turn_ended` of the turn. `signal` aborts when it must end. */
+  /** The events that it returns are emitted after the `turn_ended` of the turn. `signal` aborts when it must end. */
   run(turn: EndedTurn, signal: AbortSignal): Promise<readonly EventBody[]>;
 }

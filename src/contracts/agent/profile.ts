@@ -9,12 +9,12 @@ export const SWITCH_PROFILE = 'switch_profile';
 
 /** The tool with which the model asks for a plan. */
 export const PLAN_TOOL = 'plan';
-/** The tools with which the model keeps to a plan. */
+/** The tools with which the model follows a plan. */
 const PLAN_KEEPING = ['todo', 'scratchpad'];
 
 /**
- * The tools of a profile that names none; those of planning are added. What they read marks the conversation, and what could
- * carry data out asks first then. Running programs (`exec`) is for profiles that name it.
+ * The tools of a profile that names none; those of planning are added. What they read taints the conversation, and from
+ * then on anything that could leak data asks first. Running programs (`exec`) is for profiles that name it.
  */
 export const DEFAULT_TOOLS: readonly string[] = [
   'list_dir',
@@ -38,7 +38,7 @@ export const profileSchema = z.strictObject({
   description: z.string().max(200).optional(),
   /** Who may choose it: `owners` (and tokens with the scope `admin`), or `everyone`. A session keeps the one it has. */
   usableBy: z.enum(['owners', 'everyone']).default('owners'),
-  /** Model name, `<provider>/<model>` for one of a named server; unset = the gateway's model. */
+  /** Model name, `<provider>/<model>` for one on a named server; unset = the gateway's model. */
   model: z.string().min(1).optional(),
   /** Models that answer instead, tried in this order, while that one is unreachable, unknown, refuses, or is out of memory. */
   fallbacks: z.array(z.string().min(1)).max(10).default([]),
@@ -47,8 +47,8 @@ export const profileSchema = z.strictObject({
   /** Names of the tools the model may call. */
   enabledTools: z.array(z.string()).default([...DEFAULT_TOOLS]),
   /**
-   * When a plan is made in three phases (N-14): never, when the model asks for one with the tool `plan`, or before every
-   * answer. Where plans are made, the profile has the tools for them.
+   * When a plan is made in three phases (N-14): never, when the model asks for one with the tool `plan`, or before
+   * every answer. If plans are made, the profile has the tools for them.
    */
   planning: z.enum(['off', 'auto', 'always']).default('auto'),
   /** Wins over `planning`: `true` = `always`, `false` = `off`. */
@@ -71,7 +71,10 @@ export const profileSchema = z.strictObject({
   adaptiveReplanEnabled: z.boolean().default(false),
   /** Subagents under this profile plan, too (N-40). */
   subagentPlanningEnabled: z.boolean().default(false),
-  /** Profiles whose subagents have their own tools, also those that this one lacks; any other subagent has none that this one lacks (N-11). */
+  /**
+   * Profiles whose subagents have their own tools, even those that this one lacks; any other subagent has none that
+   * this one lacks (N-11).
+   */
   delegatesTo: z.array(z.string()).max(20).default([]),
   /** Tools of subagents under this profile; empty = `enabledTools` (N-11). */
   subagentTools: z.array(z.string()).default([]),
@@ -100,7 +103,10 @@ export function planningOf({
   return planningEnabled ? 'always' : 'off';
 }
 
-/** The tools of a profile, those that come with planning included; without any tool of its own, the model cannot ask for a plan. */
+/**
+ * The tools of a profile, including those that come with planning; without any tool of its own, the model cannot ask
+ * for a plan.
+ */
 export function toolsOf(
   profile: Pick<ProfileSettings, 'planning' | 'planningEnabled' | 'enabledTools'>,
 ): string[] {
@@ -111,17 +117,17 @@ export function toolsOf(
   return [...new Set([...enabledTools, ...added])];
 }
 
-/** In a list of a profile's tools: every tool of the MCP servers, whatever they offer at the time. */
+/** In a list of a profile's tools: every tool the MCP servers currently offer. */
 export const ALL_MCP_TOOLS = 'mcp';
-/** The tools with which the model reads what MCP servers keep; they come with the tools of the servers. */
+/** The tools with which the model reads resources of MCP servers; they come with the servers' tools. */
 export const MCP_RESOURCE_TOOLS: readonly string[] = ['list_resources', 'read_resource'];
 
-/** True for the name of a tool that is there because of an MCP server: `<server>__<tool>`, or one for its resources. */
+/** True for the name of a tool that exists because of an MCP server: `<server>__<tool>`, or one for its resources. */
 export function isMcpTool(name: string): boolean {
   return name.includes('__') || MCP_RESOURCE_TOOLS.includes(name);
 }
 
-/** The tools that a list of names means, each once; `all` are those that there are. */
+/** The tools that a list of names means, each once; `all` are the existing ones. */
 export function namedTools(names: readonly string[], all: readonly string[]): string[] {
   return [...new Set(names.flatMap((name) => (name === ALL_MCP_TOOLS ? all.filter(isMcpTool) : [name])))];
 }
@@ -135,7 +141,10 @@ export function commonTools(names: readonly string[], held: ReadonlySet<string>)
   });
 }
 
-/** Whether somebody may choose this profile: an owner any, others one for everyone, and the `current` one of their session. */
+/**
+ * Whether someone may choose this profile: an owner any, others one for everyone, and the `current` one of their
+ * session.
+ */
 export function mayUseProfile(
   profile: Pick<Profile, 'id' | 'usableBy'> | undefined,
   { owner, current }: { owner: boolean; current: string | undefined },

@@ -1,4 +1,4 @@
-/** Subagents: how tools spawn them, their bounds, and how the store keeps them. */
+/** Subagents: how tools spawn them, their limits, and how the store keeps them. */
 import type { Fence, LaneKey, LaneStep } from '../store/lanes.ts';
 import type { TurnPayload } from '../store/accept.ts';
 import type { SessionKey, Address, InboundMessage } from '../message.ts';
@@ -124,13 +124,13 @@ export interface SubagentEnd {
   usage: readonly ModelUsage[];
 }
 
-/** The end of a background subagent, and what its session is told. */
+/** The end of a background subagent, and the message to its session. */
 export interface SubagentFinish extends AgentKey, SubagentEnd {
   /** The system message with the result, and the turn that it starts (B-34). */
   announcement: TurnPayload;
   /** Replaces the system message when the user stopped the session: the model reads it in the next turn. */
   stoppedNote: JournalRow;
-  /** Set when it failed for good: the error of the dead letter, which can be replayed. */
+  /** Set when it failed permanently: the error of the dead letter, which can be replayed. */
   deadLetter?: string | undefined;
 }
 
@@ -150,15 +150,15 @@ export type SubagentStart =
   | { kind: 'stopped' };
 
 /**
- * Throws only `StoreError`; a fence that does not hold throws `FencedError`. A subagent that is waited for is fenced by
- * the lane of its turn, one in the background by its own. Every method is safe to repeat.
+ * Throws only `StoreError`; a fence that does not hold throws `FencedError`. An awaited subagent is fenced by the lane
+ * of its turn, one in the background by its own. Every method is safe to repeat.
  */
 export interface SubagentStore {
   /** What a subagent has done so far, oldest first. */
   journal(agentId: string): Promise<ContextRecord[]>;
   /** Stores journal rows of a subagent; existing rows stay. Those of one in the background are deleted at its end, the others stay with their turn. */
   write(fence: Fence, agent: AgentKey, rows: JournalRow[]): Promise<void>;
-  /** Stores the result and the usage of a subagent that was waited for, once. */
+  /** Stores the result and the usage of an awaited subagent, once. */
   close(fence: Fence, agent: AgentKey, end: SubagentEnd & { result: JournalRow }): Promise<void>;
   /** How many of these run in the background. */
   atWork(agentIds: readonly string[]): Promise<number>;

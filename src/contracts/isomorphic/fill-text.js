@@ -9,13 +9,13 @@
 /** A place for a value in a template, for a command, or for the command line's own name: `{count}`, `{/stop}`, `{parley}`. */
 export const PLACE = /\{(\/?[a-zA-Z]{1,30})\}/g;
 
-/** As most networks write commands. @type {WriteCommand} */
+/** The way most networks write commands. @type {WriteCommand} */
 export const withSlash = (name) => `/${name}`;
 
 /**
- * Makes what gives the text of a key, in the form of plurals that `values.count` asks for, its commands as `write` says, by
- * default with a slash, and the command line as `parley` names it. A key that the table lacks is said in English; one that
- * neither has is given back as it is.
+ * Makes the function that returns the text of a key, in the plural form for `values.count`, with commands as `write`
+ * writes them, by default with a slash, and the command line as `parley` names it. A key that the table lacks is in
+ * English; one that neither has is returned unchanged.
  * @param {string} language
  * @param {Readonly<Record<string, Template | undefined>>} table
  * @param {Readonly<Record<string, Template>>} english

@@ -9,19 +9,19 @@
  * @typedef {object} PlanEventView
  * @property {Plan} plan
  * @property {import('../texts/say.ts').Said} [note] What is happening now, as a sentence.
- * @property {string} [analysedStepId] The failed step that the agent thinks about.
+ * @property {string} [analysedStepId] The failed step that the agent is thinking about.
  * @property {boolean} [recovering] True from a failure until the step is done or skipped.
  */
 
 /** Corrections of one plan, all its steps together; then it is stuck (S-22). */
 export const MAX_CORRECTIONS = 10;
-/** At this many corrections left, there is a warning (S-24). */
+/** With this many corrections left, there is a warning (S-24). */
 export const FEW_CORRECTIONS = 3;
 /** Longest reason that a plan or a step keeps, in UTF-16 units. */
 export const MAX_REASON_CHARS = 500;
 
 /**
- * False for good once a plan is completed or cancelled.
+ * False permanently once a plan is completed or cancelled.
  * @param {Pick<Plan, 'state'>} plan
  */
 export function isOpenPlan({ state }) {
@@ -54,7 +54,7 @@ export function endedEarly({ state, steps }) {
 }
 
 /**
- * Corrections that the plan still has (S-22); its steps hold what was used, and none is ever taken out of it.
+ * Corrections that the plan still has (S-22); its steps record what was used, and none is ever removed.
  * @param {Pick<Plan, 'steps'>} plan
  * @returns {number}
  */
@@ -63,7 +63,7 @@ export function correctionsLeft({ steps }) {
 }
 
 /**
- * The plan cancelled, with the reason, and the same as people read it; a step that was running becomes failed. Never throws.
+ * The plan cancelled, with the reason, also as worded for people; a step that was running becomes failed. Never throws.
  * @param {Plan} plan
  * @param {string} reason
  * @param {import('../texts/say.ts').Said} [why]
@@ -82,7 +82,7 @@ export function cancelPlan(plan, reason, why) {
 }
 
 /**
- * Shortens a reason to the bound. Never throws.
+ * Shortens a reason to the limit. Never throws.
  * @param {string} text
  * @returns {string}
  */
@@ -92,8 +92,8 @@ export function boundReason(text) {
 }
 
 /**
- * Gives the plan after one event; the same object when it changes nothing. Events of subagents' own plans must not be
- * given. Never throws.
+ * Returns the plan after one event; the same object when it changes nothing. Must not be called with events of
+ * subagents' own plans. Never throws.
  * @param {PlanEventView | undefined} view
  * @param {AgentEvent} event
  * @returns {PlanEventView | undefined}

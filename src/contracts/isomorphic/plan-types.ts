@@ -1,4 +1,4 @@
-/** A plan and its steps: the types that the reducer of plans needs, below everything that uses it. */
+/** A plan and its steps: the types that the plan reducer needs, below everything that uses it. */
 import type { Source, ToolRisk } from '../tools/risk.ts';
 import type { Said } from '../texts/say.ts';
 
@@ -35,7 +35,7 @@ export interface PlanStep {
   revision?: string | undefined;
 }
 
-/** `stored`: made with `/plan` and kept, to be changed and run; each of its runs is a plan of its own. */
+/** `stored`: made with `/plan` and stored, to be changed and run; each of its runs is a separate plan. */
 export type PlanState = 'stored' | 'running' | 'paused' | 'completed' | 'cancelled';
 
 export interface Plan {
@@ -45,15 +45,15 @@ export interface Plan {
   steps: PlanStep[];
   mode: ExecutionMode;
   state: PlanState;
-  /** Number of steps it was created with; the limit for added steps depends on it (S-18). */
+  /** Number of steps it was created with; the limit on added steps depends on it (S-18). */
   originalLength: number;
   /** Why it was cancelled, as the model and programs read it: in English, or as the model wrote it; at most `MAX_REASON_CHARS`. */
   reason?: string | undefined;
-  /** The same for people, who read it in their language; absent where it stands in no table of texts. */
+  /** The same for people, in their language; absent if it is in no table of texts. */
   why?: Said | undefined;
   /** Rises with each change that a person makes; a plan without it has version 1. */
   version?: number | undefined;
-  /** Runs of it that have begun, each under an id of its own. */
+  /** Runs of it that have started, each under its own id. */
   runs?: number | undefined;
   /** Of a run: the plan that is run, and which run of it this is, from 1. */
   origin?: { planId: string; run: number } | undefined;
@@ -69,5 +69,5 @@ export type StepEdit =
   | { op: 'reword'; step: string; description: string }
   | { op: 'move'; step: string; before: string }
   | { op: 'move'; step: string; after: string }
-  /** Neither `before` nor `after`: at the end. The agent itself does an added step. */
+  /** Neither `before` nor `after`: at the end. The agent itself executes an added step. */
   | { op: 'add'; description: string; before?: string | undefined; after?: string | undefined };

@@ -1,4 +1,4 @@
-/** What the gateway knows of its MCP servers: for people, health and the command line. */
+/** What the gateway knows about its MCP servers: for people, health and the command line. */
 
 /**
  * `connecting`: the first connection is being made; `up`; `down`: lost or refused, and tried again; `closed`: the gateway is
@@ -18,15 +18,15 @@ export interface McpServerStatus {
   prompts: readonly string[];
   /** Why it is down; for operators. */
   error?: string | undefined;
-  /** What of its tools is left out, and why; for operators. */
+  /** Which of its tools are left out, and why; for operators. */
   notices: readonly string[];
 }
 
-/** What the nodes of a database say of their servers. Throws only `StoreError`. `instance` names a home. */
+/** What the nodes of a database report about their servers. Throws only `StoreError`. `instance` names a home. */
 export interface McpStatusStore {
-  /** Replaces what this instance said before. */
+  /** Replaces this instance's previous report. */
   saveMcpStatus(instance: string, servers: readonly McpServerStatus[]): Promise<void>;
-  /** Of the gateways that run now, by instance. */
+  /** From the gateways that are running now, by instance. */
   mcpStatus(): Promise<{ instance: string; servers: McpServerStatus[] }[]>;
 }
 

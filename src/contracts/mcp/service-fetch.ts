@@ -1,6 +1,9 @@
-/** HTTP to services that the operator has named, for clients that bring a protocol of their own. */
+/** HTTP to services that the operator configured, for clients that speak their own protocol. */
 
-/** Requests as `fetch` makes them, to services that the operator has named; `close` ends its connections and never throws. */
+/**
+ * Requests as `fetch` makes them, to services that the operator configured; `close` ends its connections and never
+ * throws.
+ */
 export interface ServiceFetch {
   request: (url: string | URL, init?: RequestInit) => Promise<Response>;
   close: () => Promise<void>;

@@ -1,8 +1,8 @@
-/** What the agent may ask of a model server, whoever makes it, and what callers of the API may ask of an answer. */
+/** What the agent may request from any model server, and what API callers may request for an answer. */
 import { z } from 'zod';
 import type { Picture } from '../media.ts';
 
-/** How much a model thinks before it answers, as OpenAI names it. */
+/** How much a model thinks before it answers, in OpenAI's terms. */
 export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
 /** Any JSON Schema; the provider passes it on, `lib/json/json-schema.ts` checks answers against it. */
@@ -26,7 +26,7 @@ const toolChoice = z.union([z.literal('required'), z.object({ name: z.string() }
 export const answerOptions = z.object({
   temperature: z.number().optional(),
   topP: z.number().optional(),
-  /** Upper bound of tokens to make. */
+  /** Most tokens to generate. */
   maxTokens: z.number().optional(),
   /** Texts that end the answer; they are not part of it. */
   stop: z.array(z.string()).optional(),
@@ -52,13 +52,13 @@ export const toolSchema = z.object({
   strict: z.boolean().optional(),
 });
 
-/** What a caller asks beside the messages. */
+/** What a caller requests besides the messages. */
 export const callerOptions = answerOptions.extend({
   /** The caller's system messages, joined; they follow the profile's own prompt. */
   instructions: z.string().optional(),
-  /** Tools that the caller runs itself. The list, also an empty one, replaces the gateway's tools. */
+  /** Tools that the caller runs itself. The list, even an empty one, replaces the gateway's tools. */
   tools: z.array(toolSchema).optional(),
-  /** With `tools`: the gateway's own tools are offered beside them. */
+  /** With `tools`: the gateway's own tools are offered in addition. */
   gatewayTools: z.boolean().optional(),
 });
 
@@ -68,13 +68,15 @@ export type AnswerFormat = NonNullable<AnswerOptions['format']>;
 export type ReasoningEffort = (typeof REASONING_EFFORTS)[number];
 export type ToolSchema = z.infer<typeof toolSchema>;
 
-/** A call the model asks for. */
+/** A call the model requests. */
 export interface ToolCall {
   id: string;
   name: string;
-  /** An object already, never text; not nested deeper than `MAX_JSON_DEPTH`, whoever made it. */
+  /** Already an object, never text; never nested deeper than `MAX_JSON_DEPTH`. */
   args: Record<string, unknown>;
-  /** Set when the model's arguments were no object, or nested too deep: the text as it came; the tool is not run. */
+  /**
+   * Set when the model's arguments were not an object, or nested too deeply: the original text; the tool is not run.
+   */
   malformed?: string | undefined;
 }
 
@@ -96,19 +98,27 @@ export interface ChatRequest extends AnswerOptions {
   messages: readonly ChatMessage[];
   /** The schemas of the gateway's own tools are prepared once per profile. */
   tools?: readonly ToolSchema[];
-  /** Ask for extended reasoning (N-31); a model without it is asked plainly. `reasoningEffort` wins. */
+  /** Ask for extended reasoning (N-31); a model without it gets a plain request. `reasoningEffort` wins. */
   think?: boolean;
   /** Report the likelihood of each token, with that many alternatives. */
   topLogprobs?: number | undefined;
-  /** The window the server must hold open for this call, in tokens; one value per model so that it is never reloaded. */
+  /**
+   * The window the server must provide for this call, in tokens; one value per model, so that the model is never
+   * reloaded.
+   */
   contextWindow: number;
-  /** Whose call this is, as a user id: calls that wait for a place take turns by user, however many sessions one has. */
+  /**
+   * Whose call this is, as a user id: calls waiting for a slot take turns by user, no matter how many sessions a user
+   * has.
+   */
   userId?: string;
-  /** Hears once that the call must wait for a place, with the number of calls ahead of it. */
+  /** Called once if the call must wait for a slot, with the number of calls ahead of it. */
   onQueued?: (ahead: number) => void;
-  /** Awaited when a call that had to wait has its place, before it is sent; what it throws ends the call. */
+  /**
+   * Awaited when a call that had to wait gets its slot, before it is sent; if it throws, the call ends with that error.
+   */
   onPlace?: () => Promise<void>;
-  /** Hears when the server refused the pictures, and the call is made again without them. */
+  /** Called when the server refused the pictures and the call is repeated without them. */
   onPicturesRefused?: () => void;
 }
 
@@ -116,33 +126,33 @@ export interface ChatRequest extends AnswerOptions {
 export interface Usage {
   promptTokens: number;
   completionTokens: number;
-  /** Milliseconds the model worked: as the server tells, else as long as the call took. */
+  /** Milliseconds the model worked, as reported by the server, else the duration of the call. */
   modelMs: number;
   /** The server did not report all of the tokens: they are estimated. */
   estimated?: true | undefined;
 }
 
 /**
- * Why an answer ended: by itself, at its limit of tokens, with tool calls, stopped by a content filter, or because the
+ * Why an answer ended: on its own, at its token limit, with tool calls, stopped by a content filter, or because the
  * model refused (its text, if any, is the refusal).
  */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'refusal';
 
-/** The likelihood of one token of an answer, with those of the alternatives that were asked for. */
+/** The likelihood of one token of an answer, with those of the requested alternatives. */
 export interface TokenLogprob {
   token: string;
   /** Natural logarithm of the probability. */
   logprob: number;
-  /** UTF-8 bytes of the token; null where the server does not say. */
+  /** UTF-8 bytes of the token; null if the server does not say. */
   bytes: number[] | null;
   top: Omit<TokenLogprob, 'top'>[];
 }
 
-/** A piece of an answer. `done` comes exactly once and last; a stream that ends without it is `bad_response`. */
+/** A piece of an answer. `done` occurs exactly once and last; a stream that ends without it is `bad_response`. */
 export type ChatChunk =
   | { type: 'text'; delta: string; logprobs?: TokenLogprob[] | undefined }
   | { type: 'thinking'; delta: string }
-  /** All text of this answer so far was thinking: its end was marked, its beginning was not. At most once. */
+  /** All text of this answer so far was thinking: its end was marked, but not its beginning. At most once. */
   | { type: 'text_was_thinking' }
   | { type: 'tool_call'; call: ToolCall }
   | { type: 'done'; finishReason: FinishReason; usage: Usage };
@@ -159,16 +169,18 @@ export interface LLMResponse {
 /** What a model can do; `contextWindow` is the largest the server would give it, in tokens. */
 export interface ModelCapabilities {
   contextWindow: number;
-  /** The server does not tell the window: `contextWindow` is a guess that a profile's own may beat (B-30). */
+  /**
+   * The server does not report the window: `contextWindow` is a guess that a profile's own value may override (B-30).
+   */
   windowGuessed?: boolean | undefined;
   tools: boolean;
   thinking: boolean;
-  /** It thinks by levels of effort, not only yes or no. */
+  /** It supports thinking effort levels, not only yes or no. */
   thinkingLevels?: boolean | undefined;
   vision: boolean;
-  /** False for a model that answers no chats, such as one for vectors only; undefined where the server does not say. */
+  /** False for a model that cannot chat, such as one for vectors only; undefined if the server does not say. */
   chat?: boolean | undefined;
-  /** Options the server does not know: a call that has one would be answered as if it had not. */
+  /** Options the server does not know: it would silently ignore them in a call. */
   unsupported?: readonly (keyof AnswerOptions)[] | undefined;
 }
 
@@ -178,11 +190,11 @@ export interface EmbedRequest {
   input: readonly string[];
   /** Length of the vectors, for models that can shorten theirs. */
   dimensions?: number | undefined;
-  /** Whose call this is: calls that wait for a place take turns by user. */
+  /** Whose call this is: calls waiting for a slot take turns by user. */
   userId?: string | undefined;
 }
 
-/** One vector per text, in the same order; `promptTokens` is 0 where the server does not say. */
+/** One vector per text, in the same order; `promptTokens` is 0 if the server does not say. */
 export interface Embeddings {
   vectors: number[][];
   promptTokens: number;
@@ -195,13 +207,13 @@ export interface Embeddings {
 export interface ChatProvider {
   readonly name: string;
   /**
-   * Names of the models the server has now. Where there are several servers: of all that answer, or, given `like`, of the
-   * one that a model of that name belongs to.
+   * Names of the models the server has now. With several servers: of all that answer, or, given `like`, of the one that
+   * a model of that name belongs to.
    */
   models(signal: AbortSignal, like?: string): Promise<string[]>;
   capabilities(model: string, signal: AbortSignal): Promise<ModelCapabilities>;
   streamChat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
-  /** Lets go of pooled connections. Never throws. */
+  /** Closes pooled connections. Never throws. */
   close(): Promise<void>;
 }
 
@@ -218,22 +230,22 @@ export interface NamedModel {
 }
 
 export interface ModelReport {
-  /** Answers where nothing names another. */
+  /** The default model. */
   model: string;
-  /** Names that no server has, each a sentence that begins with the variable or field and says what to do. */
+  /** Names that no server has, each as a sentence that starts with the variable or field and says what to do. */
   missing: readonly string[];
 }
 
 /** The model that answers for another one, or for itself. */
 export interface WhoAnswers {
   answering: string;
-  /** Why another one answers, as the end of "the model …"; undefined where none does. */
+  /** Why another one answers, as the end of "the model …"; undefined if none does. */
   reason: string | undefined;
   /** Whether it can call tools; undefined while its server does not say. */
   tools: boolean | undefined;
 }
 
-/** A model that did not answer when it was last asked, and the one that answers instead; '' = the usual model. */
+/** A model that did not answer when last used, and the one that answers instead; '' = the usual model. */
 export interface ReplacedModel {
   model: string;
   instead: string;

@@ -6,7 +6,7 @@ import type { Usage } from './provider.ts';
 /** Purpose of a call. */
 export type UsagePurpose = 'turn' | 'plan' | 'subagent' | 'compression' | 'title' | 'facts' | 'stateless';
 
-/** Purposes of calls that the gateway makes for itself: they are no answers. */
+/** Purposes of calls that the gateway makes for itself: they are not answers. */
 export const OWN_PURPOSES = ['compression', 'title', 'facts'] as const satisfies readonly UsagePurpose[];
 
 /** Usage of one model. */
@@ -17,10 +17,10 @@ export interface ModelUsage extends Usage {
 /** Usage that the end of a turn does not include: of a plan, a subagent, a compression, a title, facts or a stateless completion. */
 export interface UsageNote extends ModelUsage {
   purpose: UsagePurpose;
-  /** The turn it was made for: it counts to the usage of that turn. */
+  /** The turn it was made for: it counts toward the usage of that turn. */
   turnId?: string | undefined;
   session?: SessionKey | undefined;
-  /** User id of the user who is answered: `telegram:42`, `token:<id>`, `system`. */
+  /** User id of the user being answered: `telegram:42`, `token:<id>`, `system`. */
   userId?: string | undefined;
   tokenId?: string | undefined;
 }
@@ -29,7 +29,7 @@ export interface UsageNote extends ModelUsage {
 export const USAGE_GROUPS = ['day', 'session', 'user', 'channel', 'model', 'purpose'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
-/** Selects the rows of a sum. */
+/** Selects the rows to sum. */
 export interface UsageQuery {
   /** Inclusive. */
   from: Date;
@@ -53,7 +53,10 @@ export interface UsageSum {
   cost?: Cost | undefined;
 }
 
-/** The sum of one group: a day (`2026-01-31`), a session key, a user id, a channel, a model or a purpose; '' where a row names none. */
+/**
+ * The sum of one group: a day (`2026-01-31`), a session key, a user id, a channel, a model or a purpose; '' if a row
+ * names none.
+ */
 export interface UsageGroupSum extends UsageSum {
   key: string;
 }
@@ -61,7 +64,7 @@ export interface UsageGroupSum extends UsageSum {
 /** Most groups in one result: those with the most tokens, or the newest days. */
 export const MAX_USAGE_GROUPS = 1_000;
 
-/** Rows that are added to the stored sums at a time. */
+/** Rows added to the stored sums at a time. */
 export const ADDED_UP_ROWS = 10_000;
 
 /** Longest span of a sum, in days. */
@@ -83,8 +86,11 @@ export interface UsageStore {
   models(query: UsageQuery): Promise<UsageGroupSum[]>;
 }
 
-/** Keeps the sums of hours from which reports of days are read. Throws only `StoreError`. */
+/** Maintains the hourly sums from which daily reports are read. Throws only `StoreError`. */
 export interface UsageSums {
-  /** Adds the oldest rows that are in no sum yet, `ADDED_UP_ROWS` at most, and none while they are few; gives their number. */
+  /**
+   * Adds the oldest rows that are in no sum yet, `ADDED_UP_ROWS` at most, and none while they are few; returns their
+   * number.
+   */
   addUp(): Promise<number>;
 }

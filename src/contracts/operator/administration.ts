@@ -1,4 +1,7 @@
-/** What an operator sees and changes of a running gateway, over HTTP and on the page; each method is for admin tokens alone. */
+/**
+ * What an operator sees and changes in a running gateway, over HTTP and on the page; each method is for admin tokens
+ * alone.
+ */
 import type { Grant, PairingRecord, Scope, TokenRecord } from '../access.ts';
 import type { Profile } from '../agent/profile.ts';
 import type { LaneKey, DeadLetter } from '../store/lanes.ts';
@@ -6,7 +9,7 @@ import type { TextTable } from '../texts/say.ts';
 
 /** Rows of a page of memories or of dead letters. */
 export const MAX_ADMIN_ROWS = 200;
-/** Lines of the log in one answer, and the bytes at the log's end in which they are looked for. */
+/** Lines of the log in one answer, and how many bytes at the log's end are searched for them. */
 export const MAX_LOG_LINES = 500;
 export const LOG_TAIL_BYTES = 512 * 1024;
 /** Changes of the configuration in one request. */
@@ -32,11 +35,11 @@ export interface AdministrationStore {
   }): Promise<ListedMemory[]>;
   /** False when there was none. */
   removeMemory(id: number): Promise<boolean>;
-  /** Deletes a dead letter for good. False when there was none. */
+  /** Deletes a dead letter permanently. False when there was none. */
   dropDeadLetter(lane: LaneKey, seq: number): Promise<boolean>;
 }
 
-/** Who may write, who asks to, and what channels say ids look like. */
+/** Who may write, who asks to, and what ids look like on each channel. */
 export interface AccessReport {
   pairings: PairingRecord[];
   /** Grants of the database; those that `config.json` names are in `owners` and `allowed`. */
@@ -45,7 +48,7 @@ export interface AccessReport {
   channels: { name: string; label: string; idHint: string; owners: string[]; allowed: string[] }[];
 }
 
-/** A new token; `secret` is known to nobody but who reads this. */
+/** A new token; `secret` is known only to the reader of this. */
 export interface MadeToken {
   token: TokenRecord;
   secret: string;
@@ -57,42 +60,42 @@ export interface LogLine {
   time: number;
   level: string;
   message: string;
-  /** Everything else of the line, as JSON. */
+  /** Everything else in the line, as JSON. */
   fields: string;
 }
 
 /** `config.json` as a form needs it. */
 export interface ConfigReport {
   file: string;
-  /** Changes name it, so that an edit in between is noticed. */
+  /** Changes include it, so that an edit in between is detected. */
   version: string;
   /** JSON Schema of the file, with descriptions for its reader. */
   schema: Readonly<Record<string, unknown>>;
   /** What the file says, without its defaults; texts that may be secrets are `SET_SECRET`. */
   written: unknown;
-  /** With the defaults, likewise. */
+  /** The same with the defaults. */
   values: unknown;
-  /** Variables of the environment: whether each is set, never to what. */
+  /** Variables of the environment: whether each is set, never its value. */
   environment: { name: string; isSet: boolean }[];
-  /** What is wrong with the file as it is now. */
+  /** What is currently wrong with the file. */
   errors: readonly string[];
-  /** Fields that were changed and count after a restart. */
+  /** Changed fields that take effect after a restart. */
   needsRestart: readonly string[];
 }
 
 /** Stands for a text of the file that may be a secret. */
 export const SET_SECRET = '(set)';
 
-/** A field and its new value; undefined takes it out, so that it has its default. */
+/** A field and its new value; undefined removes it, so that it has its default. */
 export interface ConfigChange {
   path: readonly (string | number)[];
   value?: unknown;
 }
 
-/** What came of changes. */
+/** The result of changes. */
 export type ConfigChanged =
   | { kind: 'changed'; version: string; atOnce: readonly string[]; needsRestart: readonly string[] }
-  /** The file is another than the one that the version names. */
+  /** The file is no longer the one that the version identifies. */
   | { kind: 'stale' }
   /** Nothing was written; each line names a field. */
   | { kind: 'refused'; problems: readonly string[] };
@@ -110,9 +113,9 @@ export interface Administration {
   removeGrant(channel: string, kind: Grant['kind'], id: string): Promise<boolean>;
   tokens(): Promise<TokenRecord[]>;
   createToken(asked: { name: string; scopes: Scope[]; expiresInMs?: number | undefined }): Promise<MadeToken>;
-  /** Gives it another name; false when there is no such token. */
+  /** Renames it; false when there is no such token. */
   renameToken(tokenId: string, name: string): Promise<boolean>;
-  /** Gives it another secret. Undefined when there is no such token; throws `bad_token` where its secret stands elsewhere. */
+  /** Replaces its secret. Undefined when there is no such token; throws `bad_token` if its secret is kept elsewhere. */
   rotateToken(tokenId: string): Promise<MadeToken | undefined>;
   revokeToken(tokenId: string): Promise<boolean>;
   profiles(): { profiles: readonly Profile[]; errors: readonly string[] };
@@ -124,7 +127,7 @@ export interface Administration {
   dropDeadLetter: AdministrationStore['dropDeadLetter'];
   /** The newest lines at or above the level, oldest first. */
   log(asked: { lines: number; level: string }): Promise<LogLine[]>;
-  /** With the settings described as `texts` do; those that it lacks, in English. */
+  /** With the settings described by `texts`; those that it lacks, in English. */
   config(texts: TextTable): ConfigReport;
   /** All changes or none. */
   changeConfig(version: string, changes: readonly ConfigChange[]): ConfigChanged;

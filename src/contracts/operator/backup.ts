@@ -1,6 +1,6 @@
 /** What a backup is made of, in this order: one head, tables with their rows, files with their bytes, one end. */
 export type BackupRecord =
-  /** `migrations` are those of its tables. */
+  /** `migrations` are the migrations of its tables. */
   | { type: 'head'; version: string; migrations: number[]; madeAt: string }
   /** The rows that follow have the values of these columns. */
   | { type: 'table'; table: string; columns: string[] }
@@ -20,5 +20,5 @@ export interface BackupSize {
 /** Folder in the home whose folders are those of sessions. */
 export const SESSIONS_FOLDER = 'workspace/sessions';
 
-/** Folder in the home for backups, which is no part of one. */
+/** Folder in the home for backups, which is not part of one. */
 export const BACKUPS_FOLDER = 'backups';

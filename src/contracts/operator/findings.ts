@@ -1,6 +1,6 @@
-/** What `parley doctor` finds: one line each, and how to correct it. */
+/** What `parley doctor` finds: one line each, and how to fix it. */
 
-/** A change that `parley doctor --fix` may make: it loses nothing that anybody wrote. */
+/** A change that `parley doctor --fix` may make: it loses nothing that anyone wrote. */
 export interface Fix {
   /** What is done, such as "Removed the webhook". */
   told: string;
@@ -8,22 +8,22 @@ export interface Fix {
   apply: () => Promise<void>;
 }
 
-/** One thing that was looked at. No text holds a secret. */
+/** One thing that was checked. No text contains a secret. */
 export interface Finding {
-  /** What was looked at, in a word or two. */
+  /** What was checked, in a word or two. */
   subject: string;
-  /** `error`: something does not work; `warning`: it works, and should be changed. */
+  /** `error`: something does not work; `warning`: it works, but should be changed. */
   level: 'ok' | 'warning' | 'error';
   /** One sentence. */
   text: string;
-  /** The command or setting that corrects it. */
+  /** The command or setting that fixes it. */
   remedy?: string | undefined;
   fix?: Fix | undefined;
 }
 
-/** What a check of a channel is told. */
+/** What a check of a channel gets. */
 export interface CheckContext {
   signal: AbortSignal;
-  /** A gateway runs with this home now. */
+  /** A gateway is currently running with this home. */
   running: boolean;
 }

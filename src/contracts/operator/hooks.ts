@@ -1,6 +1,6 @@
 /** Inbound webhooks: programs that call the gateway with a signed request. */
 
-/** A request as it came. */
+/** A request as it arrived. */
 export interface HookRequest {
   /** Names are in lower case. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -9,8 +9,8 @@ export interface HookRequest {
 }
 
 /**
- * What becomes of a request: a turn or a notice, durable; the same one as before; or nothing. `unsigned`: the signature is
- * missing, wrong or stale, or there is no such webhook, which look the same.
+ * What happens to a request: a turn or a notice, durable; the same one as before; or nothing. `unsigned`: the signature
+ * is missing, wrong or stale, or there is no such webhook; these look the same.
  */
 export type HookReceipt =
   | { kind: 'accepted'; turnId: string | null }
@@ -19,8 +19,8 @@ export type HookReceipt =
   | { kind: 'invalid' }
   | { kind: 'full' };
 
-/** Takes the requests of webhooks. */
+/** Receives the requests of webhooks. */
 export interface HookApi {
-  /** Never throws but for `StoreError`: then nothing was taken, and the request may be repeated. */
+  /** Throws only `StoreError`: then nothing was accepted, and the request may be repeated. */
   accept(name: string, request: HookRequest): Promise<HookReceipt>;
 }

@@ -1,4 +1,4 @@
-/** What the nodes of a database tell of themselves, and what can be seen of a database without changing it. */
+/** What the nodes of a database report about themselves, and what can be read from a database without changing it. */
 
 import type { HealthReport } from '../gateway-api.ts';
 import type { McpServerStatus } from '../mcp/servers.ts';
@@ -6,36 +6,39 @@ import type { McpServerStatus } from '../mcp/servers.ts';
 /** What a gateway started with. */
 export interface NodeSettings {
   version: string;
-  /** By the name of a variable or a field of `config.json`: a digest of its value, which tells nothing but whether two differ. */
+  /**
+   * By the name of a variable or a field of `config.json`: a digest of its value, which reveals only whether two
+   * differ.
+   */
   digests: Readonly<Record<string, string>>;
 }
 
-/** What a gateway says of itself while it runs, for operators. */
+/** What a running gateway reports about itself, for operators. */
 export interface NodeStatus {
-  /** Where its page is. */
+  /** The address of its page. */
   url: string;
   /** Undefined until the model servers have been asked. */
   model?: HealthReport['model'] | undefined;
   channels: HealthReport['channels'];
 }
 
-/** A gateway whose lease has not ended. */
+/** A gateway whose lease has not expired. */
 export interface LiveNode {
   instance: string;
   /** When it counts as dead unless it renews its lease, in milliseconds. */
   leaseMs: number;
-  /** Undefined of one that has just begun to start. */
+  /** Undefined for one that is still starting. */
   version?: string | undefined;
   status?: NodeStatus | undefined;
 }
 
 /** The rows of running gateways. Throws only `StoreError`. `instance` names a home. */
 export interface NodeReportStore {
-  /** Replaces what this instance said before. */
+  /** Replaces this instance's previous report. */
   saveNodeSettings(instance: string, settings: NodeSettings): Promise<void>;
-  /** Replaces what this instance said before. */
+  /** Replaces this instance's previous report. */
   saveNodeStatus(instance: string, status: NodeStatus): Promise<void>;
-  /** The gateways that run now, by instance. */
+  /** The gateways that are running now, by instance. */
   liveNodes(): Promise<LiveNode[]>;
 }
 
@@ -44,23 +47,23 @@ export type DatabaseReport =
   | {
       state: 'open';
       kind: 'postgres' | 'embedded';
-      /** Of Postgres, such as `17.6`. */
+      /** The version of Postgres, such as `17.6`. */
       version: string;
       /** The database's clock minus this machine's, in milliseconds. */
       clockAheadMs: number;
-      /** Half of what asking took, in milliseconds: how wrong `clockAheadMs` may be. */
+      /** Half the duration of the query, in milliseconds: the possible error of `clockAheadMs`. */
       clockErrorMs: number;
       /** `behind`: the next start brings its tables up to date; `newer`: by a newer version of this program. */
       tables: 'none' | 'current' | 'behind' | 'newer' | 'unreleased';
       bytes: number;
-      /** Gateways that run with it now. */
+      /** Gateways that are running with it now. */
       nodes: readonly (NodeSettings & { instance: string })[];
-      /** The model that was chosen where nothing names one. */
+      /** The model that was chosen as the default. */
       model?: string | undefined;
-      /** What the running gateways say of their MCP servers. */
+      /** What the running gateways report about their MCP servers. */
       servers: readonly McpServerStatus[];
     }
-  /** Embedded, and no gateway runs: `complete` may be opened, `missing` is made by the first start. */
+  /** Embedded, and no gateway is running: `complete` may be opened, `missing` is created by the first start. */
   | { state: 'closed'; folder: 'missing' | 'complete' | 'incomplete'; bytes: number }
   /** The folder cannot be read; `code` is the system's, such as EACCES. */
   | { state: 'closed'; folder: 'unreadable'; code: string };

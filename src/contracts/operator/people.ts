@@ -1,20 +1,23 @@
-/** Everything of one person, on a network or over HTTP, for its operator: found, exported, deleted. */
+/** Everything of one person, on a network or over HTTP, for operators: found, exported, deleted. */
 import type { SessionKey } from '../message.ts';
 
-/** A person by the id that the platform gives them; over HTTP a token, or an end user whom a client of a token has named. */
+/**
+ * A person by the id that the platform gives them; over HTTP a token, or an end user that a client of a token has
+ * named.
+ */
 export interface Person {
   channel: string;
   /** Over HTTP `token:<id>`. */
   id: string;
-  /** What counts as the name of the end user, as messages have it; absent = the token itself, with all its end users. */
+  /** What counts as the name of the end user in messages; absent = the token itself, with all its end users. */
   endUser?: string | undefined;
-  /** The private chat with them, where the platform's ids tell it. */
+  /** The private chat with them, if the platform's ids reveal it. */
   privateChat?: string | undefined;
 }
 
-/** What the database has of a person. */
+/** What the database has about a person. */
 export interface PersonData {
-  /** Sessions in which nobody else writes: they go whole. */
+  /** Sessions in which no one else writes: they are deleted whole. */
   sessions: SessionKey[];
   /** Sessions with others, in which only what the person wrote is theirs. */
   shared: SessionKey[];
@@ -26,11 +29,11 @@ export interface PersonData {
   grants: number;
   /** Files they sent. */
   files: number;
-  /** Rows of usage, which are kept without their name. */
+  /** Usage rows, which are kept without their name. */
   usage: number;
 }
 
-/** A part of what a person wrote or had stored, as an export has it. */
+/** A part of what a person wrote or had stored, as contained in an export. */
 export type PersonRow =
   | { kind: 'message'; session: SessionKey; seq: number; content: string; createdAt: string }
   | { kind: 'memory'; session: SessionKey; content: string; createdAt: string }
@@ -42,19 +45,19 @@ export type PersonRow =
 /** Throws only `StoreError`. */
 export interface PersonStore {
   person(person: Person): Promise<PersonData>;
-  /** Of the kind, up to `limit` rows behind the first `after`, in an order that does not change. */
+  /** Up to `limit` rows of the kind after the first `after`, in a stable order. */
   personRows(
     person: Person,
     kind: PersonRow['kind'],
     page: { after: number; limit: number },
   ): Promise<PersonRow[]>;
   /**
-   * Deletes what is theirs apart from their own sessions, in one transaction; safe to repeat. Texts of theirs in shared
-   * sessions become `REMOVED_TEXT`, files of theirs there are due for the next sweep of files kept `fileDays` days, and
-   * usage loses its name, also that of `sessions`, which are to be deleted next.
+   * Deletes what is theirs apart from their own sessions, in one transaction; safe to repeat. Their texts in shared
+   * sessions become `REMOVED_TEXT`, their files there are due for the next sweep of files kept `fileDays` days, and
+   * usage loses its name, including that of `sessions`, which are to be deleted next.
    */
   forgetPerson(person: Person, more: { sessions: readonly SessionKey[]; fileDays: number }): Promise<void>;
 }
 
-/** Stands where a deleted person's text was, in sessions with others. */
+/** Replaces a deleted person's text in sessions with others. */
 export const REMOVED_TEXT = '(deleted)';

@@ -1,8 +1,8 @@
-/** What model calls cost: prices that people write, and the sums that follow. */
+/** What model calls cost: configured prices, and the resulting sums. */
 import { z } from 'zod';
 import type { Usage } from '../model/provider.ts';
 
-/** Models that may have a price. */
+/** Most models that may have a price. */
 export const MAX_PRICED_MODELS = 200;
 
 const price = z.number().min(0).max(1_000_000);
@@ -41,7 +41,7 @@ export interface Cost {
   currency: string;
 }
 
-/** What these tokens cost; undefined where the model has no price. */
+/** What these tokens cost; undefined if the model has no price. */
 export function amountOf(
   { models }: Prices,
   model: string,
@@ -51,7 +51,7 @@ export function amountOf(
   return found && (promptTokens * found.input + completionTokens * found.output) / 1_000_000;
 }
 
-/** The sum of amounts, in their currency; undefined where none is known. */
+/** The sum of amounts, in their currency; undefined if none is known. */
 export function costOf({ currency }: Prices, amounts: readonly (number | undefined)[]): Cost | undefined {
   const known = amounts.filter((amount) => amount !== undefined);
   return known.length === 0
@@ -59,7 +59,7 @@ export function costOf({ currency }: Prices, amounts: readonly (number | undefin
     : { amount: known.reduce((sum, amount) => sum + amount, 0), currency };
 }
 
-/** What the usage of these models cost, as far as they have prices. */
+/** What the usage of these models cost, for those that have prices. */
 export function costOfModels(
   prices: Prices,
   models: readonly (Pick<Usage, 'promptTokens' | 'completionTokens'> & { key: string })[],
@@ -70,7 +70,7 @@ export function costOfModels(
   );
 }
 
-/** An amount as people of this language write it: `$0.0021`. Small ones keep two digits that count. */
+/** An amount as written in this language: `$0.0021`. Small ones keep two significant digits. */
 export function costText({ amount, currency }: Cost, language: string): string {
   const digits = amount > 0 && amount < 1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };
   return new Intl.NumberFormat(language === 'en' ? 'en-US' : language, {

@@ -1,9 +1,9 @@
-/** Signing in by the word of an identity proxy: `proxySignIn` of `config.json`. */
+/** Sign-in through an identity proxy: `proxySignIn` of `config.json`. */
 import { z } from 'zod';
 
 /** Longest name of a user, in UTF-16 units. */
 export const MAX_PROXY_USER = 256;
-/** Users of one gateway. */
+/** Most users of one gateway. */
 export const MAX_PROXY_USERS = 1_000;
 
 const tokenName = z.string().min(1).max(200);

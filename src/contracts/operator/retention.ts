@@ -1,4 +1,4 @@
-/** What is deleted because of its age, as `retention` in `config.json` says. */
+/** What is deleted because of its age, according to `retention` in `config.json`. */
 import { z } from 'zod';
 import type { SessionKey } from '../message.ts';
 
@@ -24,13 +24,19 @@ export type Retention = z.infer<typeof retentionRule>;
 
 /** Throws only `StoreError`. */
 export interface RetentionStore {
-  /** Sessions that were used last before that many days, are not pinned, have no schedule left, and neither run nor wait. */
+  /**
+   * Sessions that were last used more than that many days ago, are not pinned, have no schedule left, and are neither
+   * running nor waiting.
+   */
   idleSessions(days: number, limit: number): Promise<SessionKey[]>;
-  /** Deletes such a session with everything that belongs to it; false for one that has been used meanwhile, which stays. */
+  /**
+   * Deletes such a session with everything that belongs to it; false for one that has been used in the meantime, which
+   * stays.
+   */
   deleteIdle(key: SessionKey, days: number): Promise<boolean>;
   /**
-   * Deletes up to `limit` turns that ended before that many days, of sessions that are not pinned, with their messages and
-   * what the model knows of them; gives their number. Turns with a plan stay as long as their session.
+   * Deletes up to `limit` turns that ended more than that many days ago, of sessions that are not pinned, with their
+   * messages and what the model knows of them; returns their number. Turns with a plan stay as long as their session.
    */
   purgeTurns(days: number, limit: number): Promise<number>;
 }

@@ -1,10 +1,12 @@
-/** Outbound webhooks: what the gateway posts to programs of the operator, and how it is kept until they have taken it. */
+/**
+ * Outbound webhooks: what the gateway posts to the operator's programs, and how it is kept until they have accepted it.
+ */
 import { z } from 'zod';
 import type { ApprovalDecision } from '../store/records.ts';
 
-/** What may be posted: facts that the tables hold, so that a crash between a fact and its post loses nothing. */
+/** What may be posted: facts that are in the tables, so that a crash between a fact and its post loses nothing. */
 export const WEBHOOK_EVENTS = [
-  /** Once, when the webhook is new: its receiver can be tried with it. */
+  /** Once, when the webhook is new, so that its receiver can be tested. */
   'webhook_added',
   'message_received',
   'turn_ended',
@@ -13,19 +15,19 @@ export const WEBHOOK_EVENTS = [
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
-/** Notes of one webhook that wait for its receiver; past that new ones are dropped, and the log says so. */
+/** Notes of one webhook that may wait for its receiver; beyond that new ones are dropped, which is logged. */
 export const MAX_WAITING_NOTES = 10_000;
-/** A note that fails when it is older than this becomes a dead letter, in milliseconds. */
+/** A note that fails when older than this becomes a dead letter, in milliseconds. */
 export const WEBHOOK_TRIED_MS = 24 * 60 * 60_000;
 
-/** A fact, as it is queued. It holds no text of anybody. */
+/** A fact, as it is queued. It contains no one's text. */
 export const webhookNote = z.object({
-  /** Names it at every attempt: `turn_ended:<turn>`. */
+  /** Identifies it at every attempt: `turn_ended:<turn>`. */
   id: z.string(),
   type: z.enum(WEBHOOK_EVENTS),
   /** Epoch milliseconds. */
   at: z.number(),
-  /** But for `webhook_added`. */
+  /** Except for `webhook_added`. */
   sessionKey: z.string().optional(),
   turnId: z.string().optional(),
   reason: z.string().optional(),
@@ -35,11 +37,11 @@ export const webhookNote = z.object({
 });
 export type WebhookNote = z.infer<typeof webhookNote>;
 
-/** What the tables hold of one turn. */
+/** What the tables contain about one turn. */
 export interface WebhookTurn {
   id: string;
   session: string;
-  /** Of its question and of its answer; undefined = none. */
+  /** Of its question and its answer; undefined = none. */
   question: string | undefined;
   answer: string | undefined;
 }
@@ -48,23 +50,26 @@ export interface WebhookTurn {
 export interface WebhookStore {
   /** Facts of the newest turns, and of their approvals, since a moment (epoch milliseconds); oldest first. */
   recentFacts(since: number): Promise<WebhookNote[]>;
-  /** The turn that a message began; undefined when it is not there. */
+  /** The turn that a message started; undefined when there is none. */
   turnOfMessage(session: string, seq: number): Promise<string | undefined>;
-  /** An approval as it is now; undefined when it is not there. */
+  /** An approval in its current state; undefined when there is none. */
   approvalFacts(approvalId: string): Promise<ApprovalFacts | undefined>;
   turnTexts(turnId: string): Promise<WebhookTurn | undefined>;
-  /** The error of the note that is next in the lane; undefined without one. */
+  /** The error of the next note in the lane; undefined without one. */
   headError(lane: string): Promise<string | undefined>;
-  /** How many notes wait in the lane, whether it has had none yet, and when its first one was queued, while that is kept (epoch milliseconds). */
+  /**
+   * How many notes wait in the lane, whether it has had none yet, and when its first one was queued, as long as that is
+   * kept (epoch milliseconds).
+   */
   laneState(lane: string): Promise<{ waiting: number; isNew: boolean; since: number | undefined }>;
 }
 
-/** How one webhook is, for operators. */
+/** The state of one webhook, for operators. */
 export interface WebhookState {
   name: string;
-  /** Notes that wait. */
+  /** Waiting notes. */
   waiting: number;
-  /** Why the first of them was not taken; undefined while nothing was wrong. */
+  /** Why the first of them was not accepted; undefined while nothing has gone wrong. */
   error: string | undefined;
 }
 

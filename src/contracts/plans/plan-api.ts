@@ -1,4 +1,4 @@
-/** What callers over HTTP do with plans. */
+/** What HTTP callers do with plans. */
 import type { Caller } from '../access.ts';
 import type { SessionKey } from '../message.ts';
 import type { ExecutionMode, Plan, StepEdit } from './plan.ts';
@@ -8,10 +8,10 @@ import type { NumberedPlan, PlanRecord } from '../store/plan-store.ts';
 
 /** The plans of sessions that the caller may see; undefined for any other. Methods throw only `GatewayError`. */
 export interface PlanApi {
-  /** The plans of a session that are no runs of others, newest first. */
+  /** The plans of a session that are not runs of others, newest first. */
   list(caller: Caller, key: SessionKey): Promise<NumberedPlan[] | undefined>;
   read(caller: Caller, planId: string): Promise<PlanRecord | undefined>;
-  /** Throws `GatewayError`: `plan_changed` for a plan of another version, `plan_unchanged` for an impossible change. */
+  /** Throws `GatewayError`: `plan_changed` if the plan's version differs, `plan_unchanged` for an impossible change. */
   change(
     caller: Caller,
     planId: string,
@@ -21,7 +21,7 @@ export interface PlanApi {
   /** Drops a plan that is only stored. Throws as `change` does. */
   cancel(caller: Caller, planId: string): Promise<Plan | undefined>;
   /**
-   * Starts a run of the plan with a message whose id this is. Throws `GatewayError`: `already_running`, `plan_changed`,
+   * Starts a run of the plan with a message that has this id. Throws `GatewayError`: `already_running`, `plan_changed`,
    * `plan_unchanged`, `not_an_http_session`.
    */
   run(
@@ -31,9 +31,9 @@ export interface PlanApi {
       messageId: string;
       mode?: ExecutionMode | undefined;
       version?: number | undefined;
-      /** Says its message in the language of whoever starts it. */
+      /** Words its message in the language of the person starting it. */
       say?: Say | undefined;
-      /** The languages that they read, as the header `Accept-Language` says. */
+      /** The languages that they read, from the header `Accept-Language`. */
       language?: string | undefined;
     },
   ): Promise<{ receipt: Receipt; session: SessionKey } | undefined>;

@@ -9,10 +9,10 @@ import type { Said } from '../texts/say.ts';
 
 /** Steps that may be added to a plan while it runs, counted against the length it was made with (S-18). */
 export const MAX_ADDED_STEPS = 10;
-/** Changes of one request. */
+/** Most changes in one request. */
 export const MAX_STEP_EDITS = 30;
 
-/** Changes of people to a running plan, which its turn applies before its next step. */
+/** People's changes to a running plan, which its turn applies before its next step. */
 export interface PendingEdit {
   /** Version of the plan with these changes. */
   version: number;
@@ -25,7 +25,7 @@ export type ClassifyStep = (command: Pick<PlanStep, 'executor' | 'args'>) => Too
 export interface EditContext {
   /** Version of the plan after the changes; it is part of the ids of added steps, so that no id is used twice. */
   version: number;
-  /** Id of the step that waits for a person's Run or Skip. */
+  /** Id of the step waiting for a person's Run or Skip. */
   asked?: string | undefined;
   classify: ClassifyStep;
 }
@@ -44,7 +44,7 @@ export function stepsLeft(plan: Plan): number {
   return Math.max(0, most - plan.steps.length);
 }
 
-/** Applies all changes in their order, or none. */
+/** Applies all changes in order, or none. */
 export function editPlan(plan: Plan, edits: readonly StepEdit[], context: EditContext): EditedPlan {
   if (edits.length > MAX_STEP_EDITS)
     return { problem: said('edit.too_many', { most: MAX_STEP_EDITS, changes: edits.length }) };
@@ -56,12 +56,12 @@ export function editPlan(plan: Plan, edits: readonly StepEdit[], context: EditCo
   }
   if (edited.steps.length === 0) return { problem: said('edit.no_steps') };
   const { length } = edited.steps;
-  // A plan that has not begun is made anew with each change.
+  // A plan that has not started is rebuilt with each change.
   const originalLength = plan.state === 'stored' ? length : plan.originalLength;
   return { plan: { ...edited, version: context.version, originalLength } };
 }
 
-/** The plan with the changes that its turn has not applied yet; one that is impossible by now is left out. */
+/** The plan with the changes that its turn has not applied yet; those that are no longer possible are left out. */
 export function withPendingEdits(
   plan: Plan,
   pending: readonly PendingEdit[],
@@ -110,7 +110,7 @@ function applyEdit(plan: Plan, edit: StepEdit, newId: string, context: EditConte
       if ('problem' in found) return found;
       const text = readDescription(edit.description);
       if ('problem' in text) return text;
-      // Arguments that were chosen for the old words are chosen again.
+      // Arguments chosen for the old wording are chosen again.
       const { args: _old, revision: _why, ...step } = found.step;
       const changed = { ...step, ...text, risk: context.classify({ executor: step.executor }) };
       return {
@@ -132,7 +132,7 @@ function applyEdit(plan: Plan, edit: StepEdit, newId: string, context: EditConte
   }
 }
 
-/** Puts the step before or after another, else at the end; never before one that has begun. */
+/** Puts the step before or after another, else at the end; never before one that has started. */
 function insertStep(
   plan: Plan,
   step: PlanStep,
@@ -184,7 +184,7 @@ function numbered(plan: Plan, steps: readonly PlanStep[]): Plan {
   return { ...plan, steps: steps.map((step, index) => ({ ...step, index })) };
 }
 
-/** A new run of a plan, with none of its steps begun. */
+/** A new run of a plan, with none of its steps started. */
 export function newRun(plan: Plan, run: Pick<Plan, 'id' | 'mode'> & { run: number }): Plan {
   const { reason: _reason, runs: _runs, version: _version, ...made } = plan;
   const steps = plan.steps.map((step): PlanStep => {

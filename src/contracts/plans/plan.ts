@@ -4,7 +4,7 @@ import { inEnglish, said } from '../texts/say.ts';
 import type { Said } from '../texts/say.ts';
 import type { ExecutionMode, Plan } from '../isomorphic/plan-types.ts';
 
-// Code that the web page also runs is JavaScript that a browser can load.
+// Code that the web page also runs is JavaScript that browsers can load.
 export {
   boundReason,
   cancelPlan,
@@ -28,7 +28,7 @@ export type {
 /** Most steps of a new plan (N-23). */
 export const MAX_PLAN_STEPS = 15;
 
-/** Longest goal that the model gives to a plan, in UTF-16 units. */
+/** Longest goal that the model sets for a plan, in UTF-16 units. */
 export const MAX_GOAL_CHARS = 1_000;
 
 /** Every mode, in the order lists show them (S-42). */
@@ -51,7 +51,7 @@ export function readMode(name: string): ExecutionMode {
 export interface StepResult {
   content: string;
   isError: boolean;
-  /** Why it failed, as people read it, where the gateway itself says so. */
+  /** Why it failed, as worded for people, if the gateway itself says so. */
   why?: Said | undefined;
   /** Runs of the same step before this one: 0, 1, 2, … (S-38). */
   attemptIndex: number;
@@ -61,13 +61,13 @@ export interface StepResult {
 export type CorrectionAction = 'retry' | 'modify' | 'insert_steps' | 'skip' | 'abort';
 
 /**
- * What happened to a running plan, as its turn's journal keeps it. Facts hold decisions, so that nothing is decided
- * again: applied in order, they give the same plan wherever they are read.
+ * What happened to a running plan, as its turn's journal keeps it. Facts contain decisions, so that nothing is decided
+ * again: applied in order, they yield the same plan wherever they are read.
  */
 export type PlanFact =
   /** The plan before its first step, with the mode it runs in. */
   | { type: 'started'; plan: Plan }
-  /** A run of the step began; `run` counts all runs of the plan from 1. */
+  /** A run of the step started; `run` counts all runs of the plan from 1. */
   | { type: 'step_began'; stepId: string; run: number }
   | { type: 'step_ended'; stepId: string; result: StepResult }
   /** The step failed and this was decided; `plan` is the plan with the change in it. */
@@ -82,14 +82,14 @@ export type PlanFact =
   | { type: 'refused'; stepId: string; reason: string }
   /** A user skipped the step. */
   | { type: 'step_skipped'; stepId: string }
-  /** People have changed steps that had not begun; `plan` is the plan with the changes in it. */
+  /** People have changed steps that had not started; `plan` is the plan with the changes in it. */
   | { type: 'edited'; plan: Plan }
   | { type: 'paused' }
   | { type: 'resumed' }
   | { type: 'completed' }
   | ({ type: 'cancelled' } & CancelReason);
 
-/** Why a plan was cancelled: for the model and programs, and as people read it. */
+/** Why a plan was cancelled: for the model and programs, and as worded for people. */
 export interface CancelReason {
   reason: string;
   why?: Said;

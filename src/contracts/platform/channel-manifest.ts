@@ -1,9 +1,9 @@
-/** Checks of a list of manifests, with what to write instead: types are not checked when the gateway runs. */
+/** Checks a list of manifests and says what to write instead: types are not checked at run time. */
 import { z } from 'zod';
 import { isId } from '../access.ts';
 import type { ChannelManifest } from '../channel.ts';
 
-/** Names with another meaning in addresses, in user ids, or beside the channels in `access`. */
+/** Names with a different meaning in addresses, in user ids, or next to the channels in `access`. */
 const RESERVED_NAMES = ['system', 'token', 'owners'];
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
@@ -48,7 +48,9 @@ const FIELDS: Record<keyof ChannelManifest, [isRight: (value: unknown) => boolea
   create: [isFunction, 'a function that loads index.ts and makes the channel'],
 };
 
-/** Fields of manifests that are missing or of a wrong type, one sentence each; nothing else may read such a list. */
+/**
+ * Fields of manifests that are missing or of a wrong type, one sentence each; such a list must not be used otherwise.
+ */
 export function manifestFieldErrors(manifests: readonly unknown[]): string[] {
   return manifests.flatMap((manifest, index) => {
     const fields: Record<string, unknown> = { ...(typeof manifest === 'object' ? manifest : {}) };
@@ -118,7 +120,7 @@ function requiredFields(schema: z.ZodObject): string[] {
   return schema.safeParse({}).error?.issues.map(({ path }) => path.join('.')) ?? [];
 }
 
-/** Reason why a pattern cannot be used to recognise ids; undefined when it can. */
+/** Reason why a pattern cannot be used to recognize ids; undefined when it can. */
 function patternProblem({ source, flags }: RegExp): string | undefined {
   if (!source.startsWith('^') || !source.endsWith('$'))
     return 'must match the whole id: begin it with ^ and end it with $';

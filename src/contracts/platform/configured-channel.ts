@@ -1,4 +1,4 @@
-/** A channel as one gateway has configured it. */
+/** A channel as configured in one gateway. */
 import { accessRules } from '../access.ts';
 import type { ChannelAccess } from '../access.ts';
 import type { Channel, ChannelDeps, ChannelManifest } from '../channel.ts';
@@ -10,16 +10,19 @@ export interface ConfiguredChannel extends Pick<
   'name' | 'label' | 'writeCommand' | 'needs' | 'ids' | 'secretShapes'
 > {
   isOn: boolean;
-  /** Undefined for a channel without user ids of its own. */
+  /** Undefined for a channel without its own user ids. */
   access: ChannelAccess | undefined;
   secrets: readonly string[];
   /** Loads the channel's code and makes it. Throws `GatewayError`. */
   create: (deps: ChannelDeps) => Promise<Channel>;
-  /** As `check` of the manifest; finds nothing where that is absent. */
+  /** As `check` of the manifest; finds nothing if that is absent. */
   check: (context: CheckContext) => Promise<Finding[]>;
 }
 
-/** Joins a manifest with the environment, checked before (throws `ZodError` otherwise), and with the file as it was read. */
+/**
+ * Joins a manifest with the environment, already checked (throws `ZodError` otherwise), and with the file as it was
+ * read.
+ */
 export function configureChannel(
   manifest: ChannelManifest,
   variables: Record<string, unknown>,

@@ -1,4 +1,4 @@
-/** Signs at questions on platforms where each sign is a reaction of its own: people see one at a time. */
+/** Signs on questions on platforms where each sign is a separate reaction: people see one at a time. */
 import { Recent } from '../../lib/recent.ts';
 import type { QuestionState } from '../channel.ts';
 import type { AskedQuestion } from '../delivery.ts';
@@ -12,18 +12,18 @@ export type Signs = Readonly<Record<Exclude<QuestionState, 'none'>, string>>;
 
 export interface SingleSignsParts {
   signs: Signs;
-  /** Adds a reaction of the bot; one that is there already is no error. */
+  /** Adds a reaction of the bot; one that already exists is not an error. */
   add: (question: AskedQuestion, sign: string) => Promise<void>;
-  /** Takes one away; one that is gone, or never was, is no error. */
+  /** Removes one; one that is gone, or never existed, is not an error. */
   takeAway: (question: AskedQuestion, sign: string) => Promise<void>;
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   now: () => number;
 }
 
-/** Shows states of questions, each in place of the one before. */
+/** Shows states of questions, each in place of the previous one. */
 export class SingleSigns {
   readonly #parts: SingleSignsParts;
-  /** The reactions of the bot at a question, as far as this process knows. */
+  /** The bot's reactions to a question, as far as this process knows. */
   readonly #shown: Recent<readonly string[]>;
 
   constructor(parts: SingleSignsParts) {
@@ -31,19 +31,22 @@ export class SingleSigns {
     this.#shown = new Recent(REMEMBERED_MS, MAX_SIGNS, parts.now);
   }
 
-  /** A question has arrived here: no sign is at it yet. */
+  /** A question has arrived here: it has no sign yet. */
   arrived(question: Pick<AskedQuestion, 'chatId' | 'messageId'>): void {
     const key = keyOf(question);
     if (this.#shown.get(key) === undefined) this.#shown.set(key, []);
   }
 
-  /** Shows a state in place of the one before. Throws what `add` and `takeAway` throw; shown again, it goes on from there. */
+  /**
+   * Shows a state in place of the previous one. Throws what `add` and `takeAway` throw; when called again, it continues
+   * from there.
+   */
   async show(question: AskedQuestion, state: QuestionState): Promise<void> {
     const { signs, add, takeAway } = this.#parts;
     const key = keyOf(question);
     const sign = state === 'none' ? undefined : signs[state];
     const isLast = state !== 'waiting' && state !== 'working';
-    // Another node may have shown the signs before: those that may be there are taken away with the last one.
+    // Another node may have shown the signs before: those that may exist are removed with the last one.
     const before = this.#shown.get(key) ?? (isLast ? [signs.waiting, signs.working] : []);
     const old = before.filter((one) => one !== sign);
     const isKnown = isLast || this.#shown.get(key) !== undefined;

@@ -1,4 +1,4 @@
-/** What people do with a conversation besides talking in it. */
+/** What people do with a conversation besides writing in it. */
 import type { Caller } from '../access.ts';
 import type { SessionKey } from '../message.ts';
 import type { WhoAnswers } from '../model/provider.ts';
@@ -9,19 +9,19 @@ import type { Say } from '../texts/say.ts';
 import type { WaitingQueue } from './waiting.ts';
 import type { Question } from './tries.ts';
 
-/** The model that a session is to have, and the one that answers. */
+/** The model configured for a session, and the one that answers. */
 export interface SessionModel extends WhoAnswers {
   configured: string;
-  /** What names it: the session, a binding of its chat, its profile, or the gateway for everybody. */
+  /** Where it was set: the session, a binding of its chat, its profile, or the gateway for everyone. */
   from: 'session' | 'binding' | 'profile' | 'gateway';
   profileId: string;
 }
 
-/** What a caller may choose for a session, and what it has without a choice. */
+/** What a caller may choose for a session, and the defaults. */
 export interface SessionChoices {
-  /** Those that the caller may use; `plans` says whether the mode of plans has any effect. */
+  /** Those that the caller may use; `plans` says whether the plan mode has any effect. */
   profiles: readonly { id: string; description: string | undefined; plans: boolean }[];
-  /** Models by name; those that are chosen with a profile are not repeated. */
+  /** Models by name; those chosen with a profile are not repeated. */
   models: readonly string[];
   /** The mode of a new session. */
   mode: ExecutionMode;
@@ -34,8 +34,8 @@ export interface SessionChoices {
 /** For sessions that the caller may see; undefined for any other. Methods throw only `GatewayError`. */
 export interface ConversationApi {
   /**
-   * Makes a session that begins as this one was at a message (`ForkStore.fork`), with copies of all its files as they are
-   * now. It belongs to whom the session belongs, or to the caller for a session of a chat. `id` names it, behind `http:`.
+   * Makes a session that starts as this one was at a message (`ForkStore.fork`), with copies of all its current files.
+   * It has the owner of the session, or belongs to the caller for a session of a chat. `id` is its key after `http:`.
    * Throws `GatewayError`: `bad_title`, `message_not_found`, `storage_full`.
    */
   fork(
@@ -45,9 +45,9 @@ export interface ConversationApi {
   ): Promise<Fork | undefined>;
   /** The newest question that can be asked again (`Receive` with `retryOf`). Throws `GatewayError('not_changed')` without one. */
   lastQuestion(caller: Caller, key: SessionKey): Promise<Question | undefined>;
-  /** Takes the newest question and its answers out of what the model reads. Throws `GatewayError('not_changed')`. */
+  /** Removes the newest question and its answers from what the model reads. Throws `GatewayError('not_changed')`. */
   undo(caller: Caller, key: SessionKey): Promise<Question | undefined>;
-  /** Who answers the next message of the session. Throws `ProviderError` where no model is named and no server answers. */
+  /** Who answers the next message of the session. Throws `ProviderError` if no model is named and no server answers. */
   model(caller: Caller, key: SessionKey): Promise<SessionModel | undefined>;
   /** What the caller may choose for a session with this profile; in English, or as `say` says it. */
   choices(caller: Caller, profileId: string | undefined, say?: Say): Promise<SessionChoices>;
@@ -59,13 +59,17 @@ export interface ConversationApi {
     caller: Caller,
     asked: { profileId?: string; model?: string; mode?: string },
   ): Promise<SessionChoice>;
-  /** Lets the model read this turn, of all answers to its question (`TryStore.choose`). Throws `GatewayError('not_changed')`. */
+  /**
+   * Lets the model read this turn, among all answers to its question (`TryStore.choose`). Throws
+   * `GatewayError('not_changed')`.
+   */
   choose(caller: Caller, key: SessionKey, turnId: string): Promise<Question | undefined>;
-  /** What waits behind the running turn. */
+  /** What is waiting behind the running turn. */
   queue(caller: Caller, key: SessionKey): Promise<WaitingQueue | undefined>;
   /**
-   * Edits a waiting message (only the caller's own), drops it, or makes it next and ends the running turn for it; gives what
-   * waits then. Throws `GatewayError`: `not_waiting`, `not_editable`, `empty_message`, `message_too_large`.
+   * Edits a waiting message (only the caller's own), drops it, or makes it next and ends the running turn for it;
+   * returns what is waiting then. Throws `GatewayError`: `not_waiting`, `not_editable`, `empty_message`,
+   * `message_too_large`.
    */
   changeWaiting(
     caller: Caller,

@@ -1,9 +1,9 @@
-/** Text of others as a journal keeps it: between two lines that are marks for the model. */
+/** Text of others as a journal keeps it: between two marker lines for the model. */
 
-/** A line that is a mark. */
+/** A marker line. */
 const MARK = /^\[[0-9a-f]{16}: [^\n]{1,600}\]$/;
 
-/** The text without the lines that are marks. */
+/** The text without marker lines. */
 export function withoutMarks(text: string): string {
   if (!text.startsWith('[')) return text;
   return text

@@ -1,14 +1,14 @@
-/** Sessions as people choose among them: listed with what marks them, searched, pinned, archived. */
+/** Sessions as people choose among them: listed with what distinguishes them, searched, pinned, archived. */
 import type { MessageRecord, SessionRecord } from '../store/records.ts';
 import type { SessionKey } from '../message.ts';
 
-/** Pinned sessions that a list begins with; further ones stand at their time. */
+/** Pinned sessions at the top of a list; further ones are sorted by time. */
 export const MAX_PINNED = 50;
 /** Longest text that is searched for, in UTF-16 units; the rest is ignored. */
 export const MAX_SEARCHED_CHARS = 200;
-/** Matching messages that one search looks at; of more than these, some of the oldest are missing. */
+/** Matching messages that one search examines; beyond that, some of the oldest are missing. */
 export const MAX_MATCHES = 2_000;
-/** Longest beginning of its first message that a session without a title is named by, in UTF-16 units. */
+/** Longest beginning of its first message that serves as the name of an untitled session, in UTF-16 units. */
 export const MAX_PREVIEW = 100;
 /** Characters of a message around what was found in it. */
 export const SNIPPET_WORDS = 24;
@@ -25,7 +25,7 @@ export interface ListedSession extends SessionRecord {
   state: SessionState;
   /** Messages behind the running turn. */
   queued: number;
-  /** Messages after the last one that was read on the page. */
+  /** Messages after the last one read on the page. */
   unread: number;
   /** Name of the token that made it; undefined for sessions of chats. */
   ownerName?: string | undefined;
@@ -39,20 +39,20 @@ export interface SessionListQuery {
   archived?: boolean | undefined;
 }
 
-/** A session that was found, by its title or by a message. */
+/** A session found by its title or by a message. */
 export interface FoundSession {
   key: SessionKey;
   title: string;
   ownerName?: string | undefined;
   updatedAt: Date;
-  /** The newest message that matches, with what surrounds the words; undefined when only the title does. */
+  /** The newest message that matches, with the text around the words; undefined when only the title matches. */
   match?: (Pick<MessageRecord, 'seq' | 'role' | 'createdAt'> & { snippet: string }) | undefined;
 }
 
 /** Lists and searches. Throws only `StoreError`. */
 export interface SessionListStore {
   listSessions(query: SessionListQuery): Promise<ListedSession[]>;
-  /** By words of titles and messages, as a web search reads them; those with the newest match first. */
+  /** By words of titles and messages, interpreted like a web search; those with the newest match first. */
   searchSessions(query: {
     text: string;
     limit: number;

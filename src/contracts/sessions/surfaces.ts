@@ -1,15 +1,17 @@
-/** Surfaces: the chats that share one session, and the codes by which another one joins. */
+/** Surfaces: the chats that share one session, and the codes with which another one joins. */
 import type { Caller } from '../access.ts';
 import type { Address, SessionKey } from '../message.ts';
 
-/** Surfaces of one session. */
+/** Most surfaces of one session. */
 export const MAX_SURFACES = 8;
 
-/** So many of the conversations that a chat was in before are known: what its platform repeats is looked for in them. */
+/**
+ * How many of a chat's previous conversations are remembered: messages that its platform repeats are looked up in them.
+ */
 export const MAX_EARLIER_SESSIONS = 8;
 /** How long a code can be entered and agreed to, in milliseconds. */
 export const LINK_CODE_MS = 10 * 60_000;
-/** Wrong codes within `LINK_TRIES_MS`, by one person, in one chat, and by everybody. */
+/** Wrong codes within `LINK_TRIES_MS`, by one person, in one chat, and by everyone. */
 export const LINK_TRIES = { person: 5, chat: 10, total: 100 } as const;
 /** The time in which wrong codes are counted, in milliseconds. */
 export const LINK_TRIES_MS = 10 * 60_000;
@@ -29,21 +31,21 @@ export interface Surface extends SurfaceEnd {
   linkedAt: Date;
 }
 
-/** A link that waits until both sides agree. */
+/** A link that is pending until both sides agree. */
 export interface OpenLink {
-  /** Names this link in the values of buttons and over HTTP; nobody can enter it. */
+  /** Identifies this link in button values and over HTTP; it cannot be entered. */
   id: string;
-  /** The conversation that goes on: that of the `host`. */
+  /** The conversation that continues: that of the `host`. */
   session: SessionKey;
   from: SurfaceEnd;
   to: SurfaceEnd;
-  /** Who has agreed already. */
+  /** Who has already agreed. */
   agreed: { from: boolean; to: boolean };
 }
 
 /**
- * The chat whose conversation goes on, and the one that joins it. A chat on the web keeps its own, because its session is
- * what its clients name; of others the one that gave the code does.
+ * The chat whose conversation continues, and the one that joins it. A chat on the web keeps its own, because its
+ * clients refer to its session; otherwise the one that gave the code does.
  */
 export function sidesOf({ from, to }: Pick<OpenLink, 'from' | 'to'>): {
   host: SurfaceEnd;
@@ -52,36 +54,39 @@ export function sidesOf({ from, to }: Pick<OpenLink, 'from' | 'to'>): {
   return to.address.startsWith('http:') ? { host: to, guest: from } : { host: from, guest: to };
 }
 
-/** What became of a code that was entered. Nothing but `asked` and `again` says anything about whose code it is. */
+/** The result of entering a code. Only `asked` and `again` reveal anything about whose code it is. */
 export type EnteredCode =
   /** Both sides are asked now; `again`: this chat has entered the code before. */
   | { kind: 'asked'; link: OpenLink; again: boolean }
-  /** There is no such code; so many more may be tried. */
+  /** There is no such code; `triesLeft` more may be tried. */
   | { kind: 'unknown'; triesLeft: number }
   | { kind: 'expired' }
   | { kind: 'used' }
   /** Too many wrong codes; `reached` is true for the try that reached the limit. */
   | { kind: 'limited'; retryAfterMs: number; reached: boolean }
-  /** The chat that gave the code, or one that shares its session already. */
+  /** The chat that gave the code, or one that already shares its session. */
   | { kind: 'same' }
-  /** This chat shares another session; `giver`: the chat that gave the code does, and could not leave it unasked. */
+  /**
+   * This chat shares another session; `giver`: it is the chat that gave the code, which cannot leave it without being
+   * asked.
+   */
   | { kind: 'linked'; giver: boolean }
-  /** Both chats are on the web, where each session is one of its own. */
+  /** Both chats are on the web, where each session is separate. */
   | { kind: 'web' }
   | { kind: 'full'; limit: number };
 
-/** What became of an agreement. */
+/** The result of an agreement. */
 export type AgreedLink =
   | { kind: 'joined'; session: SessionKey; link: OpenLink; surfaces: Surface[] }
   /** The other side has not agreed yet. */
   | { kind: 'waiting'; link: OpenLink }
-  /** Nothing is asked in this chat, or not any more. */
+  /** Nothing is pending in this chat, or no longer. */
   | { kind: 'none' }
-  /** Somebody else is asked. */
+  /** Someone else is being asked. */
   | { kind: 'forbidden' }
   | { kind: 'full'; limit: number };
 
-/** A surface that left, with those that still share its session, or that did until then. */
+/** A surface that left, with those that still share its session, or did until then. */
 export interface LeftSurface {
   session: SessionKey;
   left: Surface;
@@ -99,7 +104,7 @@ export interface SurfaceStore {
     hash: string,
     from: SurfaceEnd & { session: SessionKey },
   ): Promise<{ expiresAt: Date } | undefined>;
-  /** Notes who has entered a code. */
+  /** Records who has entered a code. */
   enterCode(hash: string, to: SurfaceEnd): Promise<EnteredCode>;
   /** The newest link that waits for this chat or for its other side; undefined = none. */
   openLink(address: Address): Promise<OpenLink | undefined>;
@@ -116,30 +121,33 @@ export interface SurfaceStore {
   /** Ends the newest open link of this chat, or the one with this `id`; undefined when there is none. */
   decline(address: Address, id?: string): Promise<OpenLink | undefined>;
   /**
-   * Separates a chat: it goes back to the conversation that it had before, or begins a new one where it had none of its own.
+   * Separates a chat: it returns to the conversation that it had before, or starts a new one if it had none of its own.
    * Undefined when it shares no session.
    */
   leave(address: Address): Promise<LeftSurface | undefined>;
 }
 
-/** What enters a code, as it is written on some networks. */
+/** How to enter a code on some networks. */
 export interface LinkCommand {
   command: string;
-  /** Their names for people. */
+  /** Their display names. */
   networks: string[];
 }
 
 /** A code for another chat. */
 export interface GivenCode {
   code: string;
-  /** At least one unless no other network is switched on. */
+  /** At least one unless no other network is enabled. */
   commands: LinkCommand[];
   expiresAt: Date;
 }
 
 /** The chats of a session over HTTP; undefined for a session that the caller may not see. Throws `GatewayError`. */
 export interface SurfaceApi {
-  /** The chats that share the session, oldest first, and the other side of a link that waits for this one's agreement. */
+  /**
+   * The chats that share the session, oldest first, and the other side of a link that is waiting for this one's
+   * agreement.
+   */
   list(
     caller: Caller,
     key: SessionKey,
@@ -147,8 +155,8 @@ export interface SurfaceApi {
   /** A code for another chat. Throws `GatewayError('not_an_http_session' | 'too_many_surfaces')`. */
   giveCode(caller: Caller, key: SessionKey): Promise<GivenCode | undefined>;
   /**
-   * Enters the code of another chat, which is then asked as this session is. Throws
-   * `GatewayError('not_an_http_session' | 'unknown_code' | 'code_expired' | 'code_used' | 'rate_limited' | 'not_linkable' | 'too_many_surfaces')`.
+   * Enters the code of another chat, which is then asked like this session. Throws `GatewayError('not_an_http_session'
+   * | 'unknown_code' | 'code_expired' | 'code_used' | 'rate_limited' | 'not_linkable' | 'too_many_surfaces')`.
    */
   enterCode(
     caller: Caller,
@@ -169,7 +177,10 @@ export interface SurfaceApi {
   separate(caller: Caller, key: SessionKey, address: string): Promise<LeftSurface | undefined>;
 }
 
-/** Separates a chat that the bot can no longer write to, and tells the others. False when it shares no session. Throws only `StoreError`. */
+/**
+ * Separates a chat that the bot can no longer write to, and notifies the others. False when it shares no session.
+ * Throws only `StoreError`.
+ */
 export type DropSurface = (address: Address) => Promise<boolean>;
 
 /** The ref under which the answer of a turn is delivered to a surface other than the one it was asked on. */

@@ -1,4 +1,4 @@
-/** A session as a file: for people in Markdown, for programs in JSON. Written piece by piece, however long it is. */
+/** A session as a file: for people in Markdown, for programs in JSON. Written piece by piece, regardless of length. */
 import { oneLine } from '../../lib/text.ts';
 import { GatewayError } from '../errors.ts';
 import type { MessageRecord, SessionRecord } from '../store/records.ts';
@@ -10,7 +10,7 @@ export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number];
 /** The newest `limit` messages of the session before `before`, ascending; undefined when the session is gone. */
 export type ReadMessages = (page: { limit: number; before: number }) => Promise<MessageRecord[] | undefined>;
 
-/** Messages that are read at a time. */
+/** Messages read at a time. */
 export const TRANSCRIPT_PAGE = 200;
 
 /** The format of that name. Throws `GatewayError('usage')`. */
@@ -20,7 +20,7 @@ export function readFormat(name: string): TranscriptFormat {
   throw new GatewayError('usage', `There is no format "${oneLine(name).slice(0, 40)}": use md or json.`);
 }
 
-/** The session with its messages, in pieces. The files of messages are named, not contained. Throws what `read` throws. */
+/** The session with its messages, in pieces. Files of messages are named, not included. Throws what `read` throws. */
 export async function* transcriptOf(
   session: SessionRecord,
   read: ReadMessages,
@@ -43,7 +43,7 @@ async function* messagesOf(
   let last = 0;
   for (let from = 1; from <= messageCount; from += TRANSCRIPT_PAGE) {
     for (const message of (await read({ limit: TRANSCRIPT_PAGE, before: from + TRANSCRIPT_PAGE })) ?? []) {
-      // A page reaches further back where numbers are missing.
+      // A page reaches further back if numbers are missing.
       if (message.seq <= last || message.seq > messageCount) continue;
       last = message.seq;
       yield message;

@@ -8,7 +8,7 @@ export const MAX_TRIES = 10;
 
 /** One of several answers to a question. */
 export interface TryPlace {
-  /** The turn of the first one, which has the question. */
+  /** The turn of the first one, which contains the question. */
   of: string;
   /** From 1. */
   nth: number;
@@ -45,14 +45,15 @@ export interface Question {
 }
 
 /**
- * What the model reads of a session. A turn that is left out keeps its messages and its journal; only later turns do not read it.
- * Changes lock the lane and are made only while nothing runs or waits in it. Throws only `StoreError`.
+ * What the model reads of a session. A turn that is left out keeps its messages and its journal; only later turns do
+ * not read it. Changes lock the lane and happen only while nothing is running or waiting in it. Throws only
+ * `StoreError`.
  */
 export interface TryStore {
   /** The newest question of a person since `/new` that the model reads. */
   lastQuestion(session: SessionKey): Promise<Question | undefined>;
   /** Leaves out the newest turn since `/new` that people see, with the other answers to its question. */
   undo(session: SessionKey): Promise<Question | WhyNot>;
-  /** Makes this turn the one that the model reads, of all answers to its question; also puts back what was undone. */
+  /** Makes this turn the one that the model reads among all answers to its question; also restores what was undone. */
   choose(session: SessionKey, turnId: string): Promise<Question | WhyNot>;
 }

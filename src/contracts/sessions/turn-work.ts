@@ -1,19 +1,22 @@
-/** The work of turns (thinking, tool calls, subagents, approvals), kept in their journals and told as the events that showed it. */
+/**
+ * The work of turns (thinking, tool calls, subagents, approvals), kept in their journals and reported as the events
+ * that showed it.
+ */
 import type { EventBody } from '../event.ts';
 import type { PlanFact } from '../plans/plan.ts';
 import type { ApprovalDecision, ContextRecord, MessageRecord } from '../store/records.ts';
 
 /** Most rows of journals that one page of work is made of; the newest come first. */
 export const MAX_WORK_ROWS = 2_000;
-/** Most tokens of these rows together, by their estimate: about 1.5 MB of text. */
+/** Most tokens of these rows together, as estimated: about 1.5 MB of text. */
 export const MAX_WORK_TOKENS = 400_000;
 /** Longest text of a result or of thinking in a page of work, in UTF-16 units; the middle of a longer one is left out. */
 export const MAX_WORK_TEXT = 20_000;
 
-/** Most facts of plans that one page of work is told with. */
+/** Most plan facts that one page of work uses. */
 export const MAX_WORK_FACTS = 500;
 
-/** An event of a turn's work. It has no number and no time: the journal keeps what happened, in its order. */
+/** An event of a turn's work. It has no number and no time: the journal keeps only what happened, in order. */
 export type WorkEvent = EventBody & { agentId?: string; isSubagent?: true };
 
 /** The work of one turn, oldest first. `complete` is false when only its newest part fits in the page. */
@@ -51,9 +54,9 @@ export interface WorkFact {
 export interface JournalPage {
   rows: ContextRecord[];
   approvals: WorkApproval[];
-  /** What says which step of a plan was at work, oldest first. */
+  /** Facts that say which step of a plan was running, oldest first. */
   facts: WorkFact[];
-  /** Journals that have older rows than those given. */
+  /** Journals that have older rows than those included. */
   cut: ReadonlySet<string>;
 }
 

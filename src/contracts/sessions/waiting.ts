@@ -1,8 +1,8 @@
-/** Messages that wait behind a running turn, as people look at them and change them. */
+/** Messages waiting behind a running turn, as people see and change them. */
 import type { SessionKey } from '../message.ts';
 import type { QueueMode } from '../store/records.ts';
 
-/** A message that waits. */
+/** A waiting message. */
 export interface WaitingMessage {
   turnId: string;
   /** The number of its message; undefined for one that people do not see, such as a heartbeat. */
@@ -10,7 +10,7 @@ export interface WaitingMessage {
   content: string;
   senderName?: string | undefined;
   senderId: string;
-  /** Its text may be changed: a person wrote it as it stands. */
+  /** Its text may be changed: a person wrote it in this form. */
   isEditable: boolean;
   createdAt: Date;
 }
@@ -22,23 +22,23 @@ export interface WaitingQueue {
   messages: WaitingMessage[];
 }
 
-/** What became of a change: `begun` when the message does not wait any more. */
+/** The result of a change: `begun` when the message is no longer waiting. */
 export type WaitingChange = 'changed' | 'begun';
 
 /**
- * Changes hold the lock of the lane, so that a message is either changed or taken, whole. Throws only `StoreError`; each is safe
- * to repeat.
+ * Changes hold the lane's lock, so that a message is either changed or taken as a whole. Throws only `StoreError`; each
+ * is safe to repeat.
  */
 export interface WaitingStore {
-  /** All that wait, at most `MAX_PENDING`. */
+  /** All waiting ones, at most `MAX_PENDING`. */
   waiting(session: SessionKey): Promise<WaitingQueue>;
-  /** Replaces the text, for whoever reads it and for the model. `senderId` must have written it. */
+  /** Replaces the text, for readers and for the model. `senderId` must have written it. */
   editWaiting(
     session: SessionKey,
     turnId: string,
     edit: { content: string; senderId: string },
   ): Promise<WaitingChange>;
-  /** Takes it out of the queue: its turn ends as `stopped`, and its message stays, left out. */
+  /** Removes it from the queue: its turn ends as `stopped`, and its message remains, marked as left out. */
   dropWaiting(session: SessionKey, turnId: string): Promise<WaitingChange>;
   /** Makes it the next one, and marks the running turn to end for it. */
   sendWaitingNow(session: SessionKey, turnId: string): Promise<WaitingChange>;

@@ -1,4 +1,4 @@
-/** The acceptance of a message into the lane of its session: what is asked, and what comes of it. */
+/** The acceptance of a message into the lane of its session: the request and its result. */
 import type { Address, InboundMessage, SessionKey } from '../message.ts';
 import type { CallerOptions } from '../model/provider.ts';
 import type { ExecutionMode } from '../plans/plan.ts';
@@ -18,13 +18,13 @@ export type AcceptResult =
       laneSeq: number;
       seq: number;
       position: number;
-      /** The running turn is to end for this message: the node that runs it should be notified at once. */
+      /** The running turn should end for this message: the node that runs it should be notified at once. */
       interrupts: boolean;
-      /** Of a question asked again: the tools that its earlier answers have called. */
+      /** For a question asked again: the tools that its earlier answers called. */
       effects?: readonly string[] | undefined;
     } & LaneStep)
   | { kind: 'not_retried'; why: WhyNot }
-  /** `differs`: the message that was stored under this id says something else. */
+  /** `differs`: the message stored under this id has a different text. */
   | { kind: 'duplicate'; session: SessionKey; turnId: string; laneSeq: number; seq: number; differs: boolean }
   | { kind: 'full'; limit: number }
   /** The session belongs to another token. */
@@ -56,11 +56,11 @@ export interface AcceptRequest {
   retryOf?: string | undefined;
   /** Claim the lane for this node when it is free; undefined = leave it to the sweep. */
   node?: string | undefined;
-  /** Read what the turn needs, too, when that node can start it at once, with so many rows of earlier turns at most. */
+  /** Also read what the turn needs if that node can start it at once, with at most this many rows of earlier turns. */
   historyRows?: number | undefined;
 }
 
-/** What an `in:` message carries. */
+/** What an `in:` message contains. */
 export interface TurnPayload {
   turnId: string;
   address: Address;
@@ -69,17 +69,20 @@ export interface TurnPayload {
   entry: 'runStream' | 'run' | 'plan';
   /** An answer that is only this is neither delivered nor shown. */
   silentToken?: string | undefined;
-  /** Overrides for this turn only; `usualModel` gives way to a model that the session names. */
+  /** Overrides for this turn only; `usualModel` yields to a model that the session names. */
   model?: string | undefined;
   profileId?: string | undefined;
   usualModel?: string | undefined;
   mode?: ExecutionMode | undefined;
   /** The stored plan that the turn runs. */
   plan?: PlanToRun | undefined;
-  /** What the caller asks of the answer. */
+  /** What the caller requests for the answer. */
   options?: CallerOptions | undefined;
   /** How often its text was changed while it waited. */
   edited?: number | undefined;
-  /** The sender was an owner when the message was accepted. For the prompt: rights are looked up when they are used. */
+  /**
+   * The sender was an owner when the message was accepted. For the prompt: permissions are looked up when they are
+   * used.
+   */
   isOwner?: boolean | undefined;
 }

@@ -1,4 +1,4 @@
-/** What later turns of a session read of earlier ones, and the summaries that replace it. */
+/** What later turns of a session read from earlier ones, and the summaries that replace it. */
 import type { SessionKey } from '../message.ts';
 import type { ContextEntry, ContextRecord } from './records.ts';
 
@@ -20,7 +20,7 @@ export interface SummaryRange {
 export interface ContextStore {
   /**
    * What the next turn of the session would read: the last summary since `/new`, then the newest rows of finished turns
-   * behind it, at most `limit`, oldest first. Read by index: the cost does not grow with the session's age.
+   * after it, at most `limit`, oldest first. Read by index: the cost does not grow with the session's age.
    */
   unsummarized(session: SessionKey, limit: number): Promise<UnsummarizedRow[]>;
   /**

@@ -1,9 +1,12 @@
-/** What is kept of groups beside their turns: what people say there without naming the bot, and how often other bots are answered. */
+/**
+ * What is stored about groups besides their turns: what people say there without naming the bot, and how often other
+ * bots are answered.
+ */
 import type { Address } from '../message.ts';
 
-/** Messages that are kept of a session without a turn; the oldest gives way. */
+/** Messages of a session kept without a turn; the oldest is dropped. */
 export const MAX_OBSERVED = 50;
-/** Longest text that is kept of one, in UTF-16 units. */
+/** Longest text kept of one, in UTF-16 units. */
 export const MAX_OBSERVED_CHARS = 500;
 
 /** Turns that bots may cause in one chat within the window; after them no bot is answered there for the quiet time. */
@@ -11,22 +14,25 @@ export const BOT_TURNS = 20;
 export const BOT_WINDOW_MS = 5 * 60_000;
 export const BOT_QUIET_MS = 10 * 60_000;
 
-/** A message of a group that named nobody; what it says is one line. */
+/** A group message that did not name the bot; its text is one line. */
 export interface ObservedMessage {
   senderName: string;
   content: string;
 }
 
-/** The turns that bots have caused in a chat, at epoch milliseconds, and until when it is quiet, since the message `id`. */
+/**
+ * The turns that bots have caused in a chat, at epoch milliseconds, and until when it is quiet, starting with the
+ * message `id`.
+ */
 export interface BotTalk {
   turns: { id: string; at: number }[];
   quiet?: { id: string; until: number } | undefined;
 }
 
-/** `quiet_begins` is for the one message that is told; a message asked about again gets the same verdict. */
+/** `quiet_begins` is for the one message that gets the notice; a message asked about again gets the same verdict. */
 export type BotVerdict = 'answered' | 'quiet_begins' | 'quiet';
 
-/** Decides whether a bot's message is answered, and what is kept of that. Pure. */
+/** Decides whether a bot's message is answered, and what is stored about that. Pure. */
 export function judgeBot(talk: BotTalk, id: string, now: number): { talk: BotTalk; verdict: BotVerdict } {
   const { quiet } = talk;
   if (quiet !== undefined && now < quiet.until)
@@ -45,9 +51,9 @@ export interface GroupChat {
 
 /** Throws only `StoreError`; the clock is the database's, and every call is safe to repeat. */
 export interface GroupChatStore {
-  /** Whether messages are kept that do not name the bot, as an owner chose with `/observe`; undefined = nobody has. */
+  /** Whether messages that do not name the bot are kept, as an owner chose with `/observe`; undefined = no one has. */
   observes(chat: GroupChat): Promise<boolean | undefined>;
-  /** Keeps the choice; switched off, what was kept of the chat is deleted. */
+  /** Stores the choice; switching it off deletes what was kept of the chat. */
   setObserving(chat: GroupChat, on: boolean): Promise<void>;
   /** Keeps a message for the next turn of the session behind the address; `id` is the platform's. */
   keepObserved(chat: GroupChat, address: Address, message: ObservedMessage & { id: string }): Promise<void>;

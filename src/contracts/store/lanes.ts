@@ -22,21 +22,21 @@ export interface Fence {
 /** The message at the head of a lane, claimed for one node. */
 export interface LaneHead extends Fence {
   dedupe: string;
-  /** JSON as it was accepted. */
+  /** The JSON that was accepted. */
   payload: unknown;
   /** Attempts that ended in an error. */
   attempts: number;
   /** Deaths of a node that was working on it. */
   crashes: number;
-  /** Those of them at which it was the node's only suspect, since its last finished tool call. */
+  /** Those deaths at which it was the node's only suspect, since its last finished tool call. */
   loneCrashes: number;
   /** Sum of the pauses after its failures, in milliseconds. */
   waitedMs: number;
-  /** Dead letters of the lane that its chat has not been told of; only of `out` lanes. */
+  /** Dead letters of the lane that its chat has not been notified about; only for `out` lanes. */
   unreported: number;
   /** The message is at or before the lane's stop mark: end it, do not run it. */
   stopped: boolean;
-  /** What its turn needs, read with the acceptance of its message: only of a turn that starts in the same moment. */
+  /** What its turn needs, read with the acceptance of its message: only for a turn that starts at the same moment. */
   opened?: OpenedTurn | undefined;
 }
 
@@ -45,33 +45,37 @@ export interface LaneStep {
   heads: LaneHead[];
 }
 
-/** Deaths of nodes at which a message was being worked on, from which on it is run apart from other suspects. */
+/** After this many deaths of nodes that were working on it, a message is run apart from other suspects. */
 export const SUSPECT_CRASHES = 2;
 /**
- * A node claims one in so many of the suspects at a time, at least one: a few run one by one, and a thousand that shared a
- * machine without memory need not wait for each other for hours.
+ * A node claims one in this many of the suspects at a time, at least one: a few run one by one, and a thousand that
+ * shared a machine without memory do not have to wait for each other for hours.
  */
 export const SUSPECT_SHARE = 8;
 /**
- * Suspects that have run for so long no longer keep others waiting, in milliseconds. It doubles with each further death, so
- * that what many kills have struck by chance goes on soon, and what ends the process is alone when it does.
+ * Suspects that have run for this long no longer keep others waiting, in milliseconds. It doubles with each further
+ * death, so that work hit by many kills by chance continues soon, and work that kills the process is alone when it
+ * does.
  */
 export const SUSPECT_ALONE_MS = 250;
 /** No suspect keeps others waiting for longer than this, in milliseconds. */
 export const SUSPECT_ALONE_MAX_MS = 60_000;
-/** A head that has waited for so long for something outside is noted as waiting, in milliseconds: what waits for less costs no write. */
+/**
+ * A head that has waited this long for something outside is recorded as waiting, in milliseconds: shorter waits cost no
+ * write.
+ */
 export const WAIT_NOTED_MS = 1_000;
 
-/** How long this head waits before that is noted, in milliseconds: while a suspect waits, others can be tried. */
+/** How long this head waits before that is recorded, in milliseconds: while a suspect waits, others can be tried. */
 export function waitNotedAfterMs({ crashes }: Pick<LaneHead, 'crashes'>): number {
   return crashes < SUSPECT_CRASHES ? WAIT_NOTED_MS : 0;
 }
 
-/** A time in which a process that lives on could not reach the database. */
+/** A period in which a surviving process could not reach the database. */
 export interface NodeOutage {
   /** The id under which it held lanes before. */
   node: string;
-  /** Milliseconds since the database was last known to be there. */
+  /** Milliseconds since the database was last known to be reachable. */
   ms: number;
 }
 
@@ -85,7 +89,7 @@ export interface LaneCapacity {
 export interface LaneFlag {
   lane: LaneKey;
   stopSeq: number;
-  /** The message whose turn is to end because a later message interrupts it; 0 when there is none. */
+  /** The message whose turn should end because a later message interrupts it; 0 when there is none. */
   interruptSeq?: number | undefined;
 }
 
@@ -105,7 +109,10 @@ export interface DeadLetter {
   attempts: number;
   crashes: number;
   deadAt: Date;
-  /** The beginning of what was to be answered, sent or done, at most `MAX_LETTER_CHARS`; undefined for what has no text. */
+  /**
+   * The beginning of what should have been answered, sent or done, at most `MAX_LETTER_CHARS`; undefined for what has
+   * no text.
+   */
   text?: string | undefined;
 }
 
@@ -114,7 +121,8 @@ export const MAX_LETTER_CHARS = 4_000;
 
 /**
  * The lanes of the store. All durations are milliseconds, all clocks the database's. Every method throws only
- * `StoreError`; short outages are retried inside, and fenced methods throw `FencedError` when the lane has moved on.
+ * `StoreError`; short outages are retried internally, and fenced methods throw `FencedError` when the lane has moved
+ * on.
  */
 export interface LaneStore {
   /**
@@ -127,14 +135,15 @@ export interface LaneStore {
   /** Ends the node's lease and frees its lanes. */
   unregister(node: string): Promise<void>;
   /**
-   * Frees the lanes of dead nodes, which counts a crash against each head that had begun, and claims due lanes without an
-   * owner, at most `free` of each class, oldest wake-up first. A head with `SUSPECT_CRASHES` is a suspect: suspects are
-   * claimed in groups, the next one when the node has none left, so that a further death shows which one brings it about.
+   * Frees the lanes of dead nodes, which counts a crash against each head that had started, and claims due lanes
+   * without an owner, at most `free` of each class, oldest wake-up first. A head with `SUSPECT_CRASHES` is a suspect:
+   * suspects are claimed in groups, the next one when the node has none left, so that a further death shows which one
+   * causes it.
    */
   sweep(node: string, capacities: LaneCapacity[]): Promise<LaneHead[]>;
   /** Stop marks of the lanes this node runs, in one query. */
   flags(node: string): Promise<LaneFlag[]>;
-  /** Appends one message; a repeated `dedupe` in the lane changes nothing. Claims the lane for `node` when it is free. */
+  /** Appends one message; a repeated `dedupe` in the lane changes nothing. Claims the lane for `node` if it is free. */
   append(
     lane: LaneKey,
     dedupe: string,
@@ -142,15 +151,18 @@ export interface LaneStore {
     node?: string,
   ): Promise<LaneStep & { seq: number; duplicate: boolean }>;
   /**
-   * Ends the head and claims the next one of the lane for the same node. `error` marks a dead letter, which is `unreported`
-   * when its chat does not know of it.
+   * Ends the head and claims the next one of the lane for the same node. `error` marks a dead letter, which is
+   * `unreported` when its chat does not know about it.
    */
   finish(fence: Fence, error?: string, unreported?: boolean): Promise<LaneStep>;
-  /** Releases the head for `delayMs`. `attempt` counts against the message; its `error` is kept, and the pause added to those before. */
+  /**
+   * Releases the head for `delayMs`. `attempt` counts against the message; its `error` is kept, and the pause is added
+   * to the previous ones.
+   */
   release(fence: Fence, options: { delayMs: number; attempt: boolean; error?: string }): Promise<void>;
   /**
-   * Notes that a head waits for something outside, or works again. While it waits, other suspects may run, and a death of
-   * the node is not counted against it. Whatever ends the claim ends the note.
+   * Records that a head is waiting for something outside, or working again. While it waits, other suspects may run, and
+   * a death of the node is not counted against it. The record ends with the claim.
    */
   noteWaiting(fence: Fence, isWaiting: boolean): Promise<void>;
   /**
@@ -169,15 +181,15 @@ export interface LaneStore {
       turnId: string;
       detail: unknown;
       expiresInMs: number;
-      /** The question in the chats that are asked. */
+      /** The question for each chat that is asked. */
       questions?: readonly DeliveryPayload[] | undefined;
     },
   ): Promise<void>;
   /** Parks a turn that waits for its caller's tools: state parked, head released until `expiresInMs` have passed. A stopped turn is due at once. */
   parkForCaller(fence: Fence, turn: { turnId: string; expiresInMs: number }): Promise<void>;
   /**
-   * Decides a pending approval and wakes its lane at once; false when it was decided or had expired before. `always` stores
-   * the request's rule, if it has one and the session has fewer than `MAX_APPROVAL_RULES`.
+   * Decides a pending approval and wakes its lane at once; false when it was already decided or had expired. `always`
+   * stores the request's rule, if it has one and the session has fewer than `MAX_APPROVAL_RULES`.
    */
   decide(
     approvalId: string,
@@ -187,8 +199,11 @@ export interface LaneStore {
   ): Promise<boolean>;
   /** The newest `limit` dead letters, newest first, or `only` that one; they are kept as long as any finished message. */
   deadLetters(limit: number, only?: { lane: LaneKey; seq: number }): Promise<DeadLetter[]>;
-  /** Queues a dead letter at the tail of its lane again with its counters at zero. False when there is no such one. */
+  /** Queues a dead letter at the tail of its lane again with its counters at zero. False when there is none. */
   replayDeadLetter(lane: LaneKey, seq: number): Promise<boolean>;
-  /** Deletes finished messages older than `olderThanMs`, at most `limit`, and the names of folders removed before that; gives how many messages. */
+  /**
+   * Deletes finished messages older than `olderThanMs`, at most `limit`, and the names of folders removed before that;
+   * returns how many messages.
+   */
   purge(olderThanMs: number, limit: number): Promise<number>;
 }

@@ -37,7 +37,7 @@ export interface CallerResults {
 }
 
 export type CallerResultsOutcome =
-  /** Stored, and the turn is due; or stored before (`repeated`). */
+  /** Stored, and the turn is due; or already stored (`repeated`). */
   | {
       kind: 'continued';
       turnId: string;
@@ -49,27 +49,27 @@ export type CallerResultsOutcome =
   | { kind: 'mismatch'; toolCallIds: string[] }
   | { kind: 'not_waiting' };
 
-/** The messages that wait behind a head, as they were accepted. */
+/** The messages waiting behind a head, as they were accepted. */
 export interface WaitingBehind {
   mode: QueueMode;
-  /** Milliseconds since the lane's newest message was accepted, and since the head's turn could have begun. */
+  /** Milliseconds since the lane's newest message was accepted, and since the head's turn could have started. */
   quietMs: number;
   waitedMs: number;
   messages: { seq: number; payload: unknown }[];
 }
 
-/** A waiting message as it was read; `edited` counts the changes of its text. */
+/** A waiting message as it was read; `edited` counts the changes to its text. */
 export interface JoinedMessage {
   seq: number;
   turnId: string;
   edited?: number | undefined;
 }
 
-/** What a note of platform ids found. */
+/** The result of recording platform ids. */
 export interface NotedParts {
-  /** False when another owner holds the lane now: nothing more may be shown for it. */
+  /** False when another owner now holds the lane: nothing more may be shown for it. */
   held: boolean;
-  /** Messages on screen that are no part of `ref` after the note, and are to be taken away. */
+  /** Messages on screen that are not part of `ref` after the write, and should be removed. */
   copies: SentMessage[];
 }
 
@@ -81,20 +81,20 @@ export interface NotedFiles {
 }
 
 /**
- * The transactions of messages and turns. Throws only `StoreError`; lost connections and serialization failures are retried inside for
- * up to 30 s, and each function is safe to repeat: a commit whose answer was lost is recognised, not done twice. No
- * connection is held while a model, a tool or a person is waited for.
+ * The transactions of messages and turns. Throws only `StoreError`; lost connections and serialization failures are
+ * retried internally for up to 30 s, and each function is safe to repeat: a commit whose response was lost is
+ * recognized, not repeated. No connection is held while waiting for a model, a tool or a person.
  */
 export interface Ledger extends SessionStore {
   /**
-   * T1: stores the message, its user row and its turn; a repeated id gives the ids of the first. With a `silentToken`
+   * T1: stores the message, its user row and its turn; a repeated id returns the ids of the first. With a `silentToken`
    * there is no user row, `seq` is the session's newest message, and the session does not move up in lists.
    */
   accept(request: AcceptRequest): Promise<AcceptResult>;
-  /** Reads what a turn needs and marks it running; `userId` names the user who is answered. Fenced. */
+  /** Reads what a turn needs and marks it running; `userId` names the user being answered. Fenced. */
   openTurn(fence: Fence, turnId: string, historyLimit: number, userId?: string): Promise<OpenedTurn>;
   /**
-   * Stores the files that came with a message beside its row, and for whom they are kept in the session's folder. Fenced;
+   * Stores the files that came with a message with its row, and for whom they are kept in the session's folder. Fenced;
    * safe to repeat.
    */
   noteFiles(fence: Fence, turnId: string, files: NotedFiles): Promise<void>;
@@ -105,11 +105,11 @@ export interface Ledger extends SessionStore {
    * without a plan only the usage. Fenced; the same plan again is a no-op.
    */
   storePlan(fence: Fence, turnId: string, planning: PlanningRecord): Promise<void>;
-  /** Replaces a plan of this session, and the todo list where `todos` is given. Fenced. */
+  /** Replaces a plan of this session, and the todo list if `todos` is given. Fenced. */
   updatePlan(fence: Fence, plan: Plan, todos?: readonly Todo[]): Promise<void>;
   /**
-   * Stores the `part`-th fact of a running plan with the plan and the todo list as they are after it. Fenced; a repeated
-   * part is a no-op. False, without a change, for the beginning of a step when people have changed the plan meanwhile.
+   * Stores the `part`-th fact of a running plan with the plan and the todo list after it. Fenced; a repeated part is a
+   * no-op. False, without a change, for the start of a step when people have changed the plan in the meantime.
    */
   planFact(
     fence: Fence,
@@ -138,9 +138,9 @@ export interface Ledger extends SessionStore {
   /** The messages behind a running head that may join its turn, oldest first; none unless the queue mode is `steer` or `collect`. */
   waitingBehind(fence: Fence, limit: number): Promise<WaitingBehind>;
   /**
-   * Joins messages that wait behind the head to its turn: their context entries are stored, their own turns end
-   * (`joined`). All or nothing, fenced, safe to repeat. False when the turn was stopped before, or one of them was changed
-   * or does not wait there any more; then nothing changes.
+   * Joins messages waiting behind the head to its turn: their context entries are stored, their own turns end
+   * (`joined`). All or nothing, fenced, safe to repeat. False when the turn was stopped before, or one of them was
+   * changed or is no longer waiting there; then nothing changes.
    */
   joinTurn(
     fence: Fence,
@@ -150,23 +150,27 @@ export interface Ledger extends SessionStore {
   /** T6: ends the head, stores the final rows and the usage, and queues the delivery; claims the session's next message and the delivery. */
   finishTurn(fence: Fence, finish: TurnFinish): Promise<LaneStep>;
   /**
-   * T5: stores the platform ids of all parts of `ref` (a turn, a delivery, a plan's card) that are on screen so far. They
-   * are facts about the screen: the owner of the lane replaces what was stored, and one that has lost it meanwhile still
-   * stores them where nothing else is, for the next owner to go on in those messages. Not fenced; safe to repeat.
+   * T5: stores the platform ids of all parts of `ref` (a turn, a delivery, a plan's card) that are on screen so far.
+   * They are facts about the screen: the owner of the lane replaces what was stored, and an owner that has lost it in
+   * the meantime still stores them if nothing else is stored, so that the next owner can continue in those messages.
+   * Not fenced; safe to repeat.
    */
   noteSent(fence: Fence, ref: string, sent: SentMessage[]): Promise<NotedParts>;
   /** Platform ids known for `ref` (a turn id or a notice's ref). */
   sentParts(ref: string): Promise<SentMessage[]>;
   /** Those of these platform ids that were stored for any delivery of the last hour. */
   sentAmong(ids: readonly string[]): Promise<string[]>;
-  /** The turn of an `in:` head, for one whose message cannot be read; undefined when there is none. */
+  /** The turn of an `in:` head, for a head whose message cannot be read; undefined when there is none. */
   turnAt(fence: Fence): Promise<{ turnId: string; address: Address } | undefined>;
   /** The newest plan of a turn in its current state, for the plan card. */
   planOf(turnId: string): Promise<Plan | undefined>;
-  /** True while a delivery for the address is queued: a live message that starts meanwhile must not appear above it. */
+  /**
+   * True while a delivery for the address is queued: a live message that starts in the meantime must not appear above
+   * it.
+   */
   undelivered(address: Address): Promise<boolean>;
   /**
-   * T7: ends the `out:` head with the ids of all parts, or leaves those that are stored as they are; its chat has been told of
+   * T7: ends the `out:` head with the ids of all parts, or keeps the stored ones; its chat has been notified about
    * earlier dead letters.
    */
   finishDelivery(fence: Fence, ref: string, sent: SentMessage[] | undefined): Promise<LaneStep>;
@@ -183,7 +187,7 @@ export interface SessionStore extends SessionListStore {
   /** The session that messages from an address belong to. */
   sessionOf(address: Address): Promise<SessionKey>;
   session(key: SessionKey): Promise<SessionRecord | undefined>;
-  /** Changes a session. A missing one is created when `make` is given; otherwise the result is undefined. */
+  /** Changes a session. A missing one is created if `make` is given; otherwise the result is undefined. */
   updateSession(
     key: SessionKey,
     change: {
@@ -200,11 +204,11 @@ export interface SessionStore extends SessionListStore {
     },
     make?: { ownerTokenId?: string | undefined },
   ): Promise<SessionRecord | undefined>;
-  /** Gives a session without a title this one. False, without a change, when it has one or is gone. */
+  /** Sets this title on a session without one. False, without a change, when it has one or is gone. */
   titleSession(key: SessionKey, title: string): Promise<boolean>;
   /**
-   * Forgets the sources of what the session has read and noted so far, and gives them. Undefined, without a change, while
-   * a turn runs or waits in it: its end would store them again.
+   * Forgets the sources of what the session has read and noted so far, and returns them. Undefined, without a change,
+   * while a turn is running or waiting in it: its end would store them again.
    */
   trustSession(key: SessionKey): Promise<readonly Source[] | undefined>;
   /** Deletes a session with its messages, context, turns and queue. False when there is none. */
@@ -216,7 +220,7 @@ export interface SessionStore extends SessionListStore {
   ): Promise<MessageRecord[]>;
   /** Sessions that a token made, counted up to `limit`. */
   sessionCount(ownerTokenId: string, limit: number): Promise<number>;
-  /** Those of these turns that are queued or running; one that waits for a person is neither. */
+  /** Those of these turns that are queued or running; one waiting for a person is neither. */
   unfinishedTurns(turnIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** The state of a turn, with its final message once it is done. */
   turn(turnId: string): Promise<
@@ -233,14 +237,17 @@ export interface SessionStore extends SessionListStore {
       }
     | undefined
   >;
-  /** The newest message of this sender that the session accepted, whatever became of it; `sentAt` in epoch milliseconds. */
+  /**
+   * The newest message of this sender that the session accepted, whatever happened to it; `sentAt` in epoch
+   * milliseconds.
+   */
   newestFrom(
     key: SessionKey,
     senderId: string,
   ): Promise<{ turnId: string; seq: number; content: string; sentAt: number } | undefined>;
-  /** Whether a turn of the session is running or parked, and how many messages wait behind it. */
+  /** Whether a turn of the session is running or parked, and how many messages are waiting behind it. */
   queue(key: SessionKey): Promise<{ busy: boolean; waiting: number }>;
-  /** Queue depth and counts for status and metrics; `gateways` counts the processes that run on this database now. */
+  /** Queue depth and counts for status and metrics; `gateways` counts the processes now running on this database. */
   counts(): Promise<{
     pending: number;
     running: number;

@@ -1,4 +1,4 @@
-/** Vectors of remembered facts: what a search by meaning compares. */
+/** Vectors of remembered facts: what a semantic search compares. */
 import type { MemoryRecord, UserId } from './notes.ts';
 
 /** A direction, one byte per dimension: a cosine of two differs from that of the full vectors by less than 0.01. Empty = none. */
@@ -16,8 +16,8 @@ export interface MemoryVectorStore {
   vectorsOf(user: UserId, model: string): Promise<MemoryVector[]>;
   /** Facts of all users that have no vector of this model, newest first. */
   withoutVector(model: string, limit: number): Promise<{ id: number; text: string }[]>;
-  /** Stores vectors, in place of those of other models; a fact that is gone has none. */
+  /** Stores vectors, replacing those of other models; deleted facts are skipped. */
   setVectors(model: string, vectors: readonly { id: number; vector: Vector }[]): Promise<void>;
-  /** Deletes the vectors of this model with another length than this; gives their number. */
+  /** Deletes the vectors of this model whose length differs from this; returns their number. */
   dropOtherLengths(model: string, length: number): Promise<number>;
 }

@@ -3,7 +3,7 @@ import { oneLine } from '../../lib/text.ts';
 import type { SessionKey } from '../message.ts';
 import type { Source } from '../tools/risk.ts';
 
-/** Items one list may hold. */
+/** Most items in one list. */
 export const MAX_TODOS = 50;
 
 /** States of an item. */
@@ -23,7 +23,7 @@ export interface Todo {
   sources?: readonly Source[] | undefined;
 }
 
-/** Items without a source, as they are after an item was written in a turn that had read these. */
+/** Items without a source, with the given ones, which the turn that wrote them had read. */
 export function withSources(items: readonly Todo[], sources: readonly Source[]): readonly Todo[] {
   return sources.length === 0 ? items : items.map((item) => ({ ...item, sources }));
 }
@@ -33,7 +33,9 @@ export interface TodoStore {
   todos(session: SessionKey): Promise<Todo[]>;
   /** Replaces the whole list. */
   setTodos(session: SessionKey, items: readonly Todo[]): Promise<void>;
-  /** Changes the item at `index` (from 0) and nothing else; gives the list after it, undefined when there is no such item. */
+  /**
+   * Changes the item at `index` (from 0) and nothing else; returns the new list, undefined when there is no such item.
+   */
   changeTodo(
     session: SessionKey,
     index: number,
@@ -63,7 +65,7 @@ export function todoText(text: string): string {
   return line.length <= MAX_TODO_CHARS ? line : `${line.slice(0, MAX_TODO_CHARS - 1).toWellFormed()}…`;
 }
 
-/** Notes of one session. */
+/** Most notes of one session. */
 export const MAX_NOTES = 50;
 /** Longest note, in UTF-16 units. */
 export const MAX_NOTE_CHARS = 8_000;
@@ -82,11 +84,11 @@ export interface ScratchpadStore {
   setNote(session: SessionKey, name: string, note: Note | undefined): Promise<boolean>;
 }
 
-/** Verified facts kept per user; the oldest goes first. */
+/** Verified facts kept per user; the oldest is dropped first. */
 export const MAX_MEMORIES = 200;
-/** Unverified facts kept per user beside them; the oldest of these goes first, and never a verified one. */
+/** Unverified facts kept per user in addition; the oldest of these is dropped first, never a verified one. */
 export const MAX_UNVERIFIED_MEMORIES = 20;
-/** Unverified facts that one turn may save, its subagents included. */
+/** Unverified facts that one turn may save, including its subagents. */
 export const MAX_UNVERIFIED_PER_TURN = 3;
 /** Longest fact, in UTF-16 units. */
 export const MAX_MEMORY_CHARS = 1_000;
@@ -107,7 +109,7 @@ export interface MemoryRecord {
 /** Result of storing a fact. */
 export interface Remembered {
   memory: MemoryRecord;
-  /** False when it was known already. */
+  /** False when it was already known. */
   isNew: boolean;
   /** Older facts of its kind (verified or not) that were deleted for it. */
   dropped: number;
@@ -115,7 +117,10 @@ export interface Remembered {
 
 /** A fact to store. */
 export interface NewMemory {
-  /** The same in every attempt of a call. Up to its first slash it names the turn, for all facts of that turn the same. */
+  /**
+   * The same in every attempt of a call. The part before its first slash names the turn, and is the same for all facts
+   * of that turn.
+   */
   key: string;
   text: string;
   session: SessionKey;
@@ -139,6 +144,6 @@ export interface MemoryStore {
   memories(user: UserId, limit: number): Promise<MemoryRecord[]>;
   /** Removes the mark `untrusted` from a fact that the user confirmed. False when there is no such fact. */
   verifyMemory(user: UserId, id: number): Promise<boolean>;
-  /** Deletes one fact, or with `'all'` every fact of the user; gives their number. */
+  /** Deletes one fact, or with `'all'` every fact of the user; returns their number. */
   forget(user: UserId, which: number | 'all'): Promise<number>;
 }

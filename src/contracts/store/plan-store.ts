@@ -8,13 +8,13 @@ import type { JournalRow } from './records.ts';
 import type { Todo } from './notes.ts';
 
 export interface PlanRecord {
-  /** With the changes of people that its turn has not applied yet. */
+  /** Including people's changes that its turn has not applied yet. */
   plan: Plan;
   session: SessionKey;
   turnId: string;
-  /** The chat in which it was made; undefined once its turn is forgotten. */
+  /** The chat in which it was made; undefined once its turn is deleted. */
   address?: Address | undefined;
-  /** Changes of people that its turn has not applied yet. */
+  /** People's changes that its turn has not applied yet. */
   pendingEdits: number;
   /** Changes with each change of the row: `changePlan` needs it. */
   etag: string;
@@ -32,7 +32,7 @@ export interface NumberedPlan {
 export interface PlanRequest {
   /** Pause before the next step. */
   pause?: boolean | undefined;
-  /** Id of a step to skip, unless it has succeeded by then. */
+  /** Id of a step to skip unless it has already succeeded. */
   skip?: string | undefined;
   /** Changes of steps, oldest first. */
   edits?: readonly PendingEdit[] | undefined;
@@ -41,18 +41,18 @@ export interface PlanRequest {
 /** Changes of a running plan that may wait for its next step. */
 export const MAX_PENDING_EDITS = 20;
 
-/** Runs of one plan. */
+/** Most runs of one plan. */
 export const MAX_PLAN_RUNS = 999;
 
-/** The id of a run: the same each time, so that no run is begun twice. */
+/** The id of a run: the same each time, so that no run is started twice. */
 export function runIdOf(planId: string, run: number): string {
   return `${planId}-r${run}`;
 }
 
-/** A run of a stored plan, as the message that starts it carries it. */
+/** A run of a stored plan, as contained in the message that starts it. */
 export interface PlanToRun {
   id: string;
-  /** The version that was shown to whoever started it. */
+  /** The version that was shown to the person who started it. */
   version: number;
   /** From 1. */
   run: number;
@@ -64,7 +64,10 @@ export type PlanAction = 'run' | 'skip' | 'pause' | 'resume' | 'stop';
 /** Actions of the buttons under a plan's card. */
 export type CardAction = Extract<PlanAction, 'pause' | 'skip' | 'stop'>;
 
-/** Actions of the buttons under the card of a stored plan: run it, run it step by step, explain how it is changed, cancel it. */
+/**
+ * Actions of the buttons under the card of a stored plan: run it, run it step by step, explain how to change it, cancel
+ * it.
+ */
 export type StoredAction = 'start' | 'teach' | 'edit' | 'cancel';
 
 /** Content of a card button: an old button must not act on a later plan, step, version or run. */
@@ -74,7 +77,7 @@ export type PlanButton = { planId: string } & (
   | { action: StoredAction; version: number; run: number }
 );
 
-/** The value of a card's button; at most 64 bytes (Telegram's limit) where ids are those of stored plans. */
+/** The value of a card's button; at most 64 bytes (Telegram's limit) for ids of stored plans. */
 export function planButtonValue(button: PlanButton): string {
   const value = `plan-${button.action}:${button.planId}`;
   if ('version' in button) return `${value}:${button.version}.${button.run}`;
@@ -104,7 +107,7 @@ export function cardRef(planId: string): string {
   return `plan:${planId}`;
 }
 
-/** The delivery that brings the card of a plan up to date, once for each version and number of runs. */
+/** The delivery that updates the card of a plan, once for each version and number of runs. */
 export function cardDelivery(plan: Plan, address: Address, runs = plan.runs ?? 0): DeliveryPayload {
   const ref = cardRef(plan.id);
   const key = `${ref}:${plan.version ?? 1}.${runs}.${plan.state}`;
@@ -116,7 +119,7 @@ export function cardDelivery(plan: Plan, address: Address, runs = plan.runs ?? 0
   };
 }
 
-/** The delivery ref of the message that explains how a plan is changed. */
+/** The delivery ref of the message that explains how to change a plan. */
 export function editHelpRef(planId: string): string {
   return `plan-edit:${planId}`;
 }
@@ -132,13 +135,13 @@ export interface PlanStore {
   plan(id: string): Promise<PlanRecord | undefined>;
   /** The newest plan of a session. */
   latestPlan(session: SessionKey): Promise<PlanRecord | undefined>;
-  /** The plans of a session that are no runs of others, newest first. */
+  /** The plans of a session that are not runs of others, newest first. */
   plans(session: SessionKey, limit: number): Promise<NumberedPlan[]>;
   /** The plan of that number; undefined when the session has none. */
   planNumber(session: SessionKey, number: number): Promise<PlanRecord | undefined>;
   /**
    * Replaces a plan, or adds a change for the turn that runs it; false, without a change, when the row is no longer the
-   * one that was read. Changes that its turn has applied are forgotten.
+   * one that was read. Changes that its turn has applied are discarded.
    */
   changePlan(before: PlanRecord, change: { plan: Plan } | { edit: PendingEdit }): Promise<boolean>;
   /** The requests on a plan; empty when there are none, or no such plan. */
@@ -147,7 +150,10 @@ export interface PlanStore {
   requestOnPlan(id: string, change: PlanRequest): Promise<void>;
 }
 
-/** Result of planning, for `Ledger.storePlan`: a plan with all that belongs to it, or only the usage of the calls. */
+/**
+ * Result of planning, for `Ledger.storePlan`: a plan with everything that belongs to it, or only the usage of the
+ * calls.
+ */
 export interface PlanningRecord {
   made?:
     | {
@@ -156,7 +162,7 @@ export interface PlanningRecord {
         card: string;
         /** The todo list from now on (N-27); undefined for a plan that is only stored. */
         todos?: readonly Todo[] | undefined;
-        /** The plan as the model reads it, after those rows of the turn that are not in the journal yet (N-25). */
+        /** The plan as the model reads it, after those rows of the turn that are not yet in the journal (N-25). */
         rows: JournalRow[];
       }
     | undefined;

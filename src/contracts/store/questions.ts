@@ -1,19 +1,19 @@
 /** Questions that their senders edit, and answers that are on screen while their turn runs. */
 import type { Place, SessionKey } from '../message.ts';
 
-/** Messages of a session, counted back from the newest, among which an edited one is looked for. */
+/** Messages of a session, counted back from the newest, among which an edited one is looked up. */
 export const EDITABLE_MESSAGES = 200;
 
-/** What an edit came to. */
+/** The result of an edit. */
 export type EditOutcome =
-  /** The turn had not begun: it answers the new text. */
+  /** The turn had not started: it answers the new text. */
   | { kind: 'changed' }
-  /** The text is the same, or the message is none that the session knows. */
+  /** The text is the same, or the session does not know the message. */
   | { kind: 'nothing' }
-  /** The turn had begun: the new text is kept beside the message. */
+  /** The turn had started: the new text is kept next to the message. */
   | { kind: 'kept'; turnId: string };
 
-/** The text that a question got after its turn had begun. */
+/** The text that a question got after its turn had started. */
 export interface EditedQuestion {
   content: string;
   /** How often it was edited. */

@@ -19,13 +19,13 @@ export interface MessageRecord {
   senderName?: string | undefined;
   isPlan: boolean;
   isError: boolean;
-  /** The files that came with it, once their bytes were read. */
+  /** The files that came with it, once their bytes have been read. */
   attachments?: readonly Attachment[] | undefined;
   /** The model does not read it: it was taken back, or another answer was chosen. */
   leftOut?: true | undefined;
-  /** Of an answer: the model that wrote it, where its journal still knows. */
+  /** For an answer: the model that wrote it, if its journal still knows. */
   model?: string | undefined;
-  /** Of an answer to a question that has several. */
+  /** For an answer to a question that has several. */
   tries?: TryPlace | undefined;
   createdAt: Date;
 }
@@ -36,14 +36,14 @@ export interface MessageRecord {
  */
 export type ContextEntry =
   /**
-   * `author` is who typed the text (`authorOf`), and `typed` their own part of it where it has another, such as a quote or
-   * files; `laneSeq` is the place in the lane of a message that joined the running turn.
+   * `author` is who typed the text (`authorOf`), and `typed` their own part of it if there are others, such as a quote
+   * or files; `laneSeq` is the place in the lane of a message that joined the running turn.
    */
   | {
       kind: 'user';
       content: string;
       author?: string | undefined;
-      /** Whose memories it read, where these are not the author's: those of an end user of a client. */
+      /** Whose memories it read, if not the author's: those of an end user of a client. */
       owner?: string | undefined;
       typed?: string | undefined;
       /** References of pictures (`Pictures`). */
@@ -72,7 +72,7 @@ export type ContextEntry =
       callIndex: number;
       content: string;
       isError: boolean;
-      /** Sources of its text; absent = the gateway's own. Text of others stands between marks. */
+      /** Sources of its text; absent = the gateway's own. Text of others is between markers. */
       sources?: readonly Source[] | undefined;
       /** The address or query that the call sent out. */
       sent?: string | undefined;
@@ -102,7 +102,7 @@ export type ContextEntry =
     };
 
 /**
- * Usage by model of calls without a row of their own (failed ones, and those outside the conversation) since the last row
+ * Usage by model of calls without their own row (failed ones, and those outside the conversation) since the last row
  * that has this field.
  */
 export type SideCost = readonly ModelUsage[];
@@ -135,9 +135,9 @@ export interface ContextRecord {
 }
 
 /**
- * How a message is handled that arrives while a turn of its session runs: it waits (`queue`), joins the running
- * turn at its next iteration (`steer`), ends the running turn (`interrupt`), or waits a moment for more of its kind, so
- * that a burst becomes one message (`collect`).
+ * How to handle a message that arrives while a turn of its session is running: it waits (`queue`), joins the running
+ * turn at its next iteration (`steer`), ends the running turn (`interrupt`), or waits a moment for more, so that a
+ * burst becomes one message (`collect`).
  */
 export type QueueMode = 'queue' | 'steer' | 'interrupt' | 'collect';
 
@@ -145,33 +145,33 @@ export type QueueMode = 'queue' | 'steer' | 'interrupt' | 'collect';
 export interface SessionRecord {
   key: SessionKey;
   profileId: string;
-  /** Somebody has chosen this profile for the session; otherwise a binding of config.json wins. */
+  /** Someone has chosen this profile for the session; otherwise a binding of config.json wins. */
   profileChosen: boolean;
   model?: string | undefined;
   mode: ExecutionMode;
-  /** How messages are handled that arrive while a turn runs. */
+  /** How to handle messages that arrive while a turn is running. */
   queueMode: QueueMode;
-  /** What lists show for it: set by a person, or made after the first answer. */
+  /** What lists show for it: set by a person, or generated after the first answer. */
   title?: string | undefined;
   /** The token that created an `http:` session; undefined for sessions of chats. */
   ownerTokenId?: string | undefined;
-  /** Name of the folder of its files, made with the session and never used again. */
+  /** Name of the folder of its files, created with the session and never reused. */
   folder: string;
   /** Sources of everything the model has read in it since `/new`, or since an owner's `/trust`. */
   sources: readonly Source[];
-  /** When the model began to remember: when the session was made, or at the last `/new`. */
+  /** When the model's memory starts: when the session was created, or at the last `/new`. */
   freshAt: Date;
   createdAt: Date;
   updatedAt: Date;
   messageCount: number;
-  /** It stands first in lists; it is left out of them. */
+  /** Shown first in lists; left out of them. */
   pinned: boolean;
   archived: boolean;
-  /** The last message that was read on the page. */
+  /** The last message read on the page. */
   readSeq: number;
   /** Answers are also spoken. */
   voice: boolean;
-  /** The last one could not be, of which the chat was told. */
+  /** The last one could not be, and the chat was notified. */
   voiceFailing: boolean;
 }
 
@@ -184,11 +184,13 @@ export const SESSION_START: SessionStart = { mode: 'planner', queueMode: 'queue'
 /** Everything a turn needs to start or resume, read in one round trip. */
 export interface OpenedTurn {
   session: SessionRecord;
-  /** Rows this turn has journaled already, oldest first; empty at the first start. */
+  /** Rows this turn has already journaled, oldest first; empty at the first start. */
   journal: ContextRecord[];
-  /** The last summary since `/new`, then the rows of earlier turns behind it, at most so many as were asked for, oldest first. */
+  /**
+   * The last summary since `/new`, then the rows of earlier turns after it, at most as many as requested, oldest first.
+   */
   history: ContextRecord[];
-  /** There are memories about the user who is answered. */
+  /** There are memories about the user being answered. */
   remembers: boolean;
   /** Messages already on screen for this turn, by part. */
   placeholders: SentMessage[];
@@ -203,17 +205,17 @@ export interface OpenedTurn {
   planned: boolean;
   /** The current plan of the turn. */
   plan?: Plan | undefined;
-  /** The turn waited for its caller's tools, and their results did not come. */
+  /** The turn waited for its caller's tools, and their results did not arrive. */
   unanswered?: boolean | undefined;
-  /** An attempt before this one was to begin and came to no end: its process died, stopped, or lost its lease. */
+  /** An earlier attempt was about to start and never finished: its process died, stopped, or lost its lease. */
   interrupted?: boolean | undefined;
-  /** The first turn with its question, which it answers again: its journal begins with the question. */
+  /** The first turn with the question that it answers again: its journal starts with the question. */
   askedAgain?: string | undefined;
-  /** What was said in the chat since the turn before, without naming the bot; oldest first, at most `MAX_OBSERVED`. */
+  /** What was said in the chat since the previous turn without naming the bot; oldest first, at most `MAX_OBSERVED`. */
   meanwhile?: readonly ObservedMessage[] | undefined;
 }
 
-/** A chat that shares the session of a turn which was asked elsewhere, with what of the turn is on screen there. */
+/** A chat that shares the session of a turn that was asked elsewhere, with what is on screen there of the turn. */
 export interface OtherSurface {
   address: Address;
   place: 'private' | 'group';
@@ -229,14 +231,14 @@ export interface WaitingCalls {
   usage: Usage;
 }
 
-/** Why a turn failed, for clients that have to tell one cause from another: the code of its `GatewayError`. */
+/** Why a turn failed, for clients that have to distinguish causes: the code of its `GatewayError`. */
 export interface TurnFailure {
   code: string;
   /** Milliseconds that the model server asked to wait. */
   retryAfterMs?: number | undefined;
 }
 
-/** How a turn ended, for T6. `entries` are context rows not journaled yet. */
+/** How a turn ended, for T6. `entries` are context rows not yet journaled. */
 export interface TurnFinish {
   turnId: string;
   reason: TurnEndReason;
@@ -255,8 +257,9 @@ export interface TurnFinish {
   /** The delivery to queue; undefined for `http`, where the stored message is the delivery. */
   outbound?: unknown;
   /**
-   * The delivery for the other chats of the session, without its place: one each, under `surfaceRef`. Those that have joined
-   * take it where they are private or in `groups` (absent = all); in `shownOn`, those that have left get `separated` instead.
+   * The delivery for the other chats of the session, without its place: one each, under `surfaceRef`. Those that have
+   * joined get it if they are private or in `groups` (absent = all); of `shownOn`, those that have left get `separated`
+   * instead.
    */
   elsewhere?:
     | {
@@ -265,11 +268,11 @@ export interface TurnFinish {
         shownOn: readonly { address: Address; separated: string }[];
       }
     | undefined;
-  /** Queue the answer to be spoken, where the session's answers are. */
+  /** Queue the answer to be spoken if the session's answers are. */
   speak?: boolean | undefined;
   /** What its last attempt did. */
   trace?: TraceAttempt | undefined;
-  /** Set when the message failed for good: the error of the dead letter, which can be replayed. */
+  /** Set when the message failed permanently: the error of the dead letter, which can be replayed. */
   deadLetter?: string | undefined;
 }
 
@@ -288,9 +291,9 @@ export interface TurnApproval {
   reason?: string | null | undefined;
 }
 
-/** What the gateway chooses where nobody else does, by name. Throws only `StoreError`. */
+/** What the gateway chooses when no one else does, by name. Throws only `StoreError`. */
 export interface ChoiceStore {
   chosen(name: string): Promise<string | undefined>;
-  /** Stores a first choice, or one that replaces `insteadOf`, and gives the one that counts: another node may have been faster. */
+  /** Stores a first choice, or one that replaces `insteadOf`, and returns the one that counts: another node may have been faster. */
   choose(name: string, value: string, insteadOf: string | undefined): Promise<string>;
 }

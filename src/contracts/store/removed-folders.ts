@@ -2,6 +2,8 @@
 
 /** Throws only `StoreError`. */
 export interface RemovedFolders {
-  /** Those of sessions deleted within the last `withinMs`, by name, beginning after the name `after`; at most `limit`. */
+  /**
+   * Those of sessions deleted within the last `withinMs`, by name, starting after the name `after`; at most `limit`.
+   */
   removedFolders(page: { withinMs: number; after: string; limit: number }): Promise<string[]>;
 }

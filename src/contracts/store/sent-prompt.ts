@@ -1,12 +1,12 @@
-/** The prompt of a model call as it is kept for the trace: bounded, and without secrets. */
+/** The prompt of a model call as stored for the trace: of limited size, and without secrets. */
 import { clipMiddle } from '../../lib/text.ts';
 import { estimateTokens } from '../../lib/tokens.ts';
 import type { ChatMessage, ChatRequest } from '../model/provider.ts';
 
-/** Longest text of one message that is kept, in UTF-16 units; of the system prompt more. */
+/** Longest stored text of one message, in UTF-16 units; longer for the system prompt. */
 export const MAX_PROMPT_MESSAGE_CHARS = 1_500;
 export const MAX_PROMPT_SYSTEM_CHARS = 8_000;
-/** Messages after the system prompt that are kept: the newest ones. */
+/** Stored messages after the system prompt: the newest ones. */
 export const MAX_PROMPT_MESSAGES = 24;
 /** Tools that are kept by name. */
 export const MAX_PROMPT_TOOLS = 200;
@@ -16,7 +16,7 @@ export interface PromptMessage {
   role: ChatMessage['role'];
   /** Estimated tokens of the whole message. */
   tokens: number;
-  /** Its text, with calls of tools; of a long one the beginning and the end. */
+  /** Its text, with tool calls; for a long one the beginning and the end. */
   content: string;
 }
 
@@ -34,7 +34,7 @@ export interface SentPrompt {
 /** Replaces secrets in a text. Never throws. */
 export type Redact = (text: string) => string;
 
-/** The prompt within its bounds; `redact` sees every text before it is cut. Never throws. */
+/** The prompt within its limits; `redact` sees every text before it is cut. Never throws. */
 export function sentPrompt(
   { iteration, request }: { iteration: number; request: ChatRequest },
   redact: Redact,
@@ -63,7 +63,7 @@ function promptMessage(message: ChatMessage, chars: number, redact: Redact): Pro
   return { role: message.role, tokens: estimateTokens(text), content: clipMiddle(redact(text), chars) };
 }
 
-/** What the model reads of a message: its text, calls with their arguments, and how many pictures. */
+/** What the model reads in a message: its text, calls with their arguments, and how many pictures. */
 function textOf(message: ChatMessage): string {
   switch (message.role) {
     case 'assistant': {

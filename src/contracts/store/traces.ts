@@ -1,25 +1,25 @@
-/** What a turn did and when: noted while it runs, stored with its end, read to tell why a message got no answer. */
+/** What a turn did and when: recorded while it runs, stored at its end, read to explain a missing answer. */
 import type { SessionKey } from '../message.ts';
 import type { Cost } from '../operator/prices.ts';
 import type { Usage } from '../model/provider.ts';
 import type { SentPrompt } from './sent-prompt.ts';
 
-/** Spans of one attempt that are kept; further ones are counted. */
+/** Spans kept per attempt; further ones are only counted. */
 export const MAX_SPANS = 200;
 /** Longest text of a span, in UTF-16 units. */
 export const MAX_SPAN_CHARS = 300;
-/** Attempts of one turn that are kept: the first ones. */
+/** Attempts kept per turn: the first ones. */
 export const MAX_TRACE_ATTEMPTS = 20;
-/** Kinds of refusals that are kept in all, the newest ones; none longer than finished messages. */
+/** Kinds of refusals kept in total, the newest ones; none longer than finished messages. */
 export const MAX_REFUSALS = 2_000;
 
 /** Estimated tokens of the parts of one prompt. */
 export interface PromptParts {
   system: number;
   tools: number;
-  /** Earlier turns, as many as fitted. */
+  /** Earlier turns, as many as fit. */
   history: number;
-  /** The message that is answered, with the plan. */
+  /** The message being answered, with the plan. */
   message: number;
   /** Answers and tool results of this turn so far. */
   steps: number;
@@ -30,19 +30,19 @@ export interface PromptParts {
 export interface ModelCallSpan {
   kind: 'model_call';
   atMs: number;
-  /** Absent while it runs; so of a tool. */
+  /** Absent while it runs; the same for a tool. */
   ms?: number | undefined;
   /** Which answer of the turn, from 1; 0 for a call outside the conversation, which then has a title. */
   iteration: number;
   title?: string | undefined;
-  /** Empty where it is not known. */
+  /** Empty if unknown. */
   model: string;
-  /** From the request to the first chunk; absent when none came. */
+  /** From the request to the first chunk; absent when none arrived. */
   firstTokenMs?: number | undefined;
-  /** Of a broken call, what it had cost by then. */
+  /** For a failed call, what it had cost by then. */
   usage?: Usage | undefined;
   prompt?: PromptParts | undefined;
-  /** The code of the error that broke it, and its words, which may name addresses. */
+  /** The code of the error that ended it, and its text, which may name addresses. */
   error?: { code: string; message: string } | undefined;
 }
 
@@ -59,7 +59,7 @@ export type TraceSpan =
     }
   /** The pause before a failed model call is repeated. */
   | { kind: 'retry'; atMs: number; ms: number; code: string }
-  /** Anything else that is worth a line: a notice, a summary, joined messages, a plan. */
+  /** Anything else worth noting: a notice, a summary, joined messages, a plan. */
   | {
       kind: 'note';
       atMs: number;
@@ -68,16 +68,16 @@ export type TraceSpan =
       values?: NoteValues | undefined;
     };
 
-/** Of a note without a text: what its code is told with. */
+/** For a note without a text: the values shown with its code. */
 export type NoteValues = Readonly<Record<string, string | number>>;
 
-/** Calls of a live message that are kept with their times: the first ones, and of edits fewer, so that refusals find room. */
+/** Calls of a live message kept with their times: the first ones, and fewer edits, to leave room for refusals. */
 export const MAX_LIVE_POINTS = 60;
 export const MAX_LIVE_EDITS = 30;
 
 /** One call of a live message. */
 export interface LivePoint {
-  /** From delivery epoch milliseconds; in an attempt milliseconds since it began. */
+  /** From the delivery in epoch milliseconds; in an attempt, milliseconds since it began. */
   atMs: number;
   kind: 'sent' | 'edited' | 'refused' | 'failed';
   /** The code of the error. */
@@ -101,14 +101,14 @@ export interface LiveCounts {
 export interface TraceAttempt {
   node: string;
   epoch: number;
-  /** The turn had begun before: on another node, before a restart, or before it was parked. */
+  /** The turn had started before: on another node, before a restart, or before it was parked. */
   resumed?: boolean | undefined;
-  /** The first turn with its question, where that was answered before: `/retry`, or *Answer again*. */
+  /** The first turn with its question, if that was answered before: `/retry`, or *Answer again*. */
   askedAgain?: string | undefined;
   /** Failed attempts and deaths of nodes before this one. */
   attempts: number;
   crashes: number;
-  /** Milliseconds from the acceptance of the message to the beginning of this attempt, by the database's clock. */
+  /** Milliseconds from the acceptance of the message to the start of this attempt, by the database's clock. */
   afterMs: number;
   ms: number;
   profile: string;
@@ -118,32 +118,32 @@ export interface TraceAttempt {
   /** Spans beyond `MAX_SPANS`. */
   dropped?: number | undefined;
   live?: LiveCounts | undefined;
-  /** What the newest model call of the conversation was sent: the only text of people in it. */
+  /** What the newest model call of the conversation was sent: the only personal text in it. */
   prompt?: SentPrompt | undefined;
 }
 
-/** A finished or interrupted attempt, for those who count or export it. */
+/** A finished or interrupted attempt, for code that counts or exports it. */
 export interface TracedTurn {
   turnId: string;
   sessionKey: SessionKey;
   attempt: TraceAttempt;
   /** Epoch milliseconds of this machine. */
   startedAt: number;
-  /** False while the turn goes on later. */
+  /** False if the turn continues later. */
   ended: boolean;
 }
 
-/** Follows the turns that run on this node. Never throws. */
+/** Follows the turns running on this node. Never throws. */
 export interface TurnWatch {
-  /** A turn begins; `look` gives its attempt so far. Gives the function that forgets it. */
+  /** A turn starts; `look` returns its attempt so far. Returns the function that forgets it. */
   begin(turnId: string, look: () => TraceAttempt): () => void;
   /** An attempt has ended and is stored. */
   ended(traced: TracedTurn): void;
-  /** What a turn had asked a person for was decided, and it goes on. */
+  /** What a turn had asked a person was decided, and it resumes. */
   decided(outcome: 'approved' | 'denied' | 'expired' | 'stopped'): void;
 }
 
-/** What the store knows of a turn. Milliseconds in `…Ms` count from the acceptance of its message. */
+/** What the store knows about a turn. Milliseconds in `…Ms` count from the acceptance of its message. */
 export interface TurnFacts {
   turnId: string;
   session: SessionKey;
@@ -156,15 +156,15 @@ export interface TurnFacts {
   endedMs?: number | undefined;
   /** It has a final text that people see. */
   answered: boolean;
-  /** The turn that answered it, where its message was joined. */
+  /** The turn that answered it, if its message was joined. */
   joinedInto?: string | undefined;
   /** Its place in the queue of its session. */
   queue: {
     /** Messages before it that are not finished. */
     ahead: number;
-    /** The turn at the head, where it is another one. */
+    /** The turn at the head, if it is a different one. */
     head?: { turnId: string; state: TurnFacts['state'] } | undefined;
-    /** The node that works on the lane now. */
+    /** The node that is working on the lane. */
     owner?: string | undefined;
     /** Milliseconds until the lane is due; 0 = it is. */
     dueInMs: number;
@@ -200,7 +200,7 @@ export interface TurnFacts {
         dead: boolean;
       }
     | undefined;
-  /** Gateways that are alive, and turns they run. */
+  /** Live gateways, and the turns they run. */
   gateways: number;
   running: number;
 }
@@ -264,14 +264,14 @@ export interface TurnExplanation {
   prompt?: SentPrompt | undefined;
 }
 
-/** Messages that did not become turns, by who wrote them where and why they were refused. */
+/** Messages that did not become turns, by sender, place and reason of the refusal. */
 export interface Refusal {
   /** The chat: `channel:chat_id`, with its thread. */
   address: string;
   senderId: string;
   /** A code of `Receipt`, `not_mentioned` in a group, or `ignored` by its channel. */
   code: string;
-  /** What the log says besides. */
+  /** What the log says in addition. */
   detail: string;
   count: number;
   lastAt: Date;
@@ -284,7 +284,7 @@ export type NoteRefusal = (refusal: Omit<Refusal, 'count' | 'lastAt'>) => void;
 export interface TraceStore {
   /** Adds an attempt that ended without the turn; the last one is stored with the end of its turn. */
   noteAttempt(turnId: string, attempt: TraceAttempt): Promise<void>;
-  /** Everything that is known of a turn; undefined when there is none of that id. */
+  /** Everything known about a turn; undefined when there is none with that id. */
   turnFacts(turnId: string): Promise<TurnFacts | undefined>;
   /** The newest turn of a session, or of all; `id` may also be the address of a chat whose session has another name. */
   newestTurn(id: string | undefined): Promise<{ turnId: string; acceptedAt: Date } | undefined>;

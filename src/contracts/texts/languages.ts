@@ -1,4 +1,4 @@
-/** The languages that people can read the gateway's texts in, and which of them a person reads. */
+/** The languages in which people can read the gateway's texts, and which of them a person reads. */
 import { isAddress, parseAddress } from '../message.ts';
 import type { Recipient, Say, SayIn } from './say.ts';
 
@@ -8,56 +8,65 @@ export const AUTO = 'auto';
 /** The form of a language's code, which is also the name of its file: `de`, `pt-BR`. */
 export const LANGUAGE_CODE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,2}$/;
 
-/** Longest list of languages that is read of what a platform tells, in UTF-16 units. */
+/** Longest list of languages that is read from a platform's report, in UTF-16 units. */
 export const MAX_WANTED_CHARS = 500;
 
-/** The languages there are. */
+/** The available languages. */
 export interface Languages {
   /** Their codes: English, German, then those of files. */
   codes(): readonly string[];
   say: SayIn;
 }
 
-/** A person by their user id (`telegram:42`), or whoever reads at an address. Never throws. */
+/** A person by their user id (`telegram:42`), or the reader at an address. Never throws. */
 export function recipientOf(userIdOrAddress: string, language: string | undefined): Recipient {
   if (!isAddress(userIdOrAddress)) return { language };
   const { channel, threadId } = parseAddress(userIdOrAddress);
   return { language, channel, threadId };
 }
 
-/** The language as it is stored with what is said later; nothing for English, which is said where nothing is stored. */
+/**
+ * The language as stored with a text to be worded later; nothing for English, which is the default if nothing is
+ * stored.
+ */
 export function languageMark({ language }: Pick<Say, 'language'>): { language?: string } {
   return language === 'en' ? {} : { language };
 }
 
-/** The name under which the language of a person is kept (`ChatSettingStore`), and the newest that their platform told. */
+/**
+ * The names under which a person's language is stored (`ChatSettingStore`), and the newest one that their platform
+ * reported.
+ */
 export const LANGUAGE_SETTING = 'language';
 export const PLATFORM_LANGUAGE = 'platform_language';
 
 /** Which language a person reads. */
 export interface PersonLanguages extends Languages {
   /**
-   * The language of a person by their user id: the one they have chosen, else that of the setting, else the one that their
-   * platform tells (`wanted`, or what it told before), else English. Throws only `StoreError`.
+   * The language of a person by their user id: the one they have chosen, else that of the setting, else the one that
+   * their platform reports (`wanted`, or what it reported before), else English. Throws only `StoreError`.
    */
   languageOf(userId: string, wanted?: string): Promise<string>;
-  /** The language of somebody who is not known yet: that of the setting, else the one they want, else English. */
+  /** The language of someone who is not known yet: that of the setting, else the one they want, else English. */
   ofStranger(wanted?: string): string;
-  /** Keeps what the platform of a person tells, for messages that are no reply. Throws only `StoreError`. */
+  /** Stores what a person's platform reports, for messages that are not a reply. Throws only `StoreError`. */
   notePlatform(userId: string, wanted: string | undefined): Promise<void>;
-  /** Keeps the choice of a person; undefined takes it back. Throws only `StoreError`. */
+  /** Stores a person's choice; undefined removes it. Throws only `StoreError`. */
   choose(userId: string, language: string | undefined): Promise<void>;
   /** Whether that person has chosen. Throws only `StoreError`. */
   hasChosen(userId: string): Promise<boolean>;
 }
 
-/** What channels need of them. */
+/** The part that channels need. */
 export type ChannelLanguages = Pick<PersonLanguages, 'codes' | 'say' | 'languageOf'>;
 
 /** What the page needs, where people choose their language, too. */
 export type PageLanguages = ChannelLanguages & Pick<PersonLanguages, 'ofStranger' | 'choose' | 'hasChosen'>;
 
-/** What says texts to a person; while their choice cannot be read, in the language that their platform tells. Never throws. */
+/**
+ * Words texts for a person; while their choice cannot be read, in the language that their platform reports. Never
+ * throws.
+ */
 export async function sayToPerson(
   languages: ChannelLanguages,
   userId: string,
@@ -66,15 +75,16 @@ export async function sayToPerson(
   try {
     return languages.say(recipientOf(userId, await languages.languageOf(userId, wanted)));
   } catch {
-    // The database is away; what is to be said is mostly that.
+    // The database is unreachable, which is usually what the text is about.
     const language = wanted === undefined ? undefined : bestLanguage(wanted, languages.codes());
     return languages.say(recipientOf(userId, language));
   }
 }
 
 /**
- * The first of the wanted languages that there is: a tag such as `de-AT`, or a list in the form of the header
- * `Accept-Language`. A tag is met by its own file, by its language, or by another variety of that. Undefined when there is none. Never throws.
+ * The first of the wanted languages that is available: a tag such as `de-AT`, or a list in the form of the header
+ * `Accept-Language`. A tag matches its own file, its language, or another variety of that. Undefined when there is
+ * none. Never throws.
  */
 export function bestLanguage(wanted: string, codes: readonly string[]): string | undefined {
   const tags = wanted

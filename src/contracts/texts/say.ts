@@ -1,4 +1,4 @@
-/** What the gateway says to people: texts by their key, with their values, in the language of whoever reads them. */
+/** What the gateway says to people: texts by their key, with their values, in the reader's language. */
 import { z } from 'zod';
 import { fillFrom, withSlash } from '../isomorphic/fill-text.js';
 import type { WriteCommand } from '../isomorphic/fill-text.js';
@@ -8,10 +8,10 @@ import { PARLEY } from './parley.ts';
 
 type English = typeof ENGLISH;
 
-/** The key of a text: its area and its name, such as `stop.stopped`. */
+/** The key of a text: area and name, such as `stop.stopped`. */
 export type TextKey = keyof English;
 
-/** A text by its key, kept until it is known who reads it; a value may be one, too. */
+/** A text by its key, kept until its reader is known; a value may be one, too. */
 export interface Said {
   key: TextKey;
   values?: Readonly<Record<string, Value>> | undefined;
@@ -27,60 +27,63 @@ type ValuesOf<Key extends TextKey> = NamesOf<English[Key]> extends never ? [] : 
 /** Keys of texts without values. */
 export type PlainKey = { [Key in TextKey]: NamesOf<English[Key]> extends never ? Key : never }[TextKey];
 
-/** The key of what a setting of `config.json` means: `setting.limits.messagesPerMinute`, shown as it is, without values. */
+/**
+ * The key of the description of a setting in `config.json`: `setting.limits.messagesPerMinute`, shown verbatim, without
+ * values.
+ */
 export type SettingKey = `setting.${string}`;
 
-/** A table as far as it goes: what is missing is said in English, settings as their schema describes them. */
+/** A possibly incomplete table: missing texts are in English, missing settings as their schema describes them. */
 export type TextTable = Readonly<Partial<Record<TextKey, Template>>> & {
   readonly [key: SettingKey]: string | undefined;
 };
 
-/** Gives texts by their key, with their values. */
+/** Returns texts by their key, with their values. */
 export interface SayText {
   <Key extends TextKey>(key: Key, ...values: ValuesOf<Key>): string;
 }
 
-/** Says texts in one language, with commands as one channel writes them. Never throws. */
+/** Words texts in one language, with commands as one channel writes them. Never throws. */
 export interface Say extends SayText {
-  /** A text that was kept. */
+  /** A stored text. */
   told(text: Said): string;
   /** A command as its reader writes it: `/stop`, `!stop`. */
   command: WriteCommand;
   /** Code of the language: `de`, `pt-BR`. */
   readonly language: string;
-  /** Its own texts; those that it lacks are said in English. */
+  /** Its own texts; those that it lacks are in English. */
   readonly table: TextTable;
 }
 
-/** Whoever reads a text. */
+/** The reader of a text. */
 export interface Recipient {
   /** Code of their language; undefined and an unknown one are English. */
   language?: string | undefined;
-  /** Where they read it, which says how commands are written there; without a channel, with a slash. */
+  /** Where they read it, which determines how commands are written; without a channel, with a slash. */
   channel?: string | undefined;
   threadId?: string | undefined;
 }
 
-/** Gives what says texts to a reader; a message is one, too. */
+/** Returns the function that words texts for a reader; a message counts as one, too. */
 export type SayIn = (to: Recipient) => Say;
 
-/** A text to be said later. */
+/** A text to be worded later. */
 export function said<Key extends TextKey>(key: Key, ...[values]: ValuesOf<Key>): Said {
   return values === undefined ? { key } : { key, values };
 }
 
-/** A text to be said later, as it is stored. */
+/** A text to be worded later, as it is stored. */
 export function storedText(text: Said): string {
   return JSON.stringify(text);
 }
 
-/** Reads it; undefined for anything else, and for a key that no text has any more. Never throws. */
+/** Reads it; undefined for anything else, and for a key that no longer exists. Never throws. */
 export function readStoredText(stored: string): Said | undefined {
   if (!stored.startsWith('{"key":')) return undefined;
   try {
     return STORED.parse(JSON.parse(stored));
   } catch {
-    // A sentence that looks like one.
+    // Plain text that looks like one.
     return undefined;
   }
 }
@@ -95,12 +98,12 @@ export function isTextKey(key: string): key is TextKey {
   return Object.hasOwn(ENGLISH, key);
 }
 
-/** Makes what says the texts of a table, with commands as `write` gives them. */
+/** Makes the function that words the texts of a table, with commands as `write` writes them. */
 export function sayFrom(language: string, table: TextTable, write: WriteCommand = withSlash): Say {
   return speaker(language, table)(write);
 }
 
-/** The same for each way of writing commands, which costs no more than a few functions. */
+/** The same for each way of writing commands, at the cost of only a few functions. */
 export function speaker(language: string, table: TextTable): (write: WriteCommand) => Say {
   const fill = fillFrom(language, table, ENGLISH, PARLEY);
   return (write) => {
@@ -111,5 +114,5 @@ export function speaker(language: string, table: TextTable): (write: WriteComman
   };
 }
 
-/** Says texts in English: for logs, for programs, and where nothing is known of who reads. */
+/** Words texts in English: for logs, for programs, and for unknown readers. */
 export const inEnglish: Say = sayFrom('en', ENGLISH);

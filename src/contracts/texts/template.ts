@@ -1,9 +1,12 @@
-/** The form of the texts in a table: plain ones, and those that depend on a number. Values stand in braces: `{count}`; so do commands, with a slash: `{/stop}`, and the command line as it is called here: `{parley}`. */
+/**
+ * The form of the texts in a table: plain ones, and those that depend on a number. Values are in braces: `{count}`; so
+ * are commands, with a slash: `{/stop}`, and the local name of the command line: `{parley}`.
+ */
 import { PLACE } from '../isomorphic/fill-text.js';
 
 export { PLACE };
 
-/** A text that depends on the value `count`: one form for each kind of number that its language has. */
+/** A text that depends on the value `count`: one form for each plural category of its language. */
 export type PluralForms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>;
 
 export type Template = string | PluralForms;

@@ -3,16 +3,16 @@ import { z } from 'zod';
 import type { Address, SessionKey } from '../message.ts';
 import type { ApprovalDecision } from '../store/records.ts';
 
-/** Longest arguments that a person can be asked about, as they are shown (`shownArgs`), in UTF-16 units. */
+/** Longest arguments that a person can be asked about, as shown (`shownArgs`), in UTF-16 units. */
 export const MAX_ASKED_CHARS = 16_000;
 /** How often one call is asked about: again only when a file it names has changed since it was approved. */
 export const MAX_ASKED = 3;
 
-/** Files of the session that one call may name where a person must approve it, with those that these files name. */
+/** Files of the session that a call that needs a person's approval may name, including those that these files name. */
 export const MAX_NAMED_FILES = 16;
-/** Longest file that is looked through for the names of others, in bytes. */
+/** Longest file that is searched for the names of others, in bytes. */
 export const MAX_SCRIPT_BYTES = 64 * 1024;
-/** Longest text of a named file that is shown whole in a question, in UTF-16 units. */
+/** Longest text of a named file that is shown in full in a question, in UTF-16 units. */
 export const MAX_SHOWN_FILE = 2_000;
 
 const filePlace = z.object({
@@ -28,12 +28,12 @@ const namedFile = z.union([
     bytes: z.number(),
     /** Of its whole content, in hexadecimal. */
     sha256: z.string(),
-    /** Its content, where that is a text short enough to be shown. */
+    /** Its content, if it is a text short enough to show. */
     text: z.string().optional(),
-    /** It, or the files that it names, are too many or too long to be looked through: others may run that nobody saw. */
+    /** It, or the files that it names, are too many or too long to search: other files may run that no one has seen. */
     mayNameMore: z.boolean().optional(),
   }),
-  /** Not a plain file (a link, a pipe): `problem` says what it is. */
+  /** Not a plain file (but a link, a pipe): `problem` says what it is. */
   filePlace.extend({ problem: z.string() }),
 ]);
 
@@ -47,7 +47,7 @@ export const approvalSubject = z.object({
   tool: z.string(),
   /** The validated arguments with which it will run. */
   args: z.unknown(),
-  /** The files that the arguments name, and those that these name, as they were when it was asked. */
+  /** The files that the arguments name, and those that these name, as they were at the time of the request. */
   files: z.array(namedFile).optional(),
   /** SHA-256 over session, call, tool, arguments and the content of the files. */
   digest: z.string(),
@@ -63,7 +63,7 @@ export const approvalSubject = z.object({
   address: z.templateLiteral([z.string().min(1), ':', z.string().min(1)]),
   /** Set when a subagent makes the call. */
   agentId: z.string().optional(),
-  /** Set when it is not about a call: a step of a plan waits to be run, or a paused plan to be resumed. */
+  /** Set when it is not about a call: a plan step is waiting to run, or a paused plan to resume. */
   plan: z.object({ id: z.string(), stepId: z.string(), wait: z.enum(['step', 'pause']) }).optional(),
 });
 
@@ -100,7 +100,7 @@ export const MAX_LISTED_APPROVALS = 200;
 
 /** Longest reason of a denial, in UTF-16 units. */
 export const MAX_REASON_CHARS = 500;
-/** Rules of one session. */
+/** Most rules of one session. */
 export const MAX_APPROVAL_RULES = 50;
 /** Most rules in a list. */
 export const MAX_LISTED_RULES = 200;
@@ -120,7 +120,7 @@ export interface ApprovalRule {
   createdBy: string;
   createdName?: string | undefined;
   createdAt: Date;
-  /** How often a call has run by it, and when the last one did. */
+  /** How often a call has run under it, and when the last one did. */
   uses: number;
   usedAt?: Date | undefined;
 }
@@ -146,8 +146,8 @@ export interface ApprovalRuleStore {
 export interface ApprovalStore extends ApprovalRuleStore {
   approval(id: string): Promise<ApprovalRecord | undefined>;
   /**
-   * True while a person is asked about a tool call of the session, or has approved one that has not begun, other than the
-   * call `callKey`. Files must not change meanwhile: what was shown is what runs.
+   * True while a person is asked about a tool call of the session, or has approved one that has not started, other than
+   * the call `callKey`. Files must not change in the meantime: what was shown is what runs.
    */
   asksOther(session: SessionKey, callKey: string): Promise<boolean>;
   /** Pending requests, oldest first; of one session, or of the sessions that one token created. */
@@ -166,7 +166,7 @@ export interface Decider {
   owner: boolean;
   /** The token, over HTTP. */
   tokenId?: string | undefined;
-  /** The token has the scope `approve`; without it, only what its own plans wait for is its to decide. */
+  /** The token has the scope `approve`; without it, the token may decide only what its own plans wait for. */
   approves?: boolean | undefined;
   /** The chat the decision comes from. */
   at?: { address: Address; place: 'private' | 'group' } | undefined;
@@ -186,9 +186,9 @@ export type Decided =
   /** The user may not decide it. */
   | { kind: 'forbidden' };
 
-/** What a decision says besides. */
+/** Further details of a decision. */
 export interface DecisionDetail {
-  /** Of a denial, for the model; at most `MAX_REASON_CHARS`. */
+  /** The reason for a denial, for the model; at most `MAX_REASON_CHARS`. */
   reason?: string | undefined;
   /** With an approval: the same call runs in this session without a question from now on. */
   always?: boolean | undefined;
@@ -225,7 +225,7 @@ export function visibleText(text: string): string {
   });
 }
 
-/** The form of an id. Anything else is no request, and is neither looked up nor logged. */
+/** The form of an id. Anything else is not a request, and is neither looked up nor logged. */
 const APPROVAL_ID = /^[\w-]{1,50}$/;
 
 /** True for a text that may be the id of a request. */
@@ -238,7 +238,7 @@ export function howDecided(decidedBy: string | undefined): 'person' | 'expiry' |
   return decidedBy === 'expiry' || decidedBy === 'stop' ? decidedBy : 'person';
 }
 
-/** How a request ended: by a person, because its time was over, or with `/stop`. */
+/** How a request ended: by a person, because it expired, or through `/stop`. */
 export type ApprovalOutcome = ApprovalDecision | 'expired' | 'stopped';
 
 /** The outcome of a request with this decision. */
@@ -248,7 +248,7 @@ export function approvalOutcome(decision: ApprovalDecision, decidedBy: string | 
   return how === 'expiry' ? 'expired' : 'stopped';
 }
 
-/** The delivery ref of a request's message; `elsewhere` = another chat of the session than the one it was asked in. */
+/** The delivery ref of a request's message; `elsewhere` = a chat of the session other than the one it was asked in. */
 export function approvalRef(id: string, elsewhere?: Address): string {
   return elsewhere === undefined ? `approval:${id}` : `approval:${id}@${elsewhere}`;
 }

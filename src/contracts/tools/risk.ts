@@ -1,7 +1,7 @@
 /**
- * The facts that approvals are decided by: a tool call's effect, risk and reach, and the sources of text that the person of
- * a session did not write. Sources are kept for each session and for each row that was made from such text, and travel with
- * it: into answers, plans, todos, notes, memories, schedules and subagents.
+ * The facts on which approvals are decided: a tool call's effect, risk and reach, and the sources of text that the
+ * person of a session did not write. Sources are kept for each session and for each row that was made from such text,
+ * and travel with it: into answers, plans, todos, notes, memories, schedules and subagents.
  */
 import { z } from 'zod';
 import { inEnglish } from '../texts/say.ts';
@@ -18,12 +18,12 @@ export type ToolRisk = 'safe' | 'caution' | 'dangerous';
 /**
  * Source of text that is not the user's own: public pages (`web`); files and their names, programs' output, memories
  * and other agents (`local`: others may have written it, and it may be private); members of a group (`group`); authors
- * of forwarded messages (`forwarded`) and of quoted ones (`quoted`); programs that call a webhook (`hook`), and MCP servers by their name (`mcp:notes`), whose text may
- * be private, too.
+ * of forwarded messages (`forwarded`) and of quoted ones (`quoted`); programs that call a webhook (`hook`), and MCP
+ * servers by name (`mcp:notes`), whose text may be private, too.
  */
 export type TextSource = 'web' | 'local' | 'group' | 'forwarded' | 'quoted' | 'hook' | McpSource;
 
-/** The text of one MCP server: results, resources, prompts, and what it says of its tools. */
+/** The text of one MCP server: results, resources, prompts, and what it says about its tools. */
 export type McpSource = `mcp:${string}`;
 
 /**
@@ -39,8 +39,8 @@ export type Reach = 'session' | 'outside' | { address: string } | { query: strin
 export type ResultSource = TextSource | 'operator' | 'verified';
 
 /**
- * Hosts of pages that one set of sources names, and MCP servers; further ones are `OTHER_HOSTS` and `OTHER_SERVERS`. So a
- * set has at most 24 members.
+ * Most page hosts, and MCP servers, in one set of sources; further ones are `OTHER_HOSTS` and `OTHER_SERVERS`. So a set
+ * has at most 24 members.
  */
 export const MAX_SOURCE_HOSTS = 8;
 /** Longest host that is named, in UTF-16 units. */
@@ -65,7 +65,7 @@ export const storedSources = z.array(
   ]),
 );
 
-/** True when one of the sources is not trusted: text of others. */
+/** True when one of the sources is untrusted: text of others. */
 export function taints(sources: readonly Source[]): boolean {
   return sources.some((source) => source !== 'verified');
 }

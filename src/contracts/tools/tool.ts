@@ -1,4 +1,4 @@
-/** The tool contract: something the model may call, what it is given, and what it answers. */
+/** The tool contract: something the model may call, its input, and its result. */
 import type { NamedFile } from './approvals.ts';
 import type { EventBody } from '../event.ts';
 import type { Log } from '../log.ts';
@@ -19,15 +19,15 @@ export interface ToolContext {
   sessionKey: SessionKey;
   /** Where the turn's answer goes. */
   address: Address;
-  /** Who the turn answers, as a user id: `telegram:42`, `token:<id>`, `system`. */
+  /** Whom the turn answers, as a user id: `telegram:42`, `token:<id>`, `system`. */
   userId: string;
   /** Whose memories the turn reads and writes: that user's, or those of the end user that a client named. */
   memoryOwner: string;
-  /** The rights of that user; `system`: nobody wrote the message (a schedule, a heartbeat, a report). */
+  /** The rights of that user; `system`: no one wrote the message (a schedule, a heartbeat, a report). */
   userRole: UserRole;
-  /** As the platform names them; absent where it does not, and in the background. */
+  /** Their name on the platform; absent if there is none, and in the background. */
   userName?: string | undefined;
-  /** The model that made the call; absent where a plan makes it before a model was asked. */
+  /** The model that made the call; absent if a plan makes it before a model was called. */
   model?: string | undefined;
   /** Whether others may read the answer; absent = they may. */
   place?: 'private' | 'group' | undefined;
@@ -53,13 +53,15 @@ export interface ToolContext {
   signal: AbortSignal;
   log: Log;
   emit(body: EventBody): void;
-  /** Tells people who watch how far the call is, in a line; what comes too soon after another is dropped. Never throws. */
+  /**
+   * Shows the call's progress to people who watch, in one line; lines that follow too soon are dropped. Never throws.
+   */
   progress(text: string): void;
-  /** Starts a subagent; absent where that is not allowed (in a subagent, in a stateless completion). */
+  /** Starts a subagent; absent if that is not allowed (in a subagent, in a stateless completion). */
   spawn?: Spawn | undefined;
 }
 
-/** What the model reads; longer content is clipped by the caller with a mark. */
+/** What the model reads; the caller clips longer content with a marker. */
 export interface ToolResult {
   content: string;
   isError?: boolean;
@@ -69,22 +71,22 @@ export interface ToolResult {
   sources?: readonly Source[] | undefined;
   /** Name of the source for the model and for people, such as the address of a page. */
   from?: string | undefined;
-  /** Addresses that the result lists, in its order: the model may read them from the first on. */
+  /** Addresses that the result lists, in its order: the model may read them, starting with the first. */
   addresses?: readonly string[] | undefined;
-  /** References (`Pictures`) of pictures that models which see are shown with the result. */
+  /** References (`Pictures`) of pictures that vision models are shown with the result. */
   pictures?: readonly string[] | undefined;
 }
 
 /**
- * A tool. `execute` may throw anything: the caller turns it into an error result for the model (B-48). What approvals
- * are decided by (`effect`, `risk`, `results`, `reach`) has no default: each tool says it.
+ * A tool. `execute` may throw anything: the caller turns it into an error result for the model (B-48). The fields that
+ * approvals depend on (`effect`, `risk`, `results`, `reach`) have no default: each tool sets them.
  */
 export interface Tool<Args = unknown> {
   readonly name: string;
   /** Shown to the model. */
   readonly description: string;
   readonly parameters: z.ZodType<Args>;
-  /** JSON Schema of the arguments, which the model is given unchanged; unset = made from `parameters`. */
+  /** JSON Schema of the arguments, which the model gets unchanged; unset = made from `parameters`. */
   readonly schema?: Readonly<Record<string, unknown>> | undefined;
   /** Who wrote its description and schema, when it is neither the gateway nor the operator: a turn that is offered it is tainted. */
   readonly describedBy?: Source | undefined;
@@ -95,7 +97,9 @@ export interface Tool<Args = unknown> {
   readonly sideBySide?: boolean;
   /** Danger of one call by its arguments alone. Never throws. */
   risk(args: Args): ToolRisk;
-  /** Reason why a dangerous call is dangerous, as the end of "it …": "deletes files"; a text of its own is said as it is. */
+  /**
+   * Reason why a dangerous call is dangerous, as the end of "it …": "deletes files"; a plain string is shown verbatim.
+   */
   warning?(args: Args): string | Said | undefined;
   /** Where the text of its results comes from; anything but `operator` and `verified` taints the session. */
   readonly results: ResultSource;
@@ -123,7 +127,7 @@ export function defineTool<Args>(tool: Tool<Args>): Tool {
 /** The folder of completions without a session: their tools find it empty, because none of them writes. */
 export const STATELESS_FOLDER = 'stateless';
 
-/** Files of one folder that are listed. */
+/** Most files listed per folder. */
 export const MAX_LISTED_FILES = 500;
 
 /** A file of a session's folder, as it is listed. */
@@ -140,13 +144,14 @@ export interface FolderFile {
  */
 export interface SessionFiles {
   /**
-   * Makes the folder (mode 0700) if it is missing, and fetches what other nodes have changed in it; gives its absolute path.
-   * Throws `ToolError` or `StoreError`.
+   * Creates the folder (mode 0700) if it is missing, and fetches what other nodes have changed in it; returns its
+   * absolute path. Throws `ToolError` or `StoreError`.
    */
   open(folder: string): Promise<string>;
   /**
-   * Gives the other nodes what has changed in the folder; called after each call that may have changed something. Gives the
-   * paths that stay on this machine, because they are larger than `MAX_SHARED_BYTES` or no plain file. Throws `StoreError`.
+   * Shares what has changed in the folder with the other nodes; called after each call that may have changed something.
+   * Returns the paths that stay on this machine because they are larger than `MAX_SHARED_BYTES` or not plain files.
+   * Throws `StoreError`.
    */
   share(folder: string): Promise<string[]>;
   /**
@@ -161,36 +166,42 @@ export interface SessionFiles {
     wordsIn?: (text: string) => readonly string[],
   ): Promise<NamedFile[]>;
   /**
-   * Streams a file into the folder: it is there whole or not at all, and the other nodes get it as with `share`. What is
-   * there under that path is replaced, unless its content is the same. Throws `ToolError`: `too_large`, `empty`,
-   * `workspace_full`, `no_space`, `bad_path`, `refused`; and what `chunks` throws.
+   * Streams a file into the folder: it is stored completely or not at all, and the other nodes get it as with `share`.
+   * An existing file at that path is replaced, unless its content is the same. Throws `ToolError`: `too_large`,
+   * `empty`, `workspace_full`, `no_space`, `bad_path`, `refused`; and what `chunks` throws.
    */
   put(folder: string, file: ArrivingFile): Promise<StoredFile>;
   /** Opens a plain file of the folder for reading. Throws `ToolError`: `bad_path`, `not_found`, `refused`. */
   read(folder: string, path: string): Promise<OpenedFile>;
-  /** The plain files of the folder, sorted by path; at most `MAX_LISTED_FILES`. A folder that is not there has none. Throws `ToolError`. */
+  /**
+   * The plain files of the folder, sorted by path; at most `MAX_LISTED_FILES`. A missing folder has none. Throws
+   * `ToolError`.
+   */
   list(folder: string): Promise<{ files: FolderFile[]; more: boolean }>;
   /** Removes a plain file of the folder; false when there is none. Throws `ToolError`: `bad_path`, `refused`. */
   discard(folder: string, path: string): Promise<boolean>;
   /**
-   * Copies the plain files of a folder, as they are now, into another one, which the other nodes get; links are left out.
-   * Throws `ToolError`, also `workspace_full`.
+   * Copies the plain files of a folder, in their current state, into another one, which the other nodes get; links are
+   * left out. Throws `ToolError`, also `workspace_full`.
    */
   copy(from: string, to: string): Promise<void>;
-  /** Removes the folder with everything in it, if it is there. Never throws: false when something is left, which is logged. */
+  /**
+   * Removes the folder with everything in it, if it exists. Never throws: false when something remains, which is
+   * logged.
+   */
   remove(folder: string): Promise<boolean>;
 }
 
 /** A file on its way into a session's folder. */
 export interface ArrivingFile {
   chunks: AsyncIterable<Uint8Array>;
-  /** A longer file is refused as soon as it is seen to be. */
+  /** A longer file is refused as soon as that becomes apparent. */
   maxBytes: number;
-  /** Its path relative to the folder, once its content is known; missing folders are made. */
+  /** Its path relative to the folder, once its content is known; missing folders are created. */
   pathOf(content: Omit<StoredFile, 'path'>): string;
 }
 
-/** A file of a session's folder that was stored whole. */
+/** A completely stored file of a session's folder. */
 export interface StoredFile {
   /** Relative to the folder. */
   path: string;
@@ -199,12 +210,12 @@ export interface StoredFile {
   sha256: string;
 }
 
-/** A plain file, held open until it is disposed of or `chunks` was read to its end. */
+/** A plain file, held open until it is disposed or `chunks` has been read to the end. */
 export interface OpenedFile extends AsyncDisposable {
   bytes: number;
   /** The first bytes, at most `length`. */
   head(length: number): Promise<Uint8Array>;
-  /** The content from its beginning; `bytes` of it, however the file grows meanwhile. */
+  /** The content from its beginning; `bytes` of it, even if the file grows in the meantime. */
   chunks(): AsyncIterable<Uint8Array>;
 }
 
@@ -226,7 +237,7 @@ export interface FileStore {
   list(folder: string): Promise<{ version: number; files: SharedFile[] }>;
   /** The content; undefined when it is gone. */
   read(folder: string, path: string): Promise<Buffer | undefined>;
-  /** Stores files and forgets others; gives the new version. The folder of a deleted session stays empty. */
+  /** Stores files and forgets others; returns the new version. The folder of a deleted session stays empty. */
   save(folder: string, change: { put: (SharedFile & { bytes: Buffer })[]; gone: string[] }): Promise<number>;
 }
 
@@ -246,7 +257,7 @@ export interface EgressResponse {
   status: number;
   /** The `content-type` header, lower-cased, or ''. */
   contentType: string;
-  /** Decoded and complete: a body over the size limit is refused, never cut. */
+  /** Decoded and complete: a body over the size limit is refused, never truncated. */
   body: Buffer;
 }
 

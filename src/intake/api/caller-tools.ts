@@ -1,4 +1,4 @@
-/** Results of tools that a caller of the API runs: they continue the turn that waits for them. */
+/** Results of tools that an API caller runs: they resume the turn that waits for them. */
 import type { MessageBus } from '../../contracts/bus.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { ContinuedTurn, ToolAnswers } from '../../contracts/gateway-api.ts';
@@ -10,7 +10,7 @@ import { MAX_MESSAGE_LENGTH } from '../receive.ts';
 
 /**
  * Stores the results and makes the turn due. Throws `StoreError`, and `GatewayError`: `no_tools_pending`,
- * `bad_tool_results` (not exactly the calls that wait, or one that is too long).
+ * `bad_tool_results` (not exactly the pending calls, or a result that is too long).
  */
 export async function answerTools(
   { ledger, bus }: { ledger: Pick<Ledger, 'callerResults'>; bus: Pick<MessageBus, 'sweepSoon'> },

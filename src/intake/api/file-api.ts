@@ -1,4 +1,4 @@
-/** The files of sessions for callers of the HTTP API, behind the same owner check as the sessions. */
+/** The files of sessions for HTTP API callers, behind the same owner check as the sessions. */
 import { GatewayError, ToolError } from '../../contracts/errors.ts';
 import { TYPE_HEAD_BYTES } from '../../contracts/file-api.ts';
 import type { FileApi, FileLimits, FileTypeOf, PersonLimit, ReadableFile } from '../../contracts/file-api.ts';
@@ -9,11 +9,11 @@ import { inMegabytes } from '../../lib/text.ts';
 import { ownSession } from '../sessions/ownership.ts';
 import type { OwnedSessions } from '../sessions/ownership.ts';
 
-/** Where the files of messages lie in a session's folder. */
+/** Where the files of messages are in a session's folder. */
 const INBOX = 'inbox';
-/** Characters of the digest in the name of an uploaded file: the same file again has the same name. */
+/** Characters of the digest in the name of an uploaded file: the same file gets the same name again. */
 const DIGEST_CHARS = 12;
-/** Such a path: its digest and its name. */
+/** The path of an uploaded file: its digest and its name. */
 const UPLOADED = new RegExp(`^${INBOX}/([0-9a-f]+)-([^/]+)$`, 'u');
 
 export interface FileApiDeps extends OwnedSessions {
@@ -97,7 +97,7 @@ async function roomOf({ kept, personLimit }: FileApiDeps, userId: string): Promi
   throw noRoom(personLimit, 0);
 }
 
-/** The error for a file that is too much for its user; `room` is what is left, in bytes. */
+/** The error for a file that exceeds its user's quota; `room` is what is left, in bytes. */
 function noRoom({ maxBytes, days }: PersonLimit, room: number): GatewayError {
   const limit = inMegabytes(maxBytes);
   const state =
@@ -122,7 +122,7 @@ function uploadedName(path: string): string {
   return name;
 }
 
-/** What callers are told of the errors of the folder; their texts are for people already. */
+/** The folder's errors as callers see them; their texts are already written for people. */
 const CODES: Record<string, string> = {
   too_large: 'file_too_large',
   empty: 'empty_file',

@@ -54,7 +54,7 @@ import { deleteSession } from '../sessions/delete-session.ts';
 import { checkedChange } from '../sessions/session-change.ts';
 import { workOf } from '../sessions/turn-work.ts';
 
-/** Most rows in a page of messages or sessions; a higher limit is lowered. */
+/** Most rows in a page of messages or sessions; a higher limit is reduced to this. */
 const MAX_PAGE = 200;
 
 export interface GatewayApiDeps extends Pick<
@@ -69,7 +69,7 @@ export interface GatewayApiDeps extends Pick<
   turnConcurrency: number;
   signIns: GatewayApi['signIns'];
   hooks: GatewayApi['hooks'];
-  /** A channel, where its platform posts anything. */
+  /** A channel, if its platform posts anything. */
   platform(channel: string): Pick<Channel, 'webhook' | 'interactions'> | undefined;
   lanes: Pick<LaneStore, 'stop'>;
   subagents: Pick<SubagentStore, 'working'>;
@@ -93,7 +93,7 @@ export interface GatewayApiDeps extends Pick<
   fileTypeOf: FileTypeOf;
   schedules: Schedules;
   usage: UsageStore;
-  /** What models cost, as it is now. */
+  /** What models cost now. */
   prices: () => Prices;
   checkTokenBudget: CheckTokenBudget;
   profiles: NewSessionDeps['profiles'];
@@ -115,7 +115,7 @@ export interface GatewayApiDeps extends Pick<
     checkProfile(id: string, signal: AbortSignal): Promise<void>;
   } & SessionModelDeps['models'];
   boundTo: SessionModelDeps['boundTo'];
-  /** What became of a turn; `detail` adds the words of errors. */
+  /** What happened to a turn; `detail` adds the text of errors. */
   explainTurn(turnId: string, detail: boolean, say?: Say): Promise<TurnExplanation | undefined>;
   noteRefusal: NoteRefusal;
   noteRequest: GatewayApi['noteRequest'];
@@ -138,7 +138,7 @@ export function createGatewayApi(deps: GatewayApiDeps): GatewayApi {
     profiles: deps.profiles,
     defaultModel: (id) => deps.models.describe(id, 'person'),
   };
-  /** Throws `GatewayError` for a model that the caller may not choose, or once its tokens are used up. */
+  /** Throws `GatewayError` for a model that the caller may not choose, or when its tokens are used up. */
   const checkCall = async (caller: Caller, model: string, signal: AbortSignal): Promise<void> => {
     if (isAdmin(caller)) return;
     await checkChoice(choice, caller, undefined, await deps.models.resolve(model, signal));

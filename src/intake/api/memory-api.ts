@@ -1,4 +1,4 @@
-/** The facts about whoever asks: a caller reads and deletes only what its own token is remembered by. */
+/** The facts about the caller: it reads and deletes only what is remembered for its own token. */
 import type { Caller } from '../../contracts/access.ts';
 import type { MemoryApi } from '../../contracts/memory-api.ts';
 import { MAX_MEMORIES, MAX_UNVERIFIED_MEMORIES } from '../../contracts/store/notes.ts';

@@ -5,7 +5,7 @@ import type { SessionRecord } from '../../contracts/store/records.ts';
 import type { ScheduleApi, Schedules } from '../../contracts/schedules.ts';
 import { isAdmin } from '../sessions/ownership.ts';
 
-/** Makes the API; `visible` gives a session the caller may see. */
+/** Makes the API; `visible` returns a session the caller may see. */
 export function createScheduleApi(
   schedules: Schedules,
   visible: (caller: Caller, key: SessionKey) => Promise<SessionRecord | undefined>,

@@ -1,4 +1,4 @@
-/** Approvals: checks who may decide a request, and commits the decision, whichever channel it comes from. */
+/** Approvals: checks who may decide a request, and commits the decision, no matter which channel it comes from. */
 import { approvalRef, isApprovalId, MAX_APPROVAL_RULES } from '../../contracts/tools/approvals.ts';
 import type {
   ApprovalRecord,
@@ -55,7 +55,7 @@ export function createApprovals({ store, lanes, bus, log }: ApprovalsDeps): Appr
   };
 }
 
-/** What became of the rule that was asked for with an approval. */
+/** What happened to the rule that was requested with an approval. */
 async function ruleOf(
   store: Pick<ApprovalStore, 'hasRule'>,
   { session, rule }: ApprovalRecord,
@@ -64,14 +64,14 @@ async function ruleOf(
   return (await store.hasRule(session, rule)) ? 'stored' : 'full';
 }
 
-/** Reason why this decision changes nothing; undefined when it may. */
+/** Reason why this decision changes nothing; undefined when it may change something. */
 function refused(record: ApprovalRecord, by: Decider): Decided | undefined {
   if (by.pressed === true && !isAskedIn(record, by.at?.address)) return { kind: 'elsewhere' };
   if (!isEntitled(record, by)) return { kind: 'forbidden' };
   return outcomeOf(record);
 }
 
-/** Outcome of a request that is not pending any more; undefined while it is. */
+/** Outcome of a request that is no longer pending; undefined while it is. */
 function outcomeOf(record: ApprovalRecord): Decided | undefined {
   if (record.expired) return { kind: 'expired' };
   return record.state === 'pending' ? undefined : { kind: 'settled', record };
@@ -91,7 +91,7 @@ function isEntitled(record: ApprovalRecord, { owner, tokenId, approves, userId, 
     return record.ownerTokenId === tokenId && (approves === true || record.plan !== undefined);
   }
   if (at?.place !== 'private' || !isAskedIn(record, at.address)) return false;
-  // Whoever agreed to share a conversation in private decides for those who share it.
+  // A person who agreed to share a conversation in private decides for those who share it.
   return record.userId === userId || record.userId === 'system' || at.address !== record.address;
 }
 

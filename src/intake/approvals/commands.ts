@@ -13,14 +13,14 @@ import type { Say } from '../../contracts/texts/say.ts';
 
 const REASON = 'reason';
 
-/** Asks for the reason of a denial, which may be left out. */
+/** Asks for the reason of a denial, which is optional. */
 function reasonForm(value: string, say: Say): Form {
   const field = { name: REASON, label: say('approval.reason'), description: say('approval.reason_help') };
   const bounds = { maxLength: MAX_REASON_CHARS, lines: 'many', required: false } as const;
   return { title: say('approval.deny'), value, fields: [{ ...field, ...bounds }] };
 }
 
-/** Makes the handler of the buttons under a request. Where a form can be shown, a denial asks for its reason first. */
+/** Makes the handler of the buttons under a request. If a form can be shown, a denial asks for its reason first. */
 export function createApprovalButtons(approvals: Approvals): PressHandler {
   return async ({ value, address, place, userId, senderName, owner, forms, fields, say }) => {
     const pressed = readButtonValue(value);
@@ -29,7 +29,7 @@ export function createApprovalButtons(approvals: Approvals): PressHandler {
     const by: Decider = { userId, name: senderName, owner, at: { address, place }, pressed: true };
     const mayExplain = decision === 'denied' && forms === true && fields === undefined;
     const asked = mayExplain ? await approvals.decidable(id, by) : undefined;
-    // What a plan waits for is skipped or stopped, which needs no reason.
+    // A plan's pending step is skipped or stopped, which needs no reason.
     if (asked !== undefined && asked.plan === undefined) return { reply: '', form: reasonForm(value, say) };
     const reason = (fields?.[REASON] ?? '').trim().slice(0, MAX_REASON_CHARS).toWellFormed();
     const detail = decision === 'denied' && reason !== '' ? { reason } : { always };
@@ -72,7 +72,7 @@ export function createApprovalCommands(approvals: Approvals): Command[] {
   ];
 }
 
-/** An id as requests have it; another first word of `/deny` begins the reason. */
+/** The format of a request id; any other first word of `/deny` starts the reason. */
 const GIVEN_ID = /^([\w-]{22})(?:\s+|$)/;
 
 async function approve(approvals: Approvals, call: CommandCall): Promise<string> {
@@ -98,7 +98,7 @@ function deciderOf({ userId, senderName, owner, tokenId, address, place = 'group
   return { userId, name: senderName, owner, tokenId, approves: true, at: { address, place } };
 }
 
-/** Denies, with as much of the reason as fits; the answer says when it did not all fit. */
+/** Denies with as much of the reason as fits; the answer says if it was cut. */
 async function denyFor(
   approvals: Approvals,
   id: string,
@@ -114,12 +114,12 @@ async function denyFor(
   return cut ? `${outcome} ${say('decided.reason_cut', { most: MAX_REASON_CHARS })}` : outcome;
 }
 
-/** The newest requests of a conversation under which a reply is looked for. */
+/** The newest requests of a conversation that a reply is matched against. */
 const REQUESTS_SEARCHED = 5;
 
 /**
- * Makes the handler of replies to a question: the reply is the reason of a denial. Undefined for a reply to another message,
- * and for one of somebody who may not decide. Throws only `StoreError`.
+ * Makes the handler of replies to a question: the reply is the reason of a denial. Undefined for a reply to another
+ * message, and for one from someone who may not decide. Throws only `StoreError`.
  */
 export function createDenyByReply(
   approvals: Approvals,

@@ -1,4 +1,4 @@
-/** The command `/rules`: what runs here without a question, and an end to it. */
+/** The command `/rules`: lists what runs here without a question, and revokes it. */
 import type { ApprovalRule, Approvals } from '../../contracts/tools/approvals.ts';
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
@@ -9,7 +9,7 @@ import type { Say } from '../../contracts/texts/say.ts';
 /** Characters of a call in the list. */
 const MAX_CALL_CHARS = 200;
 
-/** Makes the command. In a group, only an owner uses it: others may read there what was allowed. */
+/** Makes the command. In a group, only owners may use it: others could read there what was allowed. */
 export function rulesCommand(approvals: Pick<Approvals, 'rules' | 'removeRule'>): Command {
   return {
     name: 'rules',
@@ -55,7 +55,7 @@ function listed(rules: readonly ApprovalRule[], say: Say): string {
   return `${say('rules.list')}\n\n${lines.join('\n')}`;
 }
 
-/** Between backticks: nothing in it is markup. */
+/** In backticks, so that nothing in it is markup. */
 function quoted(text: string): string {
   return `\`${text.replaceAll('`', "'")}\``;
 }

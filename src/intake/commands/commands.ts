@@ -20,25 +20,25 @@ export interface CommandDeps extends NewDeps {
   subagents: Pick<SubagentStore, 'working'>;
   /** The model used when a session of this profile names none, for `/status`. */
   defaultModel(profileId: string | undefined, reader: ErrorReader, say?: Say): Promise<string>;
-  /** What is special about the answers of a model now, as ` (…)`; '' when nothing is. Never throws. */
+  /** What is currently special about a model's answers, as ` (…)`; '' when nothing is. Never throws. */
   aboutModel(model: string, say: Say): Promise<string>;
-  /** The binding of config.json for whoever writes a command, if any. */
+  /** The binding of config.json for the sender of a command, if any. */
   boundTo: BoundTo;
   /** Errors in the files of the profiles. */
   profileErrors(): readonly string[];
   /** The MCP servers of this gateway. */
   mcp(): readonly McpServerStatus[];
   settingsReport(): SettingsReport;
-  /** Outbound webhooks for which events wait. Throws only `StoreError`. */
+  /** Outbound webhooks with waiting events. Throws only `StoreError`. */
   webhooks(): Promise<readonly WebhookState[]>;
-  /** What should be changed at the platforms of the channels. */
+  /** What should be changed on the channels' platforms. */
   channelNotices(): readonly Said[];
 }
 
 /** Longest part of a subagent's task that `/status` repeats, in UTF-16 units. */
 const TASK_SHOWN = 120;
 
-/** Finds the command in a message that begins with one, such as `/stop`, with or without arguments. */
+/** Finds the command in a message that starts with one, such as `/stop`, with or without arguments. */
 export type CommandReader = (content: string) => { command: Command; args: string } | undefined;
 
 /** Makes the reader of a list of commands. */
@@ -101,7 +101,7 @@ export function listingOf(commands: readonly Command[], say: Say = inEnglish): r
     }));
 }
 
-/** The same in English, with what channels show in other ways. */
+/** The same in English, including what channels show in other ways. */
 export function listingInAll(commands: readonly Command[]): readonly CommandListing[] {
   const known = new Map(commands.map((command) => [command.name, command]));
   return listingOf(commands).map(({ argument, ...listing }) => {
@@ -162,7 +162,7 @@ async function describeStatus(deps: CommandDeps, call: CommandCall): Promise<str
   ].join('\n');
 }
 
-/** One line for everybody; what is wrong, and what is left out, for operators. */
+/** One line for everyone; problems and omissions for operators. */
 function serverLines(server: McpServerStatus, reader: ErrorReader, say: Say): string[] {
   const { name, state, tools, error, notices } = server;
   const details = reader === 'operator' ? [...(error === undefined ? [] : [error]), ...notices] : [];
@@ -178,7 +178,7 @@ function webhookLines(webhooks: readonly WebhookState[], say: Say): string[] {
   );
 }
 
-/** What whoever runs the gateway should know of its file of settings. */
+/** What operators should know about the settings file. */
 function settingsLines({ errors, needsRestart }: SettingsReport, say: Say): string[] {
   const broken = say('status.settings_errors');
   return [

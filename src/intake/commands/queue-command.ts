@@ -1,4 +1,4 @@
-/** `/queue`: how messages are handled that arrive while an answer is being written. */
+/** `/queue`: how to handle messages that arrive while an answer is being written. */
 import { changeSession } from '../../contracts/command.ts';
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
@@ -7,7 +7,7 @@ import type { QueueMode } from '../../contracts/store/records.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { PlainKey } from '../../contracts/texts/say.ts';
 
-/** Every mode as users read it. */
+/** Every mode as worded for users. */
 const QUEUE_MODES: Readonly<Record<QueueMode, PlainKey>> = {
   queue: 'queue.queue',
   steer: 'queue.steer',

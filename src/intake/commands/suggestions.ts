@@ -1,4 +1,4 @@
-/** What the argument of a command may be, while it is being typed. */
+/** Suggestions for a command's argument while it is being typed. */
 import type { AccessPolicy } from '../../contracts/access.ts';
 import { MAX_SUGGESTIONS } from '../../contracts/command.ts';
 import type { Command, Suggest } from '../../contracts/command.ts';
@@ -13,7 +13,7 @@ export interface SuggestDeps {
   ledger: Pick<Ledger, 'sessionOf'>;
 }
 
-/** Makes `Suggest`; nothing is stored or changed by it. */
+/** Makes `Suggest`; it stores and changes nothing. */
 export function createSuggest({ commands, accessPolicy, ledger }: SuggestDeps): Suggest {
   const read = readCommands(commands);
   return async (message) => {

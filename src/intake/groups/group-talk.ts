@@ -1,4 +1,4 @@
-/** What others say in a group: messages that do not name the bot, and messages of bots. */
+/** What others say in a group: messages that do not name the bot, and messages from bots. */
 import type { Log } from '../../contracts/log.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import { addressOf } from '../../contracts/message.ts';
@@ -30,7 +30,7 @@ type Refusal = Extract<Receipt, { kind: 'refused' }>;
 
 const minutes = (ms: number): number => ms / 60_000;
 
-/** The sentence with which a chat becomes quiet for bots, for the people of the chat. */
+/** The sentence that tells the people of a chat that bots get no more answers there. */
 const QUIET = said('group.quiet', {
   turns: BOT_TURNS,
   within: minutes(BOT_WINDOW_MS),
@@ -55,7 +55,9 @@ export async function observe(
   return { kind: 'handled' };
 }
 
-/** Refuses the message of a bot where bots have caused too many turns; undefined when it is answered. Throws only `StoreError`. */
+/**
+ * Refuses a bot's message if bots have caused too many turns; undefined when it is answered. Throws only `StoreError`.
+ */
 export async function refuseBot(
   { groupChats, languages }: Pick<GroupTalkDeps, 'groupChats'> & QuietDeps,
   message: InboundMessage,
@@ -69,7 +71,7 @@ export async function refuseBot(
   return { ...refused, reply: languages.say({ ...message, language }).told(QUIET) };
 }
 
-/** A refusal as a bot gets it: without words, which it might answer. */
+/** A refusal for a bot: without text, which it might answer. */
 export function withoutWords<Kind extends Receipt>(receipt: Kind): Kind {
   if (!('reply' in receipt)) return receipt;
   return { ...receipt, reply: undefined };

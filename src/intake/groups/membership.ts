@@ -33,7 +33,7 @@ export function createNoteMembership(deps: MembershipDeps): NoteMembership {
   };
 }
 
-/** Nobody reads the answers of this chat any more. A session that other chats share goes on for them. */
+/** No one reads the answers of this chat anymore. A session that other chats share continues for them. */
 async function endWork(deps: MembershipDeps, { channel, chatId }: MembershipChange): Promise<void> {
   const address = addressOf({ channel, chatId });
   if (await deps.dropSurface(address)) return;
@@ -41,7 +41,7 @@ async function endWork(deps: MembershipDeps, { channel, chatId }: MembershipChan
   if (session === address) await stopSession(deps, session, false);
 }
 
-/** The group reads how the bot is asked there, or what allows it. */
+/** Tells the group how to address the bot there, or how to allow it. */
 async function greet(deps: MembershipDeps, change: MembershipChange): Promise<void> {
   const { channel, chatId, id } = change;
   const language = await deps.languages.languageOf(`${channel}:${change.byId}`, change.language);
@@ -65,7 +65,7 @@ async function greetingOf(
   return say(!answersAll || !change.readsAll ? 'group.hello_mention' : 'group.hello');
 }
 
-/** A message that a member could write, for the question who is answered. */
+/** A message that a member could write, to check who is answered. */
 function saidBy({ channel, chatId, place, id, byId }: MembershipChange): InboundMessage {
   const base = { id, senderId: byId, content: '', timestamp: 0, media: [], mentioned: true };
   return { channel, chatId, place, ...base };

@@ -1,4 +1,4 @@
-/** `/observe`: whether what people say in a group without naming the bot is kept for its next answer. */
+/** `/observe`: whether to keep what people say in a group without naming the bot for its next answer. */
 import type { AccessPolicy } from '../../contracts/access.ts';
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
@@ -13,7 +13,7 @@ export interface ObserveDeps {
   groupChats: Pick<GroupChatStore, 'setObserving'>;
 }
 
-/** Makes the command. It throws `GatewayError` outside groups, for others than owners, and for an unknown word. */
+/** Makes the command. It throws `GatewayError` outside groups, for anyone but owners, and for an unknown word. */
 export function observeCommand({ accessPolicy, groupChats }: ObserveDeps): Command {
   return {
     name: 'observe',

@@ -1,16 +1,16 @@
-/** The text of a webhook: fields of its body in a template. */
+/** The text of a webhook: a template filled with fields of its body. */
 import { clipMiddle } from '../../lib/text.ts';
 
 /** Longest text, in UTF-16 units. */
 export const MAX_HOOK_TEXT = 8_000;
-/** Room for the mark where the middle is missing. */
+/** Room for the marker in place of the missing middle. */
 const MARK_CHARS = 100;
 /** Longest value of one field, in UTF-16 units. */
 const MAX_FIELD = 2_000;
-/** Levels of a path. */
+/** Most levels of a path. */
 const MAX_LEVELS = 10;
 
-/** Fills `{{a.b.0.c}}` of the template with the payload's values; a field that is not there is empty. Never throws. */
+/** Fills `{{a.b.0.c}}` of the template with the payload's values; a missing field is empty. Never throws. */
 export function hookText(template: string | undefined, payload: unknown): string {
   if (template === undefined)
     return clipMiddle(JSON.stringify(payload, undefined, 2) ?? '', MAX_HOOK_TEXT - MARK_CHARS);

@@ -1,4 +1,7 @@
-/** Webhooks that call the gateway: a signed request becomes one message to the agent, or one notice, however often it comes. */
+/**
+ * Webhooks that call the gateway: a signed request becomes one message to the agent, or one notice, no matter how often
+ * it arrives.
+ */
 import type { HookApi, HookReceipt } from '../../contracts/operator/hooks.ts';
 import type { CreatorAccess } from '../../contracts/access.ts';
 import type { Log } from '../../contracts/log.ts';
@@ -44,7 +47,7 @@ function payloadOf(body: Uint8Array): { value: unknown } | undefined {
   try {
     return { value: JSON.parse(new TextDecoder('utf8', { fatal: true }).decode(body)) };
   } catch {
-    // The sender is told that the body is not JSON.
+    // The sender gets the error that the body is not JSON.
     return undefined;
   }
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseAddress } from '../../contracts/message.ts';
 import type { Address } from '../../contracts/message.ts';
 
-/** Webhooks of one gateway. */
+/** Most webhooks of one gateway. */
 const MAX_HOOKS = 50;
 const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
 /** Shorter ones can be guessed from one signed request. */

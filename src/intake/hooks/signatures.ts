@@ -3,12 +3,12 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { HookReceipt, HookRequest } from '../../contracts/operator/hooks.ts';
 import type { Hook } from './settings.ts';
 
-/** How far the sender's clock may be from this one: a request that was overheard cannot be sent again later. */
+/** How far the sender's clock may be from this one: an intercepted request cannot be replayed later. */
 export const MAX_AGE_MS = 5 * 60_000;
-/** Signatures of one header that are compared. */
+/** Most signatures compared per header. */
 const MAX_SIGNATURES = 8;
 
-/** A signed request: `digest` names it, however often it comes. */
+/** A signed request: `digest` identifies it, no matter how often it arrives. */
 export type Verified = { digest: string } | Extract<HookReceipt, { kind: 'unsigned' }>;
 
 /** Checks the signature of a request; `now` is epoch milliseconds. Never throws. */
@@ -37,7 +37,7 @@ interface Signed {
   prefix: string;
   /** In hexadecimal digits. */
   signatures: string[];
-  /** Seconds since 1970, where the sender tells. */
+  /** Seconds since 1970, if the sender includes it. */
   at?: number;
 }
 
@@ -45,14 +45,14 @@ type Form = (read: (name: string) => string | undefined, timestampHeader?: strin
 
 const FORMS: Record<Hook['kind'], Form> = {
   signed: (read) => timed(read('x-parley-signature')),
-  // "Verifying webhook signatures" of Stripe: `t=1700000000,v1=…`, signed is `<t>.<body>`.
+  // "Verifying webhook signatures" of Stripe: `t=1700000000,v1=…`, the signed text is `<t>.<body>`.
   stripe: (read) => timed(read('stripe-signature')),
   // "Validating webhook deliveries" of GitHub: `sha256=…` over the body alone.
   github(read) {
     const [, digits] = /^sha256=([0-9a-f]{64})$/i.exec(read('x-hub-signature-256') ?? '') ?? [];
     return digits === undefined ? undefined : { prefix: '', signatures: [digits] };
   },
-  // "HMAC signature" of Grafana's webhook notifier: digits alone, over `<time>:<body>` where it sends its time.
+  // "HMAC signature" of Grafana's webhook notifier: digits alone, over `<time>:<body>` if it sends its time.
   grafana(read, timestampHeader) {
     const signature = read('x-grafana-alerting-signature');
     if (signature === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** `/language`: a person sees and chooses the language in which the gateway speaks to them. */
+/** `/language`: people see and choose the language in which the gateway writes to them. */
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import { AUTO, bestLanguage, recipientOf } from '../../contracts/texts/languages.ts';
@@ -44,7 +44,7 @@ export function languageCommand(languages: PersonLanguages): Command {
   };
 }
 
-/** The code of a language that somebody names by its code, or by its name in any of the languages. */
+/** The code of a language that someone names by its code, or by its name in any of the languages. */
 function languageNamed(text: string, languages: PersonLanguages): string | undefined {
   const wanted = text.toLowerCase();
   const codes = languages.codes();

@@ -1,11 +1,11 @@
-/** What is kept of the language of whoever writes. */
+/** Stores the sender's language. */
 import { addressOf, userIdOf } from '../../contracts/message.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import type { PersonLanguages } from '../../contracts/texts/languages.ts';
 
 /**
- * Keeps what the platform tells of the sender, and the language they read for their private chat: the clock and other agents
- * write there, too. Throws only `StoreError`.
+ * Stores what the platform reports about the sender, and the language they read for their private chat, where schedules
+ * and other agents write, too. Throws only `StoreError`.
  */
 export async function noteLanguage(
   languages: Pick<PersonLanguages, 'notePlatform'>,

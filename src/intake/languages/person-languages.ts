@@ -1,4 +1,4 @@
-/** Which language each person reads: by choice, by the setting, or as their platform tells. */
+/** Which language each person reads: by choice, by the setting, or as their platform reports. */
 import type { ChatSettingStore } from '../../contracts/store/chat-settings.ts';
 import {
   AUTO,
@@ -11,11 +11,11 @@ import type { Languages, PersonLanguages } from '../../contracts/texts/languages
 import type { SessionKey } from '../../contracts/message.ts';
 import { Recent } from '../../lib/recent.ts';
 
-/** How long what is kept of a person is taken as it was read: a choice made at another node counts from then on. */
+/** How long a person's stored language is cached: after that, a choice made on another node takes effect. */
 export const KEPT_MS = 30_000;
-/** People of whom this process remembers it. */
+/** People whose language this process caches. */
 const MAX_PEOPLE = 10_000;
-/** For how long a platform's word counts after the person's last message, in milliseconds. */
+/** How long a platform's report counts after the person's last message, in milliseconds. */
 const PLATFORM_KEPT_MS = 365 * 86_400_000;
 
 export interface PersonLanguagesDeps {
@@ -23,9 +23,9 @@ export interface PersonLanguagesDeps {
   /** The setting `language`. */
   setting: () => string;
   chatSettings: ChatSettingStore;
-  /** The user id of whoever a session over HTTP belongs to, which is the address of notices there. Throws `StoreError`. */
+  /** The user id of an HTTP session's owner, which is the address of notices there. Throws `StoreError`. */
   ownerOf: (session: SessionKey) => Promise<string | undefined>;
-  /** Milliseconds that never jump back. */
+  /** Monotonic milliseconds. */
   monotonicNow: () => number;
 }
 

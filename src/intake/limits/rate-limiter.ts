@@ -26,16 +26,18 @@ export const limitsRule = z.strictObject({
 export type IntakeLimits = z.infer<typeof limitsRule>;
 export type MessageRate = Pick<IntakeLimits, 'messagesPerMinute' | 'messagesAtOnce'>;
 
-/** Unless config.json says otherwise. */
+/** Default when config.json sets nothing else. */
 export const MESSAGE_RATE: MessageRate = limitsRule.parse({});
-/** Refusals in a row that a sender is told about, each with a sentence; the last says that it is the last. */
+/**
+ * Consecutive refusals that a sender is notified about, each with a sentence; the last one says that it is the last.
+ */
 export const REFUSALS_TOLD = 20;
-/** Senders remembered at a time; a forgotten one starts with a full bucket. */
+/** Most senders remembered; a forgotten one starts with a full bucket. */
 const MAX_SENDERS = 50_000;
 
 /**
- * The decision; `giveBack` is for a message that could not be stored after all and will be tried again; `refusals` counts
- * those since the last message that was allowed, this one included.
+ * The decision; `giveBack` is for a message that could not be stored after all and will be tried again; `refusals`
+ * counts those since the last allowed message, including this one.
  */
 export type RateVerdict =
   | { allowed: true; giveBack: () => void }
@@ -45,9 +47,9 @@ export type RateVerdict =
 export type RateLimiter = (sender: string, sentAt: number) => RateVerdict;
 
 /**
- * Makes the limiter. It counts by the time a message was sent (epoch milliseconds of the platform), so that messages that
- * piled up while the gateway was off are not taken for a flood; `monotonicNow` is the clock for forgetting senders. When
- * `rateNow` gives another rate, everybody begins afresh.
+ * Makes the limiter. It counts by the time a message was sent (epoch milliseconds of the platform), so that messages
+ * that piled up while the gateway was down do not count as a flood; `monotonicNow` is the clock for forgetting senders.
+ * When `rateNow` returns a different rate, everyone starts over.
  */
 export function createRateLimiter(
   monotonicNow: () => number,

@@ -5,7 +5,7 @@ import { Recent } from '../../lib/recent.ts';
 import { said } from '../../contracts/texts/say.ts';
 
 const DAY_MS = 86_400_000;
-/** How long the sum of a user is taken as it was read: an answer that ended meanwhile counts from then on. */
+/** How long a user's sum is cached: an answer that ended in the meantime counts after that. */
 const SUM_KEPT_MS = 10_000;
 const MAX_USERS = 10_000;
 
@@ -20,7 +20,7 @@ export interface TokenBudgetDeps {
 /** Throws `GatewayError('rate_limited')` with the time of the reset when this user id has used up its day, or `StoreError`. */
 export type CheckTokenBudget = (userId: string) => Promise<void>;
 
-/** Makes the check. It is made before an answer, which may then go past the budget: the next one is refused. */
+/** Makes the check. It happens before an answer, which may then exceed the budget: the next one is refused. */
 export function createTokenBudget({
   tokensPerDay: limitNow,
   usage,

@@ -1,4 +1,4 @@
-/** Changes that people make to a plan, and what drops it; each shows the card as it is then. */
+/** Changes that people make to a plan, including dropping it; each shows the updated card. */
 import type { Approvals } from '../../contracts/tools/approvals.ts';
 import type { EventBus, MessageBus } from '../../contracts/bus.ts';
 import { GatewayError } from '../../contracts/errors.ts';
@@ -23,18 +23,18 @@ export interface ChangePlanDeps {
   classify: (profileId: string | undefined, step: Parameters<ClassifyStep>[0]) => ReturnType<ClassifyStep>;
 }
 
-/** The changes of a request: of the steps as they are then, where they are not known before. */
+/** The changes of a request: computed from the current steps if they cannot be known earlier. */
 export type AskedEdits = (plan: Plan) => readonly StepEdit[];
 
-/** Tries while the row of a running plan changes at the same time. */
+/** Attempts while the row of a running plan changes concurrently. */
 const MAX_TRIES = 5;
 /** Pending approvals of one session that are searched for the one of the plan. */
 const MAX_APPROVALS = 20;
 
 /**
- * Changes steps that have not begun: all changes or none. The turn of a running plan applies them before its next step.
- * Throws `GatewayError('plan_changed')` when the plan has another version than the one given, `GatewayError('plan_unchanged')`
- * with the reason why a change is impossible, and `StoreError`.
+ * Changes steps that have not started: all changes or none. The turn of a running plan applies them before its next
+ * step. Throws `GatewayError('plan_changed')` when the plan's version is not the one given,
+ * `GatewayError('plan_unchanged')` with the reason why a change is impossible, and `StoreError`.
  */
 export async function changeSteps(
   deps: ChangePlanDeps,
@@ -58,7 +58,7 @@ export async function changeSteps(
   });
 }
 
-/** Drops a stored plan for good. Throws as `changeSteps` does. */
+/** Drops a stored plan permanently. Throws as `changeSteps` does. */
 export async function cancelStored(deps: ChangePlanDeps, planId: string, expected?: number): Promise<Plan> {
   return await changed(deps, planId, expected, (record) => {
     if (record.plan.state !== 'stored') throw unchanged(whyOver(record.plan));
@@ -102,7 +102,7 @@ async function changed(
     const { plan, change } = await decide(record);
     if (!(await deps.plans.changePlan(record, change))) continue;
     deps.events.emit(record.session, { type: 'plan_edited', plan });
-    // A turn at work shows the card by itself, and once more at its end.
+    // A running turn shows the card on its own, and again at its end.
     const turn = await deps.ledger.turn(record.turnId);
     if (turn?.state !== 'running') await showCard(deps, { ...record, plan });
     return plan;

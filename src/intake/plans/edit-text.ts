@@ -1,4 +1,4 @@
-/** Changes of a plan as people write them in a chat: one a line, with the numbers that the card shows. */
+/** Changes of a plan as people write them in a chat: one per line, with the numbers that the card shows. */
 import type { Plan, StepEdit } from '../../contracts/plans/plan.ts';
 import { MAX_STEP_EDITS } from '../../contracts/plans/plan-edits.ts';
 import { said } from '../../contracts/texts/say.ts';
@@ -25,7 +25,7 @@ const MOVE = /^(?:move )?(\d{1,3}) (before|after) (\d{1,3})\.?$/i;
 const REWORD = /^(\d{1,3}) ?: ?(\S.*)$/;
 const ADD = /^add(?: (before|after) (\d{1,3}))? ?: ?(\S.*)$/i;
 
-/** True for a text whose first line begins like a change. */
+/** True for a text whose first line starts like a change. */
 export function looksLikeEdits(text: string): boolean {
   return LIKE_A_CHANGE.test(text.trim());
 }

@@ -21,14 +21,17 @@ export interface ModeDeps {
   events: Pick<EventBus, 'emit'>;
   profiles: PlanningDeps['profiles'];
   boundTo: PlanningDeps['boundTo'];
-  /** The model of the choice, else of the session, and whether it can call tools; undefined where nobody knows now. Never throws. */
+  /**
+   * The model of the choice, else of the session, and whether it can call tools; undefined while that is unknown. Never
+   * throws.
+   */
   modelOf(
     session: SessionRecord | undefined,
     choice: { profileId?: string; model?: string },
   ): Promise<{ model: string; tools: boolean } | undefined>;
 }
 
-/** Each mode as users read it. */
+/** Each mode as worded for users. */
 const ABOUT: Readonly<Record<ExecutionMode, PlainKey>> = {
   planner: 'mode.planner',
   teacher: 'mode.teacher',
@@ -80,7 +83,7 @@ function describe(mode: ExecutionMode, say: Say): string {
   return [say('mode.is', { mode }), ...lines].join('\n');
 }
 
-/** Each setting of `planning` as users read it. */
+/** Each setting of `planning` as worded for users. */
 const PLANNING = { auto: 'planning.auto', always: 'planning.always' } as const;
 
 /** When plans are made here, and what the model lacks for them. */

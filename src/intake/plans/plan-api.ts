@@ -1,4 +1,4 @@
-/** Plans as channels ask for them: list, read, change, cancel, run. */
+/** Plans as channels request them: list, read, change, cancel, run. */
 import type { Caller } from '../../contracts/access.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { PlanApi } from '../../contracts/plans/plan-api.ts';
@@ -13,7 +13,7 @@ import { startPlan } from './start-plan.ts';
 import type { StartPlanDeps } from './start-plan.ts';
 import { said } from '../../contracts/texts/say.ts';
 
-/** Plans of one list. */
+/** Most plans in one list. */
 const MAX_LISTED = 100;
 
 export interface PlanApiDeps extends ChangePlanDeps, StartPlanDeps {
@@ -22,7 +22,7 @@ export interface PlanApiDeps extends ChangePlanDeps, StartPlanDeps {
   receive: Receive;
 }
 
-/** Makes the API. `visible` gives a session that the caller may see. */
+/** Makes the API. `visible` returns a session that the caller may see. */
 export function createPlanApi(
   deps: PlanApiDeps,
   visible: (caller: Caller, key: SessionKey) => Promise<SessionRecord | undefined>,

@@ -1,4 +1,4 @@
-/** `/plan` and `/plans`: make a plan and keep it, show, change, run or cancel those of the conversation. */
+/** `/plan` and `/plans`: make a plan and store it; show, change, run or cancel those of the conversation. */
 import { GatewayError, wordError } from '../../contracts/errors.ts';
 import type { Command, CommandCall } from '../../contracts/command.ts';
 import type { PassedOn } from '../../contracts/receive.ts';
@@ -57,7 +57,7 @@ type Use =
   | { kind: 'edit'; text: string }
   | { kind: 'request' };
 
-/** Words that only begin like one of the others are a request: "run a marathon", "edit my thesis". */
+/** Text that only starts like one of the others is a request: "run a marathon", "edit my thesis". */
 function readUse(args: string): Use {
   if (args === '') return { kind: 'help' };
   const [, verb = '', number, mode] =
@@ -70,7 +70,7 @@ function readUse(args: string): Use {
   return edits ? { kind: 'edit', text: text.trim() } : { kind: 'request' };
 }
 
-/** What the agent does: a run of a plan, or the making of one. */
+/** What the agent does: run a plan, or make one. */
 async function passOn(deps: PlanCommandDeps, call: CommandCall, use: Use): Promise<PassedOn | undefined> {
   const { session, args } = call;
   if (use.kind === 'run') {
@@ -133,7 +133,7 @@ async function chosen(
   throw noPlan(said('plan.no_number', { number }));
 }
 
-/** The newest plan, or the run of a plan that goes on. */
+/** The newest plan, or the plan run in progress. */
 async function newestOf({ plans }: PlanCommandDeps, session: SessionKey): Promise<PlanRecord> {
   const latest = await plans.latestPlan(session);
   if (latest !== undefined && isOpenPlan(latest.plan)) return latest;

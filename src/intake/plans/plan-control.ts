@@ -39,7 +39,7 @@ interface ActedBy {
   by: Decider;
   /** A skip applies to that step and no later one. */
   stepId?: string | undefined;
-  /** Says the answer in their language; default: English. */
+  /** Words the answer in their language; default: English. */
   say?: Say | undefined;
 }
 
@@ -177,7 +177,7 @@ export function createPlanButtons(deps: PlanControlDeps & StoredButtonDeps): Pre
   };
 }
 
-/** `/run` starts the plan that was made last, when nothing of it has begun. */
+/** `/run` starts the newest plan if nothing of it has started. */
 async function startStored(
   deps: PlanControlDeps & PlanCommandDeps,
   session: SessionKey,

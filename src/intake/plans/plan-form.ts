@@ -1,4 +1,4 @@
-/** The steps of a plan as a form shows them, one a line, and the changes in what comes back. Pure. */
+/** The steps of a plan as a form shows them, one per line, and the changes in the submitted form. Pure. */
 import { GatewayError } from '../../contracts/errors.ts';
 import type { Form } from '../../contracts/receive.ts';
 import type { Plan, StepEdit } from '../../contracts/plans/plan.ts';
@@ -11,7 +11,7 @@ const STEPS = 'steps';
 /** Longest text of the field; a plan with more is changed by a reply. */
 export const MAX_FORM_CHARS = 4_000;
 
-/** The form for a plan's steps; undefined for a plan that does not fit. `value` comes back with it. */
+/** The form for a plan's steps; undefined for a plan that does not fit. `value` is returned with it. */
 export function planForm(plan: Plan, value: string, say: Say): Form | undefined {
   const lines = plan.steps
     .map(({ description }, index) => `${index + 1}: ${oneLine(description)}`)
@@ -27,7 +27,9 @@ export function planForm(plan: Plan, value: string, say: Say): Form | undefined 
   return { title: say('plan.form_title'), value, fields: [{ ...field, ...bounds }] };
 }
 
-/** The changes that somebody has made in the form. The result throws `GatewayError('plan_unchanged')` when there are none. */
+/**
+ * The changes that someone made in the form. The result throws `GatewayError('plan_unchanged')` when there are none.
+ */
 export function askedInForm(fields: Readonly<Record<string, string>>): AskedEdits {
   return (plan) => {
     const edits = editsIn(fields[STEPS] ?? '', plan);

@@ -17,10 +17,13 @@ export interface PlanReplyDeps extends ChangePlanDeps {
   languages: Pick<Languages, 'say'>;
 }
 
-/** The newest plans of a conversation whose cards are looked for. */
+/** The newest plans of a conversation that a reply is matched against. */
 const PLANS_SEARCHED = 5;
 
-/** Reads changes of the plan as it is. The result throws `GatewayError('plan_unchanged')` for a line that it does not understand. */
+/**
+ * Reads changes to the current plan. The result throws `GatewayError('plan_unchanged')` for a line that it does not
+ * understand.
+ */
 export function askedIn(text: string, say: Say): AskedEdits {
   return (plan) => {
     const read = readEdits(text, plan);

@@ -10,7 +10,7 @@ const PLANS_LISTED = 10;
 /** Longest goal in the list, in UTF-16 units. */
 const GOAL_SHOWN = 100;
 
-/** What people read after a change: the steps as they are now. */
+/** What people read after a change: the current steps. */
 export function describeChange(plan: Plan, say: Say): string {
   const changed = say(plan.state === 'running' ? 'plan.changed_next' : 'plan.changed');
   return `${changed}\n\n${describePlan(plan, say)}`;

@@ -1,4 +1,4 @@
-/** Whether a conversation can have plans, and what to change where it cannot. */
+/** Whether a conversation can have plans, and what to change if it cannot. */
 import { GatewayError } from '../../contracts/errors.ts';
 import type { BoundTo, CommandCall } from '../../contracts/command.ts';
 import { planningOf } from '../../contracts/agent/profile.ts';
@@ -7,7 +7,7 @@ import type { SessionStore } from '../../contracts/store/ledger.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { Said } from '../../contracts/texts/say.ts';
 
-/** Where somebody writes, and the profile that the message itself names. */
+/** Where someone writes, and the profile that the message itself names. */
 export type PlanningPlace = Pick<CommandCall, 'session' | 'address' | 'userId' | 'profileId'>;
 
 /** Throws `GatewayError('planning_off')` with what to change, or `StoreError`. */
@@ -33,7 +33,10 @@ export function planningOff(profileId: string): Said {
   return said('planning.off', { profile: profileId });
 }
 
-/** The profile and model that answer a message there: those it names, else the chosen, the bound or the session's. Throws `StoreError`. */
+/**
+ * The profile and model that answer a message there: those it names, else the chosen, the bound or the session's one.
+ * Throws `StoreError`.
+ */
 export async function answeringHere(
   { ledger, boundTo, profiles }: PlanningDeps,
   { session, address, userId, profileId }: PlanningPlace,

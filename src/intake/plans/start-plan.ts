@@ -1,4 +1,4 @@
-/** Starts a run of a plan: the message that the agent gets, after all that speaks against it. */
+/** Starts a run of a plan: the message that the agent gets, after all checks. */
 import { GatewayError } from '../../contracts/errors.ts';
 import type { PassedOn } from '../../contracts/receive.ts';
 import type { SessionKey } from '../../contracts/message.ts';
@@ -18,12 +18,12 @@ export interface StartPlanDeps {
 }
 
 export interface AskedRun {
-  /** Undefined = the mode that was the session's when the plan was made (S-05). */
+  /** Undefined = the session's mode when the plan was made (S-05). */
   mode?: ExecutionMode | undefined;
-  /** The version and the number of the run that whoever starts it was shown. */
+  /** The version and run number that the person starting it saw. */
   version?: number | undefined;
   run?: number | undefined;
-  /** Says the message in the language of whoever starts it; default: English. */
+  /** Words the message in the language of the person starting it; default: English. */
   say?: Say | undefined;
 }
 
@@ -35,8 +35,9 @@ const MESSAGES: Readonly<Record<ExecutionMode, PlainKey>> = {
 };
 
 /**
- * A run of the plan, or of the one that the given plan is a run of. Throws `GatewayError`: `already_running` while a plan of
- * the session runs, `plan_changed`, `plan_started` for a run that has begun, `plan_unchanged` for a plan that cannot be run.
+ * A run of the plan, or of the one that the given plan is a run of. Throws `GatewayError`: `already_running` while a
+ * plan of the session runs, `plan_changed`, `plan_started` for a run that has started, `plan_unchanged` for a plan that
+ * cannot be run.
  */
 export async function startPlan(deps: StartPlanDeps, shown: PlanRecord, asked: AskedRun): Promise<PassedOn> {
   const record = await rootOf(deps, shown);

@@ -1,4 +1,4 @@
-/** The buttons under the card of a stored plan: run it, run it step by step, explain how it is changed, cancel it. */
+/** The buttons under the card of a stored plan: run it, run it step by step, explain how to change it, cancel it. */
 import { GatewayError, wordError } from '../../contracts/errors.ts';
 import type { Address } from '../../contracts/message.ts';
 import { parseAddress } from '../../contracts/message.ts';
@@ -19,7 +19,10 @@ export interface StoredButtonDeps extends ChangePlanDeps, StartPlanDeps {
   ledger: ChangePlanDeps['ledger'] & StartPlanDeps['ledger'];
 }
 
-/** Acts on a press that belongs to the chat of the plan. A card that is out of date is refused and shown anew. Throws `StoreError`. */
+/**
+ * Acts on a press that belongs to the chat of the plan. A press on an outdated card is refused and the card shown
+ * again. Throws `StoreError`.
+ */
 export async function pressStored(
   deps: StoredButtonDeps,
   record: PlanRecord,
@@ -27,7 +30,7 @@ export async function pressStored(
   from: Pick<Press, 'address' | 'value' | 'forms' | 'fields' | 'say'>,
 ): Promise<PressAnswer> {
   const answer = await act(deps, record, press, from);
-  // A crash may have left a second card, which nobody brings up to date.
+  // A crash may have left a second card, which no one updates.
   return { ...answer, shownBy: cardRef(record.plan.id) };
 }
 
@@ -76,10 +79,10 @@ async function act(
   }
 }
 
-/** What is told to whoever pressed; everything else is an error of the gateway. */
+/** What is reported to the person who pressed; everything else is an error of the gateway. */
 const REFUSALS = ['already_running', 'plan_changed', 'plan_started', 'plan_unchanged', 'plan_busy'];
 
-/** Sends the explanation once for each plan, as a message that can be replied to, too. */
+/** Sends the explanation once per plan, as a message that people can also reply to. */
 async function explainEdits(
   { ledger, bus }: StoredButtonDeps,
   { plan }: PlanRecord,

@@ -1,4 +1,4 @@
-/** Messages that say nothing new, but are about earlier ones: edits of questions, and reactions to answers. */
+/** Messages that are only about earlier ones: edits of questions, and reactions to answers. */
 import type { Verdict } from '../../contracts/access.ts';
 import { addressOf } from '../../contracts/message.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
@@ -20,7 +20,7 @@ export function isAboutEarlier({ stops, isEdit }: InboundMessage): boolean {
   return stops !== undefined || isEdit === true;
 }
 
-/** Acts on one of them, in silence for whoever has no access. Throws only `StoreError`. */
+/** Acts on one of them, silently for senders without access. Throws only `StoreError`. */
 export async function actOnEarlier(
   deps: EarlierDeps,
   message: InboundMessage,

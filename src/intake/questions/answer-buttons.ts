@@ -1,4 +1,4 @@
-/** The buttons under answers: Stop while one grows, Regenerate once it is there. */
+/** The buttons under answers: Stop while one is being written, Regenerate once it is complete. */
 import { readTurnButton } from '../../contracts/delivery.ts';
 import type { PressAnswer, PressHandler } from '../../contracts/receive.ts';
 import type { TryStore } from '../../contracts/sessions/tries.ts';

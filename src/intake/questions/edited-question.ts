@@ -1,4 +1,4 @@
-/** A question that its sender edits: before its turn it changes, afterwards the sender may have it asked again. */
+/** A question that its sender edits: before its turn it is updated, afterwards the sender may have it asked again. */
 import type { MessageBus } from '../../contracts/bus.ts';
 import { addressOf, answeredMessage, userIdOf } from '../../contracts/message.ts';
 import type { InboundMessage, SessionKey } from '../../contracts/message.ts';
@@ -36,7 +36,10 @@ export async function editQuestion(
   return { kind: 'handled' };
 }
 
-/** Makes the handler of the offer's button: the newest text is asked, each version once, by whoever wrote it or an owner. */
+/**
+ * Makes the handler of the offer's button: the newest text is asked, each version once, when its author or an owner
+ * presses.
+ */
 export function createAskAgain({ questions }: Pick<EditDeps, 'questions'>): PressHandler {
   return async ({ value, address, userId, owner, say }) => {
     const turnId = VALUE.exec(value)?.[1];

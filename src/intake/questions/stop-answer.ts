@@ -1,4 +1,4 @@
-/** A reaction to an answer that still grows: it stops that answer. */
+/** A reaction to an answer that is still being written: it stops that answer. */
 import { addressOf } from '../../contracts/message.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import type { Receipt } from '../../contracts/receive.ts';

@@ -1,4 +1,4 @@
-/** Changes of messages that wait, as people ask for them. */
+/** Changes to waiting messages, at people's request. */
 import type { Caller } from '../../contracts/access.ts';
 import type { EventBus, MessageBus } from '../../contracts/bus.ts';
 import { GatewayError } from '../../contracts/errors.ts';
@@ -13,7 +13,7 @@ export interface WaitingDeps {
   events: Pick<EventBus, 'emit'>;
 }
 
-/** `ConversationApi.changeWaiting` of a session that the caller may see. */
+/** `ConversationApi.changeWaiting` for a session that the caller may see. */
 export async function changeWaiting(
   deps: WaitingDeps,
   caller: Caller,

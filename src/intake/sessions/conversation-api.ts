@@ -1,4 +1,4 @@
-/** What people do with a conversation besides talking in it, behind the same owner check as the sessions. */
+/** What people do with a conversation besides writing in it, behind the same owner check as the sessions. */
 import type { Caller } from '../../contracts/access.ts';
 import { GatewayError } from '../../contracts/errors.ts';
 import type { SessionKey } from '../../contracts/message.ts';
@@ -20,7 +20,7 @@ export type ConversationDeps = ForkDeps &
   SessionModelDeps &
   NewSessionDeps & { tries: TryStore };
 
-/** Makes the API. `visible` gives a session that the caller may see. */
+/** Makes the API. `visible` returns a session that the caller may see. */
 export function createConversationApi(
   deps: ConversationDeps,
   visible: (caller: Caller, key: SessionKey) => Promise<SessionRecord | undefined>,
@@ -59,7 +59,7 @@ export function createConversationApi(
   };
 }
 
-/** Throws `GatewayError('not_changed')` with the reason in words. */
+/** Throws `GatewayError('not_changed')` with the reason as text. */
 function changed(outcome: Question | WhyNot): Question {
   if (typeof outcome !== 'string') return outcome;
   throw new GatewayError('not_changed', WHY_NOT[outcome]);

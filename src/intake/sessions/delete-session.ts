@@ -1,4 +1,4 @@
-/** The deletion of a session whose work may still run. */
+/** Deletes a session whose work may still be running. */
 import type { EventBus } from '../../contracts/bus.ts';
 import type { SessionKey } from '../../contracts/message.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
@@ -8,7 +8,7 @@ import type { SessionFiles } from '../../contracts/tools/tool.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { stopSession } from './stop-session.ts';
 
-/** Longest time that a deletion waits for the session's work to end, and the pause between two looks at it. */
+/** Longest time that a deletion waits for the session's work to end, and the pause between two checks. */
 const MAX_END_MS = 3_000;
 const END_CHECK_MS = 20;
 
@@ -19,7 +19,10 @@ export type DeleteSessionDeps = Parameters<typeof stopSession>[0] & {
   files: Pick<SessionFiles, 'remove'>;
 };
 
-/** Stops the session, then deletes it with everything that belongs to it; false when it is gone already. Throws `StoreError`. */
+/**
+ * Stops the session, then deletes it with everything that belongs to it; false when it is already gone. Throws
+ * `StoreError`.
+ */
 export async function deleteSession(
   deps: DeleteSessionDeps,
   { key, folder }: SessionRecord,
@@ -28,14 +31,14 @@ export async function deleteSession(
   await untilIdle(deps, key);
   const gone = await deps.ledger.deleteSession(key);
   if (gone) deps.events.emit(key, { type: 'session_deleted' });
-  // What cannot be removed now is removed by the next sweep: the store has noted the folder.
+  // What cannot be removed now is removed by the next sweep: the store has recorded the folder.
   if (gone) await deps.files.remove(folder);
   return gone;
 }
 
 /**
- * Waits until a stopped session's turn and subagents have ended: rows that are deleted under them would leave their model
- * calls running to the end. A node that died cannot end them, so the wait is bounded.
+ * Waits until a stopped session's turn and subagents have ended: if rows were deleted under them, their model calls
+ * would run to the end. A dead node cannot end them, so the wait is bounded.
  */
 async function untilIdle(
   deps: Pick<DeleteSessionDeps, 'ledger' | 'subagents'>,

@@ -22,7 +22,7 @@ export interface ForkDeps {
   filesPerPerson: PersonLimit;
 }
 
-/** `ConversationApi.fork`. The files come first: wherever a crash happens, a fork that is there has them. */
+/** `ConversationApi.fork`. The files come first: wherever a crash happens, an existing fork has them. */
 export async function forkSession(
   deps: ForkDeps,
   caller: Caller,
@@ -38,7 +38,7 @@ export async function forkSession(
   const isRepeated = (await deps.ledger.session(key)) !== undefined;
   if (!isRepeated && seq <= source.messageCount) await copyOrDiscard(deps, source.folder, folder);
   const ownerTokenId = source.ownerTokenId ?? caller.tokenId;
-  // Where it throws, the fork may have been made: the files stay.
+  // If it throws, the fork may still have been made: the files stay.
   const fork = await deps.forks.fork({
     source: source.key,
     seq,
@@ -64,18 +64,18 @@ async function copyOrDiscard(deps: ForkDeps, from: string, to: string): Promise<
   }
 }
 
-/** Removes files of a fork that is not made. What cannot be removed now is removed by the next sweep. */
+/** Removes the files of a fork that was not made. What cannot be removed now is removed by the next sweep. */
 async function discard({ forks, files }: ForkDeps, folder: string): Promise<void> {
   await forks.discardFolder(folder);
   await files.remove(folder);
 }
 
-/** A session without a title stays without one: its next answer makes it. */
+/** A session without a title stays without one: its next answer generates it. */
 function titleOfCopy({ title }: SessionRecord): string | undefined {
   return title === undefined ? undefined : clipEnd(`Copy of ${title}`, MAX_TITLE_CHARS);
 }
 
-/** The copies count for whoever makes them. */
+/** The copies count toward the person who makes them. */
 async function checkRoom(
   { keptFiles, filesPerPerson }: ForkDeps,
   userId: string,

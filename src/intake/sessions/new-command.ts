@@ -1,4 +1,4 @@
-/** `/new`: a fresh conversation, in a thread of its own where the chat has such. */
+/** `/new`: a fresh conversation, in its own thread if the chat has threads. */
 import type { Channel } from '../../contracts/channel.ts';
 import type { Command } from '../../contracts/command.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
@@ -10,10 +10,13 @@ import type { TellDeps } from '../surfaces/tell.ts';
 import { describeStop, stopSession } from './stop-session.ts';
 import type { StopDeps } from './stop-session.ts';
 
-/** Opens a thread for a new conversation of a chat; undefined where it has none, `no_right` where the bot may open none. Never throws. */
+/**
+ * Opens a thread for a new conversation of a chat; undefined if it has none, `no_right` if the bot may not open one.
+ * Never throws.
+ */
 export type OpenThread = (chat: Address, name: string) => Promise<Address | 'no_right' | undefined>;
 
-/** Asks the channel of the chat. Where that refuses, the conversation begins where it was asked for. */
+/** Asks the channel of the chat. If that refuses, the conversation starts where it was requested. */
 export function openThreadIn(channels: ReadonlyMap<string, Channel>, log: Log): OpenThread {
   return async (chat, name) => {
     const place = parseAddress(chat);
@@ -32,7 +35,7 @@ export interface NewDeps extends StopDeps, Omit<TellDeps, 'bus'> {
   openThread: OpenThread;
 }
 
-/** Makes the command. A thread leaves what runs and was said in the chat as it is. */
+/** Makes the command. A thread leaves what is running and what was said in the chat untouched. */
 export function newCommand(deps: NewDeps): Command {
   return {
     name: 'new',

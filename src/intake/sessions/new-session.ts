@@ -1,4 +1,4 @@
-/** What may be chosen for a session before its first message makes it, and the check of what was chosen. */
+/** What may be chosen for a session before its first message creates it, and the check of that choice. */
 import { hasScope } from '../../contracts/access.ts';
 import type { Caller } from '../../contracts/access.ts';
 import type { ErrorReader } from '../../contracts/errors.ts';
@@ -33,7 +33,9 @@ export interface NewSessionDeps {
   ledger: { readonly newSessions: SessionStart };
 }
 
-/** What the caller may choose; without a model server there is `problem` in place of models. Throws `StoreError`. */
+/**
+ * What the caller may choose; if no model server answers there is `problem` in place of models. Throws `StoreError`.
+ */
 export async function sessionChoices(
   deps: NewSessionDeps,
   caller: Caller,
@@ -70,7 +72,7 @@ export async function sessionChoices(
   }
 }
 
-/** The models themselves, of the names that the caller may choose. */
+/** The actual models among the names that the caller may choose. */
 async function namesFor(deps: NewSessionDeps, caller: Caller): Promise<string[]> {
   const profiles = new Set(['default', ...deps.profiles().map(({ id }) => id)]);
   const names = await choosable(rulesOf(deps), caller, await deps.models.list(AbortSignal.timeout(LIST_MS)));

@@ -1,4 +1,4 @@
-/** Ownership of sessions: knowing a session's key gives no right to it. */
+/** Ownership of sessions: knowing a session's key grants no access to it. */
 import { hasScope } from '../../contracts/access.ts';
 import type { Caller } from '../../contracts/access.ts';
 import type { SessionKey } from '../../contracts/message.ts';
@@ -13,15 +13,15 @@ export function maySee(caller: Caller, record: SessionRecord): boolean {
   return isAdmin(caller) || (record.ownerTokenId !== undefined && record.ownerTokenId === caller.tokenId);
 }
 
-/** How a caller's sessions are found and made. */
+/** How to find and create a caller's sessions. */
 export interface OwnedSessions {
   /** The session if the caller may see it. */
   visible: (caller: Caller, key: SessionKey) => Promise<SessionRecord | undefined>;
-  /** Makes the session for the caller, unless there is one. */
+  /** Creates the session for the caller, unless there is one. */
   make: (caller: Caller, key: SessionKey) => Promise<unknown>;
 }
 
-/** The session, made if need be; undefined when it belongs to another. */
+/** The session, created if needed; undefined when it belongs to someone else. */
 export async function ownSession(
   { visible, make }: OwnedSessions,
   caller: Caller,

@@ -1,13 +1,11 @@
-/** What a person is told who asks again where the first answer has done something. */
+/** What to tell a person who asks again when the first answer had side effects. */
 import { addressOf } from '../../contracts/message.ts';
 import type { InboundMessage } from '../../contracts/message.ts';
 import type { LaneRunner } from '../../contracts/bus.ts';
 import type { Ledger } from '../../contracts/store/ledger.ts';
 import type { Languages } from '../../contracts/texts/languages.ts';
 
-/**
- * Gives the sentence; in a chat it is also queued as a message of its own, once for each turn. Throws `StoreError`.
- */
+/** Returns the sentence; in a chat it is also queued as a separate message, once per turn. Throws `StoreError`. */
 export async function tellEffects(
   deps: { ledger: Pick<Ledger, 'enqueue'>; bus: LaneRunner; languages: Pick<Languages, 'say'> },
   message: InboundMessage,

@@ -1,4 +1,4 @@
-/** Changes of a session's settings by a client, checked. */
+/** A client's changes to a session's settings, checked. */
 import { GatewayError } from '../../contracts/errors.ts';
 import type { GatewayApi } from '../../contracts/gateway-api.ts';
 import { readMode } from '../../contracts/plans/plan.ts';
@@ -9,7 +9,7 @@ import { readQueueMode } from '../commands/queue-command.ts';
 /** Longest time for the model servers to list their models, in milliseconds. */
 const SERVERS_MS = 10_000;
 
-/** What the check asks: the profiles there are, and whether a model can answer under one. */
+/** What the check needs: the existing profiles, and whether a model can answer under one. */
 export interface SessionChangeDeps {
   profiles: () => readonly { id: string }[];
   models: {
@@ -22,8 +22,8 @@ export interface SessionChangeDeps {
 type SessionChange = Parameters<GatewayApi['updateSession']>[2];
 
 /**
- * The change as the store takes it. Throws `GatewayError('unknown_model' | 'unknown_profile' | 'bad_mode' | 'bad_queue_mode' |
- * 'bad_title')`.
+ * The change as the store accepts it. Throws `GatewayError('unknown_model' | 'unknown_profile' | 'bad_mode' |
+ * 'bad_queue_mode' | 'bad_title')`.
  */
 export async function checkedChange(
   change: SessionChange,

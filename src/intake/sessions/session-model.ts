@@ -1,4 +1,4 @@
-/** Who answers the next message of a session, and what has named that model. */
+/** Who answers the next message of a session, and where that model was set. */
 import type { BoundTo } from '../../contracts/command.ts';
 import type { WhoAnswers } from '../../contracts/model/provider.ts';
 import type { SessionModel } from '../../contracts/sessions/conversation-api.ts';
@@ -11,11 +11,11 @@ export interface SessionModelDeps {
     /** Never throws. */
     whoAnswers(model: string): Promise<WhoAnswers>;
   };
-  /** The binding of config.json for whoever writes in a chat, if any. */
+  /** The binding of config.json for the sender in a chat, if any. */
   boundTo: BoundTo;
 }
 
-/** As for a message of somebody to whom no binding of their own applies. Throws what `usual` throws. */
+/** As for a message from someone without a binding of their own. Throws what `usual` throws. */
 export async function sessionModel(
   { models, boundTo }: SessionModelDeps,
   { key, profileId: own, profileChosen, model }: SessionRecord,

@@ -1,4 +1,4 @@
-/** Ending what a session does, and what people read of it. */
+/** Ends what a session does, and words that for people. */
 import type { MessageBus } from '../../contracts/bus.ts';
 import type { LaneStore, StopResult } from '../../contracts/store/lanes.ts';
 import type { SessionKey } from '../../contracts/message.ts';
@@ -17,7 +17,7 @@ export async function stopSession(deps: StopDeps, session: SessionKey, fresh: bo
   return result;
 }
 
-/** What `/stop` has ended, in words; `nothing`, or no word, when it was nothing. */
+/** What `/stop` has ended, in words; `nothing`, or an empty text, when it was nothing. */
 export function describeStop(result: StopResult, say: Say, nothing?: PlainKey): string {
   const agents = result.agents === undefined ? [] : [say('stop.agents', { agents: result.agents })];
   const dropped = result.cancelled === 0 ? [] : [say('stop.dropped', { count: result.cancelled })];

@@ -1,4 +1,4 @@
-/** `/title`: users see and set what lists show for their chat. */
+/** `/title`: users see and set the title of their chat in lists. */
 import type { EventBus } from '../../contracts/bus.ts';
 import { changeSession } from '../../contracts/command.ts';
 import type { Command } from '../../contracts/command.ts';

@@ -1,4 +1,4 @@
-/** `/retry` and `/undo`: the last question asked again, or taken out of what the model reads. */
+/** `/retry` and `/undo`: asks the last question again, or removes it from what the model reads. */
 import type { EventBus } from '../../contracts/bus.ts';
 import type { Command } from '../../contracts/command.ts';
 import { WHY_NOT } from '../../contracts/sessions/tries.ts';

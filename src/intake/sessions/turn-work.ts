@@ -1,4 +1,4 @@
-/** The work of turns, told from their journals as the events that showed it while it happened. */
+/** The work of turns, reconstructed from their journals as the events that showed it live. */
 import { howDecided } from '../../contracts/tools/approvals.ts';
 import type { EventBody } from '../../contracts/event.ts';
 import type { SessionKey } from '../../contracts/message.ts';
@@ -26,7 +26,7 @@ const PARAGRAPH = '\n\n';
 type Answer = ContextEntry & { kind: 'assistant' };
 type Result = ContextEntry & { kind: 'tool_result' };
 
-/** What the journals of a page hold, by journal. */
+/** The content of a page's journals, by journal. */
 interface Journals {
   session: SessionKey;
   rows: ReadonlyMap<string, ContextRecord[]>;
@@ -106,7 +106,7 @@ function runOf(iteration: number): number {
   return Math.floor(iteration / STEP_ITERATIONS);
 }
 
-/** What each run of a step was called while it was at work, by the plan as it was then. */
+/** The title of each step run while it was running, by the plan as it was then. */
 function stepTitles({ facts, say }: Journals, turnId: string): ReadonlyMap<number, string> {
   const titles = new Map<number, string>();
   let steps: readonly PlanStep[] = [];
@@ -178,7 +178,7 @@ function* agentEvents(
   const end = rows.findLast(({ entry }) => entry.kind === 'agent_result')?.entry;
   if (end?.kind !== 'agent_result') return;
   const { content, completedNormally } = end;
-  // The last answer has no row of its own: the result is all that was said.
+  // The last answer has no row of its own: the result is the complete text.
   const rest = content.startsWith(said) ? content.slice(said.length) : content;
   if (rest !== '') yield { type: 'stream_chunk', msgId: `${agentId}.end`, delta: rest, ...of };
   yield { type: 'subagent_completed', result: clipMiddle(content, MAX_WORK_TEXT), completedNormally, ...of };

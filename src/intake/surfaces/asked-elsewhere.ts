@@ -1,4 +1,4 @@
-/** A question in the chats of its session that did not ask it: one short line before the answer. */
+/** Shows a question in the other chats of its session: one short line before the answer. */
 import type { LaneRunner } from '../../contracts/bus.ts';
 import type { AskedElsewhere } from '../../contracts/delivery.ts';
 import { addressOf, parseAddress } from '../../contracts/message.ts';
@@ -20,7 +20,7 @@ export interface AskedElsewhereDeps {
   languages: Pick<Languages, 'say'>;
 }
 
-/** Makes `AskedElsewhere`. The lane of each chat keeps it before the answer, and its key makes a repeat nothing. */
+/** Makes `AskedElsewhere`. The lane of each chat keeps it before the answer, and its key makes a repeat a no-op. */
 export function createAskedElsewhere({
   ledger,
   bus,
@@ -28,7 +28,7 @@ export function createAskedElsewhere({
   languages,
 }: AskedElsewhereDeps): AskedElsewhere {
   return async ({ turnId, surfaces, message }) => {
-    // Nobody asked what the clock or a subagent began.
+    // No one asked for what a schedule or a subagent started.
     if (message.channel === 'system') return;
     const content = lineOf(message, labelOf, languages.say(message));
     await Promise.all(

@@ -1,7 +1,7 @@
-/** Codes by which a chat joins the session of another. */
+/** Codes with which a chat joins the session of another. */
 import { createHash, randomInt } from 'node:crypto';
 
-/** Crockford's base 32: digits and letters that nobody mistakes for one another. */
+/** Crockford's base 32: digits and letters that are not easily confused. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 /** Ten characters have 50 bits. */
 const LENGTH = 10;
@@ -13,8 +13,8 @@ export function newLinkCode(): string {
 }
 
 /**
- * The SHA-256 of a code as somebody typed it, in hexadecimal: without regard to case, blanks and dashes, and with the letters
- * that look like digits read as those. Undefined for a text that cannot be a code.
+ * The SHA-256 of a code as typed, in hexadecimal: ignoring case, spaces and dashes, and reading letters that look like
+ * digits as those digits. Undefined for a text that cannot be a code.
  */
 export function hashLinkCode(typed: string): string | undefined {
   const code = typed.toUpperCase().replaceAll(/[\s-]/g, '').replaceAll(/[IL]/g, '1').replaceAll('O', '0');

@@ -1,4 +1,6 @@
-/** `/link`, `/unlink` and `/surfaces`, and the buttons under the question whether two chats shall share a conversation. */
+/**
+ * `/link`, `/unlink` and `/surfaces`, and the buttons under the question whether two chats should share a conversation.
+ */
 import type { Command, CommandCall } from '../../contracts/command.ts';
 import type { PressHandler } from '../../contracts/receive.ts';
 import type { AgreedLink } from '../../contracts/sessions/surfaces.ts';

@@ -1,4 +1,4 @@
-/** A chat that the bot can no longer write to leaves the conversation that it shares; the others go on. */
+/** A chat that the bot can no longer write to leaves the conversation that it shares; the others continue. */
 import type { Log } from '../../contracts/log.ts';
 import type { DropSurface, SurfaceStore } from '../../contracts/sessions/surfaces.ts';
 import { newId } from '../../lib/ids.ts';

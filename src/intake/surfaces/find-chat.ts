@@ -1,4 +1,7 @@
-/** Where a person wants to be told: a chat that shares the conversation, or their own private chat on the same network. */
+/**
+ * Where a person wants to be notified: a chat that shares the conversation, or their own private chat on the same
+ * network.
+ */
 import type { CreatorAccess } from '../../contracts/access.ts';
 import type { FindChat, FoundChat } from '../../contracts/delivery.ts';
 import { isAddress, parseAddress } from '../../contracts/message.ts';
@@ -34,7 +37,7 @@ export function createFindChat(deps: FindChatDeps): FindChat {
     const all = [...shared, { address, session }, ...(own === undefined ? [] : [own])];
     const known = [...new Map(all.map((chat) => [chat.address, chat])).values()];
     const named = known.filter((chat) => isNamed(deps, chat.address, to));
-    // Beside another chat of the network, the one it is asked in needs no name.
+    // Next to another chat of the network, the chat of the request needs no name.
     const others = named.filter((chat) => chat.address !== address);
     const [only, ...more] = others.length === 0 ? named : others;
     if (only === undefined) return { kind: 'none', others: known.map((chat) => chat.address) };
@@ -54,7 +57,9 @@ function isNamed({ labelOf }: FindChatDeps, address: Address, to: string): boole
   return channel === word || networkOf({ address }, labelOf).toLowerCase() === word;
 }
 
-/** The person's private chat, on networks that name it as they name the person; undefined where they have never written there. */
+/**
+ * The person's private chat, on networks where its id is the person's id; undefined if they have never written there.
+ */
 async function ownChat({ ledger, standing }: FindChatDeps, userId: string): Promise<Chat | undefined> {
   if (!isAddress(userId) || userId.startsWith('token:') || (await standing.placeOf(userId)) === 'group')
     return undefined;

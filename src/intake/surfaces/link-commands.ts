@@ -1,15 +1,17 @@
-/** How a code is entered: a command, which each network writes in its own way. Pure. */
+/** How to enter a code: a command, which each network writes in its own way. Pure. */
 import type { LinkCommand } from '../../contracts/sessions/surfaces.ts';
 import type { WriteCommand } from '../../contracts/isomorphic/fill-text.js';
 
-/** A network that people can enter a code on. */
+/** A network on which people can enter a code. */
 export interface LinkNetwork {
   name: string;
   label: string;
   writeCommand: WriteCommand;
 }
 
-/** Each way to write it once, with its networks; two sessions on the web cannot be linked, so `from` web names that no more. */
+/**
+ * Each spelling once, with its networks; two web sessions cannot be linked, so it is left out when `from` is the web.
+ */
 export function linkCommands(code: string, networks: readonly LinkNetwork[], from: string): LinkCommand[] {
   const found = new Map<string, string[]>();
   for (const { name, label, writeCommand } of networks) {

@@ -1,4 +1,4 @@
-/** Linking chats: a code from one, entered in another, agreed to in both; and how a chat leaves again. */
+/** Linking chats: a code from one, entered in another, agreed to in both; and how a chat leaves. */
 import type { Channel } from '../../contracts/channel.ts';
 import type { CommandCall } from '../../contracts/command.ts';
 import { GatewayError } from '../../contracts/errors.ts';
@@ -29,7 +29,7 @@ import type { Say } from '../../contracts/texts/say.ts';
 export interface LinkDeps extends TellDeps {
   surfaces: SurfaceStore;
   labelOf: LabelOf;
-  /** Those that are switched on. */
+  /** Those that are enabled. */
   networks: readonly LinkNetwork[];
   /** True when the platform gives this person the rights of an administrator in the group. Throws `GatewayError`. */
   isGroupAdmin(address: Address, senderId: string): Promise<boolean>;
@@ -49,7 +49,7 @@ export function linkingOf({ address, place, senderName, userId, owner, senderId 
   return { address, place: place ?? 'group', ...name, userId, owner, senderId };
 }
 
-/** Gives a code. Throws `GatewayError('forbidden' | 'too_many_surfaces')`. */
+/** Returns a code. Throws `GatewayError('forbidden' | 'too_many_surfaces')`. */
 export async function giveCode(deps: LinkDeps, session: SessionKey, by: Linking): Promise<GivenCode> {
   await checkGroup(deps, by);
   const code = newLinkCode();
@@ -64,7 +64,7 @@ export async function giveCode(deps: LinkDeps, session: SessionKey, by: Linking)
 export async function enterCode(deps: LinkDeps, typed: string, by: Linking): Promise<EnteredCode> {
   await checkGroup(deps, by);
   const { address, userId } = by;
-  // A text that cannot be a code counts as a wrong one.
+  // Text that cannot be a code counts as a wrong one.
   const entered = await deps.surfaces.enterCode(hashLinkCode(typed) ?? 'none', endOf(by));
   if (entered.kind === 'limited')
     deps.log.warn({ address, userId, reached: entered.reached }, 'link_guessing');
@@ -84,7 +84,7 @@ export async function enterCode(deps: LinkDeps, typed: string, by: Linking): Pro
   return entered;
 }
 
-/** Agrees for the side of this chat. Once both have agreed, all chats of the conversation are told. */
+/** Agrees for the side of this chat. Once both have agreed, all chats of the conversation are notified. */
 export async function agreeToLink(
   deps: LinkDeps,
   by: { address: Address; userId: string; owner: boolean; id?: string | undefined },
@@ -103,7 +103,7 @@ export async function agreeToLink(
   return agreed;
 }
 
-/** Ends what is asked in this chat; both sides read that. Undefined when nothing is asked. */
+/** Ends the pending request in this chat; both sides are notified. Undefined when nothing is pending. */
 export async function declineLink(
   deps: LinkDeps,
   address: Address,
@@ -117,9 +117,9 @@ export async function declineLink(
 }
 
 /**
- * Separates a chat. Of two, the conversation stays with the one whose it was, whichever of them leaves; of more, that one
- * begins a new conversation. One on the web keeps its own in any case: the others leave it. All are told but the `asker`,
- * which is answered. Undefined when the chat shares no conversation.
+ * Separates a chat. With two chats, the conversation stays with the one it belonged to, no matter which of them leaves;
+ * with more, the leaving chat starts a new conversation. A chat on the web keeps its own in any case: the others leave
+ * it. All are notified except the `asker`, which gets an answer. Undefined when the chat shares no conversation.
  */
 export async function separate(
   deps: LinkDeps,
@@ -137,7 +137,7 @@ export async function separate(
   return gone;
 }
 
-/** One chat leaves; all are told but the one that asked for it. */
+/** One chat leaves; all are notified except the one that requested it. */
 async function leaveAsked(
   deps: LinkDeps,
   leaving: Address,
@@ -168,7 +168,7 @@ function endOf({ address, place, name, userId }: Linking): SurfaceEnd {
   return { address, place, ...(name !== undefined && { name }), userId };
 }
 
-/** The question in both chats, without its buttons once it is settled. */
+/** Updates the question in both chats, without its buttons once it is settled. */
 async function settleAsked(
   deps: LinkDeps,
   link: OpenLink,
@@ -183,7 +183,7 @@ async function settleAsked(
   }
 }
 
-/** The delivery that asks, without its chat. */
+/** The delivery of the question, without its chat. */
 export function askRef({ id }: Pick<OpenLink, 'id'>): string {
   return `link:${id}:asked`;
 }
@@ -195,7 +195,7 @@ function buttonsOf({ id }: OpenLink, say: Say): Button[] {
   ];
 }
 
-/** Asks the channel of a group. A channel that knows no administrators has none, nor has one that cannot be asked now. */
+/** Asks the channel of a group. A channel without administrators has none, nor does one that cannot be asked now. */
 export function groupAdminIn(channels: ReadonlyMap<string, Channel>): LinkDeps['isGroupAdmin'] {
   return async (address, senderId) => {
     const place = parseAddress(address);

@@ -12,7 +12,7 @@ import { agreeToLink, declineLink, enterCode, giveCode, separate } from './links
 import type { LinkDeps, Linking } from './links.ts';
 import { describeRefused } from './words.ts';
 
-/** Digits of a code's digest by which a link is named. */
+/** Digits of a code's digest that identify a link. */
 const ID_LENGTH = 16;
 
 /** Makes the API. */
@@ -71,7 +71,7 @@ function linkingBy(caller: Caller, key: SessionKey): Linking {
   return { address: key, place: 'private', userId, senderId: userId, owner: isAdmin(caller) };
 }
 
-/** The other side, where this one has not agreed yet. */
+/** The other side, if this one has not agreed yet. */
 function askedOf(
   { id, from, to, agreed }: OpenLink,
   key: SessionKey,
@@ -80,7 +80,7 @@ function askedOf(
   return agreed.to ? undefined : { ...from, id };
 }
 
-/** What became of a code, as an error; its words are those of the chats. */
+/** What happened with a code, as an error; the text is the same as in chats. */
 function refusedCode(entered: Exclude<EnteredCode, { kind: 'asked' }>): GatewayError {
   const text = describeRefused(entered, inEnglish);
   if (entered.kind === 'limited')

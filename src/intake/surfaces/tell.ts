@@ -15,7 +15,7 @@ export interface TellDeps {
   languages: Pick<PersonLanguages, 'say' | 'languageOf'>;
 }
 
-/** Says texts in the language of the person of a chat, for that chat. Throws only `StoreError`. */
+/** Words texts for a chat in the language of its person. Throws only `StoreError`. */
 export async function sayTo(
   { languages }: Pick<TellDeps, 'languages'>,
   { userId, address }: Pick<SurfaceEnd, 'userId' | 'address'>,
@@ -23,16 +23,16 @@ export async function sayTo(
   return languages.say(recipientOf(address, await languages.languageOf(userId)));
 }
 
-/** What a chat is told; `ref` makes a repeat the same message. */
+/** A message to a chat; `ref` makes a repeat the same message. */
 export interface Told {
   ref: string;
-  /** Set when it rewrites what was told under `ref` before. */
+  /** Set when it rewrites what was sent under `ref` before. */
   key?: string;
   content: string;
   buttons?: Button[];
 }
 
-/** Tells one chat: as a message, over HTTP as a notice among the events of its session. Throws only `StoreError`. */
+/** Notifies one chat: as a message, over HTTP as a notice among the events of its session. Throws only `StoreError`. */
 export async function tell(
   { ledger, bus, events }: TellDeps,
   address: Address,

@@ -6,18 +6,18 @@ import { clipEnd, oneLine } from '../../lib/text.ts';
 import { said } from '../../contracts/texts/say.ts';
 import type { Said, Say } from '../../contracts/texts/say.ts';
 
-/** Gives the name of a channel for people. */
+/** Returns the display name of a channel. */
 export type LabelOf = (channel: string) => string | undefined;
 
 /** Longest name of a person that is shown, in UTF-16 units. */
 const MAX_NAME = 60;
 
-/** A name as text: strangers choose theirs, so it brings no markup and no line of its own. */
+/** A name as text: strangers choose theirs, so it may contain no markup or line breaks. */
 export function plainName(name: string): string {
   return clipEnd(oneLine(name.replaceAll(/[\p{C}`*_~|<>[\]()\\#]/gu, '')), MAX_NAME);
 }
 
-/** The network's name for people. */
+/** The network's display name. */
 export function networkOf({ address }: Pick<SurfaceEnd, 'address'>, labelOf: LabelOf): string {
   const { channel } = parseAddress(address);
   return labelOf(channel) ?? channel;
@@ -51,7 +51,7 @@ export function explainToGuest(link: OpenLink, labelOf: LabelOf, say: Say): stri
     .join(' ');
 }
 
-/** What will happen, for the chat whose conversation goes on. */
+/** What will happen, for the chat whose conversation continues. */
 export function explainToHost(link: OpenLink, labelOf: LabelOf, say: Say): string {
   const { host, guest } = sidesOf(link);
   const group = guest.place === 'group' ? [say('link.group_reads_here')] : [];
@@ -60,7 +60,7 @@ export function explainToHost(link: OpenLink, labelOf: LabelOf, say: Say): strin
   return [asked, ...group, say('link.decline_strangers')].join(' ');
 }
 
-/** What became of a code, where nobody is asked. */
+/** What happened with a code when no one is asked. */
 export function describeRefused(entered: Exclude<EnteredCode, { kind: 'asked' }>, say: Say): string {
   switch (entered.kind) {
     case 'unknown':

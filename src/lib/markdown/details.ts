@@ -17,7 +17,10 @@ const SUMMARY = /^<summary>\s*/i;
 const SUMMARY_END = /<\/summary>/i;
 const CLOSING = '</details>';
 
-/** Details inside details that stay folded; deeper ones lose their tags and keep their text, so that no renderer nests too deep. */
+/**
+ * Details inside details that stay folded; deeper ones lose their tags and keep their text, so that no renderer nests
+ * too deep.
+ */
 export const MAX_DETAILS_DEPTH = 8;
 
 /**
@@ -129,7 +132,10 @@ function withoutDeepTags(nodes: readonly RootContent[]): RootContent[] {
   });
 }
 
-/** The block without the `</details>` at its end, nothing if it contains only that; undefined if it does not end that way. */
+/**
+ * The block without the `</details>` at its end, nothing if it contains only that; undefined if it does not end that
+ * way.
+ */
 function withoutEnd(node: RootContent): RootContent[] | undefined {
   if (node.type === 'paragraph') {
     const last = node.children.at(-1);

@@ -143,7 +143,10 @@ function nestingOf(line: string): number {
   return depth === 0 ? 0 : depth + (blanks >> 2);
 }
 
-/** Length of the quote or list marker that begins at `at`, 0 when there is none; a list marker precedes a blank or the end. */
+/**
+ * Length of the quote or list marker that begins at `at`, 0 when there is none; a list marker precedes a blank or the
+ * end.
+ */
 function markerWidth(line: string, at: number): number {
   if (line.charAt(at) === '>') return 1;
   const marker = /(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)/y;

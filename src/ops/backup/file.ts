@@ -1,4 +1,4 @@
-/** The file of a backup: a line that says how to read it, then compressed lines of JSON, encrypted where that is asked for. */
+/** The file of a backup: a line that says how to read it, then compressed lines of JSON, encrypted if requested. */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -15,9 +15,12 @@ import { parseJson } from '../../lib/json/json.ts';
 const PRIVATE = 0o600;
 /** Longest first line, in bytes. */
 const MAX_TITLE_BYTES = 1_024;
-/** Longest of the other lines, in bytes: what is held in memory. Rows of one record have about half a MiB, a single row may have more. */
+/**
+ * Longest of the other lines, in bytes, which are held in memory. The rows of one record have about half a MiB, a
+ * single row may have more.
+ */
 export const MAX_LINE_BYTES = 64 * 1024 * 1024;
-/** Counted up when an older version could not read what is written. */
+/** Incremented when an older version could not read what is written. */
 const FORMAT = 1;
 
 const Title = z.object({
@@ -41,7 +44,10 @@ const Record = z.discriminatedUnion('type', [
   z.object({ type: z.literal('end'), sha256: z.string() }),
 ]);
 
-/** Writes the records; the file has its name once it is whole. Throws what the records throw, and errors of the file system. */
+/**
+ * Writes the records; the file gets its name once it is complete. Throws what the records throw, and errors of the file
+ * system.
+ */
 export async function writeBackup(
   file: string,
   records: AsyncIterable<BackupRecord>,
@@ -73,8 +79,8 @@ export async function writeBackup(
 }
 
 /**
- * Reads the records, the end last; only who has read all of them knows that nothing is missing or changed. Throws
- * `GatewayError('bad_backup')`.
+ * Reads the records, the end marker last; only after reading all of them is it certain that nothing is missing or
+ * changed. Throws `GatewayError('bad_backup')`.
  */
 export async function* readBackup(
   file: string,
@@ -83,7 +89,8 @@ export async function* readBackup(
   const { title, length } = await readTitle(file);
   if (title.salt !== undefined && passphrase === undefined)
     throw bad('is encrypted: name the file of its passphrase with --passphrase-file');
-  // Who gives a passphrase expects the file that was made with it, not one that somebody put in its place.
+  // A caller who gives a passphrase expects the file that was made with it, not one that someone put in its
+  // place.
   if (title.salt === undefined && passphrase !== undefined)
     throw bad('is not encrypted; to restore it all the same, leave out --passphrase-file');
   const key = title.salt === undefined ? undefined : await keyOf(passphrase ?? '', title.salt);
@@ -91,7 +98,7 @@ export async function* readBackup(
   async function* opened(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     yield* key === undefined ? bytes : unseal(bytes, key);
   }
-  // Its failure is that of `unzip`, which is read below.
+  // Its failure surfaces in `unzip`, which is read below.
   const feeding = pipeline(createReadStream(file, { start: length }), opened, unzip).catch(() => undefined);
   const digest = createHash('sha256');
   let ended = false;
@@ -131,7 +138,7 @@ async function* linesOf(records: AsyncIterable<BackupRecord>): AsyncGenerator<st
   yield `${JSON.stringify({ type: 'end', sha256: digest.digest('hex') } satisfies BackupRecord)}\n`;
 }
 
-/** One line at a time; what follows the last line break is none. */
+/** One line at a time; what follows the last line break does not count. */
 async function* linesIn(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let held: Buffer[] = [];
   let length = 0;

@@ -1,4 +1,4 @@
-/** The files of a home that belong into a backup. */
+/** The files of a home that belong in a backup. */
 import { constants } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -6,17 +6,17 @@ import { BACKUPS_FOLDER } from '../../contracts/operator/backup.ts';
 import type { BackupRecord } from '../../contracts/operator/backup.ts';
 import { errorCode } from '../../contracts/errors.ts';
 
-/** What belongs to this process, this machine or the database, or is made anew. */
+/** What belongs to this process, this machine or the database, or is regenerated. */
 const LEFT_OUT =
   /^(pg|pg\.sock|pg\.creating|cache|logs|instance|lock\..*|life\..*|[^/]*\.schema\.json|[^/]*\.new|\.restoring)$/;
-/** Bytes that one record holds. */
+/** Bytes in one record. */
 const PIECE_BYTES = 256 * 1024;
-/** Programs of sessions may put a link or a pipe in the place of a file at any time. */
+/** Programs of sessions may replace a file with a link or a pipe at any time. */
 const PLAIN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Every file below the home, a record of its bytes at a time; not those whose path is in `except`, nor links. A file that
- * vanishes meanwhile is left out. Throws errors of the file system.
+ * Every file below the home, a record of its bytes at a time; except those whose path is in `except`, and links. A file
+ * that vanishes in the meantime is left out. Throws errors of the file system.
  */
 export async function* homeFiles(home: string, except: ReadonlySet<string>): AsyncGenerator<BackupRecord> {
   for await (const file of plainFiles(home, '')) {
@@ -28,7 +28,7 @@ export async function* homeFiles(home: string, except: ReadonlySet<string>): Asy
       if (!stats.isFile()) continue;
       yield { type: 'file', path: file, mode: stats.mode & 0o777 };
       if (stats.size === 0) continue;
-      // No more than it was: a log may grow for ever.
+      // No more than its size at the start: a log may keep growing.
       const bytes = handle.createReadStream({
         highWaterMark: PIECE_BYTES,
         end: stats.size - 1,

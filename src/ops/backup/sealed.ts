@@ -1,12 +1,12 @@
 /**
- * Encryption of a stream with a passphrase: scrypt makes the key, and pieces of `PIECE_BYTES` are sealed with AES-256-GCM. The
- * number of a piece is its nonce, and whether it is the last one is authenticated: pieces cannot be changed, moved, repeated
- * or left out.
+ * Encryption of a stream with a passphrase: scrypt derives the key, and pieces of `PIECE_BYTES` are sealed with
+ * AES-256-GCM. The number of a piece is its nonce, and whether it is the last one is authenticated: pieces cannot be
+ * changed, moved, repeated or left out.
  */
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:crypto';
 import { GatewayError } from '../../contracts/errors.ts';
 
-/** Bytes of one piece before it is sealed; what is held in memory. */
+/** Bytes of one piece before it is sealed, which are held in memory. */
 const PIECE_BYTES = 64 * 1024;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
@@ -62,7 +62,7 @@ function nonce(turn: number, last: boolean): Buffer {
   return bytes;
 }
 
-/** The stream in pieces of one size; the last one may be shorter, also empty. */
+/** The stream in pieces of one size; the last one may be shorter, or empty. */
 async function* pieces(
   bytes: AsyncIterable<Buffer>,
   size: number,
@@ -70,7 +70,7 @@ async function* pieces(
   let held = Buffer.alloc(0);
   for await (const chunk of bytes) {
     held = Buffer.concat([held, chunk]);
-    // One piece is kept: it may be the last.
+    // One piece is held back: it may be the last.
     while (held.length > size) {
       yield { piece: held.subarray(0, size), last: false };
       held = held.subarray(size);

@@ -1,4 +1,7 @@
-/** The files of a backup on their way into the home: they arrive beside it, and take their places once everything is right. */
+/**
+ * The files of a backup on their way into the home: they arrive next to it, and move into place once everything is
+ * valid.
+ */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
@@ -8,23 +11,28 @@ import { pipeline } from 'node:stream/promises';
 import { GatewayError, errorCode } from '../../contracts/errors.ts';
 import { SESSIONS_FOLDER } from '../../contracts/operator/backup.ts';
 
-/** Files that stay as they are where the home has one: this machine's own addresses and secrets. */
+/** Files that are kept if the home already has them: this machine's own addresses and secrets. */
 const KEPT = ['.env'];
 
 /** What has arrived so far. */
 export interface Staging {
-  /** Begins a file. Throws `GatewayError('bad_backup')` for a path that leads out of the home. */
+  /** Starts a file. Throws `GatewayError('bad_backup')` for a path that leads out of the home. */
   begin(file: string, mode: number): Promise<void>;
   append(bytes: Buffer): Promise<void>;
-  /** Throws `GatewayError('has_data')` where the home has a file of that name with another content, which would be lost. */
+  /**
+   * Throws `GatewayError('has_data')` if the home has a file of that name with different content, which would be lost.
+   */
   refuseOverwriting(): Promise<void>;
-  /** Puts all files in their places, with `replace` those of sessions instead of all that are there; gives the paths that the home keeps. */
+  /**
+   * Moves all files into place, with `replace` those of sessions in place of all existing ones; returns the paths that
+   * the home keeps.
+   */
   settle(options: { replace: boolean }): Promise<string[]>;
-  /** Removes what arrived. Never throws. */
+  /** Removes what has arrived. Never throws. */
   discard(): Promise<void>;
 }
 
-/** Begins with an empty folder in the home, which the caller has locked. */
+/** Starts with an empty folder in the home, which the caller has locked. */
 export async function createStaging(home: string): Promise<Staging> {
   const folder = path.join(home, '.restoring');
   await rm(folder, { recursive: true, force: true });
@@ -81,7 +89,7 @@ export async function createStaging(home: string): Promise<Staging> {
       await rm(folder, { recursive: true, force: true });
       return files.filter(({ isKept }) => isKept).map(({ file }) => file);
     },
-    // What made the restore fail is what its caller throws, not what is left of it.
+    // The caller throws what made the restore fail, not a failure to clean up.
     discard: () =>
       close()
         .then(() => rm(folder, { recursive: true, force: true }))

@@ -4,12 +4,12 @@ import type { DatabaseReport } from '../../contracts/operator/nodes.ts';
 import { inMegabytes } from '../../lib/text.ts';
 import { PARLEY } from '../../contracts/texts/parley.ts';
 
-/** Difference between the clocks of database and machine that is worth a word, in milliseconds. */
+/** Clock difference between database and machine that is worth reporting, in milliseconds. */
 export const MAX_CLOCK_SKEW_MS = 5_000;
-/** Names of settings that one line tells. */
+/** Names of settings in one line. */
 const MAX_NAMES = 12;
 
-/** What a database that answered shows. `home` is where the embedded one lies. */
+/** Findings from a database that answered. `home` is where the embedded one is stored. */
 export function databaseFindings(report: DatabaseReport, home: string): Finding[] {
   if (report.state === 'closed') return [folderFinding(report, home)];
   const kind =

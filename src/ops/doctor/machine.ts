@@ -7,7 +7,7 @@ import { inMegabytes } from '../../lib/text.ts';
 import { isTimeZone } from '../../lib/time-zone.ts';
 import { PARLEY } from '../../contracts/texts/parley.ts';
 
-/** Free disk space below which the doctor warns, and below which it calls it an error, in bytes. */
+/** Free disk space below which the doctor warns, and below which it reports an error, in bytes. */
 export const LOW_DISK_BYTES = 1024 ** 3;
 export const FULL_DISK_BYTES = 128 * 1024 ** 2;
 
@@ -21,7 +21,10 @@ export function nodeFinding(version: string, wanted: string, parley: string): Fi
   return { subject, level: 'error', text: `Node.js ${version} is too old.`, remedy };
 }
 
-/** Whether the home is there, a folder, and writable. `holder` is the process that holds it now; `make` makes the folder. */
+/**
+ * Whether the home exists, is a folder and is writable. `holder` is the process that holds it now; `make` creates the
+ * folder.
+ */
 export function homeFinding(
   home: string,
   holder: number | undefined,
@@ -51,7 +54,7 @@ export function homeFinding(
   return { subject, level: 'ok', text: `${home}; ${state}.` };
 }
 
-/** Free space of the disk behind the home. `freeOf` gives bytes. */
+/** Free space of the disk behind the home. `freeOf` returns bytes. */
 export function diskFinding(home: string, freeOf = freeBytes): Finding {
   const subject = 'Disk';
   const free = freeOf(nearest(home));
@@ -61,7 +64,7 @@ export function diskFinding(home: string, freeOf = freeBytes): Finding {
   return { subject, level: isFull ? 'error' : 'warning', text, remedy: `free some space: du -sh ${home}/*` };
 }
 
-/** The zone in which people are told times. `variable` is TZ, which Node ignores where it does not know it. */
+/** The time zone shown to people. `variable` is TZ, which Node ignores if it does not know the zone. */
 export function timeZoneFinding(zone: string, variable: string | undefined, configured: boolean): Finding {
   const subject = 'Time zone';
   const remedy = `${PARLEY} config set schedules.timeZone Europe/Berlin`;

@@ -1,4 +1,4 @@
-/** Checks of the model servers, and of the model that answers where nothing names one. */
+/** Checks of the model servers, and of the default model. */
 import { toGatewayError } from '../../contracts/errors.ts';
 import type { Finding } from '../../contracts/operator/findings.ts';
 import type { ChatProvider } from '../../contracts/model/provider.ts';
@@ -6,14 +6,14 @@ import type { ChatProvider } from '../../contracts/model/provider.ts';
 /** A window below this holds little more than the system prompt and the tools, in tokens. */
 const SMALL_WINDOW = 8_192;
 
-/** What is asked of. */
+/** What is checked. */
 export interface CheckedModels {
   provider: Pick<ChatProvider, 'models' | 'capabilities'>;
-  /** `MODEL`, or the one that was chosen before; undefined = the first that the server lists. */
+  /** `MODEL`, or the previously chosen one; undefined = the first that the server lists. */
   model: string | undefined;
-  /** A name that selects the server whose first model answers without `MODEL`. */
+  /** A name that selects the server whose first model is the default without `MODEL`. */
   usual: string;
-  /** Whether `model` is the variable MODEL. */
+  /** Whether `model` comes from the variable MODEL. */
   named: boolean;
 }
 

@@ -13,8 +13,8 @@ export interface CheckedServer {
 }
 
 /**
- * Of each server: whether its program is there, and what the running gateway says of it. `searchPath` is the variable PATH.
- * Never throws.
+ * For each server: whether its program exists, and what the running gateway reports about it. `searchPath` is the
+ * variable PATH. Never throws.
  */
 export function mcpFindings(
   servers: readonly CheckedServer[],

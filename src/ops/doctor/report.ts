@@ -1,4 +1,4 @@
-/** The findings as people and programs read them, and what `--fix` does about them. */
+/** The findings for people and programs, and what `--fix` does about them. */
 import type { Finding } from '../../contracts/operator/findings.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
 import { escapeControls, oneLine } from '../../lib/text.ts';
@@ -7,7 +7,7 @@ import { PARLEY } from '../../contracts/texts/parley.ts';
 const WORDS = { ok: 'ok', warning: 'warning', error: 'error' } as const;
 const COLOURS = { ok: '32', warning: '33', error: '31' } as const;
 
-/** Lines for people: level, subject, sentence, and below it how to correct it. */
+/** Lines for people: level, subject, sentence, followed by how to fix it. */
 export function findingLines(findings: readonly Finding[], { colours }: { colours: boolean }): string[] {
   const width = Math.max(0, ...findings.map(({ subject }) => subject.length));
   return findings.flatMap(({ subject, level, text, remedy }) => {
@@ -39,7 +39,7 @@ export function findingsJson(findings: readonly Finding[]): string {
   );
 }
 
-/** Applies every fix, one after the other; gives a line for each. Never throws. */
+/** Applies every fix in order; returns a line for each. Never throws. */
 export async function applyFixes(findings: readonly Finding[]): Promise<string[]> {
   const lines: string[] = [];
   for (const { subject, fix } of findings) {

@@ -1,11 +1,11 @@
-/** Histograms and counters of what this gateway does, in a registry of their own: several gateways may share a process. */
+/** Histograms and counters of what this gateway does, in a separate registry: several gateways may share a process. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { LaneHandler } from '../../contracts/bus.ts';
 import type { AnsweredRequest } from '../../contracts/gateway-api.ts';
 import type { NoteRefusal, TracedTurn } from '../../contracts/store/traces.ts';
 import type { ApprovalOutcome } from '../../contracts/tools/approvals.ts';
 
-/** Different values of one label; any further one is counted as `other`. */
+/** Most distinct values of one label; any further one is counted as `other`. */
 export const MAX_LABEL_VALUES = 50;
 
 /** In seconds. The first are about the gateway itself, the last about models on slow machines. */
@@ -20,11 +20,11 @@ export interface Meters {
   approval(outcome: ApprovalOutcome): void;
   refused: NoteRefusal;
   request(answered: AnsweredRequest): void;
-  /** The same handler; how long its deliveries take is counted. */
+  /** The same handler, with the duration of its deliveries measured. */
   deliveries(handler: LaneHandler): LaneHandler;
 }
 
-/** Makes the meters; everything begins at zero. `restarts`: how often the supervisor has started this process again. */
+/** Makes the meters; everything starts at zero. `restarts`: how often the supervisor has started this process again. */
 export function createMeters(version: string, restarts = 0): Meters {
   const registry = new Registry();
   const registers = [registry];
@@ -133,8 +133,8 @@ export function createMeters(version: string, restarts = 0): Meters {
 }
 
 /**
- * Gives the value of a label, or `other` for every value beyond the first `max` of that label: names of models and tools come
- * from elsewhere, and each value is a time series for good.
+ * Returns the value of a label, or `other` for every value beyond the first `max` of that label: names of models and
+ * tools come from outside, and each value is a time series forever.
  */
 function boundedLabels(max: number): (label: string, value: string) => string {
   const known = new Map<string, Set<string>>();

@@ -1,17 +1,17 @@
-/** Traces for OpenTelemetry: the packages are loaded only where an address is set. */
+/** Traces for OpenTelemetry: the packages are loaded only if an address is set. */
 import type { Log } from '../../contracts/log.ts';
 import type { Telemetry, TelemetryTarget } from './target.ts';
 
 export type { TelemetryTarget } from './target.ts';
 
-/** Starts it; without a target nothing is loaded, and what is made does nothing. */
+/** Starts it; without a target nothing is loaded, and the result does nothing. */
 export async function startTelemetry(target: TelemetryTarget | undefined, log: Log): Promise<Telemetry> {
   if (target === undefined) return { turn: () => undefined, close: () => Promise.resolve() };
   const { openExport } = await import('./otlp.ts');
   return openExport(target, log);
 }
 
-/** `name=value,other=value`, as `OTEL_EXPORTER_OTLP_HEADERS` is written; values are percent-encoded. Never throws. */
+/** `name=value,other=value`, the format of `OTEL_EXPORTER_OTLP_HEADERS`; values are percent-encoded. Never throws. */
 export function readHeaders(text: string | undefined): Record<string, string> {
   const pairs = (text ?? '').split(',').flatMap((pair) => {
     const at = pair.indexOf('=');
@@ -24,7 +24,7 @@ function decoded(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {
-    // A percent sign that stands for itself.
+    // A literal percent sign.
     return value;
   }
 }

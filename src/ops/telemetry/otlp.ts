@@ -1,4 +1,4 @@
-/** The export over OTLP/HTTP: attempts of turns as spans of one trace a turn, whichever nodes ran them. */
+/** The export over OTLP/HTTP: attempts of turns as spans of one trace per turn, no matter which nodes ran them. */
 import { createHash, randomBytes } from 'node:crypto';
 import { ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
@@ -13,12 +13,12 @@ import type { Telemetry, TelemetryTarget } from './target.ts';
 import { spansOf } from './spans.ts';
 import type { NewSpan, SpanIds } from './spans.ts';
 
-/** Spans that wait to be sent; further ones are dropped, so that a collector that is away costs little. */
+/** Spans that wait to be sent; further ones are dropped, so that an unreachable collector costs little. */
 const MAX_WAITING_SPANS = 2_048;
-/** Pause between two requests, and the longest time of one, in milliseconds. */
+/** Pause between two requests, and the longest duration of one, in milliseconds. */
 const SEND_EVERY_MS = 1_000;
 const SEND_MS = 5_000;
-/** A collector that cannot be reached is told of at most this often, in milliseconds. */
+/** An unreachable collector is logged at most this often, in milliseconds. */
 const TOLD_EVERY_MS = 60_000;
 
 /** Opens the export. Never throws. */
@@ -31,7 +31,7 @@ export function openExport({ endpoint, headers, version }: TelemetryTarget, log:
   let next: SpanIds = { traceId: '', spanId: '' };
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': 'parley', 'service.version': version }),
-    // Ids follow from the turn, so that every node and every restart gives it the same trace.
+    // Ids are derived from the turn, so that it has the same trace on every node and after every restart.
     idGenerator: { generateTraceId: () => next.traceId, generateSpanId: () => next.spanId },
     spanProcessors: [
       new BatchSpanProcessor({
@@ -86,7 +86,7 @@ function newSpanId(): string {
   return randomBytes(8).toString('hex');
 }
 
-/** The exporter with a line in the log when it fails, now and then. */
+/** The exporter, with an occasional log line when it fails. */
 function toldOf(exporter: SpanExporter, log: Log): SpanExporter {
   let toldAt = -TOLD_EVERY_MS;
   return {

@@ -1,4 +1,4 @@
-/** What the trace of a turn becomes in OpenTelemetry, by its semantic conventions for generative AI. No text of anybody is in it. */
+/** The trace of a turn in OpenTelemetry, by its semantic conventions for generative AI. It contains no one's text. */
 import { SpanKind } from '@opentelemetry/api';
 import type { Attributes } from '@opentelemetry/api';
 import type { TracedTurn, TraceSpan } from '../../contracts/store/traces.ts';
@@ -9,7 +9,7 @@ export interface SpanIds {
   spanId: string;
 }
 
-/** A span that is over. Times are epoch milliseconds. */
+/** A finished span. Times are epoch milliseconds. */
 export interface NewSpan {
   ids: SpanIds;
   /** Undefined = the root. */
@@ -19,14 +19,14 @@ export interface NewSpan {
   startMs: number;
   endMs: number;
   attributes: Attributes;
-  /** The code of what broke it. */
+  /** The code of the error that ended it. */
   error?: string | undefined;
   events?: { name: string; atMs: number; attributes: Attributes }[];
 }
 
 /**
- * The spans of an attempt: the attempt with its model calls and tools, and with the last attempt the turn itself, from the
- * acceptance of its message on.
+ * The spans of an attempt: the attempt with its model calls and tools, and with the last attempt the turn itself,
+ * starting when its message was accepted.
  */
 export function spansOf(traced: TracedTurn, root: SpanIds, newSpanId: () => string): NewSpan[] {
   const { turnId, sessionKey, attempt, startedAt, ended } = traced;
@@ -78,7 +78,7 @@ export function spansOf(traced: TracedTurn, root: SpanIds, newSpanId: () => stri
   return [whole, own, ...inner];
 }
 
-/** A model call or a tool; one that did not end lasts as long as its attempt. */
+/** A model call or a tool; one that never ended lasts as long as its attempt. */
 function spanOf(span: TraceSpan, startedAt: number, attemptEndMs: number): Omit<NewSpan, 'ids'> | undefined {
   if (span.kind !== 'model_call' && span.kind !== 'tool') return undefined;
   const startMs = startedAt + span.atMs;
@@ -119,7 +119,7 @@ function spanOf(span: TraceSpan, startedAt: number, attemptEndMs: number): Omit<
   };
 }
 
-/** A pause before a repeat, and what else is worth a line: by its code, never by its words. */
+/** A pause before a retry, and other noteworthy events: by code, never by text. */
 function eventOf(span: TraceSpan, startedAt: number): NonNullable<NewSpan['events']> {
   if (span.kind !== 'retry' && span.kind !== 'note') return [];
   const attributes = span.kind === 'retry' ? { code: span.code, 'wait.ms': span.ms } : { code: span.code };

@@ -1,4 +1,4 @@
-/** `parley trace` and `/why`: what became of a message. */
+/** `parley trace` and `/why`: what happened to a message. */
 import type { Command } from '../../contracts/command.ts';
 import { GatewayError, readerOf } from '../../contracts/errors.ts';
 import { said } from '../../contracts/texts/say.ts';
@@ -9,8 +9,8 @@ import type { Traces } from './traces.ts';
 import { PARLEY } from '../../contracts/texts/parley.ts';
 
 /**
- * Runs `parley trace` and gives the text to print. Throws `GatewayError`: `usage`, or `unknown_turn` when nothing is known
- * of the id; `StoreError` from the store.
+ * Runs `parley trace` and returns the text to print. Throws `GatewayError`: `usage`, or `unknown_turn` when nothing is
+ * known about the id; `StoreError` from the store.
  */
 export async function traceCommand(traces: Pick<Traces, 'look'>, args: readonly string[]): Promise<string> {
   const prompt = args.includes('--prompt');
@@ -35,7 +35,7 @@ export interface WhyDeps {
   refusals: Pick<RefusalNotes, 'flush'>;
 }
 
-/** `/why`: owners read why the last message of the chat got no answer, or which it got. */
+/** `/why`: tells owners why the last message of the chat got no answer, or which one it got. */
 export function createWhyCommand({ traces, refusals }: WhyDeps): Command {
   return {
     name: 'why',

@@ -1,4 +1,6 @@
-/** Why a message got no answer, or which it got, in one sentence: pure, from what the store knows of its turn. */
+/**
+ * Why a message got no answer, or which one it got, in one sentence: pure, from what the store knows about its turn.
+ */
 import type { TurnExplanation, TurnFacts } from '../../contracts/store/traces.ts';
 import { stripEnd } from '../../lib/text.ts';
 import { inEnglish } from '../../contracts/texts/say.ts';
@@ -66,7 +68,7 @@ const ENDINGS: Record<
   max_iterations: 'why.answered_max_iterations',
 };
 
-/** Why the answer is not on screen; undefined where it is, or where none had to be sent. */
+/** Why the answer is not on screen; undefined if it is, or if none had to be sent. */
 function explainDelivery({ delivery, nowMs }: TurnFacts, detail: boolean, say: Say): Why | undefined {
   if (delivery === undefined || (delivery.sentMs !== undefined && !delivery.dead)) return undefined;
   const { ahead, attempts, waitedMs, dueInMs, owner, error, dead } = delivery;
@@ -125,7 +127,7 @@ function explainUnfinished(facts: TurnFacts, detail: boolean, say: Say): Why {
   return { code: 'no_room', why: say('why.no_room', { ...numbered(gateways), turns }) };
 }
 
-/** A turn that a node works on; what it does now is known on that node only. */
+/** A turn that a node is working on; only that node knows what it is doing now. */
 function explainRunning({ nowMs, attempts, queue }: TurnFacts, say: Say): Why {
   const open = attempts.at(-1)?.outcome === 'running' ? attempts.at(-1) : undefined;
   const span = open?.spans.findLast((one) => one.kind !== 'note' && one.ms === undefined);

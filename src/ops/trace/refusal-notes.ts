@@ -1,4 +1,6 @@
-/** Messages that did not become turns, counted in memory and stored together: a flood costs one statement a second. */
+/**
+ * Messages that did not become turns, counted in memory and stored together: a flood costs one statement per second.
+ */
 import type { NoteRefusal, Refusal, TraceStore } from '../../contracts/store/traces.ts';
 import { MAX_SPAN_CHARS } from '../../contracts/store/traces.ts';
 import { toGatewayError } from '../../contracts/errors.ts';
@@ -6,7 +8,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { clipEnd } from '../../lib/text.ts';
 import type { Log } from '../../contracts/log.ts';
 
-/** Different refusals that are counted between two statements; further ones are only logged. */
+/** Distinct refusals counted between two statements; further ones are only logged. */
 export const MAX_NOTED = 500;
 /** Longest time that a refusal is in memory only, in milliseconds. */
 export const FLUSH_MS = 1_000;

@@ -1,4 +1,4 @@
-/** A turn as lines in the order of time: pure, from what the store knows of it. */
+/** A turn as lines in chronological order: pure, from what the store knows about it. */
 import { amountOf, costOf, costText } from '../../contracts/operator/prices.ts';
 import type { Cost, Prices } from '../../contracts/operator/prices.ts';
 import type { Usage } from '../../contracts/model/provider.ts';
@@ -14,7 +14,7 @@ import { inEnglish, isTextKey } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import { duration, isPlainKey, numbered, whole } from './words.ts';
 
-/** How a turn is told: `detail` adds the words of errors, which may name addresses; without `say` in English. */
+/** How a turn is described: `detail` adds the words of errors, which may name addresses; without `say` in English. */
 export interface Telling {
   detail: boolean;
   say?: Say | undefined;
@@ -78,7 +78,7 @@ function begunText(attempt: TraceAttempt, before: TraceAttempt | undefined, say:
   return askedAgain === undefined ? rest : say('trace.asked_again', { turn: askedAgain, rest });
 }
 
-/** The first calls of the live message, each at its time. */
+/** The first calls of the live message, each with its time. */
 function livePoints({ afterMs, live }: TraceAttempt, { say }: Told): TimelineLine[] {
   return (live?.points ?? []).map(({ atMs, kind, code = '', retryAfterMs = 0 }) => {
     const text =
@@ -135,7 +135,7 @@ function spanLine(span: TraceSpan, fromMs: number, told: Told): TimelineLine {
   }
 }
 
-/** What an event tells has a text of its own; a notice was said to its reader already. */
+/** Each event has its own text; a notice was already worded for its reader. */
 function noteText({ code, text, values }: Extract<TraceSpan, { kind: 'note' }>, say: Say): string {
   const key = `trace.note_${code}`;
   if (text === '' && isTextKey(key)) return say.told({ key, values });
@@ -178,7 +178,7 @@ function tokensText(
   });
 }
 
-/** What a call cost, where its model has a price. */
+/** What a call cost, if its model has a price. */
 function priceText(model: string, usage: Usage, { say, prices }: Pick<Told, 'say' | 'prices'>): string[] {
   const cost = prices && costOf(prices, [amountOf(prices, model, usage)]);
   return cost === undefined ? [] : [costText(cost, say.language)];

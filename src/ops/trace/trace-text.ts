@@ -8,7 +8,7 @@ import { escapeControls } from '../../lib/text.ts';
 import type { TraceLook } from './traces.ts';
 import { duration, isPlainKey, whole } from './words.ts';
 
-/** One refusal in a sentence: what it means, and what corrects it. */
+/** One refusal in a sentence: what it means, and how to fix it. */
 function refusalText({ address, senderId, code, detail, count, lastAt }: Refusal, say: Say): string {
   const known = `why.refused_${code}`;
   const meaning = isPlainKey(known) ? say(known) : code;
@@ -24,7 +24,7 @@ function refusalText({ address, senderId, code, detail, count, lastAt }: Refusal
     : say('why.refusals', { ...about, count, number: whole(count) });
 }
 
-/** The whole look for a terminal; with `prompt`, what the newest model call was sent as well. */
+/** The complete view for a terminal; with `prompt`, also what the newest model call was sent. */
 export function traceText({ turn, refusals }: TraceLook, { prompt = false } = {}): string {
   const parts = [
     ...refusals.map((refusal) => refusalText(refusal, inEnglish)),
@@ -61,7 +61,7 @@ function promptLines(prompt: SentPrompt | undefined): string[] {
   ];
 }
 
-/** The short look for a chat: reasons only. */
+/** The short view for a chat: reasons only. */
 export function whyText({ turn, refusals }: TraceLook, say: Say): string {
   const more = (found: TurnExplanation): string =>
     `${say('why.last', { why: found.why })}\n${say('why.all', { turn: found.turnId })}`;

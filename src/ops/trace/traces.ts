@@ -1,4 +1,4 @@
-/** What happened to a message: its turn explained, or why it became none. */
+/** What happened to a message: its turn explained, or why it did not become one. */
 import type {
   Refusal,
   TraceStore,
@@ -12,17 +12,17 @@ import { explainTurn } from './explain.ts';
 import { costOfTurn, timelineOf } from './timeline.ts';
 import type { Telling } from './timeline.ts';
 
-/** Refusals that one look shows. */
+/** Refusals that one view shows. */
 const REFUSALS_SHOWN = 10;
 
-/** A look at a session, a chat or a turn. */
+/** A view of a session, a chat or a turn. */
 export interface TraceLook {
   turn: TurnExplanation | undefined;
-  /** Refusals in the chat since the turn began, newest first; of a named turn none. */
+  /** Refusals in the chat since the turn began, newest first; none for a named turn. */
   refusals: Refusal[];
 }
 
-/** Turns of this node that run, and of all nodes as they are stored. Its readers throw only `StoreError`. */
+/** Running turns of this node, and stored turns of all nodes. Its readers throw only `StoreError`. */
 export interface Traces extends TurnWatch {
   /** `detail` adds the words of errors, which may name addresses; the sentence is in English, or as `say` says it. */
   explain(turnId: string, detail: boolean, say?: Say): Promise<TurnExplanation | undefined>;

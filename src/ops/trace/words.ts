@@ -16,7 +16,7 @@ export function whole(value: number): string {
   return Math.round(value).toLocaleString('en-US');
 }
 
-/** A count in both of its forms: what plurals go by, and with separators. */
+/** A count in both forms: the number that plurals depend on, and with separators. */
 export function numbered(count: number): { count: number; number: string } {
   return { count, number: whole(count) };
 }

@@ -16,7 +16,10 @@ const ofOpenai = z.looseObject({
   choices: z.array(z.looseObject({ logprobs: z.object({ content: tokens }) })).min(1),
 });
 
-/** The reader itself, or, for a call that asks for likelihoods, one whose text chunks have them if the server sends them. */
+/**
+ * The reader itself, or, for a call that asks for likelihoods, one whose text chunks have them if the server sends
+ * them.
+ */
 export function withLogprobs({ topLogprobs }: ChatRequest, reader: AnswerReader): AnswerReader {
   if (topLogprobs === undefined) return reader;
   let pending: TokenLogprob[] = [];

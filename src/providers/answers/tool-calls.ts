@@ -117,7 +117,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Where the first object or array of a text begins and ends, ignoring brackets in strings; undefined when it does not end. */
+/**
+ * Where the first object or array of a text begins and ends, ignoring brackets in strings; undefined when it does not
+ * end.
+ */
 export function firstJson(text: string, from: number): { start: number; end: number } | undefined {
   const start = text.slice(from).search(/[{[]/);
   if (start === -1) return undefined;
@@ -131,7 +134,9 @@ export function firstJson(text: string, from: number): { start: number; end: num
 const QUOTE = 34;
 const BACKSLASH = 92;
 
-/** Counts brackets: takes one character code after another and returns true for the one that closes the first bracket. */
+/**
+ * Counts brackets: takes one character code after another and returns true for the one that closes the first bracket.
+ */
 export function createJsonScan(): (code: number) => boolean {
   let depth = 0;
   let inText = false;

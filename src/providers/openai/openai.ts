@@ -27,7 +27,9 @@ import type { ListedModel } from './wire.ts';
 export interface OpenaiOptions extends ServerOptions {
   /** False: the server cannot stream, and each answer arrives whole, in one chunk of each kind (B-40). Default true. */
   stream?: boolean;
-  /** False: its models see no pictures, and none are sent. Default true: if a server refuses them, they are left out. */
+  /**
+   * False: its models see no pictures, and none are sent. Default true: if a server refuses them, they are left out.
+   */
   vision?: boolean;
 }
 

@@ -109,7 +109,10 @@ const PR_SET_DUMPABLE = 4;
 /** Types text into a terminal; TIOCLINUX does as much on a console. */
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
-/** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK: all others, such as AF_VSOCK, ignore network namespaces or are rarely reviewed. */
+/**
+ * AF_UNIX, AF_INET, AF_INET6, AF_NETLINK: all others, such as AF_VSOCK, ignore network namespaces or are rarely
+ * reviewed.
+ */
 const SOCKET_FAMILIES = [1, 2, 10, 16];
 
 /** Names of the calls that fail whatever their arguments are, with their numbers on a processor; for tests. */

@@ -1,4 +1,7 @@
-/** Outgoing files: a copy of each as it was when it was sent, and private copies of exactly those bytes for the platforms. */
+/**
+ * Outgoing files: a copy of each as it was when it was sent, and private copies of exactly those bytes for the
+ * platforms.
+ */
 import { createHash } from 'node:crypto';
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,6 @@
-/** Files that arrive and leave in pieces: streamed next to the folders of sessions, then moved into one; read; removed. */
+/**
+ * Files that arrive and leave in pieces: streamed next to the folders of sessions, then moved into one; read; removed.
+ */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';

@@ -22,7 +22,10 @@ export interface PageText {
 
 const pages = createFairQueue(MAX_PAGES, MAX_WAITING_PAGES);
 
-/** Returns the title and the readable text of a page. Throws `ToolError`: `unreadable_page`, `busy`; or the signal's reason. */
+/**
+ * Returns the title and the readable text of a page. Throws `ToolError`: `unreadable_page`, `busy`; or the signal's
+ * reason.
+ */
 export async function pageText(html: string, url: string, signal: AbortSignal): Promise<PageText> {
   const leave = await pages.enter(url, signal);
   if (leave === undefined) throw new ToolError('busy', 'Too many pages are being read: try again later.');

@@ -122,6 +122,9 @@ async function intoPostgres(
   return env;
 }
 
+/** Turns that run while the backup is written. */
+const RUNNING = 20;
+
 describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
   it('keeps a gateway running, and puts it into another home and the other kind of database without a difference', async () => {
     const { env, home, kind, ollama, sql } = fixture();
@@ -133,7 +136,7 @@ describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
     await writeFile(path.join(home, 'notes/empty'), '');
     await writeFile(path.join(home, 'notes/large'), Buffer.alloc(700_000, 'line of notes\n'));
 
-    // A chat with a history and a file, and three running turns.
+    // A chat with a history and a file, and twenty running turns.
     const sent = await fetch(`${fixture().gateway.url}/v1/sessions/http:desk/files?name=plan.txt`, {
       method: 'POST',
       headers: { authorization: `Bearer ${OWNER}` },
@@ -142,7 +145,7 @@ describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
     expect(sent.status).toBe(201);
     await fixture().post('desk', 'Remember the grüße 🙂 "and" \\ more');
     await fixture().idle('http:desk');
-    const running = ['one', 'two', 'three'];
+    const running = Array.from({ length: RUNNING }, (_, n) => `n${String(n).padStart(2, '0')}`);
     for (const name of running) {
       ollama.answer({ text: `half of ${name}`, hold: true }, { when: `work on ${name}` });
       await fixture().post(name, `work on ${name}`);
@@ -160,7 +163,7 @@ describeGatewayOnEachDatabase('parley backup and restore', {}, (fixture) => {
       expect(await rowsOf(sql)).toEqual(rows);
       return rows;
     }, WAIT);
-    expect(before['turn']).toHaveLength(4);
+    expect(before['turn']).toHaveLength(RUNNING + 1);
     const files = await filesOf(home);
     expect(Object.keys(files)).toEqual(expect.arrayContaining(['config.json', 'notes/run.sh']));
     expect(Object.keys(files).filter((name) => name.endsWith('plan.txt'))).toHaveLength(1);

@@ -109,6 +109,38 @@ describeGatewayOnEachDatabase('a fork', { tools: riskyTools(ran) }, (fixture) =>
     await fixture().idle('http:risky');
   });
 
+  it('after an unsafe tool that finished never runs it again, whatever is said in the fork, after a restart too', async () => {
+    const { ollama } = fixture();
+    const { call, post, idle } = plainly();
+    ollama.answer({ toolCalls: [{ name: 'wipe', args: { word: 'once' } }] }, { when: 'wipe it once' });
+    ollama.answer('It is wiped.', { when: 'wipe it once' });
+    const turnId = await post('wiped', 'wipe it once');
+    const asked = async (): Promise<{ id: string; turnId: string }[]> =>
+      (await (await call('/v1/approvals')).json()).approvals;
+    await expect.poll(asked, { timeout: 20_000 }).toMatchObject([{ turnId }]);
+    const [approval] = await asked();
+    await call(`/v1/approvals/${approval?.id}`, { json: { decision: 'approved' } });
+    await idle('http:wiped');
+    expect(ran).toEqual(['wipe once']);
+    const forks = await Promise.all(
+      [{ seq: 2 }, { seq: 2, before: false }].map(async (from) => {
+        const { key }: { key: string } = await (await forkOf('http:wiped', from)).json();
+        return key;
+      }),
+    );
+    await fixture().restart();
+    for (const key of forks) {
+      await post(key.slice('http:'.length), 'what did you do?');
+      await idle(key);
+      // The model reads what came of the call, as a call that is over.
+      const { body } = await fixture().modelCall('what did you do?');
+      expect(body.messages.map(({ content }) => content).join('\n')).toContain('wipe once: ok');
+    }
+    expect(ran).toEqual(['wipe once']);
+    expect(await asked()).toEqual([]);
+    ran.length = 0;
+  });
+
   it('belongs to the owner of its source; no one forks what they may not see', async () => {
     const kim = 'token-of-kim-0123456789-0123456789';
     await fixture().store.access.putToken({ hash: hashSecret(kim), name: 'kim', scopes: ['chat'] });

@@ -1,4 +1,7 @@
-/** What happens in all chats: one stream for all tabs of a browser, which allows few connections to one server. */
+/**
+ * What happens in all chats: one stream for all tabs of a browser, which allows few connections to one server. The open chat has a
+ * second one, with its texts, that begins where the last one broke off: this one cannot carry those of all chats, nor repeat any.
+ */
 import { keepOpen } from '../follow.js';
 
 /** @typedef {{ type: string, sessionKey: string }} ListEvent */

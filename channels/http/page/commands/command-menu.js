@@ -1,4 +1,11 @@
-/** The menu of commands, shown after a `/`: for keyboard, touch and screen readers. */
+/**
+ * The menu of commands, shown after a `/`: for keyboard, touch and screen readers.
+ *
+ * The field has no role `combobox`, though a list belongs to it: ARIA allows that role on a field of one line, and screen readers
+ * would read a message of several lines as one. It stays a text box of several lines, for which ARIA allows all that is needed:
+ * `aria-autocomplete`, `aria-haspopup` and `aria-controls` name the list, `aria-activedescendant` the command that Enter or Tab
+ * takes. There is no `aria-expanded`, which a text box may not have: whether the list is open follows from the latter.
+ */
 import { byId, h } from '../dom.js';
 
 /** @typedef {import('../api.js').CommandListing} Command */

@@ -1,17 +1,29 @@
-/** The screen about the log: its newest lines. */
+/**
+ * The screen about the log: its newest lines, and those that are written while it is open. It asks for them now and then: the log
+ * is a file that several processes write, and a stream of it would be a second one beside that of the chats for a screen that is
+ * looked at for minutes.
+ */
 import { h } from '../dom.js';
-import { choice, form, labelled, moment, section, table } from './parts.js';
+import { choice, form, labelled, moment, section } from './parts.js';
 import { say } from '../texts.js';
 
 /** @typedef {{ time: number, level: string, message: string, fields: string }} Line */
+
+/** Pause between two looks at the log, in milliseconds. */
+const LOOK_EVERY_MS = 2_000;
+/** Lines that stay on the screen. */
+const MAX_SHOWN_LINES = 500;
 
 /** The lowest level that is shown; kept while the page is open. */
 let level = 'info';
 
 /** @type {import('./parts.js').Screen} */
 export async function logScreen(host) {
-  /** @type {{ lines: Line[] }} */
-  const { lines } = await host.ask('GET', `/v1/log?level=${level}`);
+  const read = async () => {
+    /** @type {{ lines: Line[] }} */
+    const { lines } = await host.ask('GET', `/v1/log?level=${level}`);
+    return lines;
+  };
   const levels = choice(
     {
       debug: say('page.set.level_debug'),
@@ -25,22 +37,74 @@ export async function logScreen(host) {
     level = levels.value;
     void host.act(async () => undefined);
   };
-  const cells = lines
-    .toReversed()
-    .map((line) => [moment(line.time), line.level, line.message, h('code', {}, line.fields)]);
-  const found =
-    lines.length === 0
-      ? h('p', { class: 'quiet' }, say('page.set.log_none'))
-      : table(
-          say('page.set.log_lines'),
-          [say('page.set.time'), say('page.set.level'), say('page.set.event'), say('page.set.fields')],
-          cells,
-        );
+  const list = new LogList(await read());
+  const pause = h('button', { type: 'button', 'aria-pressed': 'false' }, say('page.set.log_pause'));
+  pause.addEventListener('click', () => {
+    const isPaused = pause.getAttribute('aria-pressed') === 'false';
+    pause.setAttribute('aria-pressed', String(isPaused));
+  });
+  followWhileShown(list.element, async () => {
+    if (!document.hidden && pause.getAttribute('aria-pressed') === 'false') list.show(await read());
+  });
   return [
     section(
       say('page.set.log'),
       form(say('page.set.show'), show, labelled(say('page.set.at_least'), levels)),
-      found,
+      h('p', {}, pause),
+      list.element,
     ),
   ];
+}
+
+/**
+ * Looks again and again until the screen is another one. What fails is tried again with the next look.
+ * @param {HTMLElement} element
+ * @param {() => Promise<void>} look
+ */
+function followWhileShown(element, look) {
+  const next = () =>
+    setTimeout(() => {
+      if (element.isConnected)
+        void look()
+          .catch(() => undefined)
+          .then(next);
+    }, LOOK_EVERY_MS);
+  next();
+}
+
+/** The lines, the newest one first; each is drawn once. */
+class LogList {
+  element = h('div', {});
+  #list = h('ol', { class: 'log-lines', 'aria-label': say('page.set.log_lines') });
+  /** The newest lines that are shown, as text. @type {string[]} */
+  #shown = [];
+
+  /** @param {Line[]} lines oldest first */
+  constructor(lines) {
+    this.show(lines);
+  }
+
+  /** @param {Line[]} lines oldest first */
+  show(lines) {
+    const texts = lines.map((line) => JSON.stringify(line));
+    const last = this.#shown.at(-1);
+    const from = last === undefined ? 0 : texts.lastIndexOf(last) + 1;
+    this.#shown = texts;
+    this.#list.prepend(...lines.slice(from).toReversed().map(logLine));
+    while (this.#list.childElementCount > MAX_SHOWN_LINES) this.#list.lastElementChild?.remove();
+    const isEmpty = this.#list.childElementCount === 0;
+    this.element.replaceChildren(isEmpty ? h('p', { class: 'quiet' }, say('page.set.log_none')) : this.#list);
+  }
+}
+
+/** @param {Line} line */
+function logLine({ time, level: of, message, fields }) {
+  return h(
+    'li',
+    { class: `log-line ${of}` },
+    h('span', { class: 'log-at' }, moment(time)),
+    h('span', { class: 'log-level' }, of),
+    h('span', { class: 'log-event' }, message),
+    h('code', { class: 'log-fields', dir: 'auto' }, fields),
+  );
 }
