@@ -1,4 +1,5 @@
 /** The gateway as a process: configuration, start, signals, and a clean end. */
+import { flushCompileCache } from 'node:module';
 import { openProcessLog } from './commands/process-log.ts';
 import { processNotes } from './commands/start-progress.ts';
 import type { StartNotes } from './commands/start-progress.ts';
@@ -43,6 +44,8 @@ export async function run(options: Pick<GatewayOptions, 'demo' | 'tools'> = {}):
     endOnSignals(gateway, log);
     progress.step('Asking the model servers…');
     const { channels, model } = await gateway.health();
+    // Written now, because a process that is killed writes nothing at its end: every start after it would compile all again.
+    setImmediate(flushCompileCache);
     releaseStartMemory(async () => (await gateway.health()).running === 0);
     const states = Object.entries(channels).map(([name, { state }]) => [name, state] as const);
     const on: ChannelStates = Object.fromEntries(states.filter(([, state]) => state !== 'off'));

@@ -71,7 +71,7 @@ export async function attemptHead(
   }
 }
 
-/** A lane of class `poll` stands for a connection, not a message: its head never becomes a dead letter. */
+/** A lane of class `poll` represents a connection, not a message: its head never becomes a dead letter. */
 function hasDeadLetters(head: LaneHead): boolean {
   return !head.lane.startsWith('poll:');
 }
@@ -147,7 +147,7 @@ function judgeRetry(
   return { do: 'release', delayMs: delayMs ?? pauseFor(head, error), attempt, error: error.message };
 }
 
-/** What becomes of a head whose attempt failed while its lane was taken away or its node stops. */
+/** What happens to a head whose attempt failed while its lane was taken away or its node is stopping. */
 function judgeAborted(signal: AbortSignal): Verdict | undefined {
   const abort = abortedBy(signal);
   if (abort === 'lease_lost') return { do: 'nothing' };

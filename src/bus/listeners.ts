@@ -14,7 +14,7 @@ export class Listeners {
   readonly #log: Log;
   /** Listeners without a filter. All lists are replaced, never changed: a listener may add or remove one during a dispatch. */
   #ofAll: readonly Entry[] = [];
-  /** By turn id where the filter names one, else by session. */
+  /** By turn id if the filter names one, else by session. */
   #byKey = new Map<string, readonly Entry[]>();
   #queue: AgentEvent[] = [];
   #dispatching = false;

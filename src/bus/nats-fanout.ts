@@ -41,8 +41,8 @@ export interface NatsLogin {
 }
 
 /**
- * Makes the fan-out. It connects at `subscribe`; batches published while the server is unreachable are lost, as the
- * contract says.
+ * Makes the fan-out. It connects at `subscribe`; batches published while the server is unreachable are lost, which the
+ * contract allows.
  */
 export function createNatsFanout(options: NatsFanoutOptions): Fanout {
   let connection: NatsConnection | undefined;

@@ -1,4 +1,4 @@
-/** The rings of this node by session, bounded in number and bytes, and removed some time after their turn ended. */
+/** The rings of this node by session, limited in number and bytes, and removed some time after their turn ended. */
 import { RING_BYTES, RING_KEPT_MS } from '../contracts/bus.ts';
 import { FIRST_EVENT_ID } from '../contracts/event.ts';
 import type { AgentEvent } from '../contracts/event.ts';
@@ -29,7 +29,7 @@ export class TurnRings {
     return this.#open.size + this.#ended.size;
   }
 
-  /** Bytes one ring may hold now; computed when a ring is added or removed, because it is read with every event. */
+  /** Bytes one ring may hold now; computed when a ring is added or removed, because it is read for every event. */
   get maxBytes(): number {
     return this.#maxBytes;
   }

@@ -34,7 +34,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** A field of a request that cannot be honoured here. `field` is its name in the contracts; the message says why, without the name. */
+/** A field of a request that cannot be honored here. `field` is its name in the contracts; the message says why, without the name. */
 export class FieldError extends GatewayError {
   readonly field: string;
 
@@ -77,7 +77,7 @@ export type ChannelErrorCode =
 export class ChannelError extends GatewayError {
   declare readonly code: ChannelErrorCode;
   readonly movedTo: string | undefined;
-  /** With `rate_limited`: the pause is for the whole bot, not for the one chat (Discord's `global`). */
+  /** With `rate_limited`: the pause is for the whole bot, not just for one chat (Discord's `global`). */
   readonly global: boolean;
   /**
    * With `rate_limited`: no call was made, because the platform had announced the limit; not a sign of being too fast.
@@ -107,7 +107,7 @@ export type ProviderErrorCode =
   | 'unavailable'
   /** The model needs more memory than the server's machine has free. */
   | 'out_of_memory'
-  /** The server asks for a pause (429); `retryAfterMs` says how long, where the server does. */
+  /** The server asks for a pause (429); `retryAfterMs` says how long, if the server says so. */
   | 'rate_limited'
   /** The account at the server has nothing left to spend: no retry helps until someone pays. */
   | 'quota_exceeded'
@@ -159,7 +159,7 @@ export function toGatewayError(error: unknown, code = 'internal'): GatewayError 
 /** Who reads an error: someone who runs the gateway (an owner, an admin token), or anyone who writes to it. */
 export type ErrorReader = 'operator' | 'person';
 
-/** An owner reads as an operator where no one else reads along: in a private chat, or over HTTP with an admin token. */
+/** An owner reads as an operator where no one else reads it: in a private chat, or over HTTP with an admin token. */
 export function readerOf({
   owner,
   place,

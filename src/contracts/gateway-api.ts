@@ -112,7 +112,7 @@ export interface GatewayApi {
   signIns: SignInApi;
   /** The commands that channels list for users. */
   commands: readonly CommandListing[];
-  /** The commands that this caller may use, described in English, or as `say` says it. */
+  /** The commands that this caller may use, described in English, or worded by `say`. */
   commandsFor(caller: Caller, say?: Say): readonly CommandListing[];
   /** Ids of a channel's groups in which the bot answers. */
   groups(channel: string): Promise<string[]>;
@@ -155,9 +155,7 @@ export interface GatewayApi {
     key: SessionKey,
     options: { limit: number; before?: number | undefined },
   ): Promise<MessageRecord[] | undefined>;
-  /**
-   * As `messages`, with the work of their turns, within the limits of `WorkStore`; titles of steps as `say` says them.
-   */
+  /** As `messages`, with the work of their turns, within the limits of `WorkStore`; titles of steps worded by `say`. */
   messagesWithWork(
     caller: Caller,
     key: SessionKey,
@@ -188,8 +186,8 @@ export interface GatewayApi {
   /** False when the caller may see no such rule. */
   removeApprovalRule(caller: Caller, id: string): Promise<boolean>;
   /**
-   * Acts on a running plan; with `stepId` a skip applies to that step and no later one. Undefined when the caller may see
-   * no such plan. The answer is in English, or as `say` says it.
+   * Acts on a running plan; with `stepId` a skip applies to that step and no later one. Undefined when the caller may
+   * see no such plan. The answer is in English, or worded by `say`.
    */
   actOnPlan(
     caller: Caller,
@@ -208,7 +206,7 @@ export interface GatewayApi {
    * Throws `GatewayError('no_tools_pending' | 'bad_tool_results')`.
    */
   answerTools(caller: Caller, key: SessionKey, answers: ToolAnswers): Promise<ContinuedTurn | undefined>;
-  /** Throws `FieldError` for an option that the model of the session, or of the choice, cannot honour; also `ProviderError`. */
+  /** Throws `FieldError` for an option that the model of the session, or of the choice, cannot honor; also `ProviderError`. */
   checkOptions(
     caller: Caller,
     asked: { key: SessionKey; choice: { profileId?: string; model?: string }; options: CallerOptions },
@@ -268,7 +266,7 @@ export interface ChannelHealth {
   waiting?: number;
 }
 
-/** Public, without a token: it contains no secret and no name of a person. */
+/** Public, without a token: it contains no secrets and no names of people. */
 export interface HealthReport {
   ready: boolean;
   store: 'up' | 'down';
@@ -294,6 +292,6 @@ export interface HealthReport {
   pending: number;
   running: number;
   version: string;
-  /** `npm run demo`: answers come from a script, and the page says so. */
+  /** `npm run demo`: answers come from a script, which the page points out. */
   demo: boolean;
 }

@@ -4,9 +4,9 @@ import { clipMiddle } from '../lib/text.ts';
 import { mediaShape } from './media.ts';
 import type { Source } from './tools/risk.ts';
 
-/** Longest quoted text, in UTF-16 units: more than a message of Telegram or Discord holds. */
+/** Longest quoted text, in UTF-16 units: more than a Telegram or Discord message can contain. */
 export const MAX_QUOTED_CHARS = 8_000;
-/** Files of a quoted message that are named; more than an album of Telegram or a message of Discord has. */
+/** Files of a quoted message that are named; more than a Telegram album or a Discord message has. */
 const MAX_QUOTED_MEDIA = 10;
 
 /** For parsing what was stored. */

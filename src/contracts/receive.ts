@@ -1,4 +1,4 @@
-/** How channels pass messages to the gateway, and what is kept of their connections so that none is missed. */
+/** How channels pass messages to the gateway, and what is stored about their connections so that none is missed. */
 import type { Caller, DenialDetail } from './access.ts';
 import type { CallerOptions } from './model/provider.ts';
 import type { AcceptResult } from './store/accept.ts';
@@ -27,7 +27,10 @@ export type Receipt =
    */
   /** `personal`: the reply is useful only to the sender. */
   | { kind: 'handled'; reply?: string; personal?: true | undefined; form?: Form | undefined }
-  /** Not accepted; `reply` says why and what to do, and is undefined when no reply is due (a stranger in a group). */
+  /**
+   * Not accepted; `reply` says why and what to do, and is undefined when no reply is appropriate (a stranger in a
+   * group).
+   */
   | {
       kind: 'refused';
       code:
@@ -184,7 +187,7 @@ export interface Press {
 }
 
 /**
- * Acts on a button of its own kind; undefined for any other button. Its effect is committed when it resolves. Throws only
+ * Acts on a button of its kind; undefined for any other button. Its effect is committed when it resolves. Throws only
  * `StoreError`.
  */
 export type PressHandler = (press: Press) => Promise<PressAnswer | undefined>;
@@ -206,7 +209,7 @@ export interface PlatformSession {
   id: string;
   /** Number of the last event that is stored; the platform repeats everything after it. */
   sequence: number;
-  /** What else continuing it needs; only the channel that wrote it reads it, and checks it first. */
+  /** What else is needed to continue it; only the channel that wrote it reads it, after checking it. */
   detail: Record<string, unknown>;
 }
 
@@ -234,7 +237,7 @@ export interface HeardChat {
 /** The rows behind connections. Throws only `StoreError`. `key` names a channel and its bot. */
 export interface ConnectionStore {
   connection(key: string): Promise<ConnectionRecord | undefined>;
-  /** Keeps a session and how far it is stored; neither the sequence of a session nor `heardAt` goes back. */
+  /** Stores a session and how far its events are stored; neither the sequence of a session nor `heardAt` moves back. */
   saveSession(key: string, session: PlatformSession, heardAt: number): Promise<void>;
   /** Counts a session that is about to start; false when another was started since `previous` was read. */
   countSession(

@@ -41,7 +41,7 @@ export interface ScheduleRecord {
   timing: ScheduleTiming;
   /** The task for the agent. */
   task: string;
-  /** Sources of what was read before the task was written; the turns that it starts are tainted by them. */
+  /** Sources of what was read before the task was written; they taint the turns that it starts. */
   sources: readonly Source[];
   /** The next slot; undefined when none is left. */
   nextAt?: Date | undefined;
@@ -150,7 +150,7 @@ export interface ScheduleFilter {
 
 /** A timing as people and models write it: exactly one of the first four fields. */
 export interface ScheduleWhen {
-  /** Five fields (or six with seconds first, seven with the year last), or `@daily` and its kind. */
+  /** Five fields (or six with seconds first, seven with the year last), or `@daily` and the like. */
   cron?: string | undefined;
   everyMinutes?: number | undefined;
   inMinutes?: number | undefined;
@@ -200,7 +200,10 @@ export interface Schedules {
    * `GatewayError('bad_schedule')`, or `StoreError`.
    */
   change(id: string, change: ScheduleChange): Promise<ScheduleRecord | undefined>;
-  /** Runs it now, whatever its timing; a paused one stays paused after that run. False when there is none. Throws only `StoreError`. */
+  /**
+   * Runs it now, regardless of its timing; a paused one stays paused after that run. False when there is none. Throws
+   * only `StoreError`.
+   */
   runNow(id: string): Promise<boolean>;
   /** Its runs, newest first: at most `MAX_RUNS_KEPT`. Undefined when there is no such schedule. Throws only `StoreError`. */
   runs(id: string, say?: Say): Promise<ToldScheduleRun[] | undefined>;

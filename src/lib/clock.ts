@@ -1,4 +1,4 @@
-/** Time as an argument: code that waits or measures takes a clock, so that tests control the time. */
+/** Time as an argument: code that waits or measures is passed a clock, so that tests control the time. */
 
 export interface Clock {
   /** Epoch milliseconds, for what people read. */

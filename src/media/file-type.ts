@@ -16,7 +16,7 @@ export const fileTypeOf: FileTypeOf = async (head, name) => {
 export async function mimeTypeOf(bytes: Uint8Array, known: Known = {}): Promise<string | undefined> {
   // The library is loaded with the first file.
   const { fileTypeFromBuffer } = await import('file-type');
-  // A file may be cut off, or lie about its length, just where its type is looked for.
+  // A file may be cut off, or lie about its length, exactly where its type is looked up.
   const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
   if (found !== undefined && found.mime !== 'application/xml') return found.mime;
   const text = decodeText(bytes, known);

@@ -67,7 +67,7 @@ async function receiveOne(
 ): Promise<ReceivedFile> {
   const { media, index } = one;
   const { kind, seconds } = media;
-  // A recording is named by the app that made it, which says nothing.
+  // A recording is named by the app that made it, so the name means nothing.
   const name = safeFileName((kind === 'voice' ? undefined : media.name) ?? kind, kind);
   let limit: Limit | undefined;
   try {

@@ -13,7 +13,7 @@ const Reason = z.union([
   z.object({ error: z.string() }).transform(({ error }) => error),
 ]);
 
-/** The reason as the end of a sentence: `: "…"`; '' where none is given. Never throws. */
+/** The reason as the end of a sentence: `: "…"`; '' if none is given. Never throws. */
 export function reasonIn(body: string): string {
   const reason = Reason.safeParse(parseJson(body)).data;
   return reason === undefined ? '' : `: "${clipEnd(oneLine(reason), MAX_REASON_CHARS)}"`;

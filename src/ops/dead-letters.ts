@@ -100,7 +100,7 @@ async function replayAll(lanes: DeadLetterStore['lanes']): Promise<string> {
   return `Queued again: ${queued}.${rest}`;
 }
 
-/** A lane may hold any character a session's name may, `#` included: the last one separates the number. */
+/** A lane may contain any character that a session's name may, including `#`: the last one separates the number. */
 function parseId(id: string): { lane: LaneKey; seq: number } | undefined {
   const at = id.lastIndexOf('#');
   const [lane, seq] = [id.slice(0, at), id.slice(at + 1)];

@@ -118,7 +118,7 @@ function cutText(text: string, redact: (text: string) => string): string {
 
 /**
  * An error as log fields: names, codes, messages and stacks along the chain of causes; never its other properties (they
- * hold URLs and headers).
+ * contain URLs and headers).
  */
 function errorFields(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return String(error);

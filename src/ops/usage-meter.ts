@@ -3,7 +3,7 @@ import type { Ledger } from '../contracts/store/ledger.ts';
 import type { Usage } from '../contracts/model/provider.ts';
 import type { UsagePurpose } from '../contracts/model/usage.ts';
 
-/** Models with counters of their own; usage of any further one is counted under `other`. */
+/** Models with their own counters; usage of any further one is counted under `other`. */
 export const METERED_MODELS = 50;
 
 /** A ledger and the counters of what it stores. */

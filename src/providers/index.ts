@@ -13,7 +13,7 @@ import type { ModelServer } from './servers.ts';
 /** The kinds that `providers.<name>.kind` in `config.json` may name. A kind is its folder and one line here. */
 export const providerKinds: readonly ProviderKind[] = [ollamaKind, openaiKind];
 
-/** What the configuration says of model servers. */
+/** What the configuration says about model servers. */
 export interface ModelSettings {
   modelServers: readonly ModelServer[];
   env: { MODEL?: string | undefined };
@@ -22,7 +22,7 @@ export interface ModelSettings {
 /** The model servers, and the default when nothing names a model. */
 export interface ModelServers {
   provider: LLMProvider;
-  /** `MODEL`, with the name of its provider where it needs one. */
+  /** `MODEL`, with the name of its provider if it needs one. */
   model: string | undefined;
   /** Without `MODEL`: the server with this name provides its first model. */
   usual: string;

@@ -4,7 +4,7 @@ import type { Said } from '../contracts/texts/say.ts';
 import type { ProviderKind } from './kind.ts';
 import type { ModelServer } from './servers.ts';
 
-/** The provider whose models are called without its name, where it is configured. */
+/** The provider whose models are named without its name, if it is configured. */
 export const BARE_PROVIDER = 'ollama';
 
 /** The provider of a model, and the model's name there. */

@@ -15,7 +15,7 @@ import { said } from '../contracts/texts/say.ts';
 import type { PlainKey } from '../contracts/texts/say.ts';
 import { recipientOf } from '../contracts/texts/languages.ts';
 
-/** A run that is later than this tells the agent so, in milliseconds. */
+/** Beyond this delay, a run tells the agent that it is late; in milliseconds. */
 const LATE_MS = 60_000;
 /** From this many messages waiting in a session, a slot is skipped, so that tasks leave room for people. */
 export const MAX_WAITING = 20;

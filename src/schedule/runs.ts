@@ -7,7 +7,7 @@ import { nextSlot } from './timing.ts';
 /** Missed slots of a cron line that are counted one by one. */
 export const MAX_COUNTED = 1_000;
 
-/** How a run ended, in a few words, in English or as `say` says it; its own reason if it did not start. */
+/** How a run ended, in a few words, in English or worded by `say`; its own reason if it did not start. */
 export function resultOf({ outcome, why, turn }: ScheduleRun, say: Say = inEnglish): string {
   const reason = typeof why === 'object' ? say.told(why) : (why ?? outcome);
   if (outcome === 'skipped') return say('schedule.run_skipped', { why: reason });

@@ -36,7 +36,7 @@ export function readWhen(
 
 const MOMENT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?\s?(Z|[+-]\d{2}:?\d{2})?$/i;
 
-/** A time with its offset, or local time in `timeZone`; a time skipped by a clock change is taken one hour later. */
+/** A time with its offset, or local time in `timeZone`; a time skipped by a clock change is moved one hour later. */
 function readMoment(text: string, timeZone: string): number {
   const [whole, day = '', hour = '', minute = '', second = '00', offset] = MOMENT.exec(text.trim()) ?? [];
   const real = new Date(`${day}T${hour}:${minute}:${second}Z`);

@@ -7,7 +7,7 @@ const WRITABLE_BY_OTHERS = 0o022;
 const ENTERED_BY_OTHERS = 0o011;
 const READABLE_BY_OTHERS = 0o044;
 
-/** Files that hold secrets. */
+/** Files that contain secrets. */
 const SECRET_FILES = ['config.json', 'token', '.env'];
 /** Folders whose content is checked by the code that works in them. */
 const UNSEARCHED = ['pg', 'workspace/sessions'];

@@ -36,7 +36,7 @@ export function linkWarnings({ DATABASE_URL: database, NATS_URL: nats }: Links):
   return warnings;
 }
 
-/** The logins in `NATS_URL`, as they are written there and decoded. */
+/** The logins in `NATS_URL`, both as written there and decoded. */
 export function natsSecrets(nats: string | undefined): string[] {
   return natsUrls(nats).flatMap((url) => {
     const { username = '', password = '' } = URL.parse(url) ?? {};

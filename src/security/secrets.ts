@@ -10,7 +10,7 @@ export function newPairingCode(): string {
   return Array.from({ length: 8 }, () => CODE_ALPHABET[randomInt(CODE_ALPHABET.length)]).join('');
 }
 
-/** A bearer token of 256 random bits, marked so that people and scanners recognise it. */
+/** A bearer token of 256 random bits, marked so that people and scanners recognize it. */
 export function newToken(): string {
   return `parley_${randomBytes(32).toString('base64url')}`;
 }
@@ -29,7 +29,7 @@ export const ownToken = z
 
 /**
  * SHA-256 in hex: high-entropy secrets need no slow hash at rest. Looking one up by its digest leaks nothing by timing:
- * an attacker cannot steer the digest of a guess towards the digest of a real one.
+ * an attacker cannot steer the digest of a guess toward the digest of a real one.
  */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret, 'utf8').digest('hex');
@@ -38,7 +38,7 @@ export function hashSecret(secret: string): string {
 /** Random bytes of a stored secret: of a cookie, a ticket or a stream. */
 export const SECRET_BYTES = 32;
 
-/** The digest of a session's secret. The prefix keeps it apart from tokens: no token may contain a colon. */
+/** The digest of a session's secret. The prefix distinguishes it from tokens: no token may contain a colon. */
 export function hashSession(secret: string): string {
   return hashSecret(`session:${secret}`);
 }

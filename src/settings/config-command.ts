@@ -21,7 +21,7 @@ export interface FileCheck {
 export interface ConfigFile {
   file: string;
   check: (text: string) => FileCheck;
-  /** Of the fields that differ between two contents, those that take effect only after a restart. */
+  /** The fields that differ between two contents and take effect only after a restart. */
   needsRestart: (before: string, after: string) => readonly string[];
 }
 
@@ -44,7 +44,7 @@ function validate({ file, check }: ConfigFile): string {
   return existsSync(file) ? `${file} is valid.` : `There is no ${file}: every setting has its default.`;
 }
 
-/** Texts are printed as they are, everything else as JSON. */
+/** Texts are printed verbatim, everything else as JSON. */
 function get({ file, check }: ConfigFile, field: string | undefined): string {
   const { problems, values } = check(textOf(file));
   if (values === undefined) throw refusal('The configuration cannot be used:', problems);

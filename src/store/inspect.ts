@@ -1,4 +1,4 @@
-/** Looks at a database without changing it: also one that this program could not work with. */
+/** Inspects a database without changing it, even one that this program could not work with. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { McpServerStatus } from '../contracts/mcp/servers.ts';
@@ -11,11 +11,11 @@ import { VERSION_FILE } from './embedded/data-folder.ts';
 import { liveHolder } from './embedded/home-lock.ts';
 import { errorCode } from '../contracts/errors.ts';
 
-/** How long an unreachable database is tried, in milliseconds. */
+/** How long to retry an unreachable database, in milliseconds. */
 const TRY_MS = 3_000;
 const SCHEMA = 'public';
 
-/** The database of these settings, and the process that holds the home, if one runs. Throws `StoreError`. */
+/** The database for these settings, and the process that holds the home, if one is running. Throws `StoreError`. */
 export async function inspectDatabase(options: {
   home: string;
   databaseUrl: string | undefined;
@@ -27,7 +27,7 @@ export async function inspectDatabase(options: {
   return await ask({ socketPath: holder.socketPath, schema: SCHEMA }, 'embedded');
 }
 
-/** The id of the process that holds this home now; undefined when none does. Never throws for a home that is missing. */
+/** The id of the process that holds this home now; undefined if none does. Never throws for a missing home. */
 export async function holderOf(home: string): Promise<number | undefined> {
   return (await liveHolder(home))?.pid;
 }
@@ -111,7 +111,7 @@ async function inspectFolder(folder: string): Promise<DatabaseReport> {
   }
   if (files.length === 0) return { state: 'closed', folder: 'missing', bytes: 0 };
   let bytes = 0;
-  // A gateway that starts at this moment may remove one of them.
+  // A gateway that is just starting may remove one of them.
   for (const file of files) bytes += (await stat(path.join(folder, file)).catch(() => undefined))?.size ?? 0;
   return { state: 'closed', folder: files.includes(VERSION_FILE) ? 'complete' : 'incomplete', bytes };
 }

@@ -9,28 +9,28 @@ import { migrateDatabase } from './database/migrate.ts';
 import { openStoreAt, type Store, type UseOptions } from './store.ts';
 
 export interface StoreOptions extends UseOptions {
-  /** `GATEWAY_HOME`; created (0700) when it is missing. */
+  /** `GATEWAY_HOME`; created (0700) if it is missing. */
   home: string;
   /** `DATABASE_URL`; undefined = the embedded database in the home. */
   databaseUrl?: string | undefined;
   /** Postgres schema of all tables; default `public`. */
   schema?: string | undefined;
   /**
-   * For the command line: work beside a gateway that may be running. Its embedded database is reached through its
-   * socket; when no gateway runs, the database is opened here.
+   * For the command line: work alongside a gateway that may be running. Its embedded database is reached through its
+   * socket; if no gateway is running, the database is opened here.
    */
   attach?: boolean | undefined;
   /** A worker's name: its supervisor holds the home. Only with `databaseUrl`. */
   worker?: string | undefined;
   /** How long to wait for a process that is about to release the home, in milliseconds. */
   lockWaitMs?: number | undefined;
-  /** How this process shows in `pg_stat_activity`. */
+  /** The name of this process in `pg_stat_activity`. */
   applicationName?: string | undefined;
 }
 
 /** A store that owns its home. */
 export interface HomeStore extends Store {
-  /** Names this home across restarts, for `lanes.register`. */
+  /** Identifies this home across restarts, for `lanes.register`. */
   instance: string;
   /** Called when the gateway begins to stop: from now on a process that wants the home waits instead of being refused. Never throws. */
   leaving(): Promise<void>;
@@ -69,7 +69,7 @@ export interface HomeDatabase {
   close(): Promise<void>;
 }
 
-/** Opens it, with its tables up to date. Throws what `openStore` throws; without `attach` the home is held until `close`. */
+/** Opens it, with its tables up to date. Throws like `openStore`; without `attach` the home is held until `close`. */
 export async function openDatabaseOf(options: StoreOptions): Promise<HomeDatabase> {
   const home = await openHome(options);
   try {
@@ -138,8 +138,9 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
 }
 
 /**
- * Shows that this process runs, and closes the embedded database once another one has taken the home over nevertheless: what
- * this one still acknowledged would be gone. That needs a machine that stood still while another one started.
+ * Shows that this process is running, and closes the embedded database if another process has taken over the home
+ * nevertheless: anything that this one still acknowledged would be lost. That only happens on a machine that stood
+ * still while another process started.
  */
 function keepHome(
   lock: HomeLock,
@@ -168,12 +169,12 @@ async function announceLeaving(lock: HomeLock | undefined, log: Log): Promise<vo
   await lock?.leaving().catch((error: unknown) => log.warn({ err: error }, 'home_leaving_mark_failed'));
 }
 
-/** A failure is only logged: once this process has ended, the next start takes the lock over. */
+/** A failure is only logged: once this process has ended, the next start takes over the lock. */
 async function leave(lock: HomeLock, log: Log): Promise<void> {
   await lock.release().catch((error: unknown) => log.warn({ err: error }, 'home_unlock_failed'));
 }
 
-/** Attaches to Postgres directly, and to the embedded database through the gateway that holds it, if one runs. */
+/** Attaches to Postgres directly, and to the embedded database through the gateway that holds it, if one is running. */
 async function attachTo(
   options: StoreOptions,
   shared: { schema: string; applicationName: string | undefined },

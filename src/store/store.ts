@@ -47,7 +47,7 @@ import { createChatSettings } from './channels/chat-settings.ts';
 import { createConnections } from './channels/connections.ts';
 import { createUpdates } from './channels/updates.ts';
 import { createContexts } from './lanes/contexts.ts';
-import { type DatabasePlace, openDatabase } from './database/database.ts';
+import { type Database, type DatabasePlace, openDatabase } from './database/database.ts';
 import { createFanout } from './database/notify-fanout.ts';
 import { createJournals } from './lanes/turn/journals.ts';
 import { createLanes } from './lanes/lanes.ts';
@@ -126,7 +126,7 @@ export interface Store {
   files?: FileStore;
   /** Reaches the other nodes on the same database; undefined on the embedded one, which has none. */
   fanout?: Fanout;
-  /** What the nodes on the same database share, for a fan-out beside it; made when it is first asked for. */
+  /** What the nodes on the same database share, for a separate fan-out; created when it is first requested. */
   fanoutSecret(): Promise<FanoutSecret>;
   /** Ends calls in progress and all connections. Never throws; may be called twice. */
   close(): Promise<void>;
@@ -139,16 +139,19 @@ export interface UseOptions {
   retryForMs?: number | undefined;
   /** Connections of this process. */
   poolSize?: number | undefined;
-  /** Told what an open takes time for. */
+  /** Called with what takes time during an open. */
   progress?: StartProgress | undefined;
   /** Settings of new sessions; default `SESSION_START`. */
   newSessions?: SessionStart | undefined;
 }
 
-/** Connections for notes of platform ids alone: between a platform's answer and its note a crash doubles the message. */
+/**
+ * Connections used only for notes of platform ids: a crash between a platform's answer and its note doubles the
+ * message.
+ */
 const NOTE_CONNECTIONS = 1;
 
-/** Opens the store in a running database; `migrate` brings its tables up to date first. Throws what `openStore` throws. */
+/** Opens the store in a running database; `migrate` brings its tables up to date first. Throws like `openStore`. */
 export async function openStoreAt(
   place: DatabasePlace,
   { log, migrate, retryForMs, poolSize, newSessions, progress }: UseOptions & { migrate: boolean },
@@ -157,7 +160,27 @@ export async function openStoreAt(
   if (migrate) await migrateDatabase(place, { retryForMs, progress });
   const database = openDatabase({ ...place, poolSize, retryForMs });
   const notes = openDatabase({ ...place, poolSize: NOTE_CONNECTIONS, retryForMs });
-  const parts = {
+  const parts = storesOf(database, notes, newSessions);
+  const close = async (): Promise<void> => {
+    await Promise.all([notes.close(), database.close()]);
+  };
+  if (place.socketPath !== undefined) return { kind: 'embedded', ...parts, close };
+  const fanout = createFanout(place, log);
+  return {
+    kind: 'postgres',
+    ...parts,
+    files: createFileStore(database),
+    fanout,
+    async close() {
+      await fanout.close();
+      await close();
+    },
+  };
+}
+
+/** The stores over the connections of a database; `notes` = those for platform ids alone. */
+function storesOf(database: Database, notes: Database, newSessions: SessionStart | undefined) {
+  return {
     ledger: createLedger(database, notes, newSessions),
     lanes: createLanes(database),
     subagents: createSubagentStore(database),
@@ -195,20 +218,5 @@ export async function openStoreAt(
     retention: createRetentionStore(database),
     nodes: createNodeReports(database),
     fanoutSecret: () => readFanoutSecret(database),
-  };
-  const close = async (): Promise<void> => {
-    await Promise.all([notes.close(), database.close()]);
-  };
-  if (place.socketPath !== undefined) return { kind: 'embedded', ...parts, close };
-  const fanout = createFanout(place, log);
-  return {
-    kind: 'postgres',
-    ...parts,
-    files: createFileStore(database),
-    fanout,
-    async close() {
-      await fanout.close();
-      await close();
-    },
   };
 }

@@ -161,7 +161,7 @@ export function canWork(tools: readonly Tool[], name: string, { exec, searches }
   return tools.some((tool) => tool.name === name) && (name !== WEB_SEARCH || searches);
 }
 
-/** Two tools of one name would shadow each other; their descriptions tell them apart. */
+/** Two tools with the same name would shadow each other; the error lists their descriptions. */
 function refuseSameNames(tools: readonly Tool[]): void {
   const known = new Map<string, Tool>();
   for (const tool of tools) {

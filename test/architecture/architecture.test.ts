@@ -7,7 +7,7 @@ import { bannedWords } from './vocabulary.ts';
 
 /** The composition root: it wires the modules, and nothing imports it. */
 const ROOT_FILES =
-  /^(src\/(launch\.js|cli\.ts|main\.ts|gateway\.ts|transport\.ts|agent-runtime\.ts|agent-tools\.ts|lifecycle\.ts|config\.ts|config-schema\.ts|config-views\.ts|live-config\.ts|administration\.ts|worker\.ts|commands\/[a-z-]+\.ts)|channels\/index\.ts)$/;
+  /^(src\/(launch\.js|cli\.ts|main\.ts|gateway\.ts|gateway-api\.ts|transport\.ts|agent-runtime\.ts|agent-tools\.ts|lifecycle\.ts|config\.ts|config-schema\.ts|config-views\.ts|live-config\.ts|administration\.ts|worker\.ts|commands\/[a-z-]+\.ts)|channels\/index\.ts)$/;
 /** What every module may import. */
 const SHARED = ['src/contracts', 'src/lib'];
 const MODULES =

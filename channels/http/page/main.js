@@ -17,8 +17,9 @@ import { removeToken, signIn } from './sign-in.js';
 import { applyTheme, offerThemes } from './person/theme.js';
 
 /**
- * What the page asks for again and again while it is looked at, as does only the screen of the log: whether models answer and channels are connected
- * happens outside of the gateway, which learns it by asking, too. It is no event of a chat, and the streams carry nothing else.
+ * What the page asks for again and again while it is looked at, as does only the screen of the log: whether models
+ * answer and channels are connected happens outside of the gateway, which learns it by asking, too. It is not an event
+ * of a chat, and the streams carry nothing else.
  */
 const HEALTH_EVERY_MS = 30_000;
 /** The times in the list are relative. */

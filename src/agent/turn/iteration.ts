@@ -131,7 +131,7 @@ async function storeAnswer(
   return answer;
 }
 
-/** What is known of the earlier attempts of one call. */
+/** What is known about the earlier attempts of one call. */
 interface Attempts {
   /** The prompt was refused as too long, and shortened, once (B-11). */
   shrunk: boolean;

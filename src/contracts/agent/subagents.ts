@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 
 /** The tool that spawns subagents; subagents do not have it, so there is one level only. */
 export const SPAWN_TOOL = 'spawn_agent';
-/** Tools that no subagent has, whatever its profile says: only the main agent writes to the chat and changes the session. */
+/** Tools that no subagent has, regardless of its profile: only the main agent writes to the chat and changes the session. */
 export const NOT_FOR_SUBAGENTS: readonly string[] = [
   SPAWN_TOOL,
   MESSAGE_TOOL,

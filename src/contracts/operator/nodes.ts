@@ -53,7 +53,7 @@ export type DatabaseReport =
       clockAheadMs: number;
       /** Half the duration of the query, in milliseconds: the possible error of `clockAheadMs`. */
       clockErrorMs: number;
-      /** `behind`: the next start brings its tables up to date; `newer`: by a newer version of this program. */
+      /** `behind`: the next start migrates its tables; `newer`: made by a newer version of this program. */
       tables: 'none' | 'current' | 'behind' | 'newer' | 'unreleased';
       bytes: number;
       /** Gateways that are running with it now. */

@@ -49,7 +49,7 @@ export interface ConversationApi {
   undo(caller: Caller, key: SessionKey): Promise<Question | undefined>;
   /** Who answers the next message of the session. Throws `ProviderError` if no model is named and no server answers. */
   model(caller: Caller, key: SessionKey): Promise<SessionModel | undefined>;
-  /** What the caller may choose for a session with this profile; in English, or as `say` says it. */
+  /** What the caller may choose for a session with this profile; in English, or worded by `say`. */
   choices(caller: Caller, profileId: string | undefined, say?: Say): Promise<SessionChoices>;
   /**
    * Checks what the caller chose for a session that does not exist yet. Throws `GatewayError`: `forbidden`, `unknown_model`,

@@ -62,7 +62,7 @@ export type EnteredCode =
   | { kind: 'unknown'; triesLeft: number }
   | { kind: 'expired' }
   | { kind: 'used' }
-  /** Too many wrong codes; `reached` is true for the try that reached the limit. */
+  /** Too many wrong codes; `reached` is true for the attempt that reached the limit. */
   | { kind: 'limited'; retryAfterMs: number; reached: boolean }
   /** The chat that gave the code, or one that already shares its session. */
   | { kind: 'same' }
@@ -188,7 +188,7 @@ export function surfaceRef(turnId: string, address: Address): string {
   return `${turnId}@${address}`;
 }
 
-/** The turn whose answer is delivered under a ref, to whichever chat. */
+/** The turn whose answer is delivered under a ref, no matter in which chat. */
 export function turnOfRef(ref: string): string {
   return ref.split('@', 1)[0] ?? ref;
 }

@@ -31,7 +31,7 @@ export interface MessageRecord {
 }
 
 /**
- * A row's content in `context`: what the model sees, and also the journal of a turn. `iteration` 0 holds the user's
+ * A row's content in `context`: what the model sees, and also the journal of a turn. `iteration` 0 contains the user's
  * message; iteration n ≥ 1 the n-th model answer (part 0) and its tool calls' intents and results, by call index.
  */
 export type ContextEntry =

@@ -34,8 +34,8 @@ export function languageMark({ language }: Pick<Say, 'language'>): { language?: 
 }
 
 /**
- * The names under which a person's language is stored (`ChatSettingStore`), and the newest one that their platform
- * reported.
+ * The names under which a person's chosen language and the newest one from their platform are stored
+ * (`ChatSettingStore`).
  */
 export const LANGUAGE_SETTING = 'language';
 export const PLATFORM_LANGUAGE = 'platform_language';
@@ -60,7 +60,7 @@ export interface PersonLanguages extends Languages {
 /** The part that channels need. */
 export type ChannelLanguages = Pick<PersonLanguages, 'codes' | 'say' | 'languageOf'>;
 
-/** What the page needs, where people choose their language, too. */
+/** What the page needs, where people also choose their language. */
 export type PageLanguages = ChannelLanguages & Pick<PersonLanguages, 'ofStranger' | 'choose' | 'hasChosen'>;
 
 /**

@@ -119,7 +119,7 @@ export interface Tool<Args = unknown> {
   execute(args: Args, ctx: ToolContext): Promise<ToolResult>;
 }
 
-/** Returns the tool as the untyped `Tool` that lists hold; its argument type stays inside its own file. */
+/** Returns the tool as the untyped `Tool` that lists contain; its argument type stays inside its own file. */
 export function defineTool<Args>(tool: Tool<Args>): Tool {
   return tool;
 }
@@ -130,7 +130,7 @@ export const STATELESS_FOLDER = 'stateless';
 /** Most files listed per folder. */
 export const MAX_LISTED_FILES = 500;
 
-/** A file of a session's folder, as it is listed. */
+/** A file of a session's folder, as listed. */
 export interface FolderFile {
   /** Relative to the folder. */
   path: string;
@@ -139,8 +139,8 @@ export interface FolderFile {
 }
 
 /**
- * The folders of all sessions on this machine; a session's row holds the name of its own. Nodes of one database share their
- * files through it (`FileStore`).
+ * The folders of all sessions on this machine; a session's row contains the name of its folder. Nodes of one database
+ * share their files through it (`FileStore`).
  */
 export interface SessionFiles {
   /**

@@ -21,7 +21,7 @@ export class LastingNote {
     this.#options = options;
   }
 
-  /** The state begins; more than once is harmless. Never throws. */
+  /** The state starts; calling it more than once is harmless. Never throws. */
   begin(): void {
     if (this.#cancel !== undefined) return;
     const { clock, afterMs, write, onFailed } = this.#options;

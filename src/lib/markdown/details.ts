@@ -46,8 +46,8 @@ export function foldDetails(nodes: readonly RootContent[]): (RootContent | Detai
 }
 
 /**
- * The openings of those details that these blocks leave open, outermost first: what a text that goes on elsewhere begins with
- * there. One with a summary of more than `most` UTF-16 units opens without it.
+ * The openings of the details that these blocks leave open, outermost first: what a text that continues elsewhere
+ * starts with there. One with a summary of more than `most` UTF-16 units opens without it.
  */
 export function openingsLeft(nodes: readonly RootContent[], most: number): Paragraph[] {
   const open: Paragraph[] = [];

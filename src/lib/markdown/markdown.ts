@@ -34,7 +34,7 @@ const OPTIONS = {
 };
 
 /**
- * Parses GitHub-flavoured Markdown without raw HTML, definitions and footnotes (they stay text). Any string is a
+ * Parses GitHub-flavored Markdown without raw HTML, definitions and footnotes (they stay text). Any string is a
  * document; never throws. A text whose markup passes `MAX_MARKUP` or `MAX_NESTING`, or that is longer than
  * `MAX_PARSED`, is returned as plain paragraphs.
  */

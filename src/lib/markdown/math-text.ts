@@ -15,7 +15,7 @@ const FORMULA = /[\\^_={}+*/<>|\d-]|^\s*\p{L}\s*$/u;
 /** What a formula becomes. */
 type Replace = (formula: string, isDisplayed: boolean) => string;
 
-/** Markdown with `\(…\)`, `\[…\]` and `$$…$$` made readable; blocks of code stay as they are. Never throws. */
+/** Markdown with `\(…\)`, `\[…\]` and `$$…$$` made readable; code blocks stay unchanged. Never throws. */
 export function readableMath(markdown: string): string {
   return replaceMath(markdown, (formula) => {
     const simple = toUnicode(formula);
@@ -27,10 +27,10 @@ export function readableMath(markdown: string): string {
 const MARKS = ['\uE010', '\uE011'] as const;
 const MARK = /\uE010(\d+)\uE011/;
 
-/** A formula that was taken out of a text. */
+/** A formula that was extracted from a text. */
 export interface Formula {
   source: string;
-  /** It stood between `\[…\]` or `$$…$$`. */
+  /** It was enclosed in `\[…\]` or `$$…$$`. */
   isDisplayed: boolean;
 }
 

@@ -3,7 +3,7 @@
 /** How much of a text is used to detect its kind, in UTF-16 units. */
 const LOOKED_AT = 1_000;
 
-/** Types of text that look alike, by the ending of the name. */
+/** Types of text that look alike, by file name extension. */
 const ENDINGS: Readonly<Record<string, string>> = {
   csv: 'text/csv',
   json: 'application/json',
@@ -26,8 +26,8 @@ export function decodeText(bytes: Uint8Array, { cut = false }: Known = {}): stri
   try {
     // The last character of a truncated file may be cut in two.
     const text = new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: cut });
-    // Control characters other than those of lines, tabs and terminals are not text. oxlint-disable-next-line
-    // no-control-regex -- they are what is looked for
+    // Control characters other than those of lines, tabs and terminals are not text.
+    // oxlint-disable-next-line no-control-regex -- they are what is looked for
     return /[\0-\x06\x0e-\x1a]/.test(text) ? undefined : text;
   } catch {
     return undefined;

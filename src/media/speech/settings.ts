@@ -1,4 +1,4 @@
-/** Which server speaks answers. */
+/** Which server turns answers into speech. */
 import { z } from 'zod';
 import { stripEnd } from '../../lib/text.ts';
 

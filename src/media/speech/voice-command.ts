@@ -8,7 +8,7 @@ import type { Say } from '../../contracts/texts/say.ts';
 
 export interface VoiceCommandDeps {
   ledger: Pick<SessionStore, 'session' | 'updateSession'>;
-  /** False where no text-to-speech server is set. */
+  /** False if no text-to-speech server is set. */
   canSpeak: () => boolean;
 }
 

@@ -3,7 +3,7 @@ import { toGatewayError } from '../../contracts/errors.ts';
 import type { Finding } from '../../contracts/operator/findings.ts';
 import type { ChatProvider } from '../../contracts/model/provider.ts';
 
-/** A window below this holds little more than the system prompt and the tools, in tokens. */
+/** A window below this has room for little more than the system prompt and the tools, in tokens. */
 const SMALL_WINDOW = 8_192;
 
 /** What is checked. */

@@ -9,7 +9,7 @@ import { duration, numbered } from './words.ts';
 
 type Why = Pick<TurnExplanation, 'code' | 'why'>;
 
-/** The sentence, in English or as `say` says it, and its code. `detail` adds the words of errors, which may name addresses. */
+/** The sentence, in English or worded by `say`, and its code. `detail` adds the text of errors, which may name addresses. */
 export function explainTurn(facts: TurnFacts, detail: boolean, say: Say = inEnglish): Why {
   switch (facts.state) {
     case 'done':

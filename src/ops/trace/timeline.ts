@@ -14,7 +14,7 @@ import { inEnglish, isTextKey } from '../../contracts/texts/say.ts';
 import type { Say } from '../../contracts/texts/say.ts';
 import { duration, isPlainKey, numbered, whole } from './words.ts';
 
-/** How a turn is described: `detail` adds the words of errors, which may name addresses; without `say` in English. */
+/** How a turn is described: `detail` adds the text of errors, which may name addresses; without `say` in English. */
 export interface Telling {
   detail: boolean;
   say?: Say | undefined;
@@ -184,7 +184,7 @@ function priceText(model: string, usage: Usage, { say, prices }: Pick<Told, 'say
   return cost === undefined ? [] : [costText(cost, say.language)];
 }
 
-/** What the calls of a turn cost that have a price. */
+/** What the calls of a turn cost, for those that have a price. */
 export function costOfTurn({ attempts, answers }: TurnFacts, prices: Prices): Cost | undefined {
   const calls = attempts.flatMap(({ spans }) => spans.filter((span) => span.kind === 'model_call'));
   const seen = new Set(calls.map(({ iteration }) => iteration));

@@ -24,13 +24,13 @@ export interface TraceLook {
 
 /** Running turns of this node, and stored turns of all nodes. Its readers throw only `StoreError`. */
 export interface Traces extends TurnWatch {
-  /** `detail` adds the words of errors, which may name addresses; the sentence is in English, or as `say` says it. */
+  /** `detail` adds the text of errors, which may name addresses; the sentence is in English, or worded by `say`. */
   explain(turnId: string, detail: boolean, say?: Say): Promise<TurnExplanation | undefined>;
   /** The turn of that id, else the newest one of that session or chat; without an id the newest of all. */
   look(id: string | undefined, detail: boolean, say?: Say): Promise<TraceLook>;
 }
 
-/** Who hears of attempts and decisions; never throws. */
+/** Called with attempts and decisions; never throws. */
 export type TraceListener = Partial<Pick<TurnWatch, 'ended' | 'decided'>>;
 
 /** Makes the traces; `listeners` hear of each attempt that ended, and of each decision. */

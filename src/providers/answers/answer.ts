@@ -16,7 +16,7 @@ export interface Answer {
 
 /** How much may be buffered for a slow reader before the server is throttled. */
 const MAX_UNREAD_BYTES = 256 * 1024;
-/** How long a complete answer may take to end its HTTP body before the connection is given up. */
+/** How long a complete answer may take to end its HTTP body before the connection is closed. */
 const SETTLE_MS = 1_000;
 
 /** Reads a body; `onEnd` is called when its call is over. `lost` makes the error for a connection that failed. */

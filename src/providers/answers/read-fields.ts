@@ -1,10 +1,10 @@
-/** Fields of answers read leniently: servers disagree about their types, and a field that is not needed may hold anything. */
+/** Fields of answers read leniently: servers disagree about their types, and an unneeded field may contain anything. */
 import { isJsonObject } from '../../lib/json/json.ts';
 
-/** An object whose fields may hold anything. */
+/** An object whose fields may contain anything. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Deepest nesting that is looked at for text. */
+/** Deepest nesting that is searched for text. */
 const MAX_PART_DEPTH = 4;
 
 /** The value as an object; undefined when it is not one (arrays are not). Never throws. */

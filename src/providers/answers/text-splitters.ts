@@ -2,7 +2,7 @@
 import { ProviderError } from '../../contracts/errors.ts';
 import { said } from '../../contracts/texts/say.ts';
 
-/** The longest line taken from a model server, in bytes. */
+/** The longest line accepted from a model server, in bytes. */
 export const MAX_LINE_BYTES = 1024 * 1024;
 /** The longest answer that is not a stream (a list of models, say), in bytes. */
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;

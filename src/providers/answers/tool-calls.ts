@@ -23,7 +23,7 @@ export type MakeToolCall = (given: GivenCall) => ToolCall;
 export interface GivenCall {
   id?: string;
   name: string;
-  /** The rest of a name that may have come in pieces. */
+  /** The rest of a name that may have arrived in pieces. */
   moreName?: string;
   args: unknown;
 }
@@ -105,7 +105,7 @@ function parseText(text: string): unknown {
 }
 
 const UNREADABLE = Symbol('unreadable');
-/** What may stand around the JSON of arguments: fences, excess brackets, the model's own marks. */
+/** What may surround the JSON of arguments: fences, excess brackets, the model's own marks. */
 const ONLY_WRAPPING = /^(?:[\s`}\]);]|json|<[a-z_|/]{1,33}>)*$/;
 
 function parseJson(text: string): unknown {

@@ -1,4 +1,4 @@
-/** What a filter has made of an answer so far: chunks to pass on, with equal neighbours joined, and what was among them. */
+/** What a filter has made of an answer so far: chunks to pass on, with equal neighbors joined, and what was among them. */
 import type { ChatChunk } from '../../contracts/model/provider.ts';
 import type { MakeToolCall, OfferedTools } from '../answers/tool-calls.ts';
 import { readMarkedCalls } from './text-calls.ts';

@@ -102,7 +102,7 @@ export function takeEnd(state: FilterState, cutOff: boolean): 'ended' | 'again' 
 
 /**
  * Whether the end of a thought was one, by the character after it (none at the end of the answer): then all text before
- * it was thinking. In an answer that talks about markup, or thinks with tags of its own, it is text.
+ * it was thinking. In an answer that talks about markup, or thinks with its own tags, it is text.
  */
 export function endTemplateThought(
   state: FilterState,

@@ -55,7 +55,7 @@ function callsInBlock(text: string, offered: OfferedTools): TextCall[] {
   const form = TAG_FORMS.find(({ call }) => text.includes(call));
   if (form !== undefined) return taggedCalls(text, form, offered);
   if (text.includes('<arg_key>')) return pairedCalls(text, offered);
-  // Mistral's brackets between a name and its arguments would be taken for JSON.
+  // Mistral's brackets between a name and its arguments would be mistaken for JSON.
   const parts = text.split(NEXT_CALL).map((part) => part.replace(/(\[CALL_ID\][\w-]{1,64})?\[ARGS\]/, ' '));
   return parts.flatMap((part) => jsonCalls(part, offered) ?? codeCalls(part, offered));
 }
@@ -105,7 +105,7 @@ function nameIn(words: string, offered: OfferedTools): string | undefined {
   return names.findLast((name) => offered.has(readName(name, offered)));
 }
 
-/** The calls that a JSON value stands for: one, a list, or OpenAI's shapes around them. */
+/** The calls that a JSON value represents: one, a list, or OpenAI's shapes around them. */
 function callsIn(value: unknown): TextCall[] {
   return listOf(value).flatMap((item) => {
     const fields = fieldsOf(item);
@@ -150,7 +150,7 @@ function taggedCalls(text: string, form: TagForm, offered: OfferedTools): TextCa
       const [first = '', ...parameters] = body.split(form.parameter);
       if (parameters.length === 0) {
         const json = firstJson(first, 0);
-        // Everything in braces, whatever stands around it.
+        // Everything in braces, whatever surrounds it.
         return { name, args: json === undefined ? undefined : first.slice(json.start, json.end) };
       }
       const read = parameters.map((parameter): [string, string] => {

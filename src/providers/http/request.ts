@@ -1,4 +1,4 @@
-/** Requests to a model server that are not chats (list the models, describe one) and have a timeout of their own. */
+/** Requests to a model server that are not chats (list the models, describe one) and have their own timeout. */
 import { timedOut, toProviderError } from '../errors.ts';
 import type { Where } from '../errors.ts';
 

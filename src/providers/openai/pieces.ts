@@ -85,7 +85,7 @@ function reasonOf(finish: string, refused: boolean, called: boolean): FinishReas
   return called ? 'tool_calls' : 'stop';
 }
 
-/** Thoughts stand in one of several fields; the details are read only where no other field has them. */
+/** Thoughts are in one of several fields; the details are read only if no other field has them. */
 function thinkingIn(delta: Fields): string {
   const fields = [
     delta['reasoning_content'],

@@ -152,7 +152,7 @@ const modelList = z.object({
   ),
 });
 
-/** A model as GET /models lists it; `window` is in tokens, where the server says. */
+/** A model as GET /models lists it; `window` is in tokens, if reported. */
 export interface ListedModel {
   id: string;
   window: number | undefined;

@@ -1,27 +1,27 @@
-/** Reads all rows as they were in one moment, while others write. */
+/** Reads all rows as of one point in time, while others write. */
 import type { BackupRecord } from '../../contracts/operator/backup.ts';
 import { SESSIONS_FOLDER } from '../../contracts/operator/backup.ts';
 import { connect, type DatabasePlace, type Sql } from '../database/database.ts';
 import { quoted, tablesOf } from './tables.ts';
 
-/** Rows that are read at once, and characters of values that one record holds (a single row may be longer). */
+/** Rows fetched at once, and characters of values in one record (a single row may be longer). */
 const FETCHED_ROWS = 100;
 const RECORD_CHARS = 512 * 1024;
 
 /**
- * The rows of all tables, then the files of sessions that the database holds, from one snapshot. Memory does not grow with the
- * database. Throws errors of the driver.
+ * The rows of all tables, then the session files in the database, from one snapshot. Memory does not grow with the
+ * database. Throws the driver's errors.
  */
 export async function* dumpDatabase(place: DatabasePlace): AsyncGenerator<BackupRecord> {
   const client = connect({ ...place, applicationName: 'parley backup' }, 1);
   try {
     await client`begin isolation level repeatable read read only`;
-    // The texts of moments and numbers must not depend on settings.
+    // The text form of timestamps and numbers must not depend on settings.
     await client`set local timezone = 'UTC'`;
     await client`set local extra_float_digits = 1`;
     for (const [table, columns] of await tablesOf(client, place.schema)) {
       yield { type: 'table', table, columns: columns.map(({ name }) => name) };
-      // A lane that a gateway works on now is free in the backup: that gateway will not be there.
+      // A lane that a gateway is working on now is free in the backup: that gateway will not exist there.
       const values = columns.map(({ name }) =>
         table === 'lane' && (name === 'owner' || name === 'claim') ? 'null' : `${quoted(name)}::text`,
       );
@@ -29,7 +29,7 @@ export async function* dumpDatabase(place: DatabasePlace): AsyncGenerator<Backup
       for await (const rows of batches(fetchAll<{ row: string }>(client, query)))
         yield { type: 'rows', rows };
     }
-    // The embedded database shares no files: there they are in the home alone.
+    // The embedded database shares no files: its files are only in the home.
     if (place.socketPath === undefined) yield* sessionFiles(client);
     await client`commit`;
   } finally {
@@ -37,7 +37,7 @@ export async function* dumpDatabase(place: DatabasePlace): AsyncGenerator<Backup
   }
 }
 
-/** All rows of a query, a few at a time. */
+/** All rows of a query, fetched a few at a time. */
 async function* fetchAll<Row extends object>(sql: Sql, query: string): AsyncGenerator<Row> {
   await sql.unsafe(`declare dump no scroll cursor for ${query}`);
   for (;;) {
@@ -52,7 +52,7 @@ async function* batches(rows: AsyncIterable<{ row: string }>): AsyncGenerator<(s
   let batch: (string | null)[][] = [];
   let chars = 0;
   for await (const { row } of rows) {
-    // Written by the query, of texts alone.
+    // Written by the query, from texts only.
     const values: (string | null)[] = JSON.parse(row);
     batch.push(values);
     chars += row.length;

@@ -1,4 +1,4 @@
-/** Puts the rows of a backup into a database: all of them, or none. */
+/** Loads the rows of a backup into a database: all of them, or none. */
 import { createHash } from 'node:crypto';
 import { StoreError } from '../../contracts/errors.ts';
 import { connect, type DatabasePlace, type Sql } from '../database/database.ts';
@@ -7,20 +7,23 @@ import type { Column } from './tables.ts';
 
 /** A database that is being filled, in one transaction. */
 export interface Loading {
-  /** Rows that follow are of this table. Throws `StoreError('bad_backup')` for one that is not there, or has other columns. */
+  /**
+   * The following rows belong to this table. Throws `StoreError('bad_backup')` for a table that does not exist, or
+   * has other columns.
+   */
   table(name: string, columns: readonly string[]): void;
   rows(rows: readonly (readonly (string | null)[])[]): Promise<void>;
-  /** A file of a session, for the other nodes of the database; only where nodes share files. */
+  /** A session file, for the other nodes of the database; only where nodes share files. */
   sessionFile(folder: string, path: string, bytes: Buffer): Promise<void>;
   /** Commits. */
   finish(): Promise<void>;
-  /** Ends the connection; without `finish` the database is as it was. Never throws. */
+  /** Ends the connection; without `finish` the database stays unchanged. Never throws. */
   close(): Promise<void>;
 }
 
 /**
- * Begins. Throws `StoreError('has_data')` where rows would be lost and `replace` is not set, and `StoreError('in_use')` while a
- * gateway runs with the database.
+ * Begins. Throws `StoreError('has_data')` if rows would be lost and `replace` is not set, and `StoreError('in_use')`
+ * while a gateway runs with the database.
  */
 export async function beginLoading(
   place: DatabasePlace,
@@ -83,7 +86,7 @@ function insertInto(table: string, columns: readonly Column[]): string {
     select ${values} from jsonb_array_elements(($1::text)::jsonb)`;
 }
 
-/** The next number of the column follows the largest. */
+/** Sets the column's sequence to continue after the largest value. */
 async function countOn(sql: Sql, table: string, column: string): Promise<void> {
   await sql.unsafe(
     `select setval(pg_get_serial_sequence($1, $2), coalesce(max(${quoted(column)}), 1), max(${quoted(column)}) is not null)

@@ -1,9 +1,9 @@
-/** What of a database belongs into a backup: its tables, their columns, and how their values are read. */
+/** Which parts of a database belong in a backup: its tables, their columns, and how their values are read. */
 import type { Sql } from '../database/database.ts';
 
 /**
- * Tables that are about running processes, or made anew: nodes and what they report, the secret by which they trust each other, and the
- * files of sessions, which are files in a backup.
+ * Tables that describe running processes, or are created again: nodes and their reports, the secret with which they
+ * trust each other, and session files, which are files in a backup.
  */
 const LEFT_OUT = [
   'migration',
@@ -19,7 +19,7 @@ const LEFT_OUT = [
 /** A column whose values are stored. */
 export interface Column {
   name: string;
-  /** As Postgres writes it after `::`. */
+  /** In the form that Postgres uses after `::`. */
   type: string;
   isIdentity: boolean;
 }
@@ -38,7 +38,7 @@ export async function tablesOf(sql: Sql, schema: string): Promise<Map<string, Co
   return tables;
 }
 
-/** A name in SQL text. */
+/** A quoted name for SQL text. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

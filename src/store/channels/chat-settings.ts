@@ -1,4 +1,4 @@
-/** What is kept of single chats. */
+/** Settings of individual chats. */
 import type { ChatSettingStore } from '../../contracts/store/chat-settings.ts';
 import type { Database } from '../database/database.ts';
 
@@ -22,7 +22,7 @@ export function createChatSettings(database: Database): ChatSettingStore {
           insert into chat_setting (chat, name, value, until)
           values (${chat}, ${name}, ${value}, now() + make_interval(secs => ${forMs === undefined ? null : forMs / 1_000}::float8))
           on conflict (chat, name) do update set value = excluded.value, until = excluded.until`;
-        // What lasts for a while is kept for many threads: what is over goes with the next one.
+        // Temporary settings are stored for many threads: expired ones are deleted with the next one.
         if (forMs !== undefined) await sql`delete from chat_setting where until <= now()`;
       }),
   };

@@ -1,4 +1,4 @@
-/** Connections of channels to their platforms, and the chats a channel has heard. */
+/** Connections of channels to their platforms, and the chats that a channel has received messages from. */
 import type { ConnectionRecord, ConnectionStore } from '../../contracts/receive.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import type { Database } from '../database/database.ts';

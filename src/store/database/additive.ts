@@ -1,31 +1,34 @@
-/** Which migrations leave gateways of the version before at work: those that only add what these do not need. */
+/** Which migrations let gateways of the previous version continue: those that only add what these do not need. */
 import { StoreError } from '../../contracts/errors.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { type Orm, sql } from './drizzle.ts';
 
-/** Gateways that died keep their lease for ten seconds; so long the start waits, and looks so often, in milliseconds. */
+/**
+ * Gateways that died keep their lease for ten seconds; how long the start waits, and how often it checks, in
+ * milliseconds.
+ */
 const LEASE_ENDS_MS = 12_000;
 const LOOK_MS = 500;
 
 const ADDITIVE = [
   /^create table /i,
   /^create index /i,
-  // A column that statements of before do not name: it may be empty, or has a default.
+  // A column that statements of the previous version do not name must be nullable or have a default.
   /^alter table \S+ add column (?!.*\bnot null\b)/is,
   /^alter table \S+ add column .*\bdefault\b/is,
-  // What these name must be allowed still, not more than that.
+  // The columns that these statements name may only become less restricted, not more.
   /^alter table \S+ alter column \S+ (drop not null|set default )/i,
 ];
 
-/** True for a statement that gateways of the version before do not notice. */
+/** True for a statement that does not affect gateways of the previous version. */
 export function isAdditive(statement: string): boolean {
   const text = statement.trim();
   return text === '' || ADDITIVE.some((form) => form.test(text));
 }
 
 /**
- * Waits while other gateways run with the database, and throws `StoreError('gateways_run')` when they do not end within `withinMs`: the given
- * statements change what they use. Statements that only add are fine beside them.
+ * Waits while other gateways run with the database, and throws `StoreError('gateways_run')` if they do not end within
+ * `withinMs`: the given statements change what they use. Statements that only add may run at the same time.
  */
 export async function refuseBesideOthers(
   orm: Orm,

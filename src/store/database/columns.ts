@@ -1,4 +1,4 @@
-/** Columns of several tables: timestamps, set by the database's clock, and bytes. */
+/** Columns used by several tables: timestamps, set by the database's clock, and bytes. */
 import { customType, timestamp } from './drizzle.ts';
 
 export const moment = (name: string) => timestamp(name, { withTimezone: true });

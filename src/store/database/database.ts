@@ -1,4 +1,6 @@
-/** The connection pool: one driver for Postgres and for the embedded database, bounded, with retries inside. */
+/**
+ * The connection pool: one driver for Postgres and for the embedded database, with a size limit and built-in retries.
+ */
 import postgres from 'postgres';
 import { StoreError } from '../../contracts/errors.ts';
 import { drizzle, type Orm } from './drizzle.ts';
@@ -10,15 +12,15 @@ import { tlsOf } from './tls.ts';
 const POOL_SIZE = 4;
 
 /**
- * Statements under way on one connection: those that are sent together wake the server once, and their answers come in
- * one read.
+ * Statements in flight on one connection: those that are sent together wake the server once, and their answers arrive
+ * in one read.
  */
 const PIPELINED = 4;
 
-/** How long a call waits for a free connection before it gives up, in milliseconds. */
+/** How long a call waits for a free connection before it fails, in milliseconds. */
 const ACQUIRE_TIMEOUT_MS = 10_000;
 
-/** The server ends a statement that runs longer, in milliseconds. */
+/** The server aborts a statement that runs longer, in milliseconds. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 
 /** How long closing waits for running statements, in milliseconds. */
@@ -27,7 +29,7 @@ const CLOSE_TIMEOUT_MS = 5_000;
 /** Runs statements: the pool, or one transaction on one of its connections. */
 export type Sql = postgres.ISql;
 
-/** Where the tables are. */
+/** The location of the tables. */
 export interface DatabasePlace {
   /** `postgres://…`, or undefined with `socketPath`. */
   url?: string | undefined;
@@ -35,7 +37,7 @@ export interface DatabasePlace {
   socketPath?: string | undefined;
   /** The Postgres schema of all tables; the migration creates it. */
   schema: string;
-  /** How this process shows in `pg_stat_activity`. */
+  /** The name of this process in `pg_stat_activity`. */
   applicationName?: string | undefined;
 }
 
@@ -45,19 +47,19 @@ export interface DatabaseOptions extends DatabasePlace {
   acquireTimeoutMs?: number | undefined;
 }
 
-/** Statements with retries. `attempt` > 0 means: an earlier run may have been committed, its answer lost. */
+/** Statements with retries. `attempt` > 0 means that an earlier run may have been committed, with its answer lost. */
 export interface Database {
   /** Throws only `StoreError`. */
   run<T>(work: (sql: Sql, attempt: number) => Promise<T>): Promise<T>;
-  /** As `run`, all statements in one transaction, which sees what was committed before each of them. */
+  /** Like `run`, with all statements in one transaction, which sees what was committed before each of them. */
   transaction<T>(work: (sql: Sql, attempt: number) => Promise<T>): Promise<T>;
-  /** As `run`, with drizzle's query builder, for reading and writing rows of one table. */
+  /** Like `run`, with drizzle's query builder, for reading and writing rows of one table. */
   query<T>(work: (orm: Orm, attempt: number) => Promise<T>): Promise<T>;
   /** Ends all connections; calls in progress fail. Never throws; may be called twice. */
   close(): Promise<void>;
 }
 
-/** Makes a postgres.js client without notices, with its schema first, and without a round trip for type names. */
+/** Creates a postgres.js client without notices, with its schema first, and without a round trip for type names. */
 export function connect(place: DatabasePlace, max: number, more: postgres.Options<{}> = {}): postgres.Sql {
   const options: postgres.Options<{}> = {
     max,
@@ -79,9 +81,9 @@ export function connect(place: DatabasePlace, max: number, more: postgres.Option
 }
 
 /**
- * The result of a transaction's statements, or nothing at all when their connection is gone: then the driver itself ends the
- * transaction with an error, and a rollback, which it sends after any other error, would be written to a socket that is no
- * longer there and end the process.
+ * The result of a transaction's statements, or nothing at all if their connection is gone. In that case the driver
+ * itself ends the transaction with an error. After any other error it sends a rollback, which would be written to a
+ * socket that no longer exists and end the process.
  */
 async function unlessGone<T>(work: Promise<T>): Promise<T> {
   try {
@@ -92,14 +94,15 @@ async function unlessGone<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Opens the pool; connections are made when they are first needed. */
+/** Opens the pool; connections are opened when they are first needed. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { acquireTimeoutMs = ACQUIRE_TIMEOUT_MS } = options;
   const size = options.poolSize ?? POOL_SIZE;
   const client = connect(options, size);
   const orm = drizzle(client);
   const permits = createSemaphore(size * PIPELINED, acquireTimeoutMs);
-  // A transaction keeps its connection from the first statement to the last: one stays free of them for statements.
+  // A transaction keeps its connection from the first statement to the last: one connection stays free of
+  // transactions, for statements.
   const transactions = createSemaphore(Math.max(1, size - 1), acquireTimeoutMs);
   const closing = new AbortController();
   const retrying = <T>(work: (attempt: number) => Promise<T>): Promise<T> =>
@@ -112,7 +115,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     run: (work) => withConnection((attempt) => work(client, attempt)),
     transaction: async <T>(work: (sql: Sql, attempt: number) => Promise<T>) => {
-      // postgres.js unwraps arrays of promises in the result's type; the box keeps T as it is.
+      // postgres.js unwraps arrays of promises in the result's type; the box keeps T unchanged.
       // A transaction that waits for its turn holds no permit that a statement could use.
       const box = await retrying((attempt) =>
         transactions.hold(() =>
@@ -125,7 +128,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     async close() {
       closing.abort(new StoreError('closed', 'The store is closed.'));
       await permits.idle(CLOSE_TIMEOUT_MS);
-      // No statement is running: the driver would wait in vain for connections that broke in the middle of one.
+      // No statement is running: the driver would wait in vain for connections that broke in the middle of
+      // one.
       await client.end({ timeout: 0 });
     },
   };

@@ -1,6 +1,6 @@
 /**
- * The one place that loads drizzle: its CommonJS build, because reading its ES modules costs half a second of processor
- * time and 200 MB at every start, this a fifth of that. The types are those of the ES modules.
+ * The only module that loads drizzle: it loads the CommonJS build, because reading the ES modules costs half a second
+ * of processor time and 200 MB at every start, and this a fifth of that. The types are those of the ES modules.
  */
 import { createRequire } from 'node:module';
 import type * as Core from 'drizzle-orm';
@@ -22,7 +22,7 @@ export type Orm = Driver.PostgresJsDatabase;
 
 /** Conditions, order and expressions of queries. */
 export const { and, asc, desc, eq, gte, isNull, lt, ne, sql } = core;
-/** Declarations of tables. */
+/** Declares tables. */
 export const {
   bigint,
   boolean,
@@ -36,7 +36,7 @@ export const {
   timestamp,
   unique,
 } = pgCore;
-/** Makes the query builder of a postgres.js client. */
+/** Creates the query builder for a postgres.js client. */
 export const { drizzle } = driver;
 /** Reads and applies a folder of migrations. */
 export const { readMigrationFiles } = migrator;

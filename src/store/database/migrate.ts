@@ -12,13 +12,13 @@ import { withRetry } from './retry.ts';
 const MIGRATIONS = fileURLToPath(new URL('../../../drizzle', import.meta.url));
 const JOURNAL = 'migration';
 const OLDEST_POSTGRES = 15;
-/** When a wait for the server is told first, and how often then, in milliseconds. */
+/** When a wait for the server is first reported, and how often after that, in milliseconds. */
 const FIRST_WAIT_MS = 900;
 const WAIT_TOLD_MS = 5_000;
 
 /**
- * Applies what is missing under an advisory lock. Throws `StoreError`: `schema_newer` when a newer version has migrated
- * the database, `schema_unreleased` when a version before the first release made it, `gateways_run` when others use what
+ * Applies missing migrations under an advisory lock. Throws `StoreError`: `schema_newer` if a newer version has migrated
+ * the database, `schema_unreleased` if a version before the first release created it, `gateways_run` if others use what
  * would change, `postgres_too_old`, `unavailable`.
  */
 export async function migrateDatabase(
@@ -26,7 +26,7 @@ export async function migrateDatabase(
   options: {
     retryForMs?: number | undefined;
     migrationsFolder?: string;
-    /** How long other gateways may take to end where their tables change, in milliseconds. */
+    /** How long other gateways may take to end if their tables change, in milliseconds. */
     othersEndWithinMs?: number;
     progress?: StartProgress | undefined;
   } = {},
@@ -46,7 +46,7 @@ export async function migrateDatabase(
   }
 }
 
-/** Tells every few seconds what is waited for, once a wait has lasted a second. */
+/** Reports every few seconds what it is waiting for, once a wait has lasted a second. */
 function waitTeller({ url }: DatabasePlace, progress: StartProgress | undefined) {
   const since = performance.now();
   let toldAt = since + FIRST_WAIT_MS - WAIT_TOLD_MS;
@@ -59,7 +59,7 @@ function waitTeller({ url }: DatabasePlace, progress: StartProgress | undefined)
   };
 }
 
-/** The moments by which the journal names this program's migrations, oldest first. */
+/** The timestamps by which the journal identifies this program's migrations, oldest first. */
 export function knownMigrations(folder = MIGRATIONS): number[] {
   return readMigrationFiles({ migrationsFolder: folder }).map((file) => file.folderMillis);
 }
@@ -93,8 +93,8 @@ async function refuseOldPostgres(orm: Orm): Promise<void> {
 }
 
 /**
- * The statements that bring this database up to date. Nothing is changed in a database whose journal names a migration that this
- * program does not have: throws `StoreError`.
+ * The statements that bring this database up to date. Changes nothing in a database whose journal contains a
+ * migration that this program does not have: throws `StoreError`.
  */
 async function missingStatements(orm: Orm, place: DatabasePlace, folder: string): Promise<string[]> {
   const { schema } = place;

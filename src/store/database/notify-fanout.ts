@@ -1,4 +1,4 @@
-/** Batches of events between nodes over Postgres LISTEN/NOTIFY: lossy, bounded, and never waited for. */
+/** Batches of events between nodes over Postgres LISTEN/NOTIFY: lossy, bounded, and never awaited. */
 import { createHash } from 'node:crypto';
 import type postgres from 'postgres';
 import type { Fanout } from '../../contracts/bus.ts';
@@ -7,7 +7,7 @@ import type { Log } from '../../contracts/log.ts';
 import { connect, type DatabasePlace } from './database.ts';
 import { withRetry } from './retry.ts';
 
-/** Batches that may be in flight at once; more are dropped, because a late event is of no use. */
+/** Maximum number of batches in flight; more are dropped, because a late event is useless. */
 export const MAX_BATCHES_UNDER_WAY = 64;
 
 /** Largest payload of one NOTIFY, in bytes; Postgres refuses 8,000. */
@@ -19,13 +19,16 @@ const SUBSCRIBE_FOR_MS = 10_000;
 const LISTEN_AGAIN_MS = 1_000;
 
 export interface PostgresFanout extends Fanout {
-  /** Batches not sent because the database was slow or away, since the start. */
+  /** Number of batches not sent since the start because the database was slow or unreachable. */
   dropped(): number;
   /** Never throws. */
   close(): Promise<void>;
 }
 
-/** A node does not receive its own batches. The channel's name contains the schema, so that two gateways in one database stay apart. */
+/**
+ * A node does not receive its own batches. The channel's name contains the schema, so that two gateways in one
+ * database stay separate.
+ */
 export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
   const origin = newId();
   const channel = channelOf(place.schema);
@@ -69,7 +72,7 @@ export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
   };
 }
 
-/** A channel's name has at most 63 bytes; a long schema is replaced by its digest. */
+/** A channel name has at most 63 bytes; a long schema is replaced by its digest. */
 function channelOf(schema: string): string {
   const name = `parley_events_${schema}`;
   return name.length <= 63

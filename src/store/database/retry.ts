@@ -4,13 +4,13 @@ import { backoffMs } from '../../lib/async/backoff.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { untrusted } from './tls.ts';
 
-/** How long one call waits for the database to return before it gives up, in milliseconds. */
+/** How long one call waits for the database to return before it fails, in milliseconds. */
 const RETRY_FOR_MS = 30_000;
 
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1_000;
 
-/** Codes of a server that answers but cannot write, and what a person does about each (Postgres appendix A, "Error Codes"). */
+/** Codes of a server that answers but cannot write, and how an operator can fix each (Postgres appendix A, "Error Codes"). */
 const REFUSING_WRITES: Readonly<Record<string, string>> = {
   '25006': 'is read-only: has it become a standby, or was it set so?',
   '53100': 'has a full disk: free some space.',
@@ -19,7 +19,7 @@ const REFUSING_WRITES: Readonly<Record<string, string>> = {
   '58030': 'cannot read or write its disk.',
 };
 
-/** Codes of Node, of postgres.js and of Postgres that say "not now"; class 08 is matched by its prefix. */
+/** Codes of Node, postgres.js and Postgres that mean "not now"; class 08 is matched by its prefix. */
 const TRANSIENT = new Set([
   'ECONNRESET',
   'ECONNREFUSED',
@@ -44,7 +44,7 @@ const TRANSIENT = new Set([
   ...Object.keys(REFUSING_WRITES),
 ]);
 
-/** Codes of Node and of postgres.js for a connection that is gone. */
+/** Codes of Node and postgres.js for a connection that is gone. */
 const GONE = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
@@ -53,13 +53,13 @@ const GONE = new Set([
   'EPIPE',
 ]);
 
-/** True when the connection of a statement is gone, and its transaction with it. */
+/** True if the connection of a statement is gone, and its transaction with it. */
 export function isConnectionGone(error: unknown): boolean {
   const code = errorCode(error);
   return code !== undefined && GONE.has(code);
 }
 
-/** True when the same statement may soon succeed: the connection broke, the server restarts, cannot write for the moment, or two transactions conflicted. */
+/** True if the same statement may soon succeed: the connection broke, the server restarts or temporarily cannot write, or two transactions conflicted. */
 export function isTransient(error: unknown): boolean {
   const code = errorCode(error);
   if (code !== undefined && (TRANSIENT.has(code) || code.startsWith('08'))) return true;
@@ -86,10 +86,10 @@ function errorCode(error: unknown): string | undefined {
 }
 
 /**
- * Runs `work` until it meets no transient error, with growing jittered pauses, for at most `forMs`. `work` is given the
- * number of failed runs: from the second run on, an earlier one may have been committed. `onWait` is told of each pause: the
- * code of the error, and the time left. `server` (host and port) is named by the error of a database that cannot be reached: only
- * for errors that operators alone read. Throws only `StoreError`.
+ * Runs `work` until no transient error occurs, with growing jittered pauses, for at most `forMs`. `work` receives the
+ * number of failed runs: from the second run on, an earlier one may have been committed. `onWait` is called for each
+ * pause, with the code of the error and the time left. The error for an unreachable database names `server` (host and
+ * port): only for errors that no one but operators reads. Throws only `StoreError`.
  */
 export async function withRetry<T>(
   work: (attempt: number) => Promise<T>,
@@ -127,8 +127,9 @@ export async function withRetry<T>(
 }
 
 /**
- * The driver keeps connecting for ever while a server accepts and drops connections: this limit reports it to the caller
- * in time, with the error of the attempt before. The statement may still be executed late, as after any lost answer.
+ * The driver keeps connecting forever while a server accepts and drops connections: this limit reports it to the
+ * caller in time, with the error of the previous attempt. The statement may still be executed late, as after any lost
+ * answer.
  */
 async function within<T>(ms: number, work: Promise<T>, tooLate: () => StoreError): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -143,8 +144,8 @@ async function within<T>(ms: number, work: Promise<T>, tooLate: () => StoreError
 }
 
 /**
- * Converts any error to a `StoreError`. Drizzle's own error is left out of the chain of causes: its message contains the
- * values of the statement, and with them what people wrote.
+ * Converts any error to a `StoreError`. Drizzle's own error is left out of the chain of causes: its message contains
+ * the values of the statement, and with them what people wrote.
  */
 function toStoreError(error: unknown, server: string | undefined): StoreError {
   if (error instanceof StoreError) return error;

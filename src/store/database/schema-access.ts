@@ -17,8 +17,8 @@ export const grant = pgTable(
 );
 
 /**
- * A group: whether messages are kept that do not name the bot (null = as configured), and the turns that bots have caused
- * there, of which at most `BOT_TURNS` are listed.
+ * A group: whether messages that do not name the bot are kept (null = as configured), and the turns that bots have
+ * caused there, of which at most `BOT_TURNS` are listed.
  */
 export const groupChat = pgTable(
   'group_chat',
@@ -32,8 +32,8 @@ export const groupChat = pgTable(
 );
 
 /**
- * Messages of groups that named nobody. `after_seq` is the newest item of the session's lane when one came: the next turn
- * reads it.
+ * Group messages that named no one. `after_seq` is the newest item of the session's lane when the message arrived:
+ * the next turn reads it.
  */
 export const observed = pgTable(
   'observed',
@@ -54,7 +54,7 @@ export const observed = pgTable(
   ],
 );
 
-/** One code per stranger and hour, stored as SHA-256. A used code stays until it expires. */
+/** One code per stranger and hour, stored as SHA-256. A used code is kept until it expires. */
 export const pairing = pgTable(
   'pairing',
   {
@@ -68,7 +68,10 @@ export const pairing = pgTable(
   (t) => [primaryKey({ columns: [t.channel, t.senderId] }), unique('pairing_code').on(t.codeHash)],
 );
 
-/** HTTP tokens by their SHA-256. A revoked one of the environment or a file stays as a tombstone, so that a start cannot bring it back. */
+/**
+ * HTTP tokens by their SHA-256. A revoked token of the environment or a file is kept as a tombstone, so that a start
+ * cannot bring it back.
+ */
 export const token = pgTable('token', {
   id: text('id').primaryKey(),
   hash: text('hash').notNull().unique('token_hash'),
@@ -83,19 +86,19 @@ export const token = pgTable('token', {
   lastUsedAt: moment('last_used_at'),
 });
 
-/** Standing approvals of one call in one session. */
+/** Standing approvals of a call in a session. */
 export const approvalRule = pgTable(
   'approval_rule',
   {
     id: text('id').primaryKey(),
     session: text('session').notNull(),
-    /** SHA-256 over session, person, tool, arguments and the content of the files that they name. */
+    /** SHA-256 over session, person, tool, arguments and the content of the files that the arguments name. */
     digest: text('digest').notNull(),
     tool: text('tool').notNull(),
     args: jsonb('args').notNull(),
     userId: text('user_id').notNull(),
     createdBy: text('created_by').notNull(),
-    /** Display only. */
+    /** For display only. */
     createdName: text('created_name'),
     createdAt: createdAt(),
     uses: integer('uses').notNull().default(0),
@@ -107,7 +110,7 @@ export const approvalRule = pgTable(
   ],
 );
 
-/** Codes and tickets that work once, and the sessions and streams that they began; all by the SHA-256 of their secret. */
+/** One-time codes and tickets, and the sessions and streams that they started; all by the SHA-256 of their secret. */
 export const signIn = pgTable(
   'sign_in',
   {
@@ -116,9 +119,9 @@ export const signIn = pgTable(
     hash: text('hash').notNull().unique('sign_in_hash'),
     tokenId: text('token_id').notNull(),
     client: text('client').notNull().default(''),
-    /** The user whom an identity proxy has named; null after a link. */
+    /** The user named by an identity proxy; null after a link. */
     proxyUser: text('proxy_user'),
-    /** Of a session, noted every few minutes. */
+    /** For a session, updated every few minutes. */
     lastUsedAt: moment('last_used_at'),
     createdAt: createdAt(),
     expiresAt: moment('expires_at').notNull(),
@@ -133,7 +136,7 @@ export const usage = pgTable(
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     turnId: text('turn_id'),
     session: text('session'),
-    /** Who the turn answered, as a user id. */
+    /** The person whom the turn answered, as a user id. */
     userId: text('user_id'),
     tokenId: text('token_id'),
     /** What the calls were for. */
@@ -146,7 +149,7 @@ export const usage = pgTable(
     promptTokens: integer('prompt_tokens').notNull(),
     completionTokens: integer('completion_tokens').notNull(),
     modelMs: integer('model_ms').notNull(),
-    /** The tokens are estimates, at least some of them. */
+    /** At least some of the tokens are estimates. */
     estimated: boolean('estimated').notNull().default(false),
     at: moment('at').notNull().defaultNow(),
   },
@@ -159,8 +162,8 @@ export const usage = pgTable(
 );
 
 /**
- * Usage by hour, added up from the rows of `usage` up to the id `up_to`; later ones are read one by one. The user '' stands
- * for everybody.
+ * Usage by hour, summed from the rows of `usage` up to the id `up_to`; later ones are read individually. The user ''
+ * stands for everyone.
  */
 export const usageSum = pgTable(
   'usage_sum',

@@ -5,7 +5,10 @@ import type { PlanRequest } from '../../contracts/store/plan-store.ts';
 import type { Source } from '../../contracts/tools/risk.ts';
 import { bytea, createdAt, moment } from './columns.ts';
 
-/** One row per plan, with the whole plan; the turn that changes it replaces it. `request` holds what users requested of it. */
+/**
+ * One row per plan, with the whole plan; the turn that changes it replaces it. `request` holds what users requested
+ * for it.
+ */
 export const plan = pgTable(
   'plan',
   {
@@ -23,7 +26,7 @@ export const plan = pgTable(
   ],
 );
 
-/** The todo list of a session, whole. */
+/** The whole todo list of a session. */
 export const todo = pgTable('todo', {
   session: text('session').primaryKey(),
   items: jsonb('items').notNull(),
@@ -42,7 +45,7 @@ export const scratchpad = pgTable(
   (t) => [primaryKey({ columns: [t.session, t.name] })],
 );
 
-/** Facts about a user; `key` is the call that learned one. */
+/** Facts about a user; `key` is the call that learned the fact. */
 export const memory = pgTable(
   'memory',
   {
@@ -52,7 +55,7 @@ export const memory = pgTable(
     content: text('content').notNull(),
     session: text('session').notNull(),
     untrusted: boolean('untrusted').notNull(),
-    /** What it means to an embedding model, one byte per dimension; empty = that model could not read it. */
+    /** Its embedding, one byte per dimension; empty = the model could not read it. */
     vector: bytea('vector'),
     vectorModel: text('vector_model'),
     createdAt: createdAt(),
@@ -89,8 +92,8 @@ export const schedule = pgTable(
 );
 
 /**
- * What became of the slots of a schedule, and why. `due_at` is the slot, `at` when it was dealt with; of slots that were
- * missed one row says how many. How a turn ended stands in its own row.
+ * The outcome of a schedule's slots, and why. `due_at` is the slot, `at` the time when it was handled; for missed
+ * slots one row says how many. How a turn ended is in the turn's own row.
  */
 export const scheduleRun = pgTable(
   'schedule_run',
@@ -111,13 +114,13 @@ export const scheduleRun = pgTable(
   ],
 );
 
-/** How often the files of a session's folder have changed, by the folder's name. */
+/** How often the files in a session's folder have changed, by folder name. */
 export const sessionFolder = pgTable('session_folder', {
   folder: text('folder').primaryKey(),
   version: integer('version').notNull(),
 });
 
-/** The files of a session's folder, on Postgres only: every node of the database has its own copies. */
+/** The files in a session's folder, on Postgres only: every node of the database has its own copies. */
 export const sessionFile = pgTable(
   'session_file',
   {
@@ -129,7 +132,7 @@ export const sessionFile = pgTable(
   (t) => [primaryKey({ columns: [t.folder, t.path] })],
 );
 
-/** Files that came with messages and lie in the folders of sessions: whose they are, how large, and since when. */
+/** Files that came with messages and are in session folders: who owns them, how large they are, and since when. */
 export const keptFile = pgTable(
   'kept_file',
   {
@@ -146,7 +149,7 @@ export const keptFile = pgTable(
   ],
 );
 
-/** Folders of deleted sessions: each node removes its own copy, also after a crash or a pause. */
+/** Folders of deleted sessions: each node removes its own copy, even after a crash or a pause. */
 export const removedFolder = pgTable(
   'removed_folder',
   { folder: text('folder').primaryKey(), removedAt: moment('removed_at').notNull().defaultNow() },

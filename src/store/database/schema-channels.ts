@@ -1,4 +1,4 @@
-/** Tables of what channels keep of their platforms. */
+/** Tables of what channels store about their platforms. */
 import { bigint, index, pgTable, primaryKey, sql, text } from './drizzle.ts';
 import { moment } from './columns.ts';
 
@@ -9,7 +9,7 @@ export const platformUpdate = pgTable(
     /** `telegram:<id of the bot>`. */
     bot: text('bot').notNull(),
     id: bigint('id', { mode: 'number' }).notNull(),
-    /** JSON as it was posted, which may hold what `jsonb` refuses; null once it was received. */
+    /** JSON as it was posted, which may contain what `jsonb` refuses; null once it was received. */
     body: text('body'),
     at: moment('at').notNull().defaultNow(),
   },
@@ -24,15 +24,15 @@ export const platformUpdate = pgTable(
   ],
 );
 
-/** What is kept of single chats, such as how their answers are streamed. */
+/** Settings of individual chats, such as how their answers are streamed. */
 export const chatSetting = pgTable(
   'chat_setting',
   {
-    /** Address of the chat, mostly without a topic. */
+    /** Address of the chat, usually without a topic. */
     chat: text('chat').notNull(),
     name: text('name').notNull(),
     value: text('value').notNull(),
-    /** It no longer counts from then on. */
+    /** No longer valid after this time. */
     until: moment('until'),
   },
   (t) => [primaryKey({ columns: [t.chat, t.name] })],

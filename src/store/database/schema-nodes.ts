@@ -1,9 +1,12 @@
-/** Small tables of what the nodes of a database share, chose, or say of themselves. */
+/** Small tables of what the nodes of a database share, have chosen, or report about themselves. */
 import { integer, jsonb, pgTable, text } from './drizzle.ts';
 import type { NodeStatus } from '../../contracts/operator/nodes.ts';
 import type { McpServerStatus } from '../../contracts/mcp/servers.ts';
 
-/** One row, made when NATS is first used: the subject and key by which the nodes of this database know each other there. */
+/**
+ * One row, created when NATS is first used: the subject and key with which the nodes of this database recognize each
+ * other there.
+ */
 export const fanoutSecret = pgTable('fanout_secret', {
   id: integer('id').primaryKey().default(1),
   subject: text('subject').notNull(),
@@ -11,13 +14,13 @@ export const fanoutSecret = pgTable('fanout_secret', {
   key: text('key').notNull(),
 });
 
-/** What the gateway has chosen where nobody else did, by name: all nodes, and all starts, choose the same. */
+/** What the gateway has chosen where no one else did, by name: all nodes, and all starts, choose the same. */
 export const choice = pgTable('choice', {
   name: text('name').primaryKey(),
   value: text('value').notNull(),
 });
 
-/** What each home's gateway last said of its MCP servers. */
+/** Each home's last report on its MCP servers. */
 export const mcpStatus = pgTable('mcp_status', {
   instance: text('instance').primaryKey(),
   servers: jsonb('servers').$type<McpServerStatus[]>().notNull(),
@@ -30,7 +33,10 @@ export const nodeSettings = pgTable('node_settings', {
   digests: jsonb('digests').$type<Record<string, string>>().notNull(),
 });
 
-/** What each home's gateway last said of itself while it ran: where its page is, which model answers, its channels. */
+/**
+ * Each gateway's last report about itself while it ran: the address of its page, the model that answers, its
+ * channels.
+ */
 export const nodeStatus = pgTable('node_status', {
   instance: text('instance').primaryKey(),
   status: jsonb('status').$type<NodeStatus>().notNull(),

@@ -1,10 +1,10 @@
-/** The tables of surfaces: chats that share a session, and the codes by which they came to do so. */
+/** The tables of surfaces: chats that share a session, and the codes with which they joined it. */
 import { bigint, boolean, index, pgTable, text } from './drizzle.ts';
 import { createdAt, moment } from './columns.ts';
 
 /**
- * A chat that shares a session with others. `is_home`: its own conversation goes on as the shared one; any other goes back
- * to the session `before`, or to that of its own name, when it leaves.
+ * A chat that shares a session with others. `is_home`: its own conversation continues as the shared one; any other
+ * chat returns to the session `before`, or to that of its own name, when it leaves.
  */
 export const surface = pgTable(
   'surface',
@@ -12,7 +12,7 @@ export const surface = pgTable(
     address: text('address').primaryKey(),
     session: text('session').notNull(),
     place: text('place', { enum: ['private', 'group'] }).notNull(),
-    /** Display only. */
+    /** For display only. */
     name: text('name'),
     userId: text('user_id').notNull(),
     isHome: boolean('is_home').notNull(),
@@ -22,7 +22,10 @@ export const surface = pgTable(
   (t) => [index('surface_session').on(t.session)],
 );
 
-/** A code by its SHA-256, the chat that gave it, the chat that entered it, and who has agreed. Kept a day, to tell why it is void. */
+/**
+ * A code by its SHA-256, the chat that gave it, the chat that entered it, and who has agreed. Kept for a day, to
+ * explain why it is void.
+ */
 export const link = pgTable(
   'link',
   {
@@ -45,7 +48,7 @@ export const link = pgTable(
   (t) => [index('link_address').on(t.address), index('link_to_address').on(t.toAddress)],
 );
 
-/** Wrong codes of the last minutes. */
+/** Wrong codes of the last few minutes. */
 export const linkTry = pgTable(
   'link_try',
   {

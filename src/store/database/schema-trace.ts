@@ -1,9 +1,9 @@
-/** The tables that tell why a message got no answer. */
+/** The tables that explain why a message got no answer. */
 import { index, integer, jsonb, pgTable, primaryKey, text } from './drizzle.ts';
 import type { TraceAttempt } from '../../contracts/store/traces.ts';
 import { moment } from './columns.ts';
 
-/** What a turn did and when, one element for each attempt. */
+/** What a turn did and when, one element per attempt. */
 export const turnTrace = pgTable(
   'turn_trace',
   {
@@ -14,7 +14,7 @@ export const turnTrace = pgTable(
   (t) => [index('turn_trace_at').on(t.at)],
 );
 
-/** Messages that did not become turns, counted. */
+/** Counts of messages that did not become turns. */
 export const refusal = pgTable(
   'refusal',
   {

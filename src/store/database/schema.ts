@@ -15,7 +15,7 @@ export * from './schema-nodes.ts';
 export * from './schema-surfaces.ts';
 export * from './schema-trace.ts';
 
-/** One row per process start; a process whose lease expired counts as dead. */
+/** One row per process start; a process whose lease has expired counts as dead. */
 export const node = pgTable('node', {
   id: text('id').primaryKey(),
   instance: text('instance').notNull(),
@@ -23,8 +23,8 @@ export const node = pgTable('node', {
 });
 
 /**
- * A channel's connection to its platform, by channel and bot: the session that a restart or another node continues, stored
- * up to `sequence`, and the sessions begun, which platforms limit by the day.
+ * A channel's connection to its platform, by channel and bot: the session that a restarted process or another node continues,
+ * stored up to `sequence`, and the number of sessions started, which platforms limit per day.
  */
 export const connection = pgTable('connection', {
   key: text('key').primaryKey(),
@@ -40,14 +40,14 @@ export const connection = pgTable('connection', {
 
 /**
  * `head` is the last finished seq, `tail` the last accepted one. `owner` is the node that works on head + 1; `epoch`
- * rises with each claim, and `claim` names the call that made it, so that a call whose answer was lost finds its claims.
- * A lane without `delay_ms` is due whatever the clock says, and `wake_at` only orders the waiting lanes; with it, it is due
- * at `wake_at`, which was that long ahead when it was written: any later moment means that the clock was set back.
- * Up to `joined_seq` messages were taken into the turn of the head; the turn at `interrupt_seq` is to end for the next one;
- * the one at `caller_seq` waits for tools that its caller runs.
+ * rises with each claim, and `claim` names the call that made it, so that a call whose answer was lost can find its claims.
+ * A lane without `delay_ms` is due regardless of the clock, and `wake_at` only orders the waiting lanes; with it, the lane is due
+ * at `wake_at`, which was that far ahead when it was written: any later time means that the clock was set back.
+ * Messages up to `joined_seq` joined the turn of the head; the turn at `interrupt_seq` has to end for the next one;
+ * the one at `caller_seq` is waiting for tools that its caller runs.
  * `suspect_group` is 0 unless the head was running at two or more deaths of its node: such heads are claimed in small groups,
- * and this is the size of the group in which it was claimed last. While the lane has an owner, `waiting` says that its head only
- * waits for something outside; each claim clears it.
+ * and this is the size of its last group. While the lane has an owner, `waiting` means that its head is only waiting for
+ * something outside; each claim clears it.
  */
 export const lane = pgTable(
   'lane',
@@ -69,7 +69,7 @@ export const lane = pgTable(
     callerSeq: integer('caller_seq').notNull().default(0),
     suspectGroup: integer('suspect_group').notNull().default(0),
     waiting: boolean('waiting').notNull().default(false),
-    /** Dead letters of an `out` lane that its chat has not been told of. */
+    /** Dead letters of an `out` lane that were not yet reported to its chat. */
     unreported: integer('unreported').notNull().default(0),
   },
   (t) => [
@@ -89,9 +89,9 @@ export const lane = pgTable(
 );
 
 /**
- * A message in a lane. `crashes` counts deaths of a node at which it was being worked on, `lone_crashes` those at which no
- * other suspected message of the node was, since its last finished tool call. `done_epoch` is the fence under which a message ended: by it a
- * finish whose answer was lost is recognised.
+ * A message in a lane. `crashes` counts deaths of a node that was working on it, `lone_crashes` those at which no
+ * other message of the node was suspected, since its last finished tool call. `done_epoch` is the fence under which a
+ * message ended: it identifies a finish whose answer was lost.
  */
 export const laneItem = pgTable(
   'lane_item',
@@ -103,7 +103,7 @@ export const laneItem = pgTable(
     attempts: integer('attempts').notNull().default(0),
     crashes: integer('crashes').notNull().default(0),
     loneCrashes: integer('lone_crashes').notNull().default(0),
-    /** Sum of the pauses after failures; unlike a point in time it does not follow the clock. */
+    /** Sum of the pauses after failures; unlike a point in time it does not depend on the clock. */
     waitedMs: bigint('waited_ms', { mode: 'number' }).notNull().default(0),
     error: text('error'),
     dead: boolean('dead').notNull().default(false),
@@ -122,7 +122,7 @@ export const laneItem = pgTable(
   ],
 );
 
-/** Only addresses whose session has, or had, another name have a row. `earlier` are the last ones, in which repeats are known, too. */
+/** Only addresses whose session has, or had, another name have a row. `earlier` lists the last ones, in which repeats are recognized, too. */
 export const address = pgTable(
   'address',
   {
@@ -148,21 +148,21 @@ export const session = pgTable(
       .notNull()
       .default('queue'),
     ownerTokenId: text('owner_token_id'),
-    /** What lists show for it; null until a person or the gateway gives it one. */
+    /** The title in lists; null until a person or the gateway sets one. */
     title: text('title'),
-    /** Name of the folder of its files: made with the row, so that a later session of the same name has another one. */
+    /** Name of its file folder: created with the row, so that a later session of the same name has another one. */
     folder: text('folder')
       .notNull()
       .default(sql`gen_random_uuid()::text`),
     /** Sources of everything the model has read in it since `/new` or `/trust`. */
     sources: jsonb('sources').$type<Source[]>().notNull().default([]),
-    /** Stands first in lists. */
+    /** Listed first. */
     pinned: boolean('pinned').notNull().default(false),
-    /** Is left out of lists. */
+    /** Not listed. */
     archived: boolean('archived').notNull().default(false),
     /** The last message that was read on the page. */
     readSeq: integer('read_seq').notNull().default(0),
-    /** Answers are also spoken; and the last one could not be, of which the chat was told. */
+    /** Answers are also spoken; and the last one could not be, which was reported to the chat. */
     voice: boolean('voice').notNull().default(false),
     voiceFailing: boolean('voice_failing').notNull().default(false),
     messageSeq: integer('message_seq').notNull().default(0),
@@ -199,7 +199,7 @@ export const turn = pgTable(
     finalSeq: integer('final_seq'),
     /** The first turn of its question, which this one answers again. */
     retryOf: text('retry_of'),
-    /** A person took it out of what the model reads: its rows have `summarized_by` 0. */
+    /** A person excluded it from what the model reads: its rows have `summarized_by` 0. */
     leftOut: boolean('left_out').notNull().default(false),
     createdAt: createdAt(),
     endedAt: moment('ended_at'),
@@ -212,7 +212,7 @@ export const turn = pgTable(
   ],
 );
 
-/** What people see; rewritten only while its turn has not begun, when its sender edits it. */
+/** What people see; rewritten only when its sender edits it before its turn has begun. */
 export const message = pgTable(
   'message',
   {
@@ -283,9 +283,9 @@ export const approval = pgTable(
       .notNull()
       .default('pending'),
     decidedBy: text('decided_by'),
-    /** Display only. */
+    /** For display only. */
     decidedName: text('decided_name'),
-    /** What the person wrote with a denial. */
+    /** What the person wrote when denying it. */
     reason: text('reason'),
     createdAt: createdAt(),
     expiresAt: moment('expires_at').notNull(),

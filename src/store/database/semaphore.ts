@@ -1,14 +1,14 @@
-/** A semaphore with a limit on the waiting time. */
+/** A semaphore with a maximum waiting time. */
 import { StoreError } from '../../contracts/errors.ts';
 
 export interface Semaphore {
-  /** Runs `work` when a permit is free. Throws `StoreError('unavailable')` when none became free in time. */
+  /** Runs `work` when a permit is free. Throws `StoreError('unavailable')` if none becomes free in time. */
   hold<T>(work: () => Promise<T>): Promise<T>;
   /** Resolves when no work is running, or after `ms` milliseconds. */
   idle(ms: number): Promise<void>;
 }
 
-/** Makes a semaphore with `count` permits; a caller waits at most `timeoutMs` for one, first come, first served. */
+/** Creates a semaphore with `count` permits; a caller waits at most `timeoutMs` for one, first come, first served. */
 export function createSemaphore(count: number, timeoutMs: number): Semaphore {
   let free = count;
   const waiting = new Set<() => void>();

@@ -1,28 +1,31 @@
-/** TLS to Postgres as the URL asks for it, with libpq's words; postgres.js alone checks no certificate for `require` and knows no `sslrootcert`. */
+/**
+ * TLS to Postgres as requested by the URL, in libpq's terms; postgres.js alone checks no certificate for `require`
+ * and does not support `sslrootcert`.
+ */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type postgres from 'postgres';
 import { StoreError } from '../../contracts/errors.ts';
 import { hostsOf } from '../../lib/connection-url.ts';
 
-/** From nothing to everything; as libpq, `allow`, `prefer` and `require` check no certificate. */
+/** From no checks to all; like in libpq, `allow`, `prefer` and `require` check no certificate. */
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 type SslMode = (typeof SSL_MODES)[number];
 
-/** Codes of Node that say the server's certificate is not the expected one. */
+/** Codes of Node that mean that the server's certificate is not the expected one. */
 const UNTRUSTED = /^(ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_SSL_)/;
 
-/** What postgres.js is given. */
+/** The connection settings for postgres.js. */
 export interface TlsOfUrl {
-  /** Without the parameters of TLS, which the driver would send to the server as settings. */
+  /** Without the TLS parameters, which the driver would send to the server as settings. */
   url: string;
-  /** Undefined: the URL says nothing of TLS. */
+  /** Undefined: the URL does not mention TLS. */
   ssl?: postgres.Options<{}>['ssl'];
 }
 
 /**
- * Reads `sslmode` (or `ssl`) and `sslrootcert`, a file or `system`. With `sslrootcert` alone or beside `require` the
- * certificate is checked, but not its name, as libpq does. Throws `StoreError('bad_database_url')`.
+ * Reads `sslmode` (or `ssl`) and `sslrootcert`, a file or `system`. With `sslrootcert` alone or with `require`,
+ * checks the certificate but not its name, like libpq. Throws `StoreError('bad_database_url')`.
  */
 export function tlsOf(given: string): TlsOfUrl {
   const at = given.indexOf('?');
@@ -40,7 +43,8 @@ export function tlsOf(given: string): TlsOfUrl {
   if (mode === 'verify-ca') return { url, ssl: { ...checked, checkServerIdentity: () => undefined } };
   const hosts = hostsOf(given);
   const [host = ''] = hosts;
-  // The driver names the host only when it is no address; Node would then compare the certificate with "localhost".
+  // The driver names the host only if it is not an IP address; Node would then compare the certificate with
+  // "localhost".
   return { url, ssl: hosts.length === 1 && isIP(host) > 0 ? { ...checked, host } : checked };
 }
 
@@ -64,7 +68,7 @@ function readCertificates(file: string): string {
   }
 }
 
-/** What to do about a server whose certificate was refused; undefined for every other error. */
+/** How to fix a server whose certificate was refused; undefined for every other error. */
 export function untrusted(error: unknown): StoreError | undefined {
   if (!(error instanceof Error) || !('code' in error) || !UNTRUSTED.test(String(error.code)))
     return undefined;

@@ -1,22 +1,22 @@
-/** The folder of the embedded database before it is opened: made anew only where there was none, never over what is there. */
+/** Prepares the folder of the embedded database: creates it only if there was none, and never overwrites what is there. */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { StoreError } from '../../contracts/errors.ts';
 
-/** The file that every Postgres data folder has; without it a new database would be made in the folder. */
+/** The file that every Postgres data folder has; without it a new database would be created in the folder. */
 export const VERSION_FILE = 'PG_VERSION';
 
 export interface DataFolder {
   path: string;
-  /** There was no database in it. */
+  /** It contained no database. */
   isNew: boolean;
-  /** Called once the database has opened. Rejects when the home is not writable. */
+  /** Called once the database has opened. Rejects if the home is not writable. */
   opened(): Promise<void>;
 }
 
 /**
- * Prepares `pg` in the home. A first start that was cut off begins again: nothing was acknowledged before it was opened.
- * Throws `StoreError('embedded_failed')` for a folder that holds files but no database.
+ * Prepares `pg` in the home. A first start that was interrupted begins again: nothing was acknowledged before the
+ * database was opened. Throws `StoreError('embedded_failed')` for a folder that contains files but no database.
  */
 export async function prepareDataFolder(home: string): Promise<DataFolder> {
   const folder = path.join(home, 'pg');

@@ -23,16 +23,19 @@ export interface EmbeddedDatabase {
   close(): Promise<void>;
 }
 
-/** Consecutive restarts of a crashed database, and the pause before the first one in milliseconds; it doubles. */
+/**
+ * Maximum number of consecutive restarts of a crashed database, and the pause before the first one in milliseconds;
+ * it doubles.
+ */
 const MAX_RESTARTS = 5;
 const RESTART_MS = 200;
-/** A database that ran this long did not crash because of its start: restarts are counted from zero again. */
+/** A database that ran this long did not crash because of its start: the count of restarts starts again at zero. */
 const STEADY_MS = 60_000;
 
 /**
  * Starts the database of `home` (its folder `pg`). The home's lock must be held. A crashed thread is restarted on the
- * same socket, and callers repeat their calls; after `MAX_RESTARTS` in a row it stays down, which health and every call
- * report. Throws `StoreError('embedded_failed')`.
+ * same socket, and callers repeat their calls; after `MAX_RESTARTS` in a row it stays down, which health and every
+ * call report. Throws `StoreError('embedded_failed')`.
  */
 export async function openEmbedded(
   home: string,
@@ -81,7 +84,7 @@ export async function openEmbedded(
 async function startWorker(place: Pick<WorkerMessage, 'dataDir' | 'socketPath'>, log: Log): Promise<Worker> {
   await rm(place.socketPath, { force: true });
   const cache = getCompileCacheDir();
-  // Node makes a folder of its version in the one that it is given.
+  // Node creates a folder named after its version in the given folder.
   const workerData: WorkerMessage = { ...place, compileCache: cache && path.dirname(cache) };
   const worker = new Worker(new URL('./pglite-start.js', import.meta.url), { workerData });
   // One listener for the worker's whole life: a late error must not end the process.
@@ -99,7 +102,7 @@ async function startWorker(place: Pick<WorkerMessage, 'dataDir' | 'socketPath'>,
   return worker;
 }
 
-/** True once the thread has ended by itself; false when `closing` comes first. */
+/** True once the thread has ended on its own; false if `closing` comes first. */
 async function diedBefore(worker: Worker, closing: AbortSignal): Promise<boolean> {
   if (worker.threadId === -1) return true;
   try {
@@ -117,7 +120,7 @@ async function endWorker(worker: Worker, log: Log): Promise<void> {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   worker.postMessage('close');
   try {
-    // The thread ends by itself: when it is terminated, V8 sometimes crashes on the compiled code it frees.
+    // The thread ends on its own: if it is terminated, V8 sometimes crashes on the compiled code it frees.
     await gone;
   } catch (error) {
     log.warn({ err: error }, 'embedded_database_close_timeout');
@@ -125,7 +128,7 @@ async function endWorker(worker: Worker, log: Log): Promise<void> {
   }
 }
 
-/** `pg.sock` in the home, or, where that path is too long for a socket, in a short private folder. */
+/** `pg.sock` in the home, or, if that path is too long for a socket, in a short private folder. */
 async function chooseSocketPath(home: string): Promise<{ socketPath: string; folder?: string }> {
   const inHome = path.resolve(home, 'pg.sock');
   if (Buffer.byteLength(inHome) <= MAX_SOCKET_PATH) return { socketPath: inHome };
@@ -133,14 +136,14 @@ async function chooseSocketPath(home: string): Promise<{ socketPath: string; fol
   return { socketPath: path.join(folder, 'pg.sock'), folder };
 }
 
-/** Waits for the worker's report. Rejects when it fails, exits or stays silent. */
+/** Waits for the worker's report. Rejects if it fails, exits or stays silent. */
 async function whenReady(worker: Worker, timeoutMs: number): Promise<void> {
   const signal = AbortSignal.timeout(timeoutMs);
   const exit = once(worker, 'exit', { signal }).then(([code]) => {
     throw new Error(`the worker ended with code ${String(code)}`);
   });
   const ready = once(worker, 'message', { signal });
-  // The wait that loses the race ends later, by the signal.
+  // The wait that loses the race ends later, through the signal.
   for (const late of [exit, ready]) late.catch(() => undefined);
   await Promise.race([ready, exit]);
 }

@@ -1,12 +1,12 @@
-/** The folder of a home, made where it is missing. */
+/** The folder of a home, created if it is missing. */
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { StoreError } from '../../contracts/errors.ts';
 
-/** Only its owner may look into it. */
+/** Accessible to its owner only. */
 const PRIVATE = 0o700;
 
-/** Makes the folder (0700) where it is missing. Throws `StoreError('home_unwritable')`. */
+/** Creates the folder (0700) if it is missing. Throws `StoreError('home_unwritable')`. */
 export async function makeHome(home: string): Promise<void> {
   try {
     await makeFolder(home);
@@ -15,7 +15,7 @@ export async function makeHome(home: string): Promise<void> {
   }
 }
 
-/** The error for a home in which nothing can be written. */
+/** The error for a home that is not writable. */
 export function homeUnwritable(home: string, cause: unknown): StoreError {
   const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
   return new StoreError(
@@ -26,8 +26,8 @@ export function homeUnwritable(home: string, cause: unknown): StoreError {
 }
 
 /**
- * Makes a folder (0700) and those above it. One at a time: Node.js would try for ever where the system refuses a folder with
- * ENOENT although the one above is there, as below /proc. Throws the system's error.
+ * Creates a folder (0700) and its parents. One level at a time: Node.js would retry forever where the system refuses
+ * a folder with ENOENT although its parent exists, for example below /proc. Throws the system's error.
  */
 export async function makeFolder(folder: string): Promise<void> {
   if (await isFolder(folder)) return;
@@ -48,7 +48,7 @@ async function isFolder(folder: string): Promise<boolean> {
   try {
     return (await stat(folder)).isDirectory();
   } catch {
-    // Missing, or not to be looked at: making it says which.
+    // Missing, or inaccessible: creating it will show which.
     return false;
   }
 }

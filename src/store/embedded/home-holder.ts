@@ -1,4 +1,4 @@
-/** The process that holds a home according to its lock file, and whether it still runs. */
+/** The process that holds a home according to its lock file, and whether it is still running. */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -6,10 +6,11 @@ import { isLifeSocketOpen } from './life-socket.ts';
 import { errorCode } from '../../contracts/errors.ts';
 
 /**
- * `life` names the socket in the home that is open while the process runs; without it, `pid` and `started` (which tells
- * apart two processes with the same pid) say so. `socketPath` is where the embedded database listens; `leaving`: the process
- * is about to release the home, so that it can be waited for. `machine` is the running system of a process that renews its
- * lock file, so that it can be seen to run where its socket cannot be reached.
+ * `life` names the socket in the home that is open while the process runs; without it, `pid` and `started` (which
+ * distinguishes two processes with the same pid) identify the process. `socketPath` is where the embedded database
+ * listens; `leaving`: the process is about to release the home, so that others can wait for it. `machine` is the
+ * running system of a process that renews its lock file, so that others can see that it is running even if they
+ * cannot reach its socket.
  */
 export interface HomeHolder {
   pid: number;
@@ -29,8 +30,8 @@ export function thisProcess(): HomeHolder {
 }
 
 /**
- * A name of this running system, another after each boot; containers of one kernel share it (random(4), boot_id). Without
- * /proc, the name of the host.
+ * A name for this running system that changes at each boot; containers on one kernel share it (random(4), boot_id).
+ * Without /proc, the name of the host.
  */
 export function thisMachine(): string {
   try {
@@ -41,13 +42,14 @@ export function thisMachine(): string {
   }
 }
 
-/** Parses the text of a lock file; undefined when it is malformed. */
+/** Parses the text of a lock file; undefined if it is malformed. */
 export function parseHolder(text: string): HomeHolder {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    // Lock files are complete before they get their name: this one is not from Parley and locks nothing.
+    // Lock files are complete before they get their name: this one was not written by Parley and locks
+    // nothing.
     return NOBODY;
   }
   if (typeof value !== 'object' || value === null || !('pid' in value) || !('started' in value))
@@ -59,13 +61,13 @@ export function parseHolder(text: string): HomeHolder {
   return { pid: Number(value.pid), started: String(value.started), life, socketPath, leaving, machine };
 }
 
-/** True while the process that wrote the lock in `home` runs. */
+/** True while the process that wrote the lock in `home` is running. */
 export async function isAlive(home: string, holder: HomeHolder): Promise<boolean> {
   if (!(holder.pid > 0)) return false;
   return holder.life === undefined ? isSameProcess(holder) : await isLifeSocketOpen(home, holder.life);
 }
 
-/** True while a process with that pid and that start runs in the namespace of this one; a zombie does not. */
+/** True while a process with this pid and this start time runs in the namespace of this one; false for a zombie. */
 function isSameProcess(holder: HomeHolder): boolean {
   try {
     process.kill(holder.pid, 0);
@@ -78,15 +80,15 @@ function isSameProcess(holder: HomeHolder): boolean {
 }
 
 /**
- * When the kernel started the process, in clock ticks since boot (proc(5), field 22 of /proc/<pid>/stat); undefined for
- * a zombie, a dead process, or a system without /proc.
+ * When the kernel started the process, in clock ticks since boot (proc(5), field 22 of /proc/<pid>/stat); undefined
+ * for a zombie, a dead process, or a system without /proc.
  */
 export function startOf(pid: number): string | undefined {
   let stat: string;
   try {
     stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   } catch {
-    // There is no such process, or no /proc.
+    // No such process, or no /proc.
     return undefined;
   }
   // The command's name is in parentheses and may contain anything: fields are counted after the last parenthesis.

@@ -1,8 +1,8 @@
 /**
- * One process per home. The lock is a file `lock.<n>`; the highest n counts. A process that finds its holder dead or gone
- * links its own file as n + 1, which only one process can do; the file of a live holder is never removed. A holder lives
- * while its socket is open (life-socket.ts). A socket cannot be reached from another machine that shares the folder, nor from
- * some virtual machines: a holder from there lives while it renews the date of its file.
+ * One process per home. The lock is a file `lock.<n>`; the highest n counts. A process that finds its holder dead or
+ * gone links its own file as n + 1, which only one process can do; the file of a live holder is never removed. A
+ * holder is alive while its socket is open (life-socket.ts). A socket cannot be reached from another machine that
+ * shares the folder, nor from some virtual machines: a holder there is alive while it renews the date of its file.
  */
 import { link, open, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -20,11 +20,11 @@ const POLL_MS = 100;
 
 /** How often the holder of an embedded database renews its lock file, in milliseconds. */
 export const RENEW_MS = 1_000;
-/** A holder on another machine that has not renewed its file for so long is dead, in milliseconds. */
+/** A holder on another machine that has not renewed its file for this long is dead, in milliseconds. */
 export const RENEWED_WITHIN_MS = 6_000;
 
 export interface HomeLock {
-  /** The same across restarts: with it a restarted node takes back its own lanes at once. */
+  /** The same across restarts: with it, a restarted node reclaims its own lanes at once. */
   instance: string;
   /** Tells other processes where the embedded database listens. */
   announce(socketPath: string): Promise<void>;
@@ -32,15 +32,16 @@ export interface HomeLock {
   leaving(): Promise<void>;
   release(): Promise<void>;
   /**
-   * Shows other machines that this process runs; for a lock with `isRenewed`, to be called every `RENEW_MS`. False once
-   * another process has taken the home over, because it could not see that.
+   * Shows other machines that this process is running; for a lock with `isRenewed`, must be called every `RENEW_MS`.
+   * False once another process has taken over the home, because it could not see that.
    */
   renew(): Promise<boolean>;
 }
 
 /**
- * Creates the home (0700) and takes its lock, waiting up to `waitMs` for a holder that is leaving; with any other live
- * holder it fails at once. A holder that another machine left is watched for `renewedWithinMs` first. Throws `StoreError('home_locked')` naming the holder, or `StoreError('home_unwritable')`.
+ * Creates the home (0700) and takes its lock, waiting up to `waitMs` for a holder that is leaving; if the holder is
+ * alive for any other reason, fails at once. A holder left by another machine is first watched for `renewedWithinMs`.
+ * Throws `StoreError('home_locked')` naming the holder, or `StoreError('home_unwritable')`.
  */
 export async function lockHome(
   home: string,
@@ -86,13 +87,13 @@ export async function lockHome(
   }
 }
 
-/** The process that holds the home now, if it still runs. */
+/** The process that holds the home now, if it is still running. */
 export async function liveHolder(home: string): Promise<HomeHolder | undefined> {
   const { holder } = await readLock(home);
   return (await isAlive(home, holder)) ? holder : undefined;
 }
 
-/** The path of the lock file that is ours now. */
+/** The path of the lock file that is now ours. */
 async function takeLock(
   home: string,
   holder: HomeHolder,
@@ -117,7 +118,7 @@ async function takeLock(
   }
 }
 
-/** Links our file as lock number n; undefined when another process was first, with this number or a later one. */
+/** Links our file as lock number n; undefined if another process was first, with this number or a later one. */
 async function takeTurn(home: string, turn: number, mine: string): Promise<string | undefined> {
   const file = path.join(home, `lock.${turn}`);
   try {
@@ -128,7 +129,7 @@ async function takeTurn(home: string, turn: number, mine: string): Promise<strin
   }
   const turns = await lockTurns(home);
   if (turns.some((other) => other > turn)) {
-    // Our listing was old: that number had already been used and removed.
+    // Our listing was outdated: that number had already been used and removed.
     await rm(file, { force: true });
     return undefined;
   }
@@ -137,8 +138,8 @@ async function takeTurn(home: string, turn: number, mine: string): Promise<strin
 }
 
 /**
- * Watches the lock file of a holder on another machine, whose socket says nothing here: true as soon as it is renewed, false
- * when it has not been for `withinMs`. Dates are only compared for being the same, as clocks may differ.
+ * Watches the lock file of a holder on another machine, whose socket means nothing here: true as soon as it is
+ * renewed, false if it has not been for `withinMs`. Dates are compared only for equality, as clocks may differ.
  */
 async function isRenewedElsewhere(
   home: string,
@@ -157,7 +158,7 @@ async function isRenewedElsewhere(
   return false;
 }
 
-/** When the file was written last; undefined when it is gone. It is opened, so that a network file system asks its server. */
+/** When the file was last written; undefined if it is gone. Opens the file, so that a network file system asks its server. */
 async function dateOf(file: string): Promise<number | undefined> {
   try {
     await using handle = await open(file, 'r');

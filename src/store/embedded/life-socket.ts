@@ -1,6 +1,7 @@
 /**
- * A socket that a process listens on for as long as it lives: whoever can connect knows that the process runs. The kernel
- * closes it with the process, and connecting works across containers that share a folder, where process ids mean nothing.
+ * A socket that a process listens on as long as it lives: a process that can connect knows that it is running. The
+ * kernel closes it with the process, and connecting works across containers that share a folder, where process ids
+ * mean nothing.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -12,16 +13,19 @@ import path from 'node:path';
 /** Longest path of a unix socket used here, in bytes; Linux allows 107, macOS 103. */
 export const MAX_SOCKET_PATH = 100;
 
-/** What a connection attempt says of a socket whose process is gone. */
+/** Connection errors for a socket whose process is gone. */
 const GONE = new Set(['ENOENT', 'ECONNREFUSED']);
 
-/** Listens in `folder` under `name` and gives the function that ends it; undefined where the folder takes no sockets. Never throws. */
+/**
+ * Listens in `folder` under `name` and returns the function that closes it; undefined if the folder does not support
+ * sockets. Never throws.
+ */
 export async function openLifeSocket(
   folder: string,
   name: string,
 ): Promise<(() => Promise<void>) | undefined> {
   const server = createServer((socket) => socket.destroy());
-  // It must not keep a process alive that has nothing else to do.
+  // It must not keep alive a process that has nothing else to do.
   server.unref();
   try {
     await withAddress(folder, name, async (address) => {
@@ -29,7 +33,7 @@ export async function openLifeSocket(
       await once(server, 'listening');
     });
   } catch {
-    // Some network file systems refuse sockets. The embedded database needs one, too, and says so.
+    // Some network file systems refuse sockets. The embedded database needs one, too, and reports it.
     return undefined;
   }
   return async () => {
@@ -38,7 +42,10 @@ export async function openLifeSocket(
   };
 }
 
-/** True while the process that opened the socket runs. A socket that exists and cannot be asked counts as open. */
+/**
+ * True while the process that opened the socket is running. A socket that exists and cannot be queried counts as
+ * open.
+ */
 export async function isLifeSocketOpen(folder: string, name: string): Promise<boolean> {
   try {
     await withAddress(folder, name, async (address) => {

@@ -1,4 +1,4 @@
-/** One client of the embedded server: its start-up and its messages, grouped up to each one that expects an answer. */
+/** One client of the embedded server: its startup and its messages, grouped up to each one that expects an answer. */
 import type { Socket } from 'node:net';
 import {
   cString,
@@ -19,7 +19,7 @@ export interface MessageGroup {
   ends: boolean;
 }
 
-/** Reads a client's socket and keeps its messages until it is the client's turn. */
+/** Reads a client's socket and holds its messages until it is the client's turn. */
 export class PgClient {
   /** From the start-up packet; set in the session when this client's turn begins. */
   searchPath = 'public';
@@ -32,7 +32,7 @@ export class PgClient {
   #unfinished: Buffer[] = [];
   #welcomed = false;
 
-  /** `onChange` is called when a first message waits, and when the client disconnected. */
+  /** `onChange` is called when a first message is waiting, and when the client has disconnected. */
   constructor(id: number, socket: Socket, onChange: (client: PgClient) => void) {
     this.#id = id;
     this.socket = socket;
@@ -62,7 +62,7 @@ export class PgClient {
     return this.#groups.shift();
   }
 
-  /** Messages that close the prepared statements of a disconnected client; undefined when it made none. */
+  /** Messages that close the prepared statements of a disconnected client; undefined if it created none. */
   farewell(): Buffer | undefined {
     if (this.#statements.size === 0) return undefined;
     const closes = [...this.#statements].map((name) => makeFrame('C', Buffer.from('S'), cString(name)));

@@ -8,7 +8,7 @@ import { lastReadyState, queryFrame, SYNC } from './wire.ts';
 /** How long a client may be idle inside a transaction before it is dropped, in milliseconds: all others wait for it. */
 const OWNER_SILENCE_MS = 30_000;
 
-/** The one session: takes whole protocol messages and gives the answers of Postgres. */
+/** The one session: takes whole protocol messages and returns the answers of Postgres. */
 export interface PgSession {
   exec(messages: Buffer): Promise<Buffer>;
 }
@@ -74,7 +74,7 @@ class SessionTurns {
     if (!this.#busy) this.#running = this.#run();
   }
 
-  /** Resolves once no client waits. */
+  /** Resolves once no client is waiting. */
   async idle(): Promise<void> {
     await this.#running;
     clearTimeout(this.#silence);
@@ -116,7 +116,7 @@ class SessionTurns {
     if (client.waiting || !client.open) this.#line.add(client);
   }
 
-  /** Gives the session this client's search_path. */
+  /** Sets this client's search_path in the session. */
   async #enter(client: PgClient): Promise<void> {
     if (this.#searchPath === client.searchPath) return;
     const literal = client.searchPath.replaceAll("'", "''");

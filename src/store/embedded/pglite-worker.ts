@@ -13,7 +13,8 @@ const port = parentPort;
 
 const db = await PGlite.create({ dataDir: order.dataDir });
 const server = createPgServer({
-  // Not `execProtocolRaw`: it also parses every answer, and keeps all it has ever parsed (10 kB a turn, never freed).
+  // Not `execProtocolRaw`: it also parses every answer, and keeps everything it has ever parsed (10 kB a
+  // turn, never freed).
   async exec(messages) {
     const pieces: Buffer[] = [];
     // A piece is a view of the database's own memory, which the next one overwrites.

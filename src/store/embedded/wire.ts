@@ -1,4 +1,4 @@
-/** The part of the Postgres wire protocol that the embedded server needs: splitting messages, answering a start-up. */
+/** The part of the Postgres wire protocol that the embedded server needs: splitting messages, answering a startup. */
 
 /** PostgreSQL "Message Formats": the codes a first packet may carry in place of a protocol version. */
 const SSL_REQUEST = 80_877_103;
@@ -14,7 +14,7 @@ export type Opening =
   | { kind: 'cancel' }
   | { kind: 'startup'; parameters: Map<string, string> };
 
-/** Parses the first packet in `buffer`; undefined when it is incomplete. Throws when it is malformed. */
+/** Parses the first packet in `buffer`; undefined if it is incomplete. Throws if it is malformed. */
 export function takeOpening(buffer: Buffer): { opening: Opening; rest: Buffer } | undefined {
   if (buffer.length < 8) return undefined;
   const length = checkedLength(buffer.readInt32BE(0), 8);
@@ -31,7 +31,7 @@ export function takeOpening(buffer: Buffer): { opening: Opening; rest: Buffer } 
   return { opening: { kind: 'startup', parameters }, rest };
 }
 
-/** Splits the whole messages off the front of `buffer`. Throws on a length over the limit. */
+/** Splits the complete messages off the front of `buffer`. Throws on a length over the limit. */
 export function takeFrames(buffer: Buffer): { frames: Buffer[]; rest: Buffer } {
   const frames: Buffer[] = [];
   let at = 0;
@@ -54,7 +54,7 @@ export function kindOf(frame: Buffer): string {
   return String.fromCharCode(frame[0] ?? 0);
 }
 
-/** The transaction state of the last ReadyForQuery in an answer: `I`, `T`, `E`, or undefined when there is none. */
+/** The transaction state of the last ReadyForQuery in an answer: `I`, `T`, `E`, or undefined if there is none. */
 export function lastReadyState(answer: Buffer): string | undefined {
   // ReadyForQuery is always the last message of an answer: Z, a length of 5, one letter.
   if (answer.length < 6 || answer.readInt32BE(answer.length - 5) !== 5) return undefined;
@@ -69,7 +69,7 @@ export function makeFrame(kind: string, ...parts: Buffer[]): Buffer {
   return Buffer.concat([head, ...parts]);
 }
 
-/** A string as the protocol writes it. */
+/** A string in the protocol's encoding. */
 export function cString(text: string): Buffer {
   return Buffer.from(`${text}\0`, 'utf8');
 }
@@ -119,7 +119,7 @@ function withPrefix(kind: string, body: Buffer, at: number, prefix: string): Buf
   return makeFrame(kind, body.subarray(0, at), Buffer.from(prefix), body.subarray(at));
 }
 
-/** The name of the prepared statement a Parse message makes; empty for the unnamed one. */
+/** The name of the prepared statement that a Parse message creates; empty for the unnamed one. */
 export function parsedName(frame: Buffer): string {
   return frame.toString('utf8', 5, frame.indexOf(0, 5));
 }

@@ -1,4 +1,4 @@
-/** T1: a message from a person becomes a queued turn, in one statement. */
+/** T1: a person's message becomes a queued turn, in one statement. */
 import type { AcceptRequest, AcceptResult } from '../../contracts/store/accept.ts';
 import type { TurnPayload } from '../../contracts/store/accept.ts';
 import { MAX_PENDING } from '../../contracts/store/ledger.ts';
@@ -36,7 +36,9 @@ export function accept(
   return database.run((sql, attempt) => acceptOnce(sql, call, attempt));
 }
 
-/** The call behind a request. The turn's id is made once, so that a call whose answer was lost knows its own row. */
+/**
+ * The call for a request. The turn's id is created once, so that a call whose answer was lost recognizes its own row.
+ */
 export function acceptCall(request: AcceptRequest, newSessions: SessionStart): AcceptCall {
   const { message, address, entry, silentToken, model, profileId, usualModel, mode, plan, options, isOwner } =
     request;
@@ -75,7 +77,7 @@ export interface AcceptCall {
   turnId: string;
   payload: string;
   dedupe: string;
-  /** Visible messages this adds to the session: 1 or 0. */
+  /** Number of visible messages that this adds to the session: 1 or 0. */
   shown: number;
   /** The first turn of the question that is asked again. */
   retryOf: string | null;
@@ -92,7 +94,7 @@ export interface AcceptCall {
   node: string | undefined;
   claim: string;
   placeholder: SentMessage | undefined;
-  /** Read what the turn needs, too, when it can start at once. */
+  /** Also read what the turn needs, if it can start at once. */
   opens: (NewTurn & { address: Address }) | undefined;
 }
 
@@ -129,7 +131,7 @@ async function acceptOnce(sql: Sql, call: AcceptCall, attempt: number): Promise<
   return { kind: 'accepted', turnId: call.turnId, ...accepted, heads };
 }
 
-/** Why a lane took no message. */
+/** Why a lane accepted no message. */
 async function refusedBecause(sql: Sql, call: AcceptCall): Promise<AcceptResult> {
   if (call.unlessToolsPending) {
     const [target] = await sql<
@@ -148,8 +150,8 @@ function targetSession(sql: Sql, call: AcceptCall) {
 }
 
 /**
- * CTE `earlier`: sessions that the chat was in before it shared the one of `target`, or after. A platform may repeat there
- * and then what was said here and now. Most chats have no row in `address`, and so none.
+ * CTE `earlier`: sessions that the chat was in before it shared the one of `target`, or afterwards. A platform may
+ * repeat there and then what was said here and now. Most chats have no row in `address`, and therefore none here.
  */
 function earlierSessions(sql: Sql, { address }: AcceptCall) {
   return sql`earlier as (
@@ -157,17 +159,20 @@ function earlierSessions(sql: Sql, { address }: AcceptCall) {
     where a.key = ${address} and was.session <> target.session)`;
 }
 
-/** Whether an item of an earlier session is this message: others were in there, too. */
+/** Whether an item of an earlier session is this message: other chats were in that session, too. */
 function isItsOwn(sql: Sql, { address }: AcceptCall) {
   return sql`lane_item.payload ->> 'address' = ${address}`;
 }
 
-/** Number of messages of the session before the one at `tail`, with the running one and without those a stop cancelled. */
+/**
+ * Number of messages in the session before the one at `tail`, including the running one and excluding those that a
+ * stop cancelled.
+ */
 function positionOf(sql: Sql) {
   return sql`greatest(tail - 1 - ${over(sql)}, 0) + case when head < least(${over(sql)}, tail - 1) then 1 else 0 end`;
 }
 
-/** The one statement; undefined when the lane takes no message. */
+/** The one statement; undefined if the lane accepts no message. */
 export async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRow | undefined> {
   const { mode, queueMode, profileId, model } = call.newSessions;
   const lane = sql`(
@@ -216,7 +221,7 @@ export async function insertTurn(sql: Sql, call: AcceptCall): Promise<AcceptedRo
   return row;
 }
 
-/** Assignments: a session that files have made before its first message gets what was chosen for it. */
+/** Assignments: a session that files created before its first message gets the chosen settings. */
 function chosenFirst(sql: Sql, { begins }: AcceptCall) {
   if (begins === undefined) return sql``;
   const { mode = null, profileId = null, model = null } = begins;
@@ -228,7 +233,7 @@ function chosenFirst(sql: Sql, { begins }: AcceptCall) {
         model = case when ${isFirst} then ${model} else s.model end`;
 }
 
-/** True when a person's message ends the running turn. */
+/** True if a person's message ends the running turn. */
 function interrupts(sql: Sql, { role }: AcceptCall) {
   if (role !== 'user') return sql`false`;
   return sql`exists (select from session, target where key = target.session and queue_mode = 'interrupt')`;

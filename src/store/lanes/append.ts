@@ -52,7 +52,7 @@ async function appendOnce(sql: Sql, call: AppendCall, attempt: number): Promise<
     if (violatedKey(error) !== 'lane_item_dedupe') throw error;
     const [row] = await sql<{ seq: number }[]>`
       select seq from lane_item where lane = ${call.lane} and dedupe = ${call.dedupe}`;
-    // It was purged in between: the next attempt stores it again.
+    // It was deleted in the meantime: the next attempt stores it again.
     if (row === undefined) throw error;
     const heads = attempt > 0 ? await claimedHeads(sql, call.node ?? '', call.claim) : [];
     return { seq: row.seq, duplicate: true, heads };

@@ -1,4 +1,4 @@
-/** Turns that wait for a human: parking one with its approval request, deciding requests, and listing them. */
+/** Turns that wait for a person: parking one with its approval request, deciding requests, and listing them. */
 import { randomUUID } from 'node:crypto';
 import {
   approvalSubject,
@@ -77,8 +77,8 @@ function shown(sql: Sql, { id, questions = [] }: Parameters<LaneStore['park']>[1
 }
 
 /**
- * The lane is locked before the approval, in the same order as by a stop. When the lane is running, the request has
- * expired: the turn may have read already that it was not decided.
+ * The lane is locked before the approval, in the same order as in a stop. If the lane is running, the request has
+ * expired: the turn may already have read that it was not decided.
  */
 async function decide(
   sql: Sql,
@@ -102,7 +102,7 @@ async function decide(
   return row?.decided === true || (attempt > 0 && row?.mine === true);
 }
 
-/** The rule that the request offers, in the same statement; at the session's bound, nothing. */
+/** The rule that the request offers, in the same statement; nothing if the session is at its limit. */
 function storedRule(sql: Sql, by: { id: string; name: string | null; always: boolean }, decision: string) {
   if (!by.always || decision !== 'approved') return sql``;
   return sql`
@@ -159,8 +159,8 @@ export function createApprovalStore(database: Database): ApprovalStore {
 }
 
 /**
- * Looks at the newest request of the session's turn at the head of its lane. An approved call has begun when its intent or
- * its result is in the journal, which is the turn's own, or that of its subagent.
+ * Looks at the newest request of the session's turn at the head of its lane. An approved call has begun if its intent
+ * or its result is in the journal of the turn or of its subagent.
  */
 function asksOther(sql: Sql, session: string, callKey: string) {
   return sql`

@@ -1,4 +1,4 @@
-/** Turns that wait for tools which their caller runs: parking one, reading what it waits for, storing the results. */
+/** Turns that wait for tools that their caller runs: parking one, reading what it waits for, storing the results. */
 import { FencedError } from '../../contracts/errors.ts';
 import type { Fence, LaneStore } from '../../contracts/store/lanes.ts';
 import type { CallerResults, CallerResultsOutcome } from '../../contracts/store/ledger.ts';
@@ -10,7 +10,9 @@ import type { Sql } from '../database/database.ts';
 import { dueAfter, dueNow, holds, isDue } from './lane-sql.ts';
 import { taintSession } from './session-sources.ts';
 
-/** `LaneStore.parkForCaller`. Until the results come, `caller_seq` names the head; when it is due, the wait is over. */
+/**
+ * `LaneStore.parkForCaller`. Until the results arrive, `caller_seq` names the head; when it is due, the wait is over.
+ */
 export async function parkForCaller(
   sql: Sql,
   fence: Fence,
@@ -27,12 +29,12 @@ export async function parkForCaller(
   if (row?.held !== true && attempt === 0) throw new FencedError(fence.lane);
 }
 
-/** The condition that a lane waits for its caller's tools; `row` is the prefix of its columns. */
+/** The condition that a lane is waiting for its caller's tools; `row` is the prefix of its columns. */
 export function waitsForCaller(sql: Sql, row = sql``) {
   return sql`(${row}caller_seq = ${row}head + 1 and ${row}owner is null and not ${isDue(sql, row)})`;
 }
 
-/** Ids of the calls that the session's lane waits for; undefined when it waits for none. */
+/** Ids of the calls that the session's lane is waiting for; undefined if it is waiting for none. */
 export async function pendingCallIds(sql: Sql, session: string): Promise<string[] | undefined> {
   const [head] = await sql<{ turnId: string }[]>`
     select turn.id as "turnId" from lane join turn on turn.session = ${session} and turn.lane_seq = lane.caller_seq
@@ -41,7 +43,7 @@ export async function pendingCallIds(sql: Sql, session: string): Promise<string[
   return (await answersOf(sql, head.turnId)).pending.map(({ id }) => id);
 }
 
-/** What the turn waits for; undefined when it does not wait for its caller. */
+/** What the turn is waiting for; undefined if it is not waiting for its caller. */
 export async function waitingCalls(sql: Sql, turnId: string): Promise<WaitingCalls | undefined> {
   const [head] = await sql<{ waits: boolean }[]>`
     select ${waitsForCaller(sql, sql`lane.`)} as waits from turn
@@ -52,7 +54,7 @@ export async function waitingCalls(sql: Sql, turnId: string): Promise<WaitingCal
   return { calls: pending, text, usage };
 }
 
-/** `Ledger.callerResults`. The lane is locked first, as by a stop and by the sweep that ends the wait. */
+/** `Ledger.callerResults`. The lane is locked first, as in a stop and in the sweep that ends the wait. */
 export async function callerResults(
   sql: Sql,
   { session: key, results, options }: CallerResults,
@@ -92,7 +94,7 @@ export async function callerResults(
   return { kind: 'continued', turnId: head.id, before: { text, usage }, part: iteration, repeated: false };
 }
 
-/** Stores the rows, whose text is that of others, with the sources of the session. */
+/** Stores the rows, whose text others wrote, with the sources of the session. */
 async function storeRows(
   sql: Sql,
   turn: { session: string; laneSeq: number; turnId: string },
@@ -115,7 +117,7 @@ async function storeRows(
     select 1`;
 }
 
-/** Results that came before, in the session's newest turn: the request is a repetition. */
+/** Results that arrived before, in the session's newest turn: the request is a repeat. */
 async function answeredBefore(
   sql: Sql,
   turnId: string | null,

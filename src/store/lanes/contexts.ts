@@ -13,8 +13,8 @@ type Fragment = postgres.PendingQuery<postgres.Row[]>;
 const SUMMARIES = 'summary:';
 
 /**
- * Stands in `turn_id` of a session's summaries, whose `iteration` is the lane seq of the last turn they cover: they
- * belong to no turn, and the newest one is found by the unique index.
+ * The value of `turn_id` for a session's summaries, whose `iteration` is the lane seq of the last turn they cover:
+ * they belong to no turn, and the unique index finds the newest one.
  */
 export function summariesOf(session: string): string {
   return `${SUMMARIES}${session}`;
@@ -48,8 +48,8 @@ export interface PackedRecords {
 }
 
 /**
- * Rows as `PackedRecords`, in the order of `rows`, a sorted query with the columns of `ContextRecord`. An object for
- * each row would cost five times as much: a turn's history has hundreds.
+ * Rows as `PackedRecords`, in the order of `rows`, a sorted query with the columns of `ContextRecord`. An object per
+ * row would cost five times as much: a turn's history has hundreds of rows.
  */
 export function packed(sql: Sql, rows: Fragment): Fragment {
   return sql`(select json_build_object('seqs', json_agg(seq), 'turnIds', json_agg("turnId"),
@@ -107,7 +107,7 @@ async function summarize(sql: Sql, session: SessionKey, range: SummaryRange): Pr
   const { from, upTo, rows, summary, tokens } = range;
   const key = cleanText(session);
   const payload = cleanJson(summary);
-  // The index of unsummarized rows finds them; their seqs alone would need a scan of the whole table.
+  // The index of unsummarized rows finds them; their seqs alone would require a scan of the whole table.
   const inReach = (table: Fragment): Fragment => sql`
     ${table}.session = ${key} and ${table}.lane_seq between ${from} and ${upTo}
       and ${table}.summarized_by is null and ${table}.kind <> 'tool_intent'`;

@@ -1,4 +1,4 @@
-/** The deletion of a session with everything that belongs to it. */
+/** Deletes a session with everything that belongs to it. */
 import type { SessionKey } from '../../contracts/message.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
@@ -16,7 +16,7 @@ export function deleteSession(database: Database, key: SessionKey): Promise<bool
   });
 }
 
-/** `RetentionStore.deleteIdle`: whoever writes waits for the lock of the lane, and what was written before it is seen. */
+/** `RetentionStore.deleteIdle`: writers wait for the lock of the lane, and everything written before the lock is seen. */
 export function deleteIdleSession(database: Database, key: SessionKey, days: number): Promise<boolean> {
   return database.transaction(async (sql, attempt) => {
     await lockLane(sql, `in:${cleanText(key)}`);
@@ -26,7 +26,7 @@ export function deleteIdleSession(database: Database, key: SessionKey, days: num
   });
 }
 
-/** The condition of a session `s` that nobody has used for so many days, and that may go. */
+/** The condition that no one has used a session `s` for this many days, and that it may be deleted. */
 export function unusedFor(sql: Sql, days: number) {
   return sql`s.updated_at < now() - ${days}::float8 * interval '1 day' and not s.pinned
     and not exists (select from lane where lane.key = 'in:' || s.key and lane.tail <> lane.head)
@@ -34,8 +34,8 @@ export function unusedFor(sql: Sql, days: number) {
 }
 
 /**
- * Deletes everything but the lane's own row: its epoch must never be reused, or a turn that still runs could write into
- * a new session of the same name. That turn is fenced off. The lane is locked.
+ * Deletes everything except the lane's own row: its epoch must never be reused, or a turn that is still running could
+ * write into a new session of the same name. That turn is fenced off. The lane is locked.
  */
 async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boolean> {
   const lane = `in:${key}`;

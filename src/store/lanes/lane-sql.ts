@@ -11,7 +11,7 @@ type Fragment = postgres.PendingQuery<postgres.Row[]>;
 /** Longest dedupe key that is stored unchanged; a longer one is stored as its digest (index entries are limited). */
 const MAX_DEDUPE_LENGTH = 200;
 
-/** A dedupe key as the table holds it. */
+/** A dedupe key as the table stores it. */
 export function dedupeKey(id: string): string {
   const clean = cleanText(id);
   return clean.length <= MAX_DEDUPE_LENGTH
@@ -19,7 +19,7 @@ export function dedupeKey(id: string): string {
     : `sha256:${createHash('sha256').update(clean).digest('hex')}`;
 }
 
-/** A claimed head as the statements return it. `dedupe` is null when the message was committed after the statement's snapshot. */
+/** A claimed head as the statements return it. `dedupe` is null if the message was committed after the statement's snapshot. */
 export interface HeadRow {
   lane: LaneKey;
   node: string;
@@ -41,10 +41,10 @@ export function liveNode(sql: Sql, node: string | undefined): Fragment {
 }
 
 /**
- * The body of a CTE that raises a lane's tail by one, making the lane if need be, and claims it for `live` when it is
- * free, due and no suspect. `source` is a FROM item with a column `key`; `limit` refuses a lane with that many pending messages;
- * where `interrupts` holds, the running head is marked to end; with a limit, a lane `l` for which `refuses` holds is
- * refused, too.
+ * The body of a CTE that raises a lane's tail by one, creating the lane if necessary, and claims it for `live` if it
+ * is free, due and not a suspect. `source` is a FROM item with a column `key`; `limit` refuses a lane with this many
+ * pending messages; where `interrupts` holds, the running head is marked to end; with a limit, a lane `l` for which
+ * `refuses` holds is refused, too.
  */
 export function bumpLane(
   sql: Sql,
@@ -75,23 +75,23 @@ export function bumpLane(
     returning l.*`;
 }
 
-/** Whether a lane that nobody owns may be claimed. Only a delay is compared with the clock, which may be set back at any time. */
+/** Whether an unowned lane may be claimed. Only a delay is compared with the clock, which may be set back at any time. */
 export function isDue(sql: Sql, row: Fragment = sql``): Fragment {
   return sql`(${row}delay_ms is null or ${row}wake_at <= now())`;
 }
 
-/** Milliseconds until a lane is due; 0 = it is. */
+/** Milliseconds until a lane is due; 0 if it already is. */
 export function dueInMs(sql: Sql): Fragment {
   return sql`
     case when ${isDue(sql)} then 0::float8 else (extract(epoch from wake_at - now()) * 1000)::float8 end`;
 }
 
-/** Assignments that make a lane due at once; `wake_at` is its place among the lanes that wait. */
+/** Assignments that make a lane due at once; `wake_at` is its place among the waiting lanes. */
 export function dueNow(sql: Sql): Fragment {
   return sql`wake_at = now(), delay_ms = null`;
 }
 
-/** Assignments that make a lane due after a delay, or at once when its head was stopped. */
+/** Assignments that make a lane due after a delay, or at once if its head was stopped. */
 export function dueAfter(sql: Sql, delayMs: number): Fragment {
   const isStopped = sql`stop_seq > head`;
   return sql`
@@ -99,20 +99,20 @@ export function dueAfter(sql: Sql, delayMs: number): Fragment {
     delay_ms = case when ${isStopped} then null else ${Math.round(delayMs)}::bigint end`;
 }
 
-/** The moment that many milliseconds from now, by the database's clock. */
+/** The time this many milliseconds from now, by the database's clock. */
 export function fromNow(sql: Sql, ms: number): Fragment {
   return sql`now() + ${ms}::float8 * interval '1 millisecond'`;
 }
 
-/** The last message of a lane that no longer waits: finished, stopped, or joined to the head's turn. */
+/** The last message of a lane that is no longer waiting: finished, stopped, or joined to the head's turn. */
 export function over(sql: Sql, row: Fragment = sql``): Fragment {
   return sql`greatest(${row}head, ${row}stop_seq, ${row}joined_seq)`;
 }
 
 /**
- * The body of a CTE that ends the head of a fenced lane and, when more is queued, claims the next message for the same
- * node. Messages that a stop cancelled (up to `stop_seq`) or that joined the head's turn (up to `joined_seq`) are skipped.
- * `unreported` is the new value of that column. No row when the fence does not hold, or where `unless` does.
+ * The body of a CTE that ends the head of a fenced lane and, if more is queued, claims the next message for the same
+ * node. Messages that a stop cancelled (up to `stop_seq`) or that joined the head's turn (up to `joined_seq`) are
+ * skipped. `unreported` is the new value of that column. No row if the fence does not hold, or if `unless` holds.
  */
 export function advanceLane(
   sql: Sql,
@@ -156,7 +156,10 @@ export function claimOf(fence: Fence): string {
   return `${fence.lane}@${fence.epoch}`;
 }
 
-/** Selects, from a CTE with lane rows, the heads that this call claimed; `queued` is a CTE of messages it inserted. */
+/**
+ * Selects, from a CTE with lane rows, the heads that this call claimed; `queued` is a CTE of messages that it
+ * inserted.
+ */
 export function headsOf(sql: Sql, lanes: Fragment, claim: string, queued?: Fragment): Fragment {
   const fresh = queued ?? sql`(select * from lane_item where false)`;
   return sql`
@@ -171,14 +174,14 @@ export function headsOf(sql: Sql, lanes: Fragment, claim: string, queued?: Fragm
     where l.owner is not null and l.claim = ${claim} and l.tail > l.head`;
 }
 
-/** Reads the heads a committed call claimed, after its answer was lost or its snapshot was too old to see them. */
+/** Reads the heads that a committed call claimed, after its answer was lost or its snapshot was too old to see them. */
 export async function claimedHeads(sql: Sql, node: string, claim: string): Promise<LaneHead[]> {
   const lanes = sql`(select * from lane where owner = ${node} and claim = ${claim})`;
   const rows = await sql<HeadRow[]>`${headsOf(sql, lanes, claim)}`;
   return toHeads(rows);
 }
 
-/** The heads of a statement's rows; reads again when one of them was not visible to the statement. */
+/** The heads in a statement's rows; reads again if one of them was not visible to the statement. */
 export async function settleHeads(
   sql: Sql,
   rows: HeadRow[],
@@ -193,7 +196,7 @@ function toHeads(rows: readonly HeadRow[]): LaneHead[] {
   return rows.flatMap(({ dedupe, ...row }) => (dedupe === null ? [] : [{ ...row, dedupe }]));
 }
 
-/** Resolves a finish whose fence no longer holds: gives the heads of its own earlier commit. Throws `FencedError` when another node owns the lane. */
+/** Resolves a finish whose fence no longer holds: returns the heads of its own earlier commit. Throws `FencedError` if another node owns the lane. */
 export async function ownFinish(sql: Sql, fence: Fence): Promise<LaneHead[]> {
   const [row] = await sql<{ mine: boolean }[]>`
     select done_epoch = ${fence.epoch} as mine from lane_item where lane = ${fence.lane} and seq = ${fence.seq}`;

@@ -79,7 +79,7 @@ async function release(
   if (row?.held !== true && attempt === 0) throw new FencedError(fence.lane);
 }
 
-/** When a suspect works again, its time alone begins anew. */
+/** When a suspect works again, its time alone starts again. */
 async function noteWaiting(sql: Sql, fence: Fence, isWaiting: boolean): Promise<void> {
   const rows = await sql`
     update lane set waiting = ${isWaiting}, wake_at = now() where ${holds(sql, fence)} returning key`;

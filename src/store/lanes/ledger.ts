@@ -1,4 +1,4 @@
-/** The ledger over a database: every transaction of a message's life, and the session store beside them. */
+/** The ledger over a database: every transaction in a message's life, and the session store. */
 import type { Ledger, SessionStore } from '../../contracts/store/ledger.ts';
 import { cleanText } from '../../lib/text.ts';
 import { SESSION_START } from '../../contracts/store/records.ts';
@@ -24,7 +24,7 @@ import { finishTurn } from './turn/finish-turn.ts';
 import { openTurn } from './turn/open-turn.ts';
 import { noteUsage } from '../tables/usage.ts';
 
-/** The `Ledger` over a database; `notes` are connections to it for nothing but notes of platform ids. */
+/** The `Ledger` over a database; `notes` are connections to it that are used only for notes of platform ids. */
 export function createLedger(
   database: Database,
   notes: Database,
@@ -91,7 +91,7 @@ function createSessionStore(database: Database, newSessions: SessionStart): Sess
   };
 }
 
-/** Messages of a session among which the newest of one sender is looked for. */
+/** Number of messages of a session that are searched for the newest one of a sender. */
 const NEWEST_LOOKED_THROUGH = 50;
 
 async function newestFrom(sql: Sql, lane: string, senderId: string): ReturnType<SessionStore['newestFrom']> {

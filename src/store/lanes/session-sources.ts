@@ -1,4 +1,4 @@
-/** The sources of what a session has read: merged into its row by the statement that stores the rows, and forgotten by an owner. */
+/** The sources of what a session has read: merged into its row by the statement that stores the rows, and cleared by an owner. */
 import type postgres from 'postgres';
 import type { SessionKey } from '../../contracts/message.ts';
 import { sourcesOfEntry } from '../../contracts/store/records.ts';
@@ -17,8 +17,9 @@ function sourcesOfRows(rows: readonly JournalRow[]): readonly Source[] {
 }
 
 /**
- * The new value of `session.sources` after rows of the turn at `laneSeq`: unchanged when they bring nothing new, and when
- * `/new` came meanwhile. Of more than `MAX_SOURCE_HOSTS` hosts, or MCP servers, the known ones stay, as in `mergeSources`.
+ * The new value of `session.sources` after rows of the turn at `laneSeq`: unchanged if they bring nothing new, or if
+ * `/new` came in the meantime. Of more than `MAX_SOURCE_HOSTS` hosts, or MCP servers, the known ones stay, as in
+ * `mergeSources`.
  */
 export function mergedSources(sql: Sql, laneSeq: Fragment, rows: readonly JournalRow[]): Fragment {
   const found = sourcesOfRows(rows);
@@ -35,7 +36,7 @@ export function mergedSources(sql: Sql, laneSeq: Fragment, rows: readonly Journa
         from jsonb_array_elements_text(session.sources || ${more}) source) found) ranked) end`;
 }
 
-/** The CTE `tainted`, with the comma before it: adds the sources of the rows to their session while `guard` has a row. Empty when they have none. */
+/** The CTE `tainted`, with a leading comma: adds the sources of the rows to their session while `guard` has a row. Empty if they have none. */
 export function taintSession(
   sql: Sql,
   { session, laneSeq }: { session: string; laneSeq: Fragment },
@@ -48,7 +49,7 @@ export function taintSession(
       update session set sources = ${mergedSources(sql, laneSeq, rows)} from ${guard} where session.key = ${session})`;
 }
 
-/** `SessionStore.trustSession`: the notes of the session are trusted with it. */
+/** `SessionStore.trustSession`: also trusts the session's notes. */
 export async function trustSession(sql: Sql, session: SessionKey): Promise<readonly Source[] | undefined> {
   const lane = await lockLane(sql, `in:${session}`);
   if (lane !== undefined && lane.tail > lane.head) return undefined;

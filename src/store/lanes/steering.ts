@@ -46,8 +46,9 @@ async function waitingBehind(sql: Sql, fence: Fence, limit: number): Promise<Wai
 }
 
 /**
- * One fenced statement joins the messages to the turn; a repeat finds it done. Placeholders on screen for them (deferred
- * replies) are ended in the same transaction. False when a stop came before and cancelled them, or a person changed one.
+ * One fenced statement joins the messages to the turn; a repeat finds it done. Placeholders for them on screen
+ * (deferred replies) are ended in the same transaction. False if a stop cancelled them first, or a person changed
+ * one.
  */
 async function joinTurn(
   sql: Sql,
@@ -56,7 +57,7 @@ async function joinTurn(
   rows: JournalRow[],
   joined: JoinedMessage[],
 ): Promise<boolean> {
-  // What was edited, moved or dropped meanwhile is seen behind the lock.
+  // What was edited, moved or dropped in the meantime is visible behind the lock.
   await lockLane(sql, fence.lane);
   const seqs = joined.map(({ seq }) => seq);
   const last = Math.max(...seqs);

@@ -1,4 +1,4 @@
-/** Stop marks: one transaction marks everything up to the tail. And the replay of dead letters. */
+/** Stop marks: one transaction marks everything up to the tail. Also the replay of dead letters. */
 import type { LaneKey, StopResult } from '../../contracts/store/lanes.ts';
 import type { DeliveryPayload } from '../../contracts/store/ledger.ts';
 import { cancelReason } from '../../contracts/plans/plan.ts';
@@ -29,22 +29,22 @@ interface LockedLane {
   stopSeq: number;
 }
 
-/** Locks the lane first, so that the statements after it see everything that was committed to it. */
+/** Locks the lane first, so that the following statements see everything that was committed to it. */
 export async function lockLane(sql: Sql, key: string): Promise<LockedLane | undefined> {
   const [lane] = await sql<LockedLane[]>`
     select head, tail, owner, stop_seq as "stopSeq" from lane where key = ${key} for update`;
   return lane;
 }
 
-/** Starts a fresh context: the agent's notes are deleted, too. */
+/** Starts a fresh context: also deletes the agent's notes. */
 async function forget(sql: Sql, session: SessionKey, tail: number): Promise<void> {
   await sql`update session set fresh_seq = ${tail}, fresh_at = now(), sources = '[]' where key = ${session}`;
   for (const table of ['todo', 'scratchpad']) await sql`delete from ${sql(table)} where session = ${session}`;
 }
 
 /**
- * Stops a session. A running head is left to its owner, which sees the mark; a parked one is denied and due at once, so
- * that it ends in order; everything else that waits is cancelled here.
+ * Stops a session. A running head is left to its owner, which sees the mark; a parked one is denied and due at once,
+ * so that it ends in order; everything else that is waiting is cancelled here.
  */
 export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean): Promise<StopResult> {
   const key = `in:${session}`;
@@ -77,7 +77,10 @@ export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean)
   return { stopped: running || parked, cancelled: cancelled.length, ...agents };
 }
 
-/** Marks the session's background subagents: the node that runs one sees the mark; one that is not running is due at once, to end. */
+/**
+ * Marks the session's background subagents: the node that runs one sees the mark; one that is not running is due at
+ * once, so that it ends.
+ */
 async function stopAgents(sql: Sql, session: SessionKey): Promise<Pick<StopResult, 'agents'>> {
   const marked = await sql`
     update lane set stop_seq = tail, ${dueNow(sql)}
@@ -86,7 +89,7 @@ async function stopAgents(sql: Sql, session: SessionKey): Promise<Pick<StopResul
   return marked.length > 0 ? { agents: marked.length } : {};
 }
 
-/** Ends the placeholder of a turn that never ran (a deferred reply), which would otherwise stay on screen for ever, with a text in its reader's language. */
+/** Ends the placeholder of a turn that never ran (a deferred reply), which would otherwise stay on screen forever, with a text in its reader's language. */
 export async function endOnScreen(
   sql: Sql,
   { id, address }: Pick<CancelledTurn, 'id' | 'address'>,
@@ -101,7 +104,7 @@ export async function endOnScreen(
     insert into lane_item (lane, seq, dedupe, payload) select key, tail, ${id}, ${cleanJson(payload)}::jsonb from bumped`;
 }
 
-/** Denies what the turn at `laneSeq` waits for; false when it does not wait for a human. */
+/** Denies what the turn at `laneSeq` is waiting for; false if it is not waiting for a person. */
 async function denyParked(sql: Sql, session: SessionKey, laneSeq: number): Promise<boolean> {
   const [parked] = await sql<{ id: string }[]>`
     select id from turn where session = ${session} and lane_seq = ${laneSeq} and state = 'parked'`;
@@ -112,7 +115,7 @@ async function denyParked(sql: Sql, session: SessionKey, laneSeq: number): Promi
   return true;
 }
 
-/** Moves a dead letter to the tail of its lane, its turn with it. */
+/** Moves a dead letter to the tail of its lane, together with its turn. */
 export async function replayDeadLetter(
   sql: Sql,
   lane: LaneKey,

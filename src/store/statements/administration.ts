@@ -1,4 +1,4 @@
-/** Rows that operators look at and delete, whoever they belong to. */
+/** Rows that operators view and delete, regardless of who owns them. */
 import type { AdministrationStore, ListedMemory } from '../../contracts/operator/administration.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database } from '../database/database.ts';

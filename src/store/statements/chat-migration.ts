@@ -1,4 +1,4 @@
-/** Moves everything of a chat to its new id, in one transaction. */
+/** Moves everything that belongs to a chat to its new id, in one transaction. */
 import { cleanText } from '../../lib/text.ts';
 import { addressOf } from '../../contracts/message.ts';
 import type { ChatMigration, ChatMigrationStore } from '../../contracts/message.ts';

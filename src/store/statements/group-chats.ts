@@ -1,4 +1,4 @@
-/** Groups: what was said there without naming the bot, bounded for each session, and the turns that bots have caused. */
+/** Groups: what was said there without naming the bot, limited per session, and the turns that bots have caused. */
 import { judgeBot, MAX_OBSERVED } from '../../contracts/store/group-chats.ts';
 import type { BotTalk, BotVerdict, GroupChat, GroupChatStore } from '../../contracts/store/group-chats.ts';
 import { cleanJson } from '../../lib/json/json.ts';
@@ -40,7 +40,7 @@ async function setObserving(sql: Sql, { channel, chatId }: GroupChat, on: boolea
   if (!on) await sql`delete from observed where channel = ${channel} and chat_id = ${chatId}`;
 }
 
-/** The row's place between the turns is the lane's tail: the next message that is accepted has the seq behind it. */
+/** The row's place between the turns is the lane's tail: the next accepted message gets the seq after it. */
 async function keep(
   sql: Sql,
   { channel, chatId }: GroupChat,
@@ -59,7 +59,7 @@ async function keep(
         order by id desc offset ${MAX_OBSERVED - 1} limit 1)`;
 }
 
-/** One at a time in a chat: the row is locked while the verdict is found. */
+/** One at a time per chat: the row is locked while the verdict is determined. */
 async function admitBot(sql: Sql, { channel, chatId }: GroupChat, id: string): Promise<BotVerdict> {
   await sql`insert into group_chat (channel, chat_id) values (${channel}, ${chatId}) on conflict do nothing`;
   const [row] = await sql<{ bots: BotTalk; now: number }[]>`

@@ -11,7 +11,7 @@ import type { MemoryRecord, MemoryStore, NewMemory, Remembered } from '../../con
 import type { Database, Sql } from '../database/database.ts';
 import { asSessionKey } from '../tables/session-rows.ts';
 
-/** Longest text that is searched for, in UTF-16 units; the rest is ignored. */
+/** Longest search text, in UTF-16 units; the rest is ignored. */
 const MAX_QUERY_CHARS = 500;
 
 interface MemoryRow {
@@ -32,7 +32,7 @@ export function createMemories(database: Database): MemoryStore {
       }
       const row = { ...fact, text, user: cleanText(user), key: cleanText(fact.key) };
       return await database.run(async (sql) => {
-        // Two attempts: when another call stored the same key in the meantime, the second one finds it.
+        // Two attempts: if another call stored the same key in the meantime, the second one finds it.
         const kept = (await remember(sql, row)) ?? (await remember(sql, row));
         if (kept === undefined) throw notStored(fact.untrusted);
         return kept;
@@ -96,7 +96,7 @@ function notStored(untrusted: boolean): StoreError {
   );
 }
 
-/** One statement. Undefined when another call stored the same key at this moment, or its turn has saved too many. */
+/** One statement. Undefined if another call stored the same key at this moment, or its turn has saved too many. */
 async function remember(sql: Sql, fact: Fact): Promise<Remembered | undefined> {
   const { user, key, text, session, untrusted } = fact;
   const turn = key.slice(0, key.indexOf('/') + 1) || key;
@@ -121,7 +121,7 @@ async function remember(sql: Sql, fact: Fact): Promise<Remembered | undefined> {
   return row === undefined ? undefined : { memory: toMemory(row), isNew: row.is_new, dropped: row.dropped };
 }
 
-/** CTE `wanted`: any of the words, longer ones also as the beginning of a word; null when there is none. */
+/** CTE `wanted`: any of the words, longer ones also as the beginning of a word; null if there is none. */
 function wanted(sql: Sql, text: string) {
   return sql`wanted as (
     select string_agg(
@@ -130,7 +130,7 @@ function wanted(sql: Sql, text: string) {
     from unnest(to_tsvector('simple', ${text}::text)))`;
 }
 
-/** How well a row matches; 0 when it does not. */
+/** How well a row matches; 0 if it does not. */
 function match(sql: Sql) {
   return sql`coalesce(ts_rank(to_tsvector('simple', content), words), 0)`;
 }

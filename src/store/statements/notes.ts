@@ -41,7 +41,7 @@ export function createScratchpad(database: Database): ScratchpadStore {
     setNote: (session, name, note) =>
       database.transaction(async (sql) => {
         const key = cleanText(name);
-        // One at a time per session, so that concurrent notes do not exceed the bound.
+        // One at a time per session, so that concurrent notes do not exceed the limit.
         await sql`select pg_advisory_xact_lock(hashtextextended(${`parley notes ${session}`}, 0))`;
         if (note === undefined) {
           await sql`delete from scratchpad where session = ${session} and name = ${key}`;

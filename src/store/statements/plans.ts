@@ -1,4 +1,4 @@
-/** Plans in their current state, and what users requested of them. */
+/** Plans in their current state, and what users requested for them. */
 import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Address } from '../../contracts/message.ts';
@@ -93,7 +93,7 @@ function source(run: Sql) {
   return run`plan p left join turn t on t.id = p.turn_id`;
 }
 
-/** A digest of all that people and the turn change; equal values have equal texts as `jsonb`. */
+/** A digest of everything that people and the turn change; equal values have equal texts as `jsonb`. */
 function etagOf(run: Sql) {
   return run`md5(p.doc::text || coalesce(p.request::text, ''))`;
 }

@@ -1,4 +1,4 @@
-/** What is known of a turn, and of messages that did not become one. */
+/** What is known about a turn, and about messages that did not become one. */
 import { MAX_REFUSALS } from '../../contracts/store/traces.ts';
 import type { Refusal, TraceStore, TurnFacts } from '../../contracts/store/traces.ts';
 import { cleanJson } from '../../lib/json/json.ts';
@@ -8,9 +8,9 @@ import { waitsForCaller } from '../lanes/caller-tools.ts';
 import { dueInMs } from '../lanes/lane-sql.ts';
 import { addAttempt } from '../lanes/turn/turn-trace.ts';
 
-/** Answers of a journal that are read. */
+/** Maximum number of answers in a journal that are read. */
 const MAX_ANSWERS = 200;
-/** Approvals of a turn that are read. */
+/** Maximum number of approvals of a turn that are read. */
 const MAX_APPROVALS = 64;
 
 /** The `TraceStore` over a database. */

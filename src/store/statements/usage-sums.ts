@@ -1,4 +1,4 @@
-/** Stored sums of usage by hour and user: what a report reads of finished hours instead of their rows. */
+/** Stored sums of usage by hour and user: a report reads them for finished hours instead of the rows. */
 import type postgres from 'postgres';
 import { ADDED_UP_ROWS, MAX_USAGE_GROUPS, OWN_PURPOSES } from '../../contracts/model/usage.ts';
 import type {
@@ -15,14 +15,14 @@ import type { UsageRows } from '../tables/usage.ts';
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 const HOUR_MS = 3_600_000;
-/** Fewer new rows than these are read one by one: a sum of them would save nothing. */
+/** Fewer new rows than this are read individually: a sum of them would save nothing. */
 export const MIN_ADDED_ROWS = 1_000;
 /** How long writers of usage may have to wait for the lock that finds the last finished row, in milliseconds. */
 const LOCK_MS = 200;
-/** The user id of the sums over everybody. */
+/** The user id of the sums over all users. */
 const EVERYBODY = '';
 
-/** The `UsageStore` over a database and what is read from its rows alone, and the sums that it keeps. */
+/** The `UsageStore` over a database and the functions that read its rows alone, and the sums that it keeps. */
 export function createUsage(database: Database, rows: UsageRows): UsageStore & UsageSums {
   return {
     addUp: () => addUp(database),
@@ -44,7 +44,7 @@ export function createUsage(database: Database, rows: UsageRows): UsageStore & U
 /** `UsageSums.addUp`. */
 async function addUp(database: Database): Promise<number> {
   if (!(await database.run(isWorthwhile))) return 0;
-  // A row may be committed after one with a higher id. Whoever holds this lock sees no row in between.
+  // A row may be committed after one with a higher id. The holder of this lock sees no row in between.
   const last = await database.transaction(async (sql) => {
     await sql`select set_config('lock_timeout', ${`${LOCK_MS}ms`}, true)`;
     await sql`lock table usage in share mode`;
@@ -90,7 +90,7 @@ export async function forgetSums(sql: Sql, userId: string): Promise<void> {
   await sql`delete from usage_sum where user_id = ${userId}`;
 }
 
-/** Until the end of the transaction nobody else changes the sums; they can be read. */
+/** Until the end of the transaction no one else changes the sums; they can be read. */
 async function lockSums(sql: Sql): Promise<void> {
   await sql`lock table usage_sum in share row exclusive mode`;
 }
@@ -100,7 +100,7 @@ function mark(sql: Sql): Fragment {
   return sql`(select coalesce(max(up_to), 0) from usage_sum)`;
 }
 
-/** A row as it is added up: a turn is the answer of its first row that counts as one. */
+/** The columns of a row to sum: a turn is the answer in its first row that counts as one. */
 function rowColumns(sql: Sql): Fragment {
   return sql`id, user_id, at, prompt_tokens, completion_tokens, model_ms, estimated,
     (purpose not in ${sql([...OWN_PURPOSES])} and not exists (
@@ -108,7 +108,7 @@ function rowColumns(sql: Sql): Fragment {
         and earlier.purpose not in ${sql([...OWN_PURPOSES])}))::int as answers`;
 }
 
-/** A CTE `part`: stored sums of the whole hours of the span, and the rows that are in none of these. */
+/** A CTE `part`: stored sums of the full hours in the span, and the rows that none of these contain. */
 function parts(sql: Sql, { from, to, userId }: UsageQuery): Fragment {
   const first = Math.min(Math.ceil(from.getTime() / HOUR_MS) * HOUR_MS, to.getTime());
   const last = Math.max(Math.floor(to.getTime() / HOUR_MS) * HOUR_MS, first);
@@ -137,7 +137,7 @@ function totals(sql: Sql): Fragment {
     coalesce(sum(answers), 0)::int as answers, coalesce(bool_or(estimated), false) as estimated`;
 }
 
-/** The usage in this span, of a user or of everybody. */
+/** The usage in this span, of one user or of all. */
 async function sumOfHours(sql: Sql, query: UsageQuery): Promise<UsageSum> {
   const [row] = await sql<UsageSum[]>`with ${parts(sql, query)} select ${totals(sql)} from part`;
   if (row === undefined) throw new Error('an aggregate gives one row');

@@ -1,4 +1,4 @@
-/** Codes by which a chat joins the session of another: given, entered, agreed to by both sides. */
+/** Codes with which a chat joins the session of another: given, entered, agreed to by both sides. */
 import {
   LINK_TRIES,
   LINK_TRIES_MS,
@@ -40,7 +40,7 @@ const ID_LENGTH = 16;
 
 type Links = Pick<SurfaceStore, 'giveCode' | 'enterCode' | 'openLink' | 'agree' | 'decline'>;
 
-/** The functions of `SurfaceStore` about codes. */
+/** The functions of `SurfaceStore` for codes. */
 export function createLinks(database: Database): Links {
   return {
     giveCode: (hash, from) => database.transaction((sql) => giveCode(sql, hash, from)),
@@ -62,7 +62,7 @@ function cleanEnd({ address, place, name, userId }: SurfaceEnd): SurfaceEnd {
   return { address: asSessionKey(cleanText(address)), place, ...named, userId: cleanText(userId) };
 }
 
-/** Codes and tries that are over by a day are deleted with each new code, so that neither table grows. */
+/** Codes and tries that expired a day ago are deleted with each new code, so that neither table grows. */
 async function giveCode(
   sql: Sql,
   hash: string,
@@ -89,7 +89,7 @@ function columns(sql: Sql) {
       expires_at <= now() as expired from link`;
 }
 
-/** Links that were entered and are not over, of either side, newest first. */
+/** Links that were entered and have not expired, of either side, newest first. */
 function openRows(sql: Sql, address: string, id?: string) {
   const named = id === undefined ? sql`` : sql`and starts_with(hash, ${cleanText(id)})`;
   return sql<LinkRow[]>`
@@ -122,7 +122,7 @@ function openOf(row: LinkRow | undefined): OpenLink | undefined {
 }
 
 async function enterCode(sql: Sql, hash: string, to: SurfaceEnd): Promise<EnteredCode> {
-  // One at a time: guesses that come together are counted one after another.
+  // One at a time: simultaneous guesses are counted one after another.
   await sql`select pg_advisory_xact_lock(hashtextextended('link_try', 0))`;
   const tries = await triesOf(sql, to);
   const left = Math.min(
@@ -207,7 +207,7 @@ async function join(sql: Sql, hash: string, link: OpenLink): Promise<AgreedLink>
     select coalesce((select session from address where key = ${host.address}), ${host.address}) as session,
       (select session from address where key = ${guest.address}) as before,
       exists (select from surface where address = ${guest.address}) as shares`;
-  // Since the code was given, the one chat may have left its session, and the other have joined another.
+  // Since the code was given, the first chat may have left its session, or the other may have joined another.
   if (now === undefined || now.session !== link.session || now.shares) {
     await sql`update link set ended = 'declined' where hash = ${hash}`;
     return { kind: 'none' };

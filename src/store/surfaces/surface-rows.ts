@@ -29,12 +29,15 @@ export function toSurface({ address, place, name, userId, linkedAt }: SurfaceRow
   return { address: asSessionKey(address), place, ...named, userId, linkedAt: new Date(linkedAt) };
 }
 
-/** Locks what changes the surfaces of a session, so that two changes see one another. */
+/** Locks the surfaces of a session against changes, so that two changes see each other. */
 export async function lockSurfaces(sql: Sql, session: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`surfaces:${session}`}, 0))`;
 }
 
-/** From the next message on a chat is in another session; the ones before are kept, so that repeats are still known as such. */
+/**
+ * From the next message on a chat is in another session; the previous sessions are kept, so that repeats are still
+ * recognized.
+ */
 export async function moveAddress(
   sql: Sql,
   address: string,
@@ -42,7 +45,7 @@ export async function moveAddress(
 ): Promise<void> {
   const [known] = await sql<{ earlier: string[] }[]>`
     select earlier from address where key = ${address} for update`;
-  // The session of the address itself is always looked at.
+  // The address's own session is always checked.
   const others = [from, ...(known?.earlier ?? [])].filter((one) => one !== address && one !== to);
   const earlier = cleanJson([...new Set(others)].slice(0, MAX_EARLIER_SESSIONS));
   await sql`

@@ -23,8 +23,8 @@ export function createSurfaces(database: Database): SurfaceStore {
 }
 
 /**
- * The chat whose own conversation became the shared one begins a new one under a name of its own; any other goes back to
- * what it had before. One that is left alone shares nothing any more, and keeps the conversation.
+ * The chat whose own conversation became the shared one starts a new one under a separate name; any other returns to
+ * what it had before. A chat that is left alone shares nothing any more, and keeps the conversation.
  */
 export async function leave(sql: Sql, address: string): Promise<LeftSurface | undefined> {
   const [found] = await sql<{ session: string }[]>`select session from surface where address = ${address}`;

@@ -23,7 +23,10 @@ function idIn(sql: Sql, part: Fragment): Fragment {
   return sql`replace(replace(${part}, '=3A', ':'), '=3D', '=')`;
 }
 
-/** CTE `others`: the chats but the turn's own that get its end, each with its payload. Over HTTP the stored message is the delivery. */
+/**
+ * CTE `others`: the chats other than the turn's own that get its end, each with its payload. Over HTTP the stored
+ * message is the delivery.
+ */
 export function deliveredElsewhere(
   sql: Sql,
   turnId: string,

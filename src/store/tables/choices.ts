@@ -1,11 +1,11 @@
-/** What the gateway has chosen where nobody else did: the same for all nodes, and after a restart. */
+/** What the gateway has chosen where no one else did: the same for all nodes, and after a restart. */
 import { StoreError } from '../../contracts/errors.ts';
 import type { ChoiceStore } from '../../contracts/store/records.ts';
 import type { Database } from '../database/database.ts';
 import { eq, sql } from '../database/drizzle.ts';
 import { choice } from '../database/schema.ts';
 
-/** Makes the store of choices. */
+/** Creates the store of choices. */
 export function createChoices(database: Database): ChoiceStore {
   return {
     chosen: (name) =>

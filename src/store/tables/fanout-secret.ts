@@ -5,7 +5,7 @@ import type { FanoutSecret } from '../../contracts/bus.ts';
 import type { Database } from '../database/database.ts';
 import { fanoutSecret } from '../database/schema.ts';
 
-/** Reads it; the first node makes it. Throws `StoreError`. */
+/** Reads it; the first node creates it. Throws `StoreError`. */
 export async function readFanoutSecret(database: Database): Promise<FanoutSecret> {
   const fresh = { subject: randomBytes(16).toString('hex'), key: randomBytes(32).toString('base64') };
   const [row] = await database.query(async (orm) => {

@@ -1,4 +1,4 @@
-/** Grants: who may write privately, who is an owner, and which groups are answered. */
+/** Grants: who may write privately, who is an owner, and which groups get answers. */
 import type { AccessStore, Grant } from '../../contracts/access.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database } from '../database/database.ts';

@@ -1,10 +1,10 @@
-/** What the nodes of this database say of their MCP servers, for the command line. */
+/** What the nodes of this database report about their MCP servers, for the command line. */
 import type { McpStatusStore } from '../../contracts/mcp/servers.ts';
 import type { Database } from '../database/database.ts';
 import { asc, eq, gte, sql } from '../database/drizzle.ts';
 import { mcpStatus, node } from '../database/schema.ts';
 
-/** Makes the store of these reports. */
+/** Creates the store of these reports. */
 export function createMcpStatus(database: Database): McpStatusStore {
   return {
     saveMcpStatus: (instance, servers) =>

@@ -1,6 +1,6 @@
 /**
- * Vectors of facts, as plain bytes. A user has at most some hundred facts, all of which are compared: an index over vectors,
- * and the database extension that it needs, would have nothing to speed up.
+ * Vectors of facts, as plain bytes. A user has at most a few hundred facts, all of which are compared: an index over
+ * vectors, and the database extension that it needs, would have nothing to speed up.
  */
 import type { MemoryVectorStore, Vector } from '../../contracts/store/memory-vectors.ts';
 import { cleanText } from '../../lib/text.ts';

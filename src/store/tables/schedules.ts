@@ -17,7 +17,7 @@ const timing = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('at'), at: z.number(), inMs: z.number().optional() }),
 ]);
 
-/** Replaces a timing that cannot be parsed: it has no next slot, so its schedule is switched off and delays no other. */
+/** Replaces a timing that cannot be parsed: it has no next slot, so its schedule is disabled and delays no other. */
 const UNREADABLE = { kind: 'cron', expression: 'unreadable', timeZone: 'UTC' } as const;
 
 /** The `ScheduleStore` over a database. */
@@ -84,7 +84,7 @@ function createDueSchedules(database: Database): DueSchedules {
   };
 }
 
-/** The schedules of a condition with the database's time, the earliest slot first. */
+/** The schedules that match a condition with the database's time, the earliest slot first. */
 async function timed(orm: Orm, condition: ReturnType<typeof sql>, limit: number) {
   const now = sql<string>`now()`.as('now');
   const found = orm.select({ row: schedule, now }).from(schedule).where(condition);

@@ -31,7 +31,7 @@ export function toSession(row: SessionRow): SessionRecord {
   return {
     key: asSessionKey(row.key),
     profileId: row.profileId,
-    // Earlier versions did not note that somebody had chosen.
+    // Earlier versions did not record that someone had chosen one.
     profileChosen: row.profileChosen || row.profileId !== 'default',
     model: row.model ?? undefined,
     mode: row.mode,

@@ -66,7 +66,7 @@ const KEYS = {
 /** What is read from the rows alone. Throws only `StoreError`. */
 export interface UsageRows {
   sumOfSession(query: UsageQuery): Promise<UsageSum>;
-  /** The groups with the most tokens, most first. */
+  /** The groups with the most tokens, in descending order. */
   largest(query: UsageQuery, by: Exclude<UsageGroup, 'day'>, limit: number): Promise<UsageGroupSum[]>;
 }
 

@@ -1,12 +1,12 @@
-/** What outbound webhooks read of turns and approvals. */
+/** What outbound webhooks read about turns and approvals. */
 import type { ApprovalFacts, WebhookNote, WebhookStore } from '../../contracts/operator/webhooks.ts';
 import { newId } from '../../lib/ids.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
 
-/** Newest turns that are looked through after a crash. */
+/** Number of newest turns that are examined after a crash. */
 const MAX_TURNS = 5_000;
-/** A turn may wait for a person this long before its next fact, in milliseconds. */
+/** How long a turn may wait for a person before its next fact, in milliseconds. */
 const LONGEST_MS = 24 * 60 * 60_000;
 
 /** The `WebhookStore` over a database. */
@@ -77,7 +77,7 @@ interface FactRow {
   decision: 'approved' | 'denied' | null;
 }
 
-/** By the ids of turns, which begin with their time. */
+/** Selects by the ids of turns, which begin with their time. */
 async function recentFacts(sql: Sql, since: number): Promise<WebhookNote[]> {
   const rows = await sql<FactRow[]>`
     with recent as (

@@ -11,7 +11,7 @@ const MODULE_ENDINGS = ['.py', '/__init__.py', '.js', '.mjs', '.cjs', '/index.js
 /** Words in quotation marks, which may contain spaces. */
 const QUOTED = /"[^"]*"|'[^']*'/g;
 
-/** Every word that may be a path below the workspace, as a path relative to it; most are none. Never throws. */
+/** Every word that may be a path below the workspace, as a path relative to it; most are not paths. Never throws. */
 export function wordsOfRun({ command, argv = [] }: Run): string[] {
   const lines = command === undefined ? argv : [command];
   const quoted = lines.flatMap((line) => line.match(QUOTED) ?? []).map((word) => word.slice(1, -1));

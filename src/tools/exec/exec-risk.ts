@@ -5,7 +5,7 @@
 import type { ToolRisk } from '../../contracts/tools/risk.ts';
 import type { PlainKey, Said } from '../../contracts/texts/say.ts';
 
-/** A program to run, as the tool `exec` takes it. */
+/** A program to run, as the tool `exec` accepts it. */
 export interface Run {
   command?: string | undefined;
   argv?: string[] | undefined;

@@ -28,7 +28,7 @@ const PROGRAM_FOLDERS = ['/usr', '/usr/local'].flatMap((above) =>
 );
 /** Top-level names that are links into /usr on most systems, and separate folders on others. */
 const SYSTEM_FOLDERS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64'];
-/** The little of /etc that programs need to find their libraries; read-only. */
+/** The few parts of /etc that programs need to find their libraries; read-only. */
 const SYSTEM_FILES = ['/etc/alternatives', '/etc/ld.so.cache'];
 
 /**
@@ -78,7 +78,7 @@ export function readableFolders(): string[] {
   return there.map((folder) => realpathSync(folder));
 }
 
-/** The folder of `readableFolders` that shows `place`; undefined when none does. Links are followed where there are any. */
+/** The folder of `readableFolders` that contains `place`; undefined when none does. Links are followed. */
 export function readableFolderOf(place: string, readable = readableFolders()): string | undefined {
   const real = realPathOf(path.resolve(place));
   return readable.find((folder) => real === folder || real.startsWith(`${folder}/`));

@@ -8,7 +8,7 @@ import { endianness } from 'node:os';
 /** A processor the filter is written for, under Node's name (`process.arch`). */
 export type FilteredArch = 'x64' | 'arm64';
 
-/** True where a filter can be made; elsewhere no program runs. */
+/** True if a filter can be built; elsewhere no program runs. */
 export function isFiltered(arch: string): arch is FilteredArch {
   return (arch === 'x64' || arch === 'arm64') && endianness() === 'LE';
 }
@@ -21,7 +21,7 @@ const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
 
-/** `[name, number on x64, number on arm64]`; undefined where the processor has no such call. */
+/** `[name, number on x64, number on arm64]`; undefined if the processor has no such call. */
 type Call = readonly [name: string, x64: number | undefined, arm64: number | undefined];
 
 /** Calls that fail with EPERM. */
@@ -33,7 +33,7 @@ const REFUSED: readonly Call[] = [
   ['process_madvise', 440, 440],
   ['kcmp', 312, 272],
   ['pidfd_getfd', 438, 438],
-  // Mounts and namespaces; `clone` is looked at below.
+  // Mounts and namespaces; `clone` is checked below.
   ['mount', 165, 40],
   ['umount2', 166, 39],
   ['pivot_root', 155, 41],
@@ -92,7 +92,9 @@ const REFUSED: readonly Call[] = [
   ['vhangup', 153, 58],
 ];
 
-/** Calls that fail with ENOSYS: memory that no limit of a process and no tmpfs counts, and flags no filter can read. */
+/**
+ * Calls that fail with ENOSYS: memory that neither a process limit nor a tmpfs counts, and flags no filter can read.
+ */
 const MISSING: readonly Call[] = [
   ['clone3', 435, 435],
   ['memfd_create', 319, 279],

@@ -1,6 +1,6 @@
 /**
- * A control group for one run (cgroup v2, Documentation/admin-guide/cgroup-v2.rst), where the machine lets this process
- * make one: there the kernel itself limits the memory and the processes of the whole run. Elsewhere only the watcher
+ * A control group for one run (cgroup v2, Documentation/admin-guide/cgroup-v2.rst), if the machine lets this process
+ * create one: there the kernel itself limits the memory and the processes of the whole run. Elsewhere only the watcher
  * does.
  */
 import { randomUUID } from 'node:crypto';
@@ -11,7 +11,7 @@ import { sleep } from '../../lib/async/sleep.ts';
 import { MAX_PROCESSES } from './sandbox-command.ts';
 import { errorCode } from '../../contracts/errors.ts';
 
-/** Where the kernel shows its control groups. */
+/** Where the kernel exposes its control groups. */
 const HIERARCHY = '/sys/fs/cgroup';
 /** bwrap's own processes, outside and inside of the sandbox. */
 const OWN_PROCESSES = 4;

@@ -8,7 +8,7 @@ export const MAX_PRINTED_BYTES = 10 * 1024 * 1024;
 export interface KeptOutput {
   /** Takes the next bytes; false once more than `MAX_PRINTED_BYTES` have arrived. */
   add(chunk: Buffer): boolean;
-  /** What was kept, with a mark that tells how much is missing between. */
+  /** What was kept, with a marker that says how much is missing in between. */
   text(): string;
 }
 

@@ -1,9 +1,9 @@
-/** What must be true inside the sandbox before anything runs there, and how that is looked at. */
+/** What must be true inside the sandbox before anything runs there, and how that is checked. */
 import { MAX_PROCESSES, MAX_SHARED_MEMORY_BYTES, readableFolders } from './sandbox-command.ts';
 
 /**
- * Looks around inside and says what it sees, one `name=value` a line. `$1` is the name of a file that lies in the
- * gateway's home, `$2` the mounts that are known, the other arguments are folders that must not be seen.
+ * Looks around inside and prints what it sees, one `name=value` per line. `$1` is the name of a file in the gateway's
+ * home, `$2` the known mounts, and the other arguments are folders that must not be visible.
  */
 const PROBE = `
 canary=$1; known=$2; shift 2
@@ -23,7 +23,7 @@ echo "mounts=$(cut -d' ' -f5 /proc/self/mountinfo | while read -r at; do
   case "$known" in *" $at "*) ;; *) find "$at" -name "$canary" 2>/dev/null ;; esac; done | tr '\\n' ' ')"
 `;
 
-/** Mounts of every run: what is below them needs no search. A further one comes along with a folder of programs. */
+/** Mounts of every run: what is below them needs no search. A folder of programs may bring a further one. */
 const KNOWN_MOUNTS = '/ /proc /dev /dev/shm /dev/pts /tmp /work'.split(' ');
 
 /** The command of the self-test: `canary` is the name of a file in the first of the `hidden` folders. */
@@ -32,7 +32,7 @@ export function probeCommand(canary: string, hidden: readonly string[]): string[
   return ['/bin/sh', '-c', PROBE, 'probe', canary, known, ...hidden];
 }
 
-/** What the self-test must print; the shell adds `PWD` and `_` of its own. */
+/** What the self-test must print; the shell itself adds `PWD` and `_`. */
 const EXPECTED: Readonly<Record<string, RegExp>> = {
   environment: /^((HOME|LANG|OLDPWD|PATH|PWD|SHLVL|_) )*$/,
   first: /^$/,

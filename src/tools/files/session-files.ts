@@ -16,7 +16,7 @@ const FOLDER = /^[A-Za-z0-9-][A-Za-z0-9.-]{0,99}$/;
 /** Holds incomplete uploads, next to the folders: no program of a session sees it. */
 const ARRIVING = '.arriving';
 
-/** Makes the `SessionFiles` below `root`, shared through `store` where there is one. */
+/** Makes the `SessionFiles` below `root`, shared through `store` if there is one. */
 export function createSessionFiles(root: string, log: Log, store?: FileStore): SessionFiles {
   const local = createLocalFiles(root, log);
   return store === undefined ? local : createSharedFiles(local, store);

@@ -1,4 +1,4 @@
-/** Deliveries: queueing a message for an address, and T7, which ends it with the platform ids. */
+/** Deliveries: queueing a message for an address, and T7, which finishes it with the platform ids. */
 import type { Fence, LaneStep } from '../../../contracts/store/lanes.ts';
 import type { Ledger } from '../../../contracts/store/ledger.ts';
 import type { SentMessage } from '../../../contracts/message.ts';

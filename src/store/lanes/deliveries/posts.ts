@@ -34,7 +34,7 @@ async function post(sql: Sql, call: PostCall, attempt: number): ReturnType<PostS
   const { ref, turnId, address, limit, node } = call;
   const content = cleanText(call.content);
   const files = call.file === undefined ? null : cleanJson([call.file]);
-  // By the row of the delivery's parts a repeated call finds that the message was sent before.
+  // The row of the delivery's parts tells a repeated call that the message was sent before.
   const [row] = await sql<PostRow[]>`
     with ${liveNode(sql, node)},
     here as (select session, address, user_seq from turn where id = ${turnId}),
@@ -69,7 +69,7 @@ async function post(sql: Sql, call: PostCall, attempt: number): ReturnType<PostS
   if (row.seq !== null) {
     return { kind: 'posted', seq: row.seq, heads: await settleHeads(sql, row.heads, node ?? '', ref) };
   }
-  // On a repeat, the previous attempt may have sent it: the heads it claimed must still be run.
+  // On a repeat, the previous attempt may have sent it: the heads that it claimed must still run.
   if (row.known) return { kind: 'known', heads: attempt > 0 ? await claimedHeads(sql, node ?? '', ref) : [] };
   return { kind: 'full', limit, heads: [] };
 }

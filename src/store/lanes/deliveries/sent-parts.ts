@@ -1,4 +1,4 @@
-/** Platform ids of what is on screen: facts that are stored even when the lane of their sender has moved on. */
+/** Platform ids of what is on screen: facts that are stored even if the lane of their sender has moved on. */
 import type { Fence } from '../../../contracts/store/lanes.ts';
 import type { Ledger, NotedParts } from '../../../contracts/store/ledger.ts';
 import type { SentMessage } from '../../../contracts/message.ts';
@@ -6,7 +6,7 @@ import { cleanJson } from '../../../lib/json/json.ts';
 import type { Database, Sql } from '../../database/database.ts';
 import { heldLane } from '../lane-sql.ts';
 
-/** `notes` carries only the notes, so that none of them waits behind another statement. */
+/** `notes` is only for these notes, so that none of them waits behind another statement. */
 export function createSentParts(
   database: Database,
   notes: Database,
@@ -29,8 +29,9 @@ export function createSentParts(
 }
 
 /**
- * Who holds the lane replaces what is stored. Who has lost it may only continue it: the stored parts are then the first of
- * its own; otherwise somebody else shows `ref` by now, and its messages are copies.
+ * The holder of the lane replaces what is stored. A caller that has lost the lane may only continue it: the stored
+ * parts are then the first of its own; otherwise another node shows `ref` by now, and the caller's messages are
+ * copies.
  */
 async function note(sql: Sql, fence: Fence, ref: string, sent: SentMessage[]): Promise<NotedParts> {
   const beginnings = sent.map((_, count) => sent.slice(0, count));

@@ -1,4 +1,4 @@
-/** What the gateways on this database say of themselves: what they started with, and how they are. */
+/** What the gateways on this database report about themselves: what they started with, and their state. */
 import type { NodeReportStore, NodeStatus } from '../../../contracts/operator/nodes.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
 import type { Database } from '../../database/database.ts';

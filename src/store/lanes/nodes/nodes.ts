@@ -46,8 +46,8 @@ export function createNodes(database: Database): NodeStore {
 }
 
 /**
- * CTEs that repair what a clock set back has left in the future: a delayed lane waits no longer than its delay, and the lease
- * of a node that died before the step ends like any other.
+ * CTEs that repair values in the future after a clock was set back: a delayed lane waits no longer than its delay,
+ * and the lease of a node that died before the clock step ends like any other.
  */
 function afterClockStep(sql: Sql, node: string, leaseMs: number) {
   const delayEnd = sql`now() + delay_ms * interval '1 millisecond'`;
@@ -79,9 +79,9 @@ async function register(
 }
 
 /**
- * Frees the lanes of a process that could not reach the database for longer than its lease and blames none of their heads.
- * What kept it away may have kept others away: those whose leases ended meanwhile, and whose lanes nobody has taken, have
- * another lease in which to come back, before their heads are blamed.
+ * Frees the lanes of a process that could not reach the database for longer than its lease, and blames none of their
+ * heads. The outage may have affected other nodes, too: those whose leases ended in the meantime, and whose lanes no
+ * one has taken, get another lease to return before their heads are blamed.
  */
 async function outliveOutage(
   sql: Sql,
@@ -97,9 +97,10 @@ async function outliveOutage(
 }
 
 /**
- * Frees the lanes of dead nodes, and counts the crash against what had begun: a turn that was still queued and a head that
- * waited did nothing, and an election is no message. A suspect that was the only one of its node is the more to blame; it was claimed as such, so
- * that one whose companions had finished before is not taken for it.
+ * Frees the lanes of dead nodes, and counts the crash against everything that had begun: a turn that was still queued
+ * and a head that was waiting did nothing, and an election is not a message. A suspect that was the only one on its
+ * node gets more of the blame; it was claimed as such, so that a suspect whose companions had already finished is not
+ * mistaken for one.
  */
 async function releaseDeadNodes(sql: Sql): Promise<void> {
   await sql`
@@ -126,7 +127,8 @@ async function sweep(
   attempt: number,
 ): Promise<LaneHead[]> {
   if (attempt > 0) {
-    // The answer of an earlier attempt may have been lost after its commit: no one else knows of its claims.
+    // The answer of an earlier attempt may have been lost after its commit: no one else knows about its
+    // claims.
     const claimed = await claimedHeads(sql, node, claim);
     if (claimed.length > 0) return claimed;
   }
@@ -153,9 +155,9 @@ async function sweep(
 }
 
 /**
- * CTE `suspected`: the suspects that the node may run now, those with the fewest crashes first, equal ones in any order, so
- * that deaths from outside do not strike the same one each time. None while it works on others, unless those have shown for
- * long enough that they do no harm (a moment of theirs in the future means that the clock was set back).
+ * CTE `suspected`: the suspects that the node may run now, those with the fewest crashes first, equal ones in random
+ * order, so that crashes from outside do not hit the same one each time. None while the node works on others, unless
+ * those have shown for long enough that they do no harm (a timestamp in the future means that the clock was set back).
  */
 function suspectGroup(sql: Sql, node: string) {
   const aloneMs = sql`least(${SUSPECT_ALONE_MAX_MS}, ${SUSPECT_ALONE_MS} * 2.0 ^ least(crashes - ${SUSPECT_CRASHES}, 30))`;

@@ -22,7 +22,7 @@ import { usageRows } from '../turn/usage-rows.ts';
 
 type Finished = LaneStep & { seq: number | undefined };
 
-/** `SubagentStore.finish`. The session's lane is locked before the subagent's, in the same order as by a stop. */
+/** `SubagentStore.finish`. The session's lane is locked before the subagent's, in the same order as in a stop. */
 export async function finishSubagent(sql: Sql, fence: Fence, finish: SubagentFinish): Promise<Finished> {
   await lockLane(sql, `in:${finish.session}`);
   const [held] = await sql<{ stopped: boolean }[]>`
@@ -57,7 +57,7 @@ async function endStopped(sql: Sql, fence: Fence, finish: SubagentFinish): Promi
   return { heads: [], seq: undefined };
 }
 
-/** The accepted message is claimed for the same node, where its session is free. */
+/** Claims the accepted message for the same node, if its session is free. */
 async function endAnnounced(sql: Sql, fence: Fence, finish: SubagentFinish): Promise<Finished> {
   const { session, announcement, deadLetter } = finish;
   const { turnId, address, message } = announcement;

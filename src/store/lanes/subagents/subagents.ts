@@ -1,4 +1,4 @@
-/** Subagents: the journals of those that a turn waits for, and the `agent:` lanes of those in the background. */
+/** Subagents: the journals of those that a turn is waiting for, and the `agent:` lanes of background ones. */
 import { FencedError } from '../../../contracts/errors.ts';
 import type { Fence } from '../../../contracts/store/lanes.ts';
 import { cleanJson } from '../../../lib/json/json.ts';
@@ -70,7 +70,7 @@ export function createSubagentStore(database: Database): SubagentStore {
   };
 }
 
-/** A clock that was set back gives no more time than the limit. */
+/** A clock that was set back allows no more time than the limit. */
 function leftMs(sql: Sql) {
   return sql`
     least((payload ->> 'deadline')::float8 - (extract(epoch from now()) * 1000)::float8,
@@ -85,13 +85,14 @@ function journalKeyOf(fence: Fence, session: string): string {
   return fence.lane.startsWith('agent:') ? inBackground(session) : waitedFor(session);
 }
 
-/** Ends and deletes all subagents of a session that is being deleted; what still runs is fenced off. */
+/** Ends and deletes all subagents of a session that is being deleted; those that are still running are fenced off. */
 export async function deleteSubagents(sql: Sql, session: SessionKey): Promise<void> {
   const own = agentLane(agentPrefix(session));
   await sql`
     update lane set head = tail, stop_seq = tail, owner = null, epoch = epoch + 1, suspect_group = 0, ${dueNow(sql)}
     where class = 'agent' and tail > head and starts_with(key, ${own})`;
-  // The ids of a session's subagents share a prefix: all ids between the first and the last possible one are theirs.
+  // The ids of a session's subagents share a prefix: all ids between the first and the last possible one
+  // belong to them.
   await sql`delete from lane_item where lane between ${own + '0'.repeat(16)} and ${own + 'f'.repeat(16)}`;
   // Notes on stopped subagents are among the session's own rows, without a turn.
   for (const shelf of [session, waitedFor(session), inBackground(session)]) {
@@ -132,8 +133,8 @@ interface StartRow {
 }
 
 /**
- * The turn's lane is locked, so that a stop either sees the new lane or is seen here. A separate statement does it before
- * the one that counts, so that of two concurrent starts the second sees the first.
+ * The turn's lane is locked, so that a stop either sees the new lane or is seen here. A separate statement locks it
+ * before the one that counts, so that of two concurrent starts the second sees the first.
  */
 async function start(
   sql: Sql,

@@ -22,8 +22,8 @@ import { tracedAttempt } from './turn-trace.ts';
 import { usageRows } from './usage-rows.ts';
 
 /**
- * `Ledger.finishTurn`, one statement: nothing is written when the fence does not hold. A turn that was shown in its own
- * chat only is ended without the deliveries to others, which are dear, unless its session has other chats by now.
+ * `Ledger.finishTurn`, one statement: nothing is written if the fence does not hold. A turn that was shown only in
+ * its own chat is ended without the expensive deliveries to others, unless its session now has other chats.
  */
 export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Promise<LaneStep> {
   if (finish.elsewhere === undefined || finish.elsewhere.shownOn.length > 0) {
@@ -32,7 +32,7 @@ export async function finishTurn(sql: Sql, fence: Fence, finish: TurnFinish): Pr
   return await endTurn(sql, fence, { ...finish, elsewhere: undefined }, finish);
 }
 
-/** `ifShared` is what ends the turn instead when its session has several chats. */
+/** `ifShared` is the finish to use instead if its session has several chats. */
 async function endTurn(sql: Sql, fence: Fence, finish: TurnFinish, ifShared?: TurnFinish): Promise<LaneStep> {
   const claim = claimOf(fence);
   const queues = queuesMore(finish);

@@ -56,19 +56,22 @@ export async function writeRows(
   if (row?.held !== true) throw new FencedError(fence.lane);
 }
 
-/** A result that a death could not bring about: of a call that died, an error is stored. */
+/** A result that a crash could not produce: for a call that died, an error is stored. */
 function isProgress({ entry }: JournalRow): boolean {
   return entry.kind === 'tool_result' && !entry.isError;
 }
 
-/** The body of a CTE that counts the deaths of a lone suspect from zero again, as its work has moved on. */
+/** The body of a CTE that resets the death count of a lone suspect to zero, because its work has progressed. */
 function clearLoneCrashes(sql: Sql, fence: Fence) {
   return sql`
     update lane_item set lone_crashes = 0 from held
     where lane_item.lane = held.key and lane_item.seq = ${fence.seq} and lone_crashes > 0`;
 }
 
-/** The body of a CTE that stores journal rows while the CTE `guard` has its one row. An existing row stays as it is. */
+/**
+ * The body of a CTE that stores journal rows while the CTE `guard` has its one row. An existing row is left
+ * unchanged.
+ */
 export function insertRows(
   sql: Sql,
   fence: Fence,

@@ -1,4 +1,4 @@
-/** Journals of turns as people look at them afterwards: a bounded page, read by index. */
+/** Journals of turns as people view them later: a bounded page, read by index. */
 import { MAX_WORK_FACTS, MAX_WORK_ROWS, MAX_WORK_TOKENS } from '../../../contracts/sessions/turn-work.ts';
 import type {
   JournalPage,

@@ -1,4 +1,4 @@
-/** What a turn needs to start: read with its acceptance where it starts at once, and by itself where it waited or resumes. */
+/** What a turn needs to start: read with its acceptance if it starts at once, and separately if it waited or resumes. */
 import type postgres from 'postgres';
 import { FencedError } from '../../../contracts/errors.ts';
 import type { Fence } from '../../../contracts/store/lanes.ts';
@@ -17,7 +17,7 @@ import { type SessionRow, toSession } from '../../tables/session-rows.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
-/** Where a turn stands: SQL expressions, because its acceptance does not know them before its statement has run. */
+/** The position of a turn: SQL expressions, because its acceptance does not know them before its statement has run. */
 interface TurnPlace {
   session: Fragment;
   laneSeq: Fragment;
@@ -25,13 +25,13 @@ interface TurnPlace {
   freshSeq: Fragment;
   address: Fragment;
   turnId: string;
-  /** User id of the person who is answered. */
+  /** User id of the person who gets the answer. */
   userId: string;
-  /** Most rows of earlier turns. */
+  /** Maximum number of rows of earlier turns. */
   limit: number;
 }
 
-/** What surrounds a turn, the same whether it is new or resumes. */
+/** The surroundings of a turn, the same whether it is new or resumes. */
 interface SurroundingsRow {
   session: SessionRow;
   history: PackedRecords;
@@ -55,9 +55,9 @@ interface OpenedRow extends SurroundingsRow {
 
 /**
  * `Ledger.openTurn`, one round trip. History is read by index from the newest turn backwards, never past the last
- * summary or `/new`: its cost does not grow with the session's age. An undecided approval that the turn waited for is denied.
- * Its writes may be lost when the server loses power, because the next start of the turn repeats them: so its commit does
- * not wait for the disk, and neither does the first token.
+ * summary or `/new`: its cost does not grow with the session's age. An undecided approval that the turn was waiting
+ * for is denied. Its writes may be lost if the server loses power, because the next start of the turn repeats them:
+ * therefore its commit does not wait for the disk, and neither does the first token.
  */
 export async function openTurn(
   sql: Sql,
@@ -119,7 +119,7 @@ export async function openTurn(
   return opened;
 }
 
-/** A turn that is new, as its acceptance reads it in the same statement. */
+/** A new turn, as its acceptance reads it in the same statement. */
 export interface NewTurn {
   turnId: string;
   address: string;
@@ -147,7 +147,7 @@ function placeOfNew(sql: Sql, { address, ...turn }: NewTurn): TurnPlace {
   };
 }
 
-/** The value of `openedNow` as what `openTurn` would give. */
+/** The value of `openedNow` in the form that `openTurn` returns. */
 export function openedAtOnce(
   row: SurroundingsRow,
   { address, placeholder }: { address: Address; placeholder: SentMessage | undefined },

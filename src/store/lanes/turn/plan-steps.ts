@@ -1,4 +1,4 @@
-/** The plan of a turn: stored with all that belongs to it in one statement, and updated as the turn runs it. */
+/** The plan of a turn: stored with everything that belongs to it in one statement, and updated as the turn runs it. */
 import { FencedError } from '../../../contracts/errors.ts';
 import type { Fence } from '../../../contracts/store/lanes.ts';
 import type { Ledger } from '../../../contracts/store/ledger.ts';
@@ -25,7 +25,7 @@ export function createPlanSteps(database: Database): Pick<Ledger, 'storePlan' | 
     },
     planFact: (fence, turnId, entry, plan, todos) => {
       const row = { iteration: 0, entry, tokens: 0 };
-      // No step begins that a person has changed meanwhile.
+      // A step does not begin if a person has changed it in the meantime.
       const unlessEdited = entry.fact.type === 'step_began';
       return database.run((sql) => updatePlan(sql, fence, plan, todos, { turnId, row, unlessEdited }));
     },
@@ -41,7 +41,7 @@ function clean(planning: PlanningRecord): PlanningRecord {
   };
 }
 
-/** One statement: nothing is written when the plan is already stored. */
+/** One statement: writes nothing if the plan is already stored. */
 async function storePlan(sql: Sql, fence: Fence, turnId: string, planning: PlanningRecord): Promise<void> {
   const session = sessionOfLane(fence);
   const [row] = await sql<{ held: boolean }[]>`
@@ -72,7 +72,7 @@ function planRows(sql: Sql, fence: Fence, turnId: string, made: PlanningRecord['
     written as (${insertRows(sql, fence, turnId, made.rows, sql`planned`)})`;
 }
 
-/** A CTE that counts the run at the plan that is run. */
+/** A CTE that counts the run in the plan that is being run. */
 function countRun(sql: Sql, session: string, { origin }: Plan) {
   if (origin === undefined) return sql``;
   return sql`
@@ -91,7 +91,7 @@ function planningUsage(sql: Sql, session: string, turnId: string, planning: Plan
     from held where ${planning.made?.plan.origin === undefined} and not exists (select from usage where turn_id = ${turnId} and purpose = 'plan')`;
 }
 
-/** False, without a change, when the change is only for a plan that nobody has edited, and somebody has. */
+/** False, without a change, if the change is only for a plan that no one has edited, and someone has. */
 async function updatePlan(
   sql: Sql,
   fence: Fence,
@@ -101,7 +101,7 @@ async function updatePlan(
 ): Promise<boolean> {
   const session = sessionOfLane(fence);
   const doc = cleanJson(plan);
-  // A repeat of a change that was made already finds the plan as it wants it.
+  // A repeat of a change that was already made finds the plan in the desired state.
   const unedited = sql`
     and (plan.doc = ${doc}::jsonb or coalesce((plan.request -> 'edits' -> -1 ->> 'version')::int, 1) <= ${versionOf(plan)})`;
   const guard: ReturnType<Sql> = fact?.unlessEdited === true ? sql`changed` : sql`held`;

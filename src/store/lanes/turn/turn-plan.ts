@@ -13,7 +13,7 @@ export async function planOf(sql: Sql, turnId: string): Promise<Plan | undefined
   return row?.doc;
 }
 
-/** Cancels the open plans of turns; gives the turns whose card is on screen and must be updated. */
+/** Cancels the open plans of turns; returns the turns whose card is on screen and must be updated. */
 export async function endPlans(
   sql: Sql,
   turnIds: readonly string[],

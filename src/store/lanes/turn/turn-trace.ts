@@ -1,10 +1,10 @@
-/** The attempts of a turn as they are stored: with its end, or alone when it goes on later. */
+/** Stores the attempts of a turn: with its end, or alone if it continues later. */
 import { cleanJson } from '../../../lib/json/json.ts';
 import { MAX_TRACE_ATTEMPTS } from '../../../contracts/store/traces.ts';
 import type { TraceAttempt } from '../../../contracts/store/traces.ts';
 import type { Sql } from '../../database/database.ts';
 
-/** A further CTE with its leading comma: adds the attempt while the CTE `guard` has its one row. Empty without one. */
+/** A further CTE with a leading comma: adds the attempt while the CTE `guard` has its one row. Empty without one. */
 export function tracedAttempt(
   sql: Sql,
   turnId: string,

@@ -13,7 +13,7 @@ export interface Spent {
   usage: readonly ModelUsage[];
 }
 
-/** A further CTE with its leading comma: one row per model while the CTE `guard` has its one row. Empty when no model was reached. */
+/** A further CTE with a leading comma: one row per model while the CTE `guard` has its one row. Empty if no model was reached. */
 export function usageRows(
   sql: Sql,
   { turnId, session, userId, purpose, usage }: Spent,

@@ -1,4 +1,4 @@
-/** Pairing codes: created within a bound, used once, listed while they are valid. */
+/** Pairing codes: created within a limit, used once, listed while they are valid. */
 import type { AccessStore, PairingRecord } from '../../../contracts/access.ts';
 import { cleanText } from '../../../lib/text.ts';
 import type { Database, Sql } from '../../database/database.ts';
@@ -20,7 +20,7 @@ export function createPairings(database: Database): PairingStore {
   };
 }
 
-/** One at a time per channel, so that concurrent requests do not exceed its bound. */
+/** One at a time per channel, so that concurrent requests do not exceed its limit. */
 async function openPairing(
   sql: Sql,
   request: Parameters<AccessStore['openPairing']>[0],
@@ -31,7 +31,8 @@ async function openPairing(
   await sql`select pg_advisory_xact_lock(hashtextextended(${`parley pairing ${channel}`}, 0))`;
   await sql`delete from pairing where channel = ${channel} and expires_at <= now()`;
   const live = sql`channel = ${channel} and used_at is null`;
-  // The oldest gives way once it has lived long enough: strangers who ask for codes can delay others, not keep them out.
+  // The oldest is replaced once it has lived long enough: strangers who ask for codes can delay others, not
+  // keep them out.
   await sql`
     delete from pairing where ${live} and sender_id <> ${cleanText(request.senderId)}
       and (select count(*) from pairing where ${live}) >= ${maxPending}
@@ -50,8 +51,8 @@ async function openPairing(
 }
 
 /**
- * A used code stays until it expires: its sender gets no other until then, and a repeated call finds what it did before.
- * One at a time where an owner may be made, so that two approvals make one.
+ * A used code is kept until it expires: its sender gets no other until then, and a repeated call finds what it did
+ * before. One at a time where an owner may be created, so that two approvals create only one.
  */
 async function approvePairing(
   sql: Sql,

@@ -1,4 +1,4 @@
-/** What the tables have of one person: found by their user id, never by a name. */
+/** What the tables contain about one person: found by their user id, never by a name. */
 import type postgres from 'postgres';
 import { REMOVED_TEXT } from '../../../contracts/operator/people.ts';
 import type { Person, PersonData, PersonRow, PersonStore } from '../../../contracts/operator/people.ts';
@@ -12,7 +12,7 @@ import { forgetSums } from '../usage-sums.ts';
 
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
-/** Longer than a file's time by this, it is due for the sweep and not yet forgotten, in days. */
+/** A file that exceeds its time by this much is due for the sweep but not yet forgotten, in days. */
 const OVERDUE_DAYS = 0.01;
 
 /** The `PersonStore` over a database. */
@@ -29,17 +29,17 @@ export function createPeople(database: Database): PersonStore {
   };
 }
 
-/** Who pays and is written to: the token, also for its end users. */
+/** Who is charged and written to: the token, also for its end users. */
 function payerOf({ channel, id }: Person): string {
   return cleanText(userIdOf({ channel, senderId: id }));
 }
 
-/** Whose memories they are. */
+/** The owner of the memories. */
 function userOf({ channel, id, endUser }: Person): string {
   return cleanText(memoryOwnerOf({ channel, senderId: id, endUser }));
 }
 
-/** The token of a person over HTTP, who owns the sessions that it began; null for an end user, who owns none. */
+/** The token of a person over HTTP, who owns the sessions that it started; null for an end user, who owns none. */
 function tokenOf({ channel, id, endUser }: Person): string | null {
   return channel === 'http' && endUser === undefined ? cleanText(id.replace(/^token:/, '')) : null;
 }
@@ -53,8 +53,8 @@ function remembered(sql: Sql, person: Person): Fragment {
 }
 
 /**
- * CTEs: `turns` the person wrote or was answered in, `own` sessions in which nobody else did. A session whose messages came
- * from a group is nobody's own.
+ * CTEs: `turns` that the person wrote or was answered in, `own` sessions in which no one else was. A session whose
+ * messages came from a group belongs to no one.
  */
 function found(sql: Sql, person: Person): Fragment {
   const user = userOf(person);
@@ -149,7 +149,7 @@ async function forget(
   await sql`delete from pairing where channel = ${channel} and sender_id = ${id}`;
   await sql`delete from refusal where sender_id = ${id} and starts_with(address, ${`${channel}:`})`;
   await sql`update approval set decided_by = 'deleted', decided_name = null where decided_by = ${user}`;
-  // Each node removes its own copies in the sweep of what is too old.
+  // Each node removes its own copies in the sweep of outdated files.
   await sql`
     update kept_file set user_id = '', kept_at = now() - ${fileDays + OVERDUE_DAYS}::float8 * interval '1 day'
     where user_id = ${user}`;
@@ -170,7 +170,7 @@ async function forget(
 /** Replaces what the person wrote in sessions with others: on screen, for the model, and in the queue's finished items. */
 async function forgetTexts(sql: Sql, person: Person): Promise<void> {
   const user = userOf(person);
-  // What the model was sent with the messages of others holds theirs, too.
+  // What the model was sent together with others' messages contains theirs, too.
   await sql`
     with ${found(sql, person)}
     delete from turn_trace using turn where turn.id = turn_trace.turn_id and turn.session in (select key from shared)`;
@@ -191,7 +191,7 @@ async function forgetTexts(sql: Sql, person: Person): Promise<void> {
       and ${person.endUser === undefined ? sql`true` : sql`payload -> 'message' ->> 'endUser' = ${person.endUser}`}`;
 }
 
-/** Their chats share no conversation any more; nobody else's chat keeps what they asked as a line of its own. */
+/** Their chats no longer share a conversation; no one else's chat keeps what they asked as a separate line. */
 async function leaveSurfaces(sql: Sql, person: Person): Promise<void> {
   const user = userOf(person);
   const surfaces = await sql<{ address: string }[]>`select address from surface where user_id = ${user}`;

@@ -1,4 +1,4 @@
-/** Codes and tickets that work once, and the sessions and streams that they began: one table, because all live for a token and a time. */
+/** One-time codes and tickets, and the sessions and streams that they started: one table, because all belong to a token and expire. */
 import {
   MAX_CODES,
   MAX_SIGN_INS,
@@ -25,7 +25,7 @@ type Kind = OnceKind | 'session' | 'stream';
 
 const BEGUN = { code: 'session', ticket: 'stream' } as const;
 
-/** Rows of one token. */
+/** Maximum number of rows of one token. */
 const MOST: Record<Kind, number> = {
   code: MAX_CODES,
   session: MAX_SIGN_INS,
@@ -93,7 +93,7 @@ export function createSignIns(database: Database): SignInStore {
   };
 }
 
-/** Stores a row, and deletes what is over and the oldest beyond the bound; one call at a time for each token. */
+/** Stores a row, and deletes expired rows and the oldest beyond the limit; one call at a time per token. */
 async function add(
   sql: Sql,
   row: {

@@ -1,4 +1,4 @@
-/** HTTP tokens: found by their hash, replaced by origin, revoked for good. */
+/** HTTP tokens: found by their hash, replaced by origin, revoked permanently. */
 import type { NewToken, TokenRecord, TokenStore } from '../../../contracts/access.ts';
 import { newId } from '../../../lib/ids.ts';
 import { cleanText } from '../../../lib/text.ts';
@@ -128,7 +128,7 @@ async function replaceToken(
   const [same] = await sql<{ id: string; revoked: boolean }[]>`
     select id, revoked_at is not null as revoked from token where hash = ${hash}`;
   if (same?.revoked === true) return undefined;
-  // With several of one origin, left by an earlier version, the newest hands its id on.
+  // If there are several of one origin, left by an earlier version, the newest passes on its id.
   const [before] = await sql<{ id: string }[]>`
     select id from token where origin = ${origin} and origin <> 'cli' and revoked_at is null
     order by created_at desc, id limit 1`;
@@ -167,7 +167,7 @@ function isValid(sql: Sql) {
   return sql`revoked_at is null and (expires_at is null or expires_at > now())`;
 }
 
-/** The moment after so many milliseconds; null = never. */
+/** The time this many milliseconds from now; null = never. */
 function expiry(sql: Sql, ms: number | null) {
   return ms === null ? sql`null::timestamptz` : sql`now() + ${ms}::float8 * interval '1 millisecond'`;
 }

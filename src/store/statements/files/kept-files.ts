@@ -1,4 +1,4 @@
-/** The files that came with messages: how much a person keeps here, and which are old. */
+/** The files that came with messages: how much of a person's is stored here, and which ones are old. */
 import type { KeptFiles } from '../../../contracts/media.ts';
 import type { Database } from '../../database/database.ts';
 

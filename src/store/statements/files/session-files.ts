@@ -1,4 +1,4 @@
-/** The files of sessions' folders, by which the nodes of a database share them. */
+/** The files in session folders, which the nodes of a database share this way. */
 import { cleanJson } from '../../../lib/json/json.ts';
 import type { FileStore } from '../../../contracts/tools/tool.ts';
 import type { Database, Sql } from '../../database/database.ts';
@@ -31,7 +31,7 @@ export function createFileStore(database: Database): FileStore {
   };
 }
 
-/** A repetition counts the version once more, which makes the node that asked look again. */
+/** A repeat counts the version once more, which makes the requesting node look again. */
 async function save(
   sql: Sql,
   folder: string,

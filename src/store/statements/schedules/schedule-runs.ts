@@ -1,4 +1,4 @@
-/** What became of the slots of schedules: written with the move to the next slot, read with the state of the turns. */
+/** The outcome of schedules' slots: written with the move to the next slot, read with the state of the turns. */
 import { MAX_RUNS_KEPT } from '../../../contracts/schedules.ts';
 import type {
   NewScheduleRun,
@@ -22,7 +22,10 @@ interface RunRow {
   endedAt: string | null;
 }
 
-/** The part of the `ScheduleStore` about runs, and about the end of a schedule, with which they end or of which they tell. */
+/**
+ * The part of the `ScheduleStore` that handles runs, and the end of a schedule, which ends the runs or is reported by
+ * them.
+ */
 export function createScheduleRuns(
   database: Database,
 ): Pick<ScheduleStore, 'scheduleRuns' | 'removeSchedule' | 'switchOffSchedule'> {
@@ -46,7 +49,7 @@ export function createScheduleRuns(
   };
 }
 
-/** Keeps runs of a schedule in their order, while there is such a schedule. */
+/** Stores runs of a schedule in their order, if the schedule exists. */
 export async function insertRuns(sql: Sql, id: string, runs: readonly NewScheduleRun[]): Promise<void> {
   const rows = runs.map(({ dueAt, outcome, why, turnId }) => ({
     due_at: dueAt,
@@ -62,7 +65,7 @@ export async function insertRuns(sql: Sql, id: string, runs: readonly NewSchedul
     where s.id = ${cleanText(id)}`;
 }
 
-/** Deletes those beyond the bound. */
+/** Deletes those beyond the limit. */
 export async function deleteOldestRuns(sql: Sql, id: string): Promise<void> {
   await sql`
     delete from schedule_run where id in (

@@ -1,4 +1,4 @@
-/** Schedules by the database's clock: added within their bounds, and moved on once per slot. */
+/** Schedules by the database's clock: added within their limits, and advanced once per slot. */
 import { cleanJson } from '../../../lib/json/json.ts';
 import { cleanText } from '../../../lib/text.ts';
 import { KEPT_OVER, SCHEDULE_LIMITS } from '../../../contracts/schedules.ts';
@@ -11,7 +11,7 @@ type ScheduleSlots = Pick<
   'now' | 'addSchedule' | 'untilNextSlot' | 'advanceSchedule' | 'makeDue'
 >;
 
-/** The part of the `ScheduleStore` that locks and moves slots. */
+/** The part of the `ScheduleStore` that locks and advances slots. */
 export function createScheduleSlots(database: Database): ScheduleSlots {
   return {
     now: () =>
@@ -40,7 +40,7 @@ export function createScheduleSlots(database: Database): ScheduleSlots {
   };
 }
 
-/** One at a time in the whole database, so that concurrent additions do not exceed the bounds. */
+/** One at a time in the whole database, so that concurrent additions do not exceed the limits. */
 async function addSchedule(
   sql: Sql,
   wanted: Parameters<ScheduleStore['addSchedule']>[0],
@@ -91,7 +91,7 @@ async function advanceSchedule(
     await deleteOldestRuns(sql, id);
   }
   if (moved.length > 0 || attempt === 0) return moved.length > 0;
-  // The previous attempt may have moved it, and its answer was lost.
+  // The previous attempt may have advanced it, with its answer lost.
   const there = await sql`
     select 1 from schedule
     where id = ${cleanText(id)} and next_at is not distinct from ${next}::timestamptz and last_at is not null`;

@@ -1,9 +1,9 @@
-/** The message of a question that is asked again, and what its earlier answers have done already. */
+/** The message of a question that is asked again, and what its earlier answers have already done. */
 import { STEP_ITERATIONS } from '../../../contracts/store/records.ts';
 import { estimateTokens } from '../../../lib/tokens.ts';
 import type { Sql } from '../../database/database.ts';
 
-/** Tools that are named; further ones are counted. */
+/** Maximum number of tools that are named; further ones are counted. */
 const MAX_NAMED_EFFECTS = 20;
 
 /** The tools that earlier answers have called and that may have changed something, each once: only their calls have an intent. */
@@ -17,8 +17,8 @@ export async function effectsOf(sql: Sql, first: string): Promise<string[]> {
 }
 
 /**
- * Begins the journal of the new turn with the messages of the earlier one, those that joined it included; none when that one
- * never began. The model reads that it has answered before, and which tools were called for it.
+ * Begins the journal of the new turn with the messages of the earlier one, including those that joined it; none if
+ * that one never began. The model reads that it has answered before, and which tools were called for it.
  */
 export async function copyQuestion(
   sql: Sql,

@@ -1,4 +1,4 @@
-/** The copy of a session up to one of its messages, in one transaction behind a lock of its lane. */
+/** Copies a session up to one of its messages, in one transaction behind a lock of its lane. */
 import type postgres from 'postgres';
 import { MAX_FORKED_TURNS } from '../../../contracts/sessions/fork.ts';
 import type { Fork, ForkRequest, ForkStore } from '../../../contracts/sessions/fork.ts';
@@ -26,11 +26,11 @@ export function createForks(database: Database): ForkStore {
   };
 }
 
-/** Turns of the source that are copied: those at `first` to `last` of its lane. */
+/** Turns of the source to copy: those at `first` to `last` of its lane. */
 interface Span {
   first: number;
   last: number;
-  /** Older ones that are not. */
+  /** Number of older turns that are not copied. */
   leftBehind: number;
 }
 
@@ -70,12 +70,14 @@ async function older(sql: Sql, source: string, key: string): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** The turn behind a row of `message`: what was sent in the middle of one has its own name after a dot. */
+/** The turn behind a row of `message`: a message sent in the middle of a turn has its own name after a dot. */
 function turnOf(sql: Sql) {
   return sql`split_part(turn_id, '.', 1)`;
 }
 
-/** The newest turns before the first one that is unfinished, has a message behind `seq`, or is to be forked before. */
+/**
+ * The newest turns before the first one that is unfinished, has a message after `seq`, or is the one to fork before.
+ */
 async function spanOf(sql: Sql, source: string, { seq, before = false }: ForkRequest): Promise<Span> {
   const behind = before ? sql`seq = ${seq}` : sql`seq > ${seq}`;
   const [row] = await sql<{ first: number | null; last: number | null; count: number }[]>`
@@ -92,8 +94,9 @@ async function spanOf(sql: Sql, source: string, { seq, before = false }: ForkReq
 }
 
 /**
- * The fork has read what the source has, so it has its sources. When `/new` came behind the fork's message, the source no
- * longer knows what was before it: then the fork remembers all that it copies, and has the sources of these rows.
+ * The fork has read what the source has, so it has its sources. If `/new` came after the fork's message, the source
+ * no longer knows what was before it: then the fork remembers everything that it copies, and has the sources of these
+ * rows.
  */
 async function copySession(sql: Sql, request: ForkRequest, { first, last }: Span): Promise<void> {
   const { source, key, folder, ownerTokenId, title } = request;
@@ -143,8 +146,8 @@ async function copyTurns(sql: Sql, source: string, key: string, { first, last }:
 }
 
 /**
- * The rows of the turns, with those in which the model no longer reads: they are the work that people look at. What a later
- * summary covers is read again, as it was before that one.
+ * The rows of the turns, including those that the model no longer reads: they are the work that people look at. What
+ * a later summary covers is read again, as it was before that summary.
  */
 async function copyContext(
   sql: Sql,

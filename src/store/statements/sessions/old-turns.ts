@@ -1,4 +1,4 @@
-/** What is old: sessions that nobody uses any more, and turns of those that somebody does. */
+/** Old data: sessions that are no longer used, and old turns of those that are. */
 import type { RetentionStore } from '../../../contracts/operator/retention.ts';
 import type { Database } from '../../database/database.ts';
 import { deleteIdleSession, unusedFor } from '../../lanes/delete-session.ts';

@@ -1,4 +1,4 @@
-/** Questions that are edited, and the turns behind messages on screen. */
+/** Edited questions, and the turns behind messages on screen. */
 import { addressOf } from '../../../contracts/message.ts';
 import type { SessionKey } from '../../../contracts/message.ts';
 import { EDITABLE_MESSAGES } from '../../../contracts/store/questions.ts';
@@ -40,7 +40,7 @@ export function createQuestions(database: Database): QuestionStore {
   };
 }
 
-/** The lane is locked first: a message that its owner has not begun cannot begin meanwhile. */
+/** The lane is locked first: a message that its owner has not begun cannot begin in the meantime. */
 async function editQuestion(sql: Sql, session: SessionKey, edit: Edit): Promise<EditOutcome> {
   const { messageId, senderId } = edit;
   const content = cleanText(edit.content);
@@ -73,7 +73,7 @@ async function editQuestion(sql: Sql, session: SessionKey, edit: Edit): Promise<
   return { kind: 'changed' };
 }
 
-/** A parked turn has begun, although nobody holds its lane. */
+/** A parked turn has begun, although no one holds its lane. */
 async function isQueued(sql: Sql, turnId: string): Promise<boolean> {
   const rows = await sql`select from turn where id = ${turnId} and state = 'queued'`;
   return rows.length > 0;

@@ -1,4 +1,4 @@
-/** Lists of sessions with what marks each of them, and the search over titles and messages: one statement each. */
+/** Lists of sessions with the marks of each, and the search over titles and messages: one statement each. */
 import {
   MAX_MATCHES,
   MAX_PINNED,
@@ -34,7 +34,7 @@ interface ListRow {
   ownerName: string | null;
 }
 
-/** The list is read by index; what marks a session is looked up for the listed ones only. */
+/** The list is read by index; the marks are looked up only for the listed sessions. */
 async function list(sql: Sql, query: SessionListQuery): Promise<ListedSession[]> {
   const { limit, ownerTokenId, before, archived = false } = query;
   const owned = ownerTokenId === undefined ? sql`` : sql`and s.owner_token_id = ${ownerTokenId}`;
@@ -85,7 +85,7 @@ interface FoundRow {
   matched: number;
 }
 
-/** Messages are found by their index of words; the newest match of each session is shown. */
+/** Messages are found by the full-text index; the newest match of each session is shown. */
 async function search(
   sql: Sql,
   { text, limit, ownerTokenId }: Parameters<SessionListStore['searchSessions']>[0],

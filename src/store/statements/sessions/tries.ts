@@ -1,4 +1,4 @@
-/** Which turns the model reads: questions asked again, answers chosen and taken back. Each in one transaction behind the lane's lock. */
+/** Which turns the model reads: questions asked again, answers chosen and withdrawn. Each in one transaction behind the lane's lock. */
 import type postgres from 'postgres';
 import { MAX_TRIES } from '../../../contracts/sessions/tries.ts';
 import type { Question, TryStore, WhyNot } from '../../../contracts/sessions/tries.ts';
@@ -37,7 +37,7 @@ interface FoundTurn extends Question {
   first: string;
 }
 
-/** A turn that people see and the model reads, with the first of its messages that fits. */
+/** A turn that people see and the model reads, with the first of its messages that matches. */
 async function newestTurn(sql: Sql, session: string, fits: Fragment): Promise<FoundTurn | undefined> {
   const [row] = await sql<FoundTurn[]>`
     select t.id as "turnId", coalesce(t.retry_of, t.id) as first, m.content
@@ -50,14 +50,14 @@ async function newestTurn(sql: Sql, session: string, fits: Fragment): Promise<Fo
   return row;
 }
 
-/** Locks the lane; gives why nothing can be changed now. */
+/** Locks the lane; returns the reason if nothing can be changed now. */
 async function whyBusy(sql: Sql, session: string): Promise<WhyNot | undefined> {
   const lane = await lockLane(sql, `in:${session}`);
   if (lane === undefined) return 'nothing';
   return lane.tail > lane.head ? 'busy' : undefined;
 }
 
-/** True when a summary covers one of the answers: what it says cannot be taken back. */
+/** True if a summary covers one of the answers: what it says cannot be withdrawn. */
 async function isSummarized(sql: Sql, session: string, first: string): Promise<boolean> {
   const [row] = await sql<{ covered: boolean }[]>`
     select exists (
@@ -70,7 +70,9 @@ function isTryOf(sql: Sql, first: string): Fragment {
   return sql`(t.id = ${first} or t.retry_of = ${first})`;
 }
 
-/** Leaves out all answers to a question but that of `kept`, and with no answer left the messages that joined it. */
+/**
+ * Leaves out all answers to a question except that of `kept`, and if no answer is left, the messages that joined it.
+ */
 async function leaveOut(sql: Sql, session: string, first: string, kept: string | undefined): Promise<void> {
   await sql`
     update turn t set left_out = ${kept === undefined ? sql`true` : sql`t.id <> ${kept}`}
@@ -114,8 +116,8 @@ async function choose(sql: Sql, session: string, turnId: string): Promise<Questi
 }
 
 /**
- * `Ledger.accept` of a question that is asked again: the turn of the answer so far is left out, and the new one begins with
- * the same message, its files included, whatever has become of their source since.
+ * `Ledger.accept` of a question that is asked again: the turn of the previous answer is left out, and the new one
+ * begins with the same message, including its files, whatever has happened to their source since.
  */
 export function acceptRetry(
   database: Database,
@@ -193,7 +195,7 @@ async function askedTurn(sql: Sql, turnId: string): Promise<AskedTurn | undefine
   return row;
 }
 
-/** Why it cannot be asked again now, looked at behind the lane's lock. */
+/** Why it cannot be asked again now, checked behind the lane's lock. */
 async function whyNot(sql: Sql, call: AcceptCall, asked: AskedTurn): Promise<WhyNot | undefined> {
   const busy = await whyBusy(sql, asked.session);
   if (busy !== undefined) return busy;

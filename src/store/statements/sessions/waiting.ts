@@ -1,4 +1,4 @@
-/** The messages that wait in a lane: listed, edited, dropped, moved to the front. Each change in one transaction behind the lane's lock. */
+/** The messages waiting in a lane: listed, edited, dropped, moved to the front. Each change in one transaction behind the lane's lock. */
 import type {
   WaitingChange,
   WaitingMessage,
@@ -11,7 +11,7 @@ import type { Database, Sql } from '../../database/database.ts';
 import { over } from '../../lanes/lane-sql.ts';
 import { lockLane } from '../../lanes/stop.ts';
 
-/** Further than any number of a lane: numbers are moved out of the way in two steps, because they are unique at every moment. */
+/** Larger than any number in a lane: numbers are moved out of the way in two steps, because they are unique at all times. */
 const ASIDE = 1_000_000_000;
 
 /** The `WaitingStore` over a database. */
@@ -29,7 +29,10 @@ export function createWaiting(database: Database): WaitingStore {
   };
 }
 
-/** The CTE `place`: the lane, and the last of its items that waits no more. The head is taken while a node has it or its turn has begun. */
+/**
+ * The CTE `place`: the lane, and the last of its items that is no longer waiting. The head counts as taken while a
+ * node has it or its turn has begun.
+ */
 function place(sql: Sql, session: string) {
   return sql`place as (
     select *, owner is not null or exists (
@@ -38,7 +41,7 @@ function place(sql: Sql, session: string) {
     from lane where key = ${`in:${session}`})`;
 }
 
-/** The condition that an item waits; of `lane_item item` and `place`. */
+/** The condition that an item is waiting; of `lane_item item` and `place`. */
 function waits(sql: Sql) {
   return sql`item.lane = place.key and item.done_at is null
     and item.seq > greatest(place.passed, case when place.busy then place.head + 1 else place.head end)`;
@@ -77,13 +80,13 @@ function toWaiting({ seq, senderName, createdAt, ...rest }: Listed): WaitingMess
   };
 }
 
-/** A message that waits, behind the lock. */
+/** A waiting message, behind the lock. */
 interface Found {
   session: string;
   lane: string;
   turnId: string;
   at: number;
-  /** The place of the first one that waits. */
+  /** The place of the first waiting item. */
   first: number;
   busy: boolean;
   head: number;
@@ -110,7 +113,7 @@ async function change(
   });
 }
 
-/** `edited` counts: a turn that is about to take the message in reads it again. */
+/** `edited` is a counter: a turn that is about to take in the message reads it again. */
 async function edit(sql: Sql, { lane, at, session, turnId }: Found, content: string): Promise<void> {
   await sql`
     update lane_item set payload = jsonb_set(payload, '{message,content}', to_jsonb(${content}::text))
@@ -120,8 +123,8 @@ async function edit(sql: Sql, { lane, at, session, turnId }: Found, content: str
 }
 
 /**
- * The item keeps its dedupe key, so that the same message is not accepted again, under a number that no lane counts; those
- * behind it move up.
+ * The item keeps its dedupe key, so that the same message is not accepted again, under a number that no lane counts;
+ * the items behind it move up.
  */
 async function drop(sql: Sql, { lane, at, session, turnId, tail }: Found): Promise<WaitingChange> {
   const [row] = await sql<{ aside: number }[]>`
@@ -152,7 +155,7 @@ async function sendNow(
   return 'changed';
 }
 
-/** Moves the items of a range, and their turns, by one. */
+/** Moves the items in a range, and their turns, by one. */
 async function shift(
   sql: Sql,
   { lane, session }: { lane: string; session: string },

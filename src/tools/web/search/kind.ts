@@ -14,7 +14,7 @@ export interface SearchResult {
   description: string;
 }
 
-/** Where a service is, without a slash at the end, and its key where it has one. */
+/** Where a service is, without a slash at the end, and its key if it has one. */
 export interface SearchPlace {
   baseUrl: string;
   apiKey: string | undefined;
@@ -27,7 +27,7 @@ export interface SearchKind {
   label: string;
   /** Where its API is; undefined for a self-hosted one: `search.baseUrl` says where. */
   baseUrl: string | undefined;
-  /** The variable with its key unless `search.apiKeyEnv` names another; undefined where none is needed. */
+  /** The variable with its key unless `search.apiKeyEnv` names another; undefined if none is needed. */
   keyVariable: string | undefined;
   /** Statuses with which it refuses a key. */
   keyRefused: readonly number[];
@@ -39,7 +39,7 @@ export interface SearchKind {
   read(answer: unknown): SearchResult[];
 }
 
-/** The headers of a service that takes its key as a bearer token. */
+/** The headers of a service that accepts its key as a bearer token. */
 export function bearer({ apiKey }: SearchPlace): Record<string, string> {
   const accept = { accept: 'application/json' };
   return apiKey === undefined ? accept : { ...accept, authorization: `Bearer ${apiKey}` };

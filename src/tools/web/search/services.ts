@@ -38,7 +38,7 @@ export const searchRule = z.strictObject({
 /** The service in use, and the settings that its errors name. */
 export interface SearchSettings extends SearchPlace {
   kind: string;
-  /** Where its key comes from; undefined where it has none. */
+  /** Where its key comes from; undefined if it has none. */
   keySetting: string | undefined;
   addressSetting: string;
 }
@@ -46,8 +46,8 @@ export interface SearchSettings extends SearchPlace {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The service that `search` names, else Brave's where BRAVE_API_KEY is set, else none. `errors` are sentences that begin with
- * the field; none repeats a value.
+ * The service that `search` names, else Brave's if BRAVE_API_KEY is set, else none. `errors` are sentences that begin
+ * with the field; none repeats a value.
  */
 export function configureSearch(
   file: z.infer<typeof searchRule> | undefined,
