@@ -94,7 +94,7 @@ function noteCall(turn: Turn, { n: iteration, atMs, call, made, finish, error }:
     firstTokenMs,
     usage,
     prompt: made?.parts,
-    ...(finish !== undefined && { finish }),
+    ...(finish !== undefined && { finishReason: finish }),
     ...(failure && { error: { code: failure.code, message: failure.message } }),
   });
   const told = { iteration, model, firstTokenMs, ...usage };

@@ -42,8 +42,7 @@ export interface ModelCallSpan {
   /** For a failed call, what it had cost by then. */
   usage?: Usage | undefined;
   prompt?: PromptParts | undefined;
-  /** Why the model ended: `stop`, `length`, `tool_calls` and the like; absent where it did not end. */
-  finish?: string | undefined;
+  finishReason?: string | undefined;
   /** The code of the error that ended it, and its text, which may name addresses. */
   error?: { code: string; message: string } | undefined;
 }

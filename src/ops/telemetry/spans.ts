@@ -138,7 +138,7 @@ function spanOf(span: TraceSpan, startedAt: number, attemptEndMs: number): Omit<
 
 /** What else is told of a call: its server, why it ended, and if the operator wants it what was sent. */
 function callAttributes(
-  { model, iteration, finish }: ModelCallSpan,
+  { model, iteration, finishReason }: ModelCallSpan,
   { prompt }: TraceAttempt,
   { content, serverOf }: Told,
 ): Attributes {
@@ -147,7 +147,7 @@ function callAttributes(
   return {
     ...(server && { 'gen_ai.provider.name': server.provider }),
     ...(url && { 'server.address': url.hostname, 'server.port': portOf(url) }),
-    ...(finish !== undefined && { 'gen_ai.response.finish_reasons': [finish] }),
+    ...(finishReason !== undefined && { 'gen_ai.response.finish_reasons': [finishReason] }),
     ...(content &&
       prompt?.iteration === iteration && {
         'gen_ai.input.messages': JSON.stringify(prompt.messages.map(asMessage)),
