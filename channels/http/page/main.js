@@ -5,7 +5,7 @@ import { byId, h } from './dom.js';
 import { modelWords } from './health-words.js';
 import { offerKeys } from './keys.js';
 import { ScheduleList } from './schedules.js';
-import { SettingsLater } from './settings-later.js';
+import { SettingsLater } from './settings/settings-later.js';
 import { Inbox } from './chats/inbox.js';
 import { followLists } from './chats/list-events.js';
 import { setChannelLabels, Sidebar } from './chats/sidebar.js';

@@ -40,7 +40,7 @@ export function spansOf(
 ): NewSpan[] {
   const { turnId, sessionKey, attempt, startedAt, ended } = traced;
   const { traceId } = root;
-  const { profile, outcome, node, epoch, afterMs, ms, spans, attempts, crashes } = attempt;
+  const { outcome, node, epoch, ms, spans, attempts, crashes } = attempt;
   const attemptId = newSpanId();
   const endMs = startedAt + ms;
   const common = { 'parley.turn.id': turnId, 'gen_ai.conversation.id': sessionKey };
@@ -78,12 +78,21 @@ export function spansOf(
         ];
   });
   if (!ended) return [own, ...inner];
-  const whole: NewSpan = {
-    ids: root,
+  return [turnSpan(traced, root, { common, error }), own, ...inner];
+}
+
+/** The span of the whole turn, from the acceptance of its message. */
+function turnSpan(
+  { attempt: { profile, outcome, afterMs, ms }, startedAt }: TracedTurn,
+  ids: SpanIds,
+  { common, error }: { common: Attributes; error: string | undefined },
+): NewSpan {
+  return {
+    ids,
     name: `invoke_agent ${profile}`,
     kind: SpanKind.INTERNAL,
     startMs: startedAt - afterMs,
-    endMs,
+    endMs: startedAt + ms,
     attributes: {
       ...common,
       'gen_ai.operation.name': 'invoke_agent',
@@ -92,7 +101,6 @@ export function spansOf(
     },
     error,
   };
-  return [whole, own, ...inner];
 }
 
 /** A model call or a tool; one that never ended lasts as long as its attempt. */
